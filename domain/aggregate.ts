@@ -1,0 +1,27 @@
+import type { DomainEvent, Recorded } from './event.ts';
+
+/** A module that decides: its stream category, the state before the first event, and the fold. */
+export type Aggregate<S, E extends DomainEvent> = {
+  readonly category: string;
+  readonly initial: S;
+  readonly evolve: (state: S, event: Recorded<E>) => S;
+  /** Lives in a platform-wide stream, found without a tenant in the path. */
+  readonly platform?: boolean;
+};
+
+/** A decision: what follows from the state; an empty list means nothing to do. @throws Refusal */
+export type Decision<S, E extends DomainEvent> = (state: S) => readonly E[];
+
+export const fold = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, events: Iterable<Recorded<E>>, from: S = aggregate.initial): S => {
+  let state = from;
+  for (const event of events) state = aggregate.evolve(state, event);
+  return state;
+};
+
+/** The fields of `wanted` that differ from what `current` holds, compared by their JSON. */
+export const changed = <T extends object>(current: object, wanted: T): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(wanted).filter(([name, value]) => value !== undefined && !same((current as Record<string, unknown>)[name], value)),
+  ) as Partial<T>;
+
+export const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a ?? null) === JSON.stringify(b ?? null);

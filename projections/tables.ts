@@ -1,0 +1,23 @@
+import type { z } from 'zod';
+
+export type ColumnType = 'text' | 'boolean' | 'integer' | 'bigint' | 'double precision' | 'timestamptz' | 'jsonb';
+
+/**
+ * A table of a projection. A row is an object; what filters and sorting need stands in columns, the rest in its rendered documents:
+ * each entry of `docs` is a text column that holds the row's JSON, rendered through that schema when the row is written, so that a field
+ * the schema does not name cannot leak and a read parses nothing. A row is read back as its columns over the fields of its first document.
+ */
+export type Table = {
+  readonly name: string;
+  readonly key: readonly string[];
+  readonly columns: Readonly<Record<string, ColumnType>>;
+  readonly docs: Readonly<Record<string, z.ZodType>>;
+  readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[];
+  /**
+   * The category of the stream whose row this is: the row whose `id` is the stream's id bears the stream's revision (column `revision`),
+   * moved by every event of that stream.
+   */
+  readonly stream?: string;
+  /** Counters take part in `add` and start at 0; they are columns too. */
+  readonly counters?: readonly string[];
+};
