@@ -1,0 +1,53 @@
+import type { Aggregate, Decision } from '../domain/aggregate.ts';
+import type { Actor, DomainEvent, Position } from '../domain/event.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { Reads } from '../projections/reads.ts';
+
+/** An aggregate as it stands: folded state, the revision of its last event (-1: no stream yet) and that event's place in the log. */
+export type Loaded<S> = { readonly id: string; readonly state: S; readonly revision: number; readonly position: Position | null };
+
+export type Sealed = string;
+
+export type TransactOptions = {
+  /** Another tenant than the context's: for handlers that were let into it (clone, platform operations). */
+  tenant?: string;
+  /** Kept beside the data of each event. */
+  facts?: Record<string, unknown>;
+};
+
+/** What a handler works with: who asks, the log as aggregates, ids, secrets and read models. It knows no stream name. */
+export type Ctx = {
+  /** The tenant of the path, or `platform`. */
+  readonly tenant: string;
+  readonly principal: Principal;
+  readonly actor: Actor;
+  /** RFC 3339 UTC with milliseconds; the same through one request. */
+  readonly at: string;
+  readonly reads: Reads;
+  /** Loads, decides, appends at the revision that was read, folds again and repeats on conflict. @throws Refusal */
+  readonly transact: <S, E extends DomainEvent>(
+    aggregate: Aggregate<S, E>,
+    id: string,
+    decide: Decision<S, E>,
+    options?: TransactOptions,
+  ) => Promise<Loaded<S>>;
+  /** The aggregate as the log has it now, from the warm cache where that is coherent. */
+  readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
+  /** A fresh id25; the same one on a repeat under the same Idempotency-Key. */
+  readonly newId: () => string;
+  /** The id of what has a natural key: the same key gives the same id, unguessable from outside. */
+  readonly naturalId: (kind: string, key: string, generation?: number, tenant?: string) => string;
+  /** Random bytes as lower-case base62, for keys and secrets. */
+  readonly random: (characters: number) => string;
+  /** Encrypts under the tenant's data key, bound to category, id and field. */
+  readonly seal: (place: SecretPlace, secret: Secret) => Promise<Sealed>;
+  readonly open: (place: SecretPlace, sealed: Sealed) => Promise<Secret>;
+  /** HMAC-SHA-256 under the platform's pepper, as hex: what is stored of an API key. */
+  readonly digest: (text: string) => string;
+  readonly publicUrl: string;
+};
+
+export type SecretPlace = { readonly tenant: string; readonly category: string; readonly id: string; readonly field: string };
+
+/** A plaintext secret. It prints as `[redacted]` however it is printed; `reveal` is the only way to the text. */
+export type Secret = { readonly reveal: () => string };

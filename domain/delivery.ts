@@ -1,0 +1,44 @@
+import type { Recorded } from './event.ts';
+
+export const category = 'delivery';
+
+/** What is known of an inbound delivery beside its bytes: kept in the event's metadata as `facts`. */
+export type DeliveryFacts = {
+  integration_id: string;
+  agent_id: string;
+  provider: string;
+  provider_delivery_id: string;
+  event: string | null;
+  content_type: string;
+  /** SHA-256 of the bytes received, hex. */
+  sha256: string;
+  size_bytes: number;
+  matched_secret: 'current' | 'previous' | null;
+  received_at: string;
+  guardrails: readonly { rule: string; verdict: 'pass' | 'block' | 'redact' | 'label'; note: string | null }[];
+  /** Why it was blocked; null on an accepted one. */
+  reason: string | null;
+};
+
+/** The data are the bytes that go to the runner: as received, or after redaction. */
+export type DeliveryEvent =
+  | { type: 'WebhookAccepted'; data: Uint8Array }
+  | { type: 'WebhookBlocked'; data: Uint8Array }
+  | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } };
+
+export type Delivery = { status: 'absent' | 'accepted' | 'blocked'; facts: DeliveryFacts | null; differed: boolean };
+
+export const initial: Delivery = { status: 'absent', facts: null, differed: false };
+
+export const factsOf = (event: Recorded): DeliveryFacts => event.meta.facts as unknown as DeliveryFacts;
+
+export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Delivery => {
+  switch (event.type) {
+    case 'WebhookAccepted':
+      return { ...delivery, status: 'accepted', facts: factsOf(event) };
+    case 'WebhookBlocked':
+      return { ...delivery, status: 'blocked', facts: factsOf(event) };
+    case 'WebhookRedeliveryDiffered':
+      return { ...delivery, differed: true };
+  }
+};
