@@ -1,0 +1,41 @@
+import { createHmac } from 'node:crypto';
+import type { Sealed, SecretPlace } from '../../commands/context.ts';
+import { PLATFORM } from '../../domain/event.ts';
+import { type Secret, secret } from '../../domain/secret.ts';
+import type { WrappedKeys } from '../../domain/vault.ts';
+import type { Log } from '../eventstore/log.ts';
+import { decrypt, encrypt, kidOf, type NamedKey } from './cipher.ts';
+import { createKey, unwrap, wrappedKeys } from './keys.ts';
+import { masterKey } from './master.ts';
+import { naturalId } from './natural-id.ts';
+import { keyrings } from './rings.ts';
+
+/** What keeps secrets, and makes the names and digests that need a key. */
+export type Vault = {
+  /** Encrypts under the tenant's data key (made at its first secret), bound to the place. @throws LogError */
+  seal: (place: SecretPlace, plain: Secret) => Promise<Sealed>;
+  /** Decrypts what was sealed for this place. @throws Error where it was altered or belongs elsewhere; LogError gone after erasure */
+  open: (place: SecretPlace, sealed: Sealed) => Promise<Secret>;
+  /** The id25 of what has a natural key; the same everywhere on this log, unguessable without the name key. */
+  naturalId: (kind: string, tenant: string, key: string, generation?: number) => string;
+  /** HMAC-SHA-256 under the platform's pepper, hex. */
+  digest: (text: string) => string;
+};
+
+/** Opens the vault of a log, making at its first start what it needs. @throws Error with one line for the operator */
+export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): Promise<Vault> => {
+  const [names, peppers] = await Promise.all([wrappedKeys(log, PLATFORM, 'name'), wrappedKeys(log, PLATFORM, 'pepper')]);
+  const master = await masterKey(masterKeyFile, names.length + peppers.length === 0);
+  const nameKey = await platformKey(log, master, 'name', names);
+  const pepper = await platformKey(log, master, 'pepper', peppers);
+  const rings = keyrings(log, master);
+  return {
+    seal: async (place, plain) => encrypt(await rings.sealing(place.tenant), place, Buffer.from(plain.reveal())),
+    open: async (place, sealed) => secret(decrypt(await rings.opening(place.tenant, kidOf(sealed)), place, sealed).toString()),
+    naturalId: (kind, tenant, key, generation = 0) => naturalId(nameKey.key, kind, tenant, key, generation),
+    digest: (text) => createHmac('sha256', pepper.key).update(text).digest('hex'),
+  };
+};
+
+const platformKey = async (log: Log, master: NamedKey, id: string, stored: WrappedKeys): Promise<NamedKey> =>
+  stored.length > 0 ? unwrap(master, PLATFORM, id, stored[0]!) : createKey(log, master, PLATFORM, id);
