@@ -43,7 +43,11 @@ export type Log = {
   close: () => Promise<void>;
 };
 
-export type Subscription = { stop: () => Promise<void>; readonly position: () => Position | undefined; readonly failure: Promise<Error | null> };
+export type Subscription = {
+  stop: () => Promise<void>;
+  readonly position: () => Position | undefined;
+  readonly failure: Promise<Error | null>;
+};
 
 /** Why the log did not do as asked: the table of notes on a real node's answers, as four kinds. */
 export type LogErrorKind = 'conflict' | 'gone' | 'unavailable' | 'wrong-request';

@@ -1,0 +1,124 @@
+import { BACKWARDS, END, ErrorType, EventStoreDBClient, FORWARDS, NO_STREAM, type ResolvedEvent, START } from '@eventstore/db-client';
+import type { Recorded } from '../../domain/event.ts';
+import { classify } from './errors.ts';
+import { prepared, toRecorded } from './events.ts';
+import { follow } from './follow.ts';
+import { type Appended, type Expected, type Log, LogError, type NewEvent } from './log.ts';
+
+const REPEAT_AFTER = 100;
+const ATTEMPT = 5_000;
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The client sets no timer of its own on a batch append: one that is never answered would never settle. */
+const within = <T>(ms: number, work: Promise<T>): Promise<T> => {
+  let timer: NodeJS.Timeout;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new LogError('unavailable', `no answer within ${ms} ms`)), ms);
+  });
+  work.catch(() => {});
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+};
+
+const revisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
+
+type Source = AsyncIterable<ResolvedEvent> & { cancel: () => Promise<void>; on: (event: 'error', listener: () => void) => unknown };
+
+async function* recorded(source: Source): AsyncGenerator<Recorded> {
+  try {
+    for await (const { event } of source) {
+      const one = event && toRecorded(event);
+      if (one) yield one;
+    }
+  } catch (error) {
+    if ((error as { type?: string }).type === ErrorType.STREAM_NOT_FOUND) return;
+    throw classify(error);
+  } finally {
+    source.on('error', () => {});
+    void source.cancel().catch(() => {});
+  }
+}
+
+const firstOf = async (source: AsyncIterable<Recorded>): Promise<Recorded | null> => {
+  for await (const event of source) return event;
+  return null;
+};
+
+/** Opens the log at a connection string (esdb://…), through the unchanged client. Nothing is sent until the first call. */
+export const openLog = (url: string): Log => {
+  const client = EventStoreDBClient.connectionString(url as never);
+
+  const read: Log['read'] = (stream, { from = 0, limit } = {}) =>
+    recorded(
+      client.readStream(stream, {
+        direction: FORWARDS,
+        fromRevision: from === 0 ? START : BigInt(from),
+        ...(limit === undefined ? {} : { maxCount: limit }),
+      }),
+    );
+
+  const last: Log['last'] = (stream) =>
+    firstOf(recorded(client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })));
+
+  /** What already lies behind `expected`, if it is exactly these events; a conflict otherwise. */
+  const already = async (stream: string, expected: Expected, events: readonly NewEvent[]): Promise<Appended | null> => {
+    const found: Recorded[] = [];
+    for await (const event of read(stream, { from: expected === 'none' ? 0 : expected + 1, limit: events.length })) found.push(event);
+    const ours = found.length === events.length && found.every((event, index) => event.event_id === events[index]!.id);
+    const end = found.at(-1);
+    return ours && end ? { revision: end.revision, position: end.position } : null;
+  };
+
+  const attempt = async (
+    stream: string,
+    expected: Expected,
+    events: readonly NewEvent[],
+    data: ReturnType<typeof prepared>,
+    ms: number,
+  ) => {
+    const result = await within(ms, client.appendToStream(stream, data, { expectedRevision: revisionOf(expected), deadline: ms }));
+    if (result.position) return { revision: Number(result.nextExpectedRevision), position: result.position };
+    const there = await already(stream, expected, events);
+    if (there) return there;
+    throw new LogError('conflict', 'the append was answered without a position and its events are not there');
+  };
+
+  const append: Log['append'] = async (stream, expected, events, { deadline = 10_000 } = {}) => {
+    const data = prepared(events);
+    const end = Date.now() + deadline;
+    for (let repeats = 0; ; repeats++) {
+      try {
+        return await attempt(stream, expected, events, data, Math.max(1, Math.min(ATTEMPT, end - Date.now())));
+      } catch (caught) {
+        const error = classify(caught);
+        if (error.kind === 'conflict' && repeats > 0) {
+          const there = await already(stream, expected, events);
+          if (there) return there;
+        }
+        if (error.kind !== 'unavailable' || Date.now() + REPEAT_AFTER >= end) throw error;
+        await sleep(REPEAT_AFTER);
+      }
+    }
+  };
+
+  return {
+    append,
+    read,
+    last,
+    readAll: async function* ({ from, backwards = false, limit } = {}) {
+      const source = client.readAll({ direction: backwards ? BACKWARDS : FORWARDS, fromPosition: from ?? (backwards ? END : START) });
+      let count = 0;
+      for await (const event of recorded(source)) {
+        yield event;
+        if (limit !== undefined && ++count >= limit) return;
+      }
+    },
+    follow: (follower) => follow(() => client, follower),
+    ping: async () => {
+      await within(2_000, firstOf(recorded(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }))));
+    },
+    close: async () => {
+      await client.dispose();
+    },
+  };
+};

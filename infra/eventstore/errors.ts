@@ -1,0 +1,26 @@
+import { ErrorType } from '@eventstore/db-client';
+import { LogError, type LogErrorKind } from './log.ts';
+
+const retried: ReadonlySet<string> = new Set([
+  ErrorType.TIMEOUT,
+  ErrorType.DEADLINE_EXCEEDED,
+  ErrorType.UNAVAILABLE,
+  ErrorType.CANCELLED,
+  ErrorType.NOT_LEADER,
+]);
+
+/** A server that is not ready answers with this text and no type of its own. */
+const notReady = /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY/i;
+
+const kindOf = (error: unknown): LogErrorKind => {
+  if (!(error instanceof Error)) return 'wrong-request';
+  const type = (error as { type?: string }).type ?? '';
+  if (type === ErrorType.WRONG_EXPECTED_VERSION) return 'conflict';
+  if (type === ErrorType.STREAM_DELETED) return 'gone';
+  if (retried.has(type) || notReady.test(error.message)) return 'unavailable';
+  return 'wrong-request';
+};
+
+/** Sorts whatever the client threw into conflict, gone, unavailable (try again) and wrong request. */
+export const classify = (error: unknown): LogError =>
+  error instanceof LogError ? error : new LogError(kindOf(error), error instanceof Error ? error.message : String(error), error);

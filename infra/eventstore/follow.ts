@@ -1,0 +1,129 @@
+import { END, type EventStoreDBClient, eventTypeFilter, START, streamNameFilter } from '@eventstore/db-client';
+import type { Position } from '../../domain/event.ts';
+import { classify } from './errors.ts';
+import { toRecorded } from './events.ts';
+import type { Filter, Follower, Subscription } from './log.ts';
+
+const clientFilter = (filter: Filter | undefined) => {
+  const window = { checkpointInterval: 1, maxSearchWindow: 1000 };
+  if (!filter) return eventTypeFilter({ regex: '^[^$]', ...window });
+  return 'streamPrefixes' in filter
+    ? streamNameFilter({ prefixes: [...filter.streamPrefixes], ...window })
+    : eventTypeFilter({ prefixes: [...filter.eventTypes], ...window });
+};
+
+const wanted = (filter: Filter | undefined): ((type: string) => boolean) =>
+  filter && 'eventTypes' in filter ? (type) => filter.eventTypes.includes(type) : () => true;
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+  });
+
+/** One life of a subscription: resolves when it was stopped, rejects when it broke or the handler did. */
+const once = (
+  client: EventStoreDBClient,
+  follower: Follower,
+  from: Position | 'end' | undefined,
+  moved: (position: Position) => void,
+  signal: AbortSignal,
+) =>
+  new Promise<void>((resolve, reject) => {
+    let working = false;
+    const passes = wanted(follower.filter);
+    const filter = clientFilter(follower.filter);
+    const idle = () => !working && subscription.readableLength === 0;
+    // A checkpoint may overtake events that wait in the buffer: it counts only when nothing waits.
+    const checkpointReached = async (_: unknown, position: Position) => {
+      if (!idle() || signal.aborted) return;
+      await follower.checkpoint?.(position);
+      moved(position);
+    };
+    const subscription = client.subscribeToAll(
+      { fromPosition: from === undefined ? START : from === 'end' ? END : from, filter: { ...filter, checkpointReached } as typeof filter },
+      { highWaterMark: 1024 },
+    );
+    const finish = (error?: unknown) => {
+      signal.removeEventListener('abort', stop);
+      subscription.removeAllListeners('data');
+      subscription.on('error', () => {});
+      void subscription.unsubscribe().catch(() => {});
+      if (error === undefined) return resolve();
+      reject(error);
+    };
+    const stop = () => finish();
+    signal.addEventListener('abort', stop);
+    subscription.on('error', finish);
+    subscription.on('end', () => finish(new Error('the subscription ended')));
+    subscription.on('caughtUp', function whenIdle() {
+      if (signal.aborted) return;
+      if (!idle()) return void setImmediate(whenIdle);
+      follower.caughtUp?.();
+    });
+    subscription.on('data', ({ event }) => {
+      const recorded = event && toRecorded(event as never);
+      if (!recorded || !passes(recorded.type)) return;
+      let work: void | Promise<void>;
+      try {
+        work = follower.event(recorded);
+      } catch (error) {
+        return finish(Object.assign(new Error('the follower failed', { cause: error }), { follower: true }));
+      }
+      if (!work) return moved(recorded.position);
+      working = true;
+      subscription.pause();
+      work.then(
+        () => {
+          working = false;
+          moved(recorded.position);
+          if (!signal.aborted) subscription.resume();
+        },
+        (error) => finish(Object.assign(new Error('the follower failed', { cause: error }), { follower: true })),
+      );
+    });
+  });
+
+/** Follows $all until stopped; breaks of the connection are mended from the last position seen, a follower's own error ends it. */
+export const follow = (client: () => EventStoreDBClient, follower: Follower): Subscription => {
+  const control = new AbortController();
+  let position: Position | undefined = follower.from === 'end' ? undefined : follower.from;
+  let from = follower.from;
+  const live = async (): Promise<Error | null> => {
+    for (let failures = 0; !control.signal.aborted; ) {
+      try {
+        await once(
+          client(),
+          follower,
+          from,
+          (at) => {
+            position = at;
+            from = at;
+            failures = 0;
+          },
+          control.signal,
+        );
+      } catch (error) {
+        if ((error as { follower?: boolean }).follower) return (error as Error).cause as Error;
+        const { kind, message } = classify(error);
+        if (kind === 'wrong-request' && /Unexpected ReadAllResult/.test(message)) return error as Error;
+        await pause(Math.min(2000, 50 * 2 ** failures++) * (0.75 + Math.random() / 2), control.signal);
+      }
+    }
+    return null;
+  };
+  const failure = live();
+  return {
+    stop: async () => {
+      control.abort();
+      await failure;
+    },
+    position: () => position,
+    failure,
+  };
+};
