@@ -1,0 +1,85 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** What a signature is made over, as it arrived. `header` gives the value of a header by its lower-case name; doubled ones joined. */
+export type SignedRequest = { readonly header: (name: string) => string | undefined; readonly body: Uint8Array };
+
+/** The secrets of one integration, decoded; `previous` only while it is still valid. */
+export type SigningKeys = { readonly current: Uint8Array; readonly previous: Uint8Array | null };
+
+export type SignatureFault = 'signature_missing' | 'signature_malformed' | 'signature_mismatch';
+export type MatchedSecret = 'current' | 'previous';
+
+export type Verification =
+  | { readonly ok: true; readonly matched: MatchedSecret; readonly reason: null }
+  | { readonly ok: false; readonly matched: null; readonly reason: SignatureFault };
+
+/** How one provider signs: everything that differs between HMAC schemes. The first group of `shape` is the digest in its encoding. */
+export type SignatureScheme = {
+  readonly header: string;
+  readonly shape: RegExp;
+  readonly encoding: 'hex' | 'base64';
+  readonly algorithm: 'sha256' | 'sha1';
+  readonly key: (secret: string) => Uint8Array;
+  /** The signed bytes, in the parts of which they consist; null where a header that takes part is missing or malformed. */
+  readonly message: (request: SignedRequest) => readonly Uint8Array[] | null;
+};
+
+const asText = (secret: string): Uint8Array => Buffer.from(secret);
+
+export const signatureSchemes = {
+  /** https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
+  github: {
+    header: 'x-hub-signature-256',
+    shape: /^sha256=([0-9a-f]{64})$/,
+    encoding: 'hex',
+    algorithm: 'sha256',
+    key: asText,
+    message: ({ body }) => [body],
+  },
+} as const satisfies Record<string, SignatureScheme>;
+
+export type SignedProvider = keyof typeof signatureSchemes;
+
+const LONGEST_HEADER = 4096;
+const digestBytes = { sha256: 32, sha1: 20 } as const;
+/** Does the work for an address that nobody has; what it signs is refused all the same. */
+const nobody: SigningKeys = { current: new Uint8Array(32), previous: null };
+
+/** Verifies a request against every secret there is, in constant time, over the bytes as they came; `keys` is null for an unknown address. */
+export const verifySignature = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Verification => {
+  const header = request.header(scheme.header);
+  if (!header) return refused('signature_missing');
+  const claimed = digestIn(scheme, header);
+  const message = scheme.message(request);
+  if (!claimed || !message) return refused('signature_malformed');
+  const matched = matching(scheme, message, claimed, keys ?? nobody);
+  return keys && matched ? { ok: true, matched, reason: null } : refused('signature_mismatch');
+};
+
+// Both are always tried: the time that it takes must not tell which one was near.
+const matching = (
+  scheme: SignatureScheme,
+  message: readonly Uint8Array[],
+  claimed: Uint8Array,
+  keys: SigningKeys,
+): MatchedSecret | null => {
+  const current = signedBy(scheme, message, claimed, keys.current);
+  const previous = keys.previous !== null && signedBy(scheme, message, claimed, keys.previous);
+  if (current) return 'current';
+  return previous ? 'previous' : null;
+};
+
+const signedBy = (scheme: SignatureScheme, message: readonly Uint8Array[], claimed: Uint8Array, key: Uint8Array): boolean => {
+  const hmac = createHmac(scheme.algorithm, key);
+  for (const part of message) hmac.update(part);
+  return timingSafeEqual(hmac.digest(), claimed) && key.length > 0;
+};
+
+// The strict shape comes first: Buffer.from drops what it can't decode without a word.
+const digestIn = ({ shape, encoding, algorithm }: SignatureScheme, header: string): Uint8Array | null => {
+  const text = header.length <= LONGEST_HEADER ? shape.exec(header)?.[1] : undefined;
+  const digest = text === undefined ? null : Buffer.from(text, encoding);
+  return digest?.length === digestBytes[algorithm] ? digest : null;
+};
+
+const refused = (reason: SignatureFault): Verification => ({ ok: false, matched: null, reason });
