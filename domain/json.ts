@@ -1,0 +1,130 @@
+export type JsonVerdict = 'json' | 'not_json' | 'too_deep';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const NONE = -1;
+
+const literals = [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')];
+
+/**
+ * Whether bytes are one JSON text (RFC 8259: UTF-8, no byte order mark) that nests no deeper than `limit`, found without parsing:
+ * nothing is built, nothing recurses, and the bytes are read once.
+ */
+export const scanJson = (bytes: Uint8Array, limit = 64): JsonVerdict => {
+  const inObject = new Uint8Array(limit + 1);
+  let depth = 0;
+  let at = afterSpace(bytes, 0);
+  for (;;) {
+    const opener = bytes[at];
+    if (opener === OPEN_ARRAY || opener === OPEN_OBJECT) {
+      if (depth === limit) return 'too_deep';
+      const object = opener === OPEN_OBJECT;
+      inObject[++depth] = object ? 1 : 0;
+      at = afterSpace(bytes, at + 1);
+      if (bytes[at] === (object ? CLOSE_OBJECT : CLOSE_ARRAY)) at = afterClosing(bytes, at, inObject, depth--);
+      else {
+        if (object) at = afterName(bytes, at);
+        if (at === NONE) return 'not_json';
+        continue;
+      }
+    } else at = afterScalar(bytes, at);
+    // A value has ended: close what ends with it, then stand at the next value or at the end of the text.
+    for (;;) {
+      if (at === NONE) return 'not_json';
+      at = afterSpace(bytes, at);
+      if (depth === 0) return at === bytes.length ? 'json' : 'not_json';
+      if (bytes[at] === COMMA) break;
+      at = afterClosing(bytes, at, inObject, depth--);
+    }
+    at = afterSpace(bytes, at + 1);
+    if (inObject[depth] === 1) at = afterName(bytes, at);
+    if (at === NONE) return 'not_json';
+  }
+};
+
+const afterSpace = (bytes: Uint8Array, from: number): number => {
+  let at = from;
+  for (let byte = bytes[at]; byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09; byte = bytes[at]) at++;
+  return at;
+};
+
+const afterClosing = (bytes: Uint8Array, at: number, inObject: Uint8Array, depth: number): number =>
+  bytes[at] === (inObject[depth] === 1 ? CLOSE_OBJECT : CLOSE_ARRAY) ? at + 1 : NONE;
+
+/** From a member's name to its value. */
+const afterName = (bytes: Uint8Array, at: number): number => {
+  const end = bytes[at] === QUOTE ? afterString(bytes, at + 1) : NONE;
+  const colon = end === NONE ? NONE : afterSpace(bytes, end);
+  return colon !== NONE && bytes[colon] === COLON ? afterSpace(bytes, colon + 1) : NONE;
+};
+
+const afterScalar = (bytes: Uint8Array, at: number): number => {
+  const byte = bytes[at] ?? 0;
+  if (byte === QUOTE) return afterString(bytes, at + 1);
+  if (byte === MINUS || isDigit(byte)) return afterNumber(bytes, at);
+  const literal = literals.find((word) => word.every((letter, place) => bytes[at + place] === letter));
+  return literal ? at + literal.length : NONE;
+};
+
+/** The bytes that stand for themselves in a string. */
+const plain = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0));
+
+const afterString = (bytes: Uint8Array, from: number): number => {
+  let at = from;
+  while (at !== NONE && at < bytes.length) {
+    while (plain[bytes[at]!] === 1) at++;
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE) return at + 1;
+    if (byte < 0x20) return NONE;
+    at = byte === BACKSLASH ? afterEscape(bytes, at + 1) : afterMultibyte(bytes, at, byte);
+  }
+  return NONE;
+};
+
+const escapes = new Set(Buffer.from('"\\/bfnrt'));
+
+const afterEscape = (bytes: Uint8Array, at: number): number => {
+  const byte = bytes[at] ?? 0;
+  if (escapes.has(byte)) return at + 1;
+  if (byte !== 0x75) return NONE;
+  for (let place = at + 1; place <= at + 4; place++) if (!isHexDigit(bytes[place] ?? 0)) return NONE;
+  return at + 5;
+};
+
+/** RFC 3629: the shortest form, no surrogates, nothing above U+10FFFF. */
+const afterMultibyte = (bytes: Uint8Array, at: number, lead: number): number => {
+  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4) return NONE;
+  const second = bytes[at + 1] ?? 0;
+  const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
+  const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
+  if (second < least || second > most) return NONE;
+  for (let place = at + 2; place < at + length; place++) if (((bytes[place] ?? 0) & 0xc0) !== 0x80) return NONE;
+  return at + length;
+};
+
+const afterNumber = (bytes: Uint8Array, from: number): number => {
+  let at = bytes[from] === MINUS ? from + 1 : from;
+  at = bytes[at] === ZERO ? at + 1 : afterDigits(bytes, at);
+  if (at !== NONE && bytes[at] === 0x2e) at = afterDigits(bytes, at + 1);
+  if (at === NONE || (bytes[at] !== 0x65 && bytes[at] !== 0x45)) return at;
+  const sign = bytes[at + 1];
+  return afterDigits(bytes, sign === MINUS || sign === 0x2b ? at + 2 : at + 1);
+};
+
+const afterDigits = (bytes: Uint8Array, from: number): number => {
+  let at = from;
+  while (isDigit(bytes[at] ?? 0)) at++;
+  return at === from ? NONE : at;
+};
+
+const isDigit = (byte: number): boolean => byte >= ZERO && byte <= 0x39;
+const isHexDigit = (byte: number): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
