@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
+import { fromSeed } from 'nkeys.js';
 import { z } from 'zod';
 
 const where = (says: string, holds: (value: string) => boolean) => z.string().refine(holds, says);
@@ -39,6 +40,14 @@ const isIssuer = (text: string): boolean => {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 };
 
+const isAccountSeed = (text: string): boolean => {
+  try {
+    return fromSeed(new TextEncoder().encode(text)).getPublicKey().startsWith('A');
+  } catch {
+    return false;
+  }
+};
+
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const word = z.string().optional();
 
@@ -68,9 +77,7 @@ const variables = z.object({
   STRIPE_WEBHOOK_SECRET: word,
   TRUSTED_PROXIES: list('must be IP addresses or CIDR ranges, set apart by commas', isRange),
   CORS_ORIGINS: list('must be origins such as https://app.example.com, or *, set apart by commas', isOrigin),
-  NATS_ACCOUNT_SEED: where('must be the seed of a NATS account: SA and 56 letters or digits', (value) =>
-    /^SA[A-Z2-7]{56}$/.test(value),
-  ).optional(),
+  NATS_ACCOUNT_SEED: where('must be the seed of a NATS account: SA and 56 letters or digits', isAccountSeed).optional(),
   SMTP_URL: url('smtp', 'smtps').optional(),
   SMTP_LISTEN: where('must be host:port', isHostAndPort).optional(),
   MAIL_DOMAIN: where('must be a domain name', isHostName).optional(),
