@@ -1,5 +1,7 @@
+import type { z } from 'zod';
 import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { Actor, DomainEvent, Position } from '../domain/event.ts';
+import type { Permission } from '../domain/permission.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { Reads } from '../projections/reads.ts';
 
@@ -11,9 +13,12 @@ export type Sealed = string;
 export type TransactOptions = {
   /** Another tenant than the context's: for handlers that were let into it (clone, platform operations). */
   tenant?: string;
-  /** Kept beside the data of each event. */
-  facts?: Record<string, unknown>;
+  /** A creation: begin as if there were no stream, which is one round trip where that holds. */
+  fresh?: boolean;
 };
+
+/** A request as a handler gets it: path, query and body in one object. */
+export type Input<Body extends z.ZodType, Path extends string = never> = z.output<Body> & { readonly [Name in Path]: string };
 
 /** What a handler works with: who asks, the log as aggregates, ids, secrets and read models. It knows no stream name. */
 export type Ctx = {
@@ -33,11 +38,13 @@ export type Ctx = {
   ) => Promise<Loaded<S>>;
   /** The aggregate as the log has it now, from the warm cache where that is coherent. */
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
+  /** Whether the caller holds a permission in this tenant, or on one of its agents, as of now. */
+  readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
   /** A fresh id25; the same one on a repeat under the same Idempotency-Key. */
   readonly newId: () => string;
   /** The id of what has a natural key: the same key gives the same id, unguessable from outside. */
   readonly naturalId: (kind: string, key: string, generation?: number, tenant?: string) => string;
-  /** Random bytes as lower-case base62, for keys and secrets. */
+  /** Base62 characters for keys and secrets; the same ones on a repeat under the same Idempotency-Key. */
   readonly random: (characters: number) => string;
   /** Encrypts under the tenant's data key, bound to category, id and field. */
   readonly seal: (place: SecretPlace, secret: Secret) => Promise<Sealed>;

@@ -12,7 +12,11 @@ export type Aggregate<S, E extends DomainEvent> = {
 /** A decision: what follows from the state; an empty list means nothing to do. @throws Refusal */
 export type Decision<S, E extends DomainEvent> = (state: S) => readonly E[];
 
-export const fold = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, events: Iterable<Recorded<E>>, from: S = aggregate.initial): S => {
+export const fold = <S, E extends DomainEvent>(
+  aggregate: Aggregate<S, E>,
+  events: Iterable<Recorded<E>>,
+  from: S = aggregate.initial,
+): S => {
   let state = from;
   for (const event of events) state = aggregate.evolve(state, event);
   return state;

@@ -18,6 +18,8 @@ export type Table = {
    * moved by every event of that stream.
    */
   readonly stream?: string;
+  /** A boolean column: a row in which it is true is kept but never read (something deleted that can come back). */
+  readonly hidden?: string;
   /** Counters take part in `add` and start at 0; they are columns too. */
   readonly counters?: readonly string[];
 };

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import * as Agent from '../domain/agent.ts';
+import { Id25 } from '../domain/id.ts';
+import * as Model from '../domain/model.ts';
+import { invalid, Refusal } from '../domain/refusal.ts';
+import * as Tenant from '../domain/tenant.ts';
+import { Slug, text } from '../domain/text.ts';
+import type { Ctx, Input, Loaded } from './context.ts';
+import { createNatural } from './natural.ts';
+
+const Text = z.string().nullable();
+const Voice = text(0, 128).nullable();
+const Threshold = z.int().min(1).nullable();
+const ResourceClass = text(1, 64);
+
+export const AgentCreate = z.strictObject({
+  name: Agent.AgentName,
+  slug: Slug,
+  can_author_skills: z.boolean().default(false),
+  description: Text.default(null),
+  description_prompt: Text.default(null),
+  environment_mode: z.enum(Agent.ENVIRONMENT_MODES).default('shared'),
+  image_ref: Text.default(null),
+  initial_greeting: Text.default(null),
+  is_admin_only: z.boolean().default(false),
+  iteration_warn_threshold: Threshold.default(null),
+  kind: z.enum(Agent.AGENT_KINDS).default('user'),
+  resource_class: ResourceClass.default('small'),
+  voice: Voice.default(null),
+});
+
+export const AgentUpdate = z.strictObject({
+  can_author_skills: z.boolean().nullish(),
+  description: Text.optional(),
+  description_prompt: Text.optional(),
+  environment_mode: z.enum(Agent.ENVIRONMENT_MODES).nullish(),
+  external_mail_enabled: z.boolean().nullish(),
+  image_ref: Text.optional(),
+  initial_greeting: Text.optional(),
+  is_active: z.boolean().nullish(),
+  is_admin_only: z.boolean().nullish(),
+  iteration_warn_threshold: Threshold.optional(),
+  name: Agent.AgentName.nullish(),
+  resource_class: ResourceClass.nullish(),
+  ssh_public_key: Text.optional(),
+  voice: Voice.optional(),
+});
+
+export const AgentModelChainUpdate = z.strictObject({ model_ids: z.array(Id25).min(1).max(5) });
+
+const claim = (slug: string, create: (generation: number) => Agent.AgentEvent[]) => (agent: Agent.Agent, generation: number) => {
+  if (agent.status === 'absent') return { events: create(generation) };
+  if (agent.status === 'live')
+    throw new Refusal('slug_taken', `the slug ${slug} is taken`, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
+  return { events: agent.status === 'deleted' ? Agent.releaseSlug() : [], taken: 'next' as const };
+};
+
+/** @throws Refusal slug_taken, forbidden where is_admin_only is asked for by less than an ADMIN */
+export const createAgent = async (ctx: Ctx, { slug, ...input }: Input<typeof AgentCreate, 'tenant_id'>): Promise<Loaded<Agent.Agent>> => {
+  const { tenant_id: _, ...settings } = input;
+  if (settings.is_admin_only && !(await ctx.may('tenant:settings:write')))
+    throw new Refusal('forbidden', 'is_admin_only needs the role OWNER or ADMIN');
+  const tenant = await ctx.load(Tenant, ctx.tenant);
+  const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
+  const { default_skill_visibility_scope: skill_visibility_scope } = tenant.state;
+  const create = (generation: number) =>
+    Agent.create({ ...settings, slug, generation, owner_id, skill_visibility_scope, is_seed: false })();
+  return createNatural(ctx, Agent, 'agent', slug, claim(slug, create));
+};
+
+export const updateAgent = async (
+  ctx: Ctx,
+  { tenant_id: _, agent_id, ...changes }: Input<typeof AgentUpdate, 'tenant_id' | 'agent_id'>,
+) => {
+  const guarded = changes.can_author_skills !== undefined || changes.is_admin_only !== undefined;
+  const mayManageRoles = guarded && (await ctx.may('agent:roles:write', agent_id));
+  return ctx.transact(Agent, agent_id, Agent.update(changes, mayManageRoles));
+};
+
+export const deleteAgent = (ctx: Ctx, { agent_id }: { agent_id: string }) => ctx.transact(Agent, agent_id, Agent.remove);
+
+/** @throws Refusal invalid where a model is unknown, closed to this tenant or disabled */
+const checkModels = async (ctx: Ctx, model_ids: readonly string[], known: readonly string[]): Promise<void> => {
+  const fresh = model_ids.filter((id) => !known.includes(id));
+  const models = await Promise.all(fresh.map((id) => ctx.load(Model, id)));
+  const wrong = models.find((model) => !Model.usable(model.state));
+  if (wrong) throw invalid(`/model_ids/${model_ids.indexOf(wrong.id)}`, 'no such model is open to this tenant', 'unknown_model');
+};
+
+export const reorderModelChain = async (
+  ctx: Ctx,
+  { agent_id, model_ids }: Input<typeof AgentModelChainUpdate, 'tenant_id' | 'agent_id'>,
+) => {
+  const { state } = await ctx.load(Agent, agent_id);
+  Agent.present(state);
+  await checkModels(
+    ctx,
+    model_ids,
+    state.models.map((model) => model.model_id),
+  );
+  return ctx.transact(Agent, agent_id, Agent.reorderModelChain(model_ids));
+};

@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import { changed, same } from './aggregate.ts';
+import type { Recorded } from './event.ts';
+import { invalid, Refusal } from './refusal.ts';
+import type { SkillVisibilityScope } from './tenant.ts';
+
+export const category = 'agent';
+
+export const AGENT_KINDS = ['user', 'coding', 'analyst', 'dba'] as const;
+export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
+export const AGENT_ROLES = ['VIEWER', 'MANAGER', 'OWNER'] as const;
+export type AgentRole = (typeof AGENT_ROLES)[number];
+export type ModelAccess = 'full' | 'read_only';
+
+/** 1 to 255 letters, digits, spaces and hyphens. */
+export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
+
+/** What AgentCreate sets, by the names of the interface. */
+export type AgentSettings = {
+  name: string;
+  can_author_skills: boolean;
+  description: string | null;
+  description_prompt: string | null;
+  environment_mode: (typeof ENVIRONMENT_MODES)[number];
+  image_ref: string | null;
+  initial_greeting: string | null;
+  is_admin_only: boolean;
+  iteration_warn_threshold: number | null;
+  kind: (typeof AGENT_KINDS)[number];
+  resource_class: string;
+  voice: string | null;
+};
+
+/** What AgentUpdate may change; null clears, resets to the default, or leaves as it is, as the field allows. */
+export type AgentChanges = {
+  [Name in keyof Omit<AgentSettings, 'kind'> | 'external_mail_enabled' | 'is_active' | 'ssh_public_key']?: Agent[Name] | null | undefined;
+};
+
+export type AgentEvent =
+  | {
+      type: 'AgentCreated';
+      data: AgentSettings & {
+        slug: string;
+        generation: number;
+        owner_id: string | null;
+        skill_visibility_scope: SkillVisibilityScope;
+        is_seed: boolean;
+      };
+    }
+  | {
+      type: 'AgentUpdated';
+      data: Partial<Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'>> & {
+        external_mail_enabled?: boolean;
+        ssh_public_key?: string | null;
+      };
+    }
+  | { type: 'AgentActivated'; data: object }
+  | { type: 'AgentDeactivated'; data: object }
+  | { type: 'AgentSkillAuthoringChanged'; data: { can_author_skills: boolean } }
+  | { type: 'AgentAdminOnlyChanged'; data: { is_admin_only: boolean } }
+  | { type: 'AgentModelChainReordered'; data: { models: readonly ChainLink[] } }
+  | { type: 'AgentDeleted'; data: object }
+  | { type: 'AgentSlugReleased'; data: object };
+
+/** A place in the chain; `since` is null where the model came with this event. */
+export type ChainLink = { model_id: string; access: ModelAccess; since: string | null };
+
+export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
+
+export type Agent = AgentSettings & {
+  /** `released`: deleted, and its slug was taken again since; it can't come back. */
+  status: 'absent' | 'live' | 'deleted' | 'released';
+  id: string;
+  tenant_id: string;
+  slug: string;
+  is_active: boolean;
+  is_seed: boolean;
+  external_mail_enabled: boolean;
+  ssh_public_key: string | null;
+  skill_visibility_scope: SkillVisibilityScope;
+  repo_url: string | null;
+  code_ref: string;
+  zoom_managed: boolean;
+  created_by_id: string | null;
+  created_by_agent_id: string | null;
+  models: readonly AgentModel[];
+  roles: Readonly<Record<string, AgentRole>>;
+  created_at: string;
+  updated_at: string;
+};
+
+/** What a field is where the create body leaves it out. */
+export const defaults = {
+  can_author_skills: false,
+  description: null,
+  description_prompt: null,
+  environment_mode: 'shared',
+  image_ref: null,
+  initial_greeting: null,
+  is_admin_only: false,
+  iteration_warn_threshold: null,
+  kind: 'user',
+  resource_class: 'small',
+  voice: null,
+} as const satisfies Omit<AgentSettings, 'name'>;
+
+export const initial: Agent = {
+  ...defaults,
+  status: 'absent',
+  id: '',
+  tenant_id: '',
+  name: '',
+  slug: '',
+  is_active: true,
+  is_seed: false,
+  external_mail_enabled: true,
+  ssh_public_key: null,
+  skill_visibility_scope: 'private_only',
+  repo_url: null,
+  code_ref: 'main',
+  zoom_managed: false,
+  created_by_id: null,
+  created_by_agent_id: null,
+  models: [],
+  roles: {},
+  created_at: '',
+  updated_at: '',
+};
+
+/** The chain that the event of that time left behind. */
+export const chained = (models: readonly ChainLink[], at: string): AgentModel[] =>
+  models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));
+
+const born = (agent: Agent, { id, tenant, at, actor, data }: Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>): Agent => {
+  const { owner_id, generation: _, ...settings } = data;
+  return {
+    ...agent,
+    ...settings,
+    status: 'live',
+    id,
+    tenant_id: tenant,
+    roles: owner_id ? { [owner_id]: 'OWNER' } : {},
+    created_by_id: actor.kind === 'user' ? actor.id : null,
+    created_by_agent_id: actor.kind === 'agent' ? actor.id : null,
+    created_at: at,
+    updated_at: at,
+  };
+};
+
+const changedBy = (event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>): Partial<Agent> => {
+  switch (event.type) {
+    case 'AgentUpdated':
+    case 'AgentSkillAuthoringChanged':
+    case 'AgentAdminOnlyChanged':
+      return event.data;
+    case 'AgentActivated':
+      return { is_active: true };
+    case 'AgentDeactivated':
+      return { is_active: false };
+    case 'AgentModelChainReordered':
+      return { models: chained(event.data.models, event.at) };
+    case 'AgentDeleted':
+      return { status: 'deleted' };
+    case 'AgentSlugReleased':
+      return { status: 'released' };
+  }
+};
+
+export const evolve = (agent: Agent, event: Recorded<AgentEvent>): Agent =>
+  event.type === 'AgentCreated'
+    ? born(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>)
+    : { ...agent, ...changedBy(event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>), updated_at: event.at };
+
+/** @throws Refusal not_found where there is no live agent */
+export const present = (agent: Agent): void => {
+  if (agent.status !== 'live') throw new Refusal('not_found', 'there is no such agent');
+};
+
+export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data']) => (): AgentEvent[] => [{ type: 'AgentCreated', data }];
+
+/** Closes a deleted agent for good, so that its slug can be used again. */
+export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
+
+const resettable = { ...defaults, external_mail_enabled: true, ssh_public_key: null };
+
+/** A null becomes the field's default where it has one; where it has none (name, is_active) the field stays. */
+const resolved = (changes: AgentChanges): Partial<Agent> =>
+  Object.fromEntries(
+    Object.entries(changes).flatMap(([name, value]): [string, unknown][] => {
+      if (value !== null) return [[name, value]];
+      return name in resettable ? [[name, resettable[name as keyof typeof resettable]]] : [];
+    }),
+  );
+
+/**
+ * Changes settings; each kind of change is an event of its own. `mayManageRoles` is asked only where a guarded field changes.
+ * @throws Refusal not_found, forbidden
+ */
+export const update =
+  (changes: AgentChanges, mayManageRoles: boolean) =>
+  (agent: Agent): AgentEvent[] => {
+    present(agent);
+    const { is_active, can_author_skills, is_admin_only, ...settings } = changed(agent, resolved(changes));
+    const guarded = can_author_skills !== undefined || is_admin_only !== undefined;
+    if (guarded && !mayManageRoles) throw new Refusal('forbidden', 'can_author_skills and is_admin_only need agent:roles:write');
+    const events: AgentEvent[] = [];
+    if (Object.keys(settings).length > 0)
+      events.push({ type: 'AgentUpdated', data: settings as Extract<AgentEvent, { type: 'AgentUpdated' }>['data'] });
+    if (is_active !== undefined) events.push({ type: is_active ? 'AgentActivated' : 'AgentDeactivated', data: {} });
+    if (can_author_skills !== undefined) events.push({ type: 'AgentSkillAuthoringChanged', data: { can_author_skills } });
+    if (is_admin_only !== undefined) events.push({ type: 'AgentAdminOnlyChanged', data: { is_admin_only } });
+    return events;
+  };
+
+/** Replaces the ordered chain; the first model is the primary. @throws Refusal not_found, invalid where a model stands twice */
+export const reorderModelChain =
+  (model_ids: readonly string[]) =>
+  (agent: Agent): AgentEvent[] => {
+    present(agent);
+    if (new Set(model_ids).size !== model_ids.length) throw invalid('/model_ids', 'a model may stand in a chain once', 'duplicate');
+    const current = agent.models.map((model) => model.model_id);
+    if (same(model_ids, current)) return [];
+    const link = (model_id: string): ChainLink => {
+      const known = agent.models.find((model) => model.model_id === model_id);
+      return { model_id, access: known?.access ?? 'full', since: known?.created_at ?? null };
+    };
+    return [{ type: 'AgentModelChainReordered', data: { models: model_ids.map(link) } }];
+  };
+
+/** @throws Refusal not_found */
+export const remove = (agent: Agent): AgentEvent[] => {
+  present(agent);
+  return [{ type: 'AgentDeleted', data: {} }];
+};

@@ -1,0 +1,38 @@
+import type { Recorded } from './event.ts';
+import type { Fault, RefusalCode } from './refusal.ts';
+
+export const category = 'idempotency';
+
+/** One stream that a handler wrote or found as it was, in the order in which it did. */
+export type Touched = { stream: string; revision: number };
+
+/** How a request ended: with streams at revisions, from which its answer is rendered again, or refused. */
+export type Outcome =
+  | { kind: 'done'; touched: readonly Touched[]; location: string | null }
+  | { kind: 'refused'; code: RefusalCode; detail: string; errors: readonly Fault[] };
+
+export type IdempotencyEvent =
+  | { type: 'IdempotencyKeyClaimed'; data: { route: string; body_digest: string } }
+  | { type: 'IdempotencyKeyTaken'; data: object }
+  | { type: 'IdempotencyKeyFinished'; data: Outcome };
+
+export type Idempotency = { route: string; body_digest: string; claimed_at: string | null; outcome: Outcome | null };
+
+export const initial: Idempotency = { route: '', body_digest: '', claimed_at: null, outcome: null };
+
+export const evolve = (key: Idempotency, event: Recorded<IdempotencyEvent>): Idempotency => {
+  switch (event.type) {
+    case 'IdempotencyKeyClaimed':
+      return { ...key, ...event.data, claimed_at: event.at };
+    case 'IdempotencyKeyTaken':
+      return { ...key, claimed_at: event.at };
+    case 'IdempotencyKeyFinished':
+      return { ...key, outcome: event.data };
+  }
+};
+
+/** How long an unfinished request keeps its key, in milliseconds. */
+export const HELD = 30_000;
+
+export const held = (key: Idempotency, at: string): boolean =>
+  key.claimed_at !== null && Date.parse(at) - Date.parse(key.claimed_at) < HELD;

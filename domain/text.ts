@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+const codePoints = (text: string): number => {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+};
+
+/** A string of `min` to `max` characters, counted as JSON Schema counts them: code points. */
+export const text = (min: number, max: number) =>
+  z
+    .string()
+    .meta({ minLength: min, maxLength: max })
+    .superRefine((value, issues) => {
+      const length = value.length <= max && value.length >= min * 2 ? value.length : codePoints(value);
+      if (length < min)
+        issues.addIssue({ code: 'too_small', minimum: min, origin: 'string', inclusive: true, message: `at least ${min} characters` });
+      if (length > max)
+        issues.addIssue({ code: 'too_big', maximum: max, origin: 'string', inclusive: true, message: `at most ${max} characters` });
+    });
+
+/** RFC 3339 date-time with an offset or Z. */
+export const Instant = z.iso.datetime({ offset: true, message: 'must be an RFC 3339 date-time' });
+
+/** A slug: 1 to 64 of a-z, 0-9 and hyphen, not beginning with a hyphen. */
+export const Slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9 and -, not beginning with -');

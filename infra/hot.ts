@@ -1,0 +1,119 @@
+import type { Loaded } from '../commands/context.ts';
+import type { Aggregate } from '../domain/aggregate.ts';
+import { type DomainEvent, type Recorded, streamName } from '../domain/event.ts';
+import type { Log, Subscription } from './eventstore/log.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: aggregates of every kind lie in one map
+export type AnyAggregate = Aggregate<any, any>;
+
+/** Folded aggregates in memory, bounded, and kept coherent by a live subscription to their categories. */
+export type Hot = {
+  /** What is in memory, without waiting. */
+  peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
+  /** From memory, else from the log. Absent streams are revision -1 and not kept. */
+  load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
+  /** Reads what the log has behind the known revision. */
+  refresh: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
+  put: <S>(stream: string, loaded: Loaded<S>) => void;
+  start: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+const advance = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, loaded: Loaded<S>, event: Recorded<E>): Loaded<S> => ({
+  id: loaded.id,
+  state: aggregate.evolve(loaded.state, event),
+  revision: event.revision,
+  position: event.position,
+});
+
+export const emptyOf = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string): Loaded<S> => ({
+  id,
+  state: aggregate.initial,
+  revision: -1,
+  position: null,
+});
+
+/** `followed`: the aggregates that are read without being appended to; the others are coherent by conflict alone. */
+export const openHot = (log: Log, followed: readonly AnyAggregate[], capacity = 20_000): Hot => {
+  const byCategory = new Map(followed.map((aggregate) => [aggregate.category, aggregate]));
+  // Two generations instead of a list: bounded at twice the capacity, and a hit costs one look-up.
+  let young = new Map<string, Loaded<unknown>>();
+  let old = new Map<string, Loaded<unknown>>();
+  const loading = new Map<string, { seen: number; work: Promise<Loaded<unknown>> }>();
+  let subscription: Subscription | undefined;
+
+  const put = (stream: string, loaded: Loaded<unknown>) => {
+    young.set(stream, loaded);
+    if (young.size > capacity) {
+      old = young;
+      young = new Map();
+    }
+  };
+
+  const get = (stream: string): Loaded<unknown> | undefined => {
+    const hit = young.get(stream);
+    if (hit) return hit;
+    const kept = old.get(stream);
+    if (kept) put(stream, kept);
+    return kept;
+  };
+
+  const read = async (aggregate: AnyAggregate, stream: string, id: string): Promise<Loaded<unknown>> => {
+    let loaded = get(stream) ?? emptyOf(aggregate, id);
+    for await (const event of log.read(stream, { from: loaded.revision + 1 })) loaded = advance(aggregate, loaded, event);
+    const newer = get(stream);
+    if (newer && newer.revision > loaded.revision) return newer;
+    if (loaded.revision >= 0) put(stream, loaded);
+    return loaded;
+  };
+
+  /** One read at a time for a stream; an event that the subscription brings meanwhile makes it read again. */
+  const refresh = (aggregate: AnyAggregate, tenant: string, id: string, joined = false): Promise<Loaded<never>> => {
+    const stream = streamName(aggregate.category, tenant, id);
+    const running = loading.get(stream);
+    if (running && joined) return running.work as Promise<Loaded<never>>;
+    const entry = { seen: -1, work: Promise.resolve(emptyOf(aggregate, id)) as Promise<Loaded<unknown>> };
+    entry.work = (async () => {
+      for (;;) {
+        const loaded = await read(aggregate, stream, id);
+        if (entry.seen <= loaded.revision) return loaded;
+      }
+    })().finally(() => {
+      if (loading.get(stream) === entry) loading.delete(stream);
+    });
+    loading.set(stream, entry);
+    return entry.work as Promise<Loaded<never>>;
+  };
+
+  const heard = (event: Recorded) => {
+    const running = loading.get(event.stream);
+    if (running) running.seen = Math.max(running.seen, event.revision);
+    const known = young.get(event.stream) ?? old.get(event.stream);
+    const aggregate = byCategory.get(event.category);
+    if (!known || !aggregate || event.revision <= known.revision) return;
+    if (event.revision === known.revision + 1) return put(event.stream, advance(aggregate, known, event));
+    young.delete(event.stream);
+    old.delete(event.stream);
+  };
+
+  return {
+    peek: (aggregate, tenant, id) => get(streamName(aggregate.category, tenant, id)) as never,
+    load: (aggregate, tenant, id) => {
+      const hit = get(streamName(aggregate.category, tenant, id));
+      return hit ? (Promise.resolve(hit) as Promise<Loaded<never>>) : refresh(aggregate, tenant, id, true);
+    },
+    refresh,
+    put,
+    start: async () => {
+      const [end] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
+      subscription = log.follow({
+        ...(end ? { from: end.position } : {}),
+        filter: { streamPrefixes: [...byCategory.keys()].map((category) => `${category}-`) },
+        event: heard,
+      });
+    },
+    close: async () => {
+      await subscription?.stop();
+    },
+  };
+};

@@ -1,0 +1,51 @@
+import { agents, counts, table } from './agent.ts';
+import type { Condition, Doc, Page, Reads, Source } from './reads.ts';
+
+const from: Source = { projection: agents.name, table };
+const counter: Source = { projection: agents.name, table: counts };
+
+/** Which agents a caller sees: all of the tenant, or those a role on them shows. */
+export type Sight = { readonly all: true } | { readonly all: false; readonly user_id: string };
+
+const visible = (sight: Sight): Condition[] =>
+  sight.all
+    ? []
+    : [
+        { column: 'is_admin_only', op: '=', value: false },
+        {
+          op: 'exists',
+          table: 'agent_roles',
+          on: { agent_id: 'id', tenant_id: 'tenant_id' },
+          where: [{ column: 'user_id', op: '=', value: sight.user_id }],
+        },
+      ];
+
+/** One agent as AgentRead; null where it is not there or deleted. */
+export const agentById = async (reads: Reads, tenant_id: string, id: string, doc = 'doc'): Promise<Doc | null> =>
+  reads.one(from, { tenant_id, id }, doc);
+
+export type AgentFilter = { readonly q?: string | undefined; readonly is_active?: boolean | undefined; readonly kind?: string | undefined };
+
+/** A page of AgentListRead. */
+export const agentPage = (
+  reads: Reads,
+  tenant_id: string,
+  sight: Sight,
+  filter: AgentFilter,
+  page: { sort: { column: string; descending: boolean }; limit: number; cursor?: string | undefined },
+): Promise<Page> =>
+  reads.page({
+    from,
+    doc: 'list_doc',
+    where: [
+      { column: 'tenant_id', op: '=', value: tenant_id },
+      ...visible(sight),
+      ...(filter.is_active === undefined ? [] : [{ column: 'is_active', op: '=', value: filter.is_active } as const]),
+      ...(filter.kind === undefined ? [] : [{ column: 'kind', op: '=', value: filter.kind } as const]),
+      ...(filter.q === undefined ? [] : [{ column: ['name', 'slug'], op: 'contains', value: filter.q } as const]),
+    ],
+    ...page,
+  });
+
+/** How many agents the tenant has. */
+export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => reads.counter(counter, { tenant_id }, 'agents');

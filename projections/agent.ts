@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import * as Agent from '../domain/agent.ts';
+import { Id25 } from '../domain/id.ts';
+import type { TenantEvent } from '../domain/tenant.ts';
+import { add, insert, type Key, type Projection, patch } from './projection.ts';
+import type { Table } from './tables.ts';
+
+const AgentListFields = z.object({
+  id: Id25,
+  tenant_id: Id25,
+  name: z.string(),
+  slug: z.string(),
+  description: z.string().nullable(),
+  initial_greeting: z.string().nullable(),
+  is_active: z.boolean(),
+  is_admin_only: z.boolean(),
+  is_seed: z.boolean(),
+  can_author_skills: z.boolean(),
+  image_ref: z.string().nullable(),
+  resource_class: z.string(),
+  repo_url: z.string().nullable(),
+  code_ref: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  created_by_agent_id: z.string().nullable(),
+  created_by_id: z.string().nullable(),
+  voice: z.string().nullable(),
+  zoom_managed: z.boolean(),
+  kind: z.enum(Agent.AGENT_KINDS),
+  description_prompt: z.string().nullable(),
+});
+
+export const AgentRead = AgentListFields.extend({
+  environment_mode: z.enum(Agent.ENVIRONMENT_MODES),
+  external_mail_enabled: z.boolean(),
+  iteration_warn_threshold: z.int().nullable(),
+  skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']),
+  ssh_public_key: z.string().nullable(),
+});
+
+export const AgentListRead = AgentListFields.extend({ is_favorite: z.boolean().default(false) });
+
+export const AgentModelRead = z.object({
+  agent_id: Id25,
+  model_id: Id25,
+  access: z.enum(['full', 'read_only']),
+  priority: z.int(),
+  created_at: z.string(),
+});
+
+/** The chain as the interface shows it: the place in the list is the priority. */
+export const AgentModels = z
+  .object({
+    id: z.string(),
+    models: z.array(z.object({ model_id: z.string(), access: z.enum(['full', 'read_only']), created_at: z.string() })),
+  })
+  .transform(({ id, models }) => models.map((model, priority) => AgentModelRead.parse({ agent_id: id, ...model, priority })));
+
+export const table: Table = {
+  name: 'agents',
+  key: ['tenant_id', 'id'],
+  stream: 'agent',
+  hidden: 'deleted',
+  columns: {
+    tenant_id: 'text',
+    id: 'text',
+    name: 'text',
+    slug: 'text',
+    kind: 'text',
+    is_active: 'boolean',
+    is_admin_only: 'boolean',
+    deleted: 'boolean',
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    models: 'jsonb',
+  },
+  docs: { doc: AgentRead, list_doc: AgentListRead, models_doc: AgentModels },
+  indexes: [
+    { columns: ['tenant_id', 'created_at', 'id'] },
+    { columns: ['tenant_id', 'name', 'id'] },
+    { columns: ['tenant_id', 'updated_at', 'id'] },
+  ],
+};
+
+const roles: Table = {
+  name: 'agent_roles',
+  key: ['tenant_id', 'agent_id', 'user_id'],
+  columns: { tenant_id: 'text', agent_id: 'text', user_id: 'text', role: 'text' },
+  docs: {},
+};
+
+export const counts: Table = {
+  name: 'agent_counts',
+  key: ['tenant_id'],
+  columns: { tenant_id: 'text' },
+  counters: ['agents'],
+  docs: {},
+};
+
+const counted = (tenant_id: string, agents: number) => add('agent_counts', { tenant_id }, { agents });
+
+const here = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_id: tenant, id });
+
+/** Agents with their model chains, who has a role on them, and how many a tenant has. */
+export const agents: Projection<Agent.AgentEvent | TenantEvent> = {
+  name: 'agents',
+  version: 1,
+  categories: ['agent', 'tenant'],
+  tables: [table, roles, counts],
+  on: {
+    TenantCreated: ({ id }) => insert('agent_counts', { tenant_id: id }),
+    MemberAdded: 'ignore',
+    AgentCreated: (event) => {
+      const { status: _, roles: held, ...row } = Agent.evolve(Agent.initial, event);
+      const owners = Object.entries(held).map(([user_id, role]) =>
+        insert('agent_roles', { tenant_id: event.tenant, agent_id: event.id, user_id, role }),
+      );
+      return [insert('agents', { ...row, deleted: false }), ...owners, counted(event.tenant, 1)];
+    },
+    AgentUpdated: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
+    AgentActivated: (event) => patch('agents', here(event), { is_active: true, updated_at: event.at }),
+    AgentDeactivated: (event) => patch('agents', here(event), { is_active: false, updated_at: event.at }),
+    AgentSkillAuthoringChanged: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
+    AgentAdminOnlyChanged: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
+    AgentModelChainReordered: (event) =>
+      patch('agents', here(event), { models: Agent.chained(event.data.models, event.at), updated_at: event.at }),
+    AgentDeleted: (event) => [patch('agents', here(event), { deleted: true, updated_at: event.at }), counted(event.tenant, -1)],
+    AgentSlugReleased: 'ignore',
+  },
+};

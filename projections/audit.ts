@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { PLATFORM, type Recorded } from '../domain/event.ts';
+import { type Changes, insert, type Projection } from './projection.ts';
+import type { Table } from './tables.ts';
+
+export const AuditLogRead = z.object({
+  id: z.string(),
+  tenant_id: z.string().nullable(),
+  user_id: z.string().nullable(),
+  agent_id: z.string().nullable(),
+  action: z.string(),
+  resource_type: z.string(),
+  resource_id: z.string().nullable(),
+  ip: z.string().nullable(),
+  user_agent: z.string().nullable(),
+  meta: z.record(z.string(), z.unknown()),
+  created_at: z.string(),
+});
+
+export const table: Table = {
+  name: 'audit_logs',
+  key: ['id'],
+  columns: {
+    id: 'text',
+    tenant_id: 'text',
+    user_id: 'text',
+    agent_id: 'text',
+    action: 'text',
+    resource_type: 'text',
+    resource_id: 'text',
+    created_at: 'timestamptz',
+  },
+  docs: { doc: AuditLogRead },
+  indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
+};
+
+/** `AgentModelChainReordered` -> `agent.model.chain.reordered`: the event's type in dotted snake, its first word the resource's. */
+export const actionOf = (type: string): string => type.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '.').toLowerCase();
+
+/** What is never shown of an event: digests, and secrets though they are sealed. */
+const hidden = (name: string, value: unknown): boolean =>
+  name === 'digest' || name.startsWith('sealed') || (typeof value === 'string' && /^v1\.[\w-]+\.[\w-]+\./.test(value));
+
+const metaOf = ({ data, meta }: Recorded): Record<string, unknown> => {
+  const shown = data instanceof Uint8Array ? (meta.facts ?? {}) : (data as Record<string, unknown>);
+  return Object.fromEntries(Object.entries(shown).filter(([name, value]) => !hidden(name, value)));
+};
+
+const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null => {
+  if (event.category === 'agent') return event.id;
+  if (typeof meta['agent_id'] === 'string') return meta['agent_id'];
+  return event.actor.kind === 'agent' ? event.actor.id : null;
+};
+
+const line = (event: Recorded): Changes => {
+  const meta = metaOf(event);
+  return insert('audit_logs', {
+    id: event.event_id,
+    tenant_id: event.meta.tenant === PLATFORM ? null : event.meta.tenant,
+    user_id: event.actor.kind === 'user' ? event.actor.id : null,
+    agent_id: agentOf(event, meta),
+    action: actionOf(event.type),
+    resource_type: event.category,
+    resource_id: event.id,
+    ip: event.meta.ip ?? null,
+    user_agent: event.meta.userAgent ?? null,
+    meta,
+    created_at: event.at,
+  });
+};
+
+/** Every event there is, as a line for auditors; what only keeps a promise to a client (idempotency keys) and wrapped keys apart. */
+export const audit: Projection = {
+  name: 'audit',
+  version: 1,
+  categories: '*',
+  tables: [table],
+  on: {},
+  every: (event) => (event.category === 'idempotency' || event.category === 'key' ? [] : line(event)),
+};

@@ -1,0 +1,11 @@
+import { models, table } from './model.ts';
+import type { Page, PageQuery, Reads } from './reads.ts';
+
+type Window = Pick<PageQuery, 'sort' | 'limit' | 'cursor'>;
+const from = { projection: models.name, table };
+
+/** The models open to every tenant, without config. */
+export const modelsOpenToTenant = (reads: Reads, window: Window): Promise<Page> =>
+  reads.page({ from, doc: 'list_doc', where: [{ column: 'available_to_all_tenants', op: '=', value: true }], ...window });
+
+export const allModels = (reads: Reads, window: Window): Promise<Page> => reads.page({ from, where: [], ...window });

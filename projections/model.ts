@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { Id25 } from '../domain/id.ts';
+import * as Model from '../domain/model.ts';
+import { insert, type Projection } from './projection.ts';
+import type { Table } from './tables.ts';
+
+/** As a tenant sees a model: without its config. */
+export const ModelListRead = z.object({
+  id: Id25,
+  provider: z.string(),
+  slug: z.string(),
+  name: z.string(),
+  available_to_all_tenants: z.boolean(),
+  description: z.string().nullable(),
+  failover_chain: z.array(z.string()),
+  is_free: z.boolean(),
+  pricing: z.record(z.string(), z.unknown()),
+  status: z.enum(Model.MODEL_STATUSES),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+
+export const ModelRead = ModelListRead.extend({ config: z.record(z.string(), z.unknown()) });
+
+export const table: Table = {
+  name: 'models',
+  key: ['id'],
+  stream: 'model',
+  columns: { id: 'text', name: 'text', provider: 'text', status: 'text', available_to_all_tenants: 'boolean', created_at: 'timestamptz' },
+  docs: { doc: ModelRead, list_doc: ModelListRead },
+  indexes: [{ columns: ['created_at', 'id'] }],
+};
+
+/** The platform's models. */
+export const models: Projection<Model.ModelEvent> = {
+  name: 'models',
+  version: 1,
+  categories: ['model'],
+  tables: [table],
+  on: {
+    ModelRegistered: (event) => insert('models', { ...Model.evolve(Model.initial, event) }),
+  },
+};
