@@ -1,0 +1,116 @@
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  type ConsumerInfo,
+  DeliverPolicy,
+  DiscardPolicy,
+  type JetStreamManager,
+  type NatsConnection,
+  NatsError,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from 'nats';
+import { inboundSubject } from '../../domain/cloud-event.ts';
+import { ACK_WAIT_MS, consumerName, MAX_DELIVERIES, STREAM } from '../../domain/runner-credential.ts';
+
+export { STREAM };
+export const SUBJECTS = 'agents.>';
+
+const DAY_MS = 86_400_000;
+/** How far back the stream holds messages; what is older is filled in by nobody. */
+export const MAX_AGE_MS = 14 * DAY_MS;
+/** No promise hangs on it: it only spares a round trip when a batch is sent twice. */
+const DUPLICATE_WINDOW_MS = 120_000;
+const CLUSTER_REPLICAS = 3;
+
+const NO_STREAM = 10_059;
+const NO_CONSUMER = 10_014;
+const NO_MESSAGE = 10_037;
+const WRONG_LAST_SEQUENCE = new Set([10_070, 10_071, 10_164]);
+
+export const errorCode = (error: unknown): number => (error instanceof NatsError ? (error.api_error?.err_code ?? 0) : 0);
+export const isWrongSequence = (error: unknown): boolean => WRONG_LAST_SEQUENCE.has(errorCode(error));
+export const isNoMessage = (error: unknown): boolean => errorCode(error) === NO_MESSAGE;
+
+/** The server's answer; null where it says that the thing is not there. */
+const orNull = async <T>(work: Promise<T>, ...absent: number[]): Promise<T | null> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (absent.includes(errorCode(error))) return null;
+    throw error;
+  }
+};
+
+export const manager = (nats: NatsConnection): Promise<JetStreamManager> => nats.jetstreamManager({ checkAPI: false });
+
+const replicas = (nats: NatsConnection): number => ((nats.info as { cluster?: string } | undefined)?.cluster ? CLUSTER_REPLICAS : 1);
+
+/** Makes a stream, or brings the one that is there to this configuration; its replicas stay as they were made. */
+export const ensureStream = async (nats: NatsConnection, config: Partial<StreamConfig> & { name: string }): Promise<StreamInfo> => {
+  const { streams } = await manager(nats);
+  const found = await orNull(streams.info(config.name), NO_STREAM);
+  if (!found) return streams.add({ ...config, num_replicas: replicas(nats) });
+  const have = found.config as unknown as Record<string, unknown>;
+  const differs = Object.entries(config).some(([name, value]) => JSON.stringify(have[name]) !== JSON.stringify(value));
+  return differs ? streams.update(config.name, { ...found.config, ...config }) : found;
+};
+
+/** The stream that runners read: kept in files, refusing new messages rather than dropping old ones. */
+export const ensureInbound = (nats: NatsConnection): Promise<StreamInfo> =>
+  ensureStream(nats, {
+    name: STREAM,
+    subjects: [SUBJECTS],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    max_age: nanos(MAX_AGE_MS),
+    duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    allow_direct: true,
+  });
+
+/** The stream's end: its last sequence, and its last message where it holds one. */
+export type Tip = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
+
+/** Reads the end from the stream's leader. The sequence is read first: a message that comes in between can only push the answer forward. */
+export const readTip = async (nats: NatsConnection): Promise<Tip> => {
+  const { streams } = await manager(nats);
+  const { state } = await streams.info(STREAM);
+  const last = await orNull(streams.getMessage(STREAM, { last_by_subj: SUBJECTS }), NO_MESSAGE);
+  if (!last) return { sequence: state.last_seq, messageId: null, token: null };
+  return {
+    sequence: Math.max(state.last_seq, last.seq),
+    messageId: last.header.get('Nats-Msg-Id') || null,
+    token: last.header.get('Annals-Position') || null,
+  };
+};
+
+export type ConsumerLimits = { ackWaitMs?: number; maxDeliveries?: number };
+
+const consumerConfig = (tenant: string, agent: string, { ackWaitMs = ACK_WAIT_MS, maxDeliveries = MAX_DELIVERIES }: ConsumerLimits) =>
+  ({
+    durable_name: consumerName(agent),
+    filter_subject: inboundSubject(tenant, agent),
+    deliver_policy: DeliverPolicy.All,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(ackWaitMs),
+    max_deliver: maxDeliveries,
+    max_ack_pending: 1_000,
+    // Every acknowledgement is told to the reactor that takes it into the log.
+    sample_freq: '100%',
+  }) satisfies Partial<ConsumerConfig>;
+
+/** Makes the agent's durable consumer where there is none yet; back-off lies in the delays that runners ask for. */
+export const ensureConsumer = async (
+  nats: NatsConnection,
+  tenant: string,
+  agent: string,
+  limits: ConsumerLimits = {},
+): Promise<ConsumerInfo> => {
+  const { consumers } = await manager(nats);
+  const found = await orNull(consumers.info(STREAM, consumerName(agent)), NO_CONSUMER);
+  return found ?? consumers.add(STREAM, consumerConfig(tenant, agent, limits));
+};
