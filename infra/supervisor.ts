@@ -21,8 +21,8 @@ export type Piece = {
   own?: { file: string; mark: string };
   /** What its log says when it serves. */
   says?: RegExp;
-  /** What is to be done, each time it serves, before others may rely on it. */
-  prepare?: () => Promise<void>;
+  /** What is to be done or waited for, each time it is up, before others may rely on it; given up when it ends. */
+  prepare?: (ended: AbortSignal) => Promise<void>;
   /** Gives way to the others when the machine is busy. */
   yields?: boolean;
   /** Opens a channel: the piece ends when its supervisor is gone, and may tell us something. */
@@ -76,7 +76,21 @@ const textSince = (file: string, offset: number): string => {
   return bytes.toString('utf8', 0, read);
 };
 
-const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1)?.slice(0, 300) ?? '';
+const messageIn = (line: string): string => {
+  if (!line.startsWith('{')) return line;
+  try {
+    const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };
+    return err?.message ?? msg ?? line;
+  } catch {
+    return line;
+  }
+};
+
+/** The line of a log that says most about an end: the last that speaks of an error, or else the last. */
+const tellingLine = (text: string): string => {
+  const lines = text.trimEnd().split('\n');
+  return messageIn(lines.findLast((line) => /error|fatal|annals:/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 300);
+};
 
 const begin = (piece: Piece, file: string): ChildProcess => {
   const log = openSync(file, 'a', 0o600);
@@ -114,13 +128,13 @@ const endOf = (child: ChildProcess): Promise<string> =>
 const isOver = ({ exitCode, signalCode, pid }: ChildProcess): boolean => exitCode !== null || signalCode !== null || pid === undefined;
 
 /** Resolves to whether the process got so far that others may rely on it. */
-const serves = async ({ says, prepare }: Piece, child: ChildProcess, log: string, offset: number): Promise<boolean> => {
+const serves = async ({ says, prepare }: Piece, child: ChildProcess, ended: AbortSignal, textOf: () => string): Promise<boolean> => {
   const late = Date.now() + READY_MS;
-  while (says && !says.test(textSince(log, offset))) {
+  while (says && !says.test(textOf())) {
     if (isOver(child) || Date.now() > late) return false;
     await sleep(POLL_MS);
   }
-  await prepare?.();
+  await prepare?.(ended);
   return !isOver(child);
 };
 
@@ -140,9 +154,11 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
     rotate(log);
     const offset = sizeOf(log);
     child = begin(piece, log);
-    const ended = endOf(child);
+    const over = new AbortController();
+    const text = (): string => textSince(log, offset);
+    const ended = endOf(child).finally(() => over.abort());
     let servedAt = Number.POSITIVE_INFINITY;
-    const watch = serves(piece, child, log, offset).then(
+    const watch = serves(piece, child, over.signal, text).then(
       (serving) => {
         if (!serving) return void child.kill('SIGKILL');
         servedAt = Date.now();
@@ -160,7 +176,7 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
     const how = await ended;
     await watch;
     forget(pids);
-    return { how: everServed ? how : `${how}: ${lastLine(textSince(log, offset))}`, servedMs: Date.now() - servedAt };
+    return { how: everServed ? how : `${how}: ${tellingLine(text())}`, servedMs: Date.now() - servedAt };
   };
 
   const keep = async (): Promise<void> => {

@@ -139,7 +139,7 @@ const ensureDatabase = async (superuserUrl: string, password: string): Promise<v
   }
 };
 
-/** Prepares PostgreSQL 18 on 127.0.0.1 from the binaries that npm brought: a cluster, its password, and how to run it. */
+/** Prepares PostgreSQL 18 on 127.0.0.1 from the binaries that npm brought: a cluster, its password, and how to run it. `url` in `dir` lets psql in. */
 export const postgres = async ({ dir, port, durable = true }: PostgresOptions): Promise<Postgres> => {
   const account = accountFor();
   mkdirSync(dir, { recursive: true, mode: account ? 0o711 : 0o700 });
@@ -152,6 +152,8 @@ export const postgres = async ({ dir, port, durable = true }: PostgresOptions): 
   if (!existsSync(data)) await makeCluster(native, place, password, account);
   const options = Object.entries({ ...settings(port), ...(durable ? {} : FORGETFUL) });
   const superuserUrl = urlOf(SUPERUSER, password, port, 'postgres');
+  const url = urlOf(NAME, derived(password), port, NAME);
+  writeFileSync(join(dir, 'url'), `${url}\n`, { mode: 0o600 });
   return {
     name: 'postgres',
     command: join(native, 'bin', 'postgres'),
@@ -165,6 +167,6 @@ export const postgres = async ({ dir, port, durable = true }: PostgresOptions): 
     prepare: () => ensureDatabase(superuserUrl, derived(password)),
     yields: true,
     superuserUrl,
-    url: urlOf(NAME, derived(password), port, NAME),
+    url,
   };
 };

@@ -1,0 +1,61 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Piece } from './supervisor.ts';
+
+const main = join(import.meta.dirname, 'main.ts');
+const POLL_MS = 20;
+const QUIET_MS = 10_000;
+
+const node = (name: string, words: readonly string[], env: NodeJS.ProcessEnv): Omit<Piece, 'grace'> => ({
+  name,
+  command: process.execPath,
+  args: [main, ...words],
+  cwd: process.cwd(),
+  env,
+  stop: 'SIGTERM',
+  hears: () => {},
+});
+
+export type Store = Piece & { readonly url: () => string };
+
+/** The embedded event store as a process. It makes its secret when it starts first, so `url` is known when it is ready. */
+export const store = ({ dir, port }: { dir: string; port: number }): Store => {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  return {
+    ...node('store', ['store', 'serve', '--dir', dir, '--port', String(port)], process.env),
+    grace: 10_000,
+    says: /^store ready /m,
+    url: () => {
+      const secret = encodeURIComponent(readFileSync(join(dir, 'secret'), 'utf8').trim());
+      return `esdb://127.0.0.1:${port}?tls=false&connectionName=${secret}`;
+    },
+  };
+};
+
+/** Resolves when /readyz says 200; tells now and then what it says instead. */
+const readyz = async (base: string, say: (line: string) => void, ended: AbortSignal): Promise<void> => {
+  for (let told = Date.now(); !ended.aborted; await sleep(POLL_MS)) {
+    const status = await fetch(`${base}/readyz`, { signal: AbortSignal.any([ended, AbortSignal.timeout(5_000)]) }).then(
+      (response) => response.status,
+      () => undefined,
+    );
+    if (status === 200) return;
+    if (status === undefined || Date.now() - told < QUIET_MS) continue;
+    told = Date.now();
+    say(`still waiting: ${base}/readyz answers ${status}`);
+  }
+};
+
+export type ServeOptions = { env: NodeJS.ProcessEnv; base: string; say: (line: string) => void; hears: (message: unknown) => void };
+
+/** The HTTP service as a process; ready when it accepts deliveries. */
+export const serve = ({ env, base, say, hears }: ServeOptions): Piece => ({
+  ...node('serve', ['serve'], env),
+  grace: 15_000,
+  hears,
+  prepare: (ended) => readyz(base, say, ended),
+});
+
+/** Projections and reactors as a process. */
+export const work = (env: NodeJS.ProcessEnv): Piece => ({ ...node('work', ['work'], env), grace: 15_000, yields: true });
