@@ -1,0 +1,17 @@
+import type { Page, PageQuery, Reads } from './reads.ts';
+import { runnerCredentials, table } from './runner-credential.ts';
+
+/** The broker credentials of one agent, those that have expired among them. */
+export const runnerCredentialPage = (
+  reads: Reads,
+  { tenant_id, agent_id }: { tenant_id: string; agent_id: string },
+  window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>,
+): Promise<Page> =>
+  reads.page({
+    from: { projection: runnerCredentials.name, table },
+    where: [
+      { column: 'tenant_id', op: '=', value: tenant_id },
+      { column: 'agent_id', op: '=', value: agent_id },
+    ],
+    ...window,
+  });
