@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { ApiKeyCreate, createPlatformKey, createRunnerKey, createTenantKey, revokePlatformKey, revokeRunnerKey, revokeTenantKey } from '../commands/apikey.ts';
+import { ApiKeyCreated, ApiKeyRead } from '../projections/apikey.ts';
+import { keyPage } from '../projections/apikey.queries.ts';
+import { operation } from './operation.ts';
+import { listQuery, windowOf } from './paging.ts';
+
+const query = listQuery({});
+const TENANT = '/tenant/:tenant_id/api-keys';
+const PLATFORM = '/admin/api-keys';
+const RUNNER = '/tenant/:tenant_id/agents/:agent_id/runner-keys';
+const columns = ['created_at', 'name'];
+
+const listed = { method: 'get', query, reply: z.array(ApiKeyRead), reads: 'apikeys' } as const;
+const made = { method: 'post', body: ApiKeyCreate, reply: ApiKeyCreated, status: 201, oneTimeSecret: true } as const;
+
+export const apikeyOperations = {
+  listApiKeys: operation({
+    ...listed,
+    path: TENANT,
+    summary: "List the tenant's API keys",
+    permit: 'tenant:keys:write',
+    run: (ctx, window) => keyPage(ctx.reads, { kind: 'tenant', tenant_id: ctx.tenant }, windowOf(window, columns)),
+  }),
+  createApiKey: operation({
+    ...made,
+    path: TENANT,
+    summary: 'Create an API key of the tenant; its text is shown this once',
+    permit: 'tenant:keys:write',
+    location: `${TENANT}/:id`,
+    run: createTenantKey,
+  }),
+  revokeApiKey: operation({
+    method: 'delete',
+    path: `${TENANT}/:id`,
+    summary: 'Revoke an API key',
+    permit: 'tenant:keys:write',
+    run: revokeTenantKey,
+  }),
+  listPlatformKeys: operation({
+    ...listed,
+    path: PLATFORM,
+    summary: "List the platform's API keys",
+    permit: 'platform',
+    run: (ctx, window) => keyPage(ctx.reads, { kind: 'platform' }, windowOf(window, columns)),
+  }),
+  createPlatformKey: operation({
+    ...made,
+    path: PLATFORM,
+    summary: 'Create an API key of the platform; its text is shown this once',
+    permit: 'platform',
+    location: `${PLATFORM}/:id`,
+    run: createPlatformKey,
+  }),
+  revokePlatformKey: operation({
+    method: 'delete',
+    path: `${PLATFORM}/:id`,
+    summary: 'Revoke an API key of the platform',
+    permit: 'platform',
+    run: revokePlatformKey,
+  }),
+  listRunnerKeys: operation({
+    ...listed,
+    path: RUNNER,
+    summary: "List the keys of an agent's runners",
+    permit: 'agent:settings:write',
+    run: (ctx, { agent_id, ...window }) => keyPage(ctx.reads, { kind: 'runner', tenant_id: ctx.tenant, agent_id }, windowOf(window, columns)),
+  }),
+  createRunnerKey: operation({
+    ...made,
+    path: RUNNER,
+    summary: 'Create a key that is bound to the agent; its text is shown this once',
+    permit: { all: ['agent:settings:write', 'agent:skills:write'] },
+    location: `${RUNNER}/:id`,
+    run: createRunnerKey,
+  }),
+  revokeRunnerKey: operation({
+    method: 'delete',
+    path: `${RUNNER}/:id`,
+    summary: 'Revoke a runner key',
+    permit: 'agent:settings:write',
+    run: revokeRunnerKey,
+  }),
+};

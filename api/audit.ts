@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { Instant } from '../domain/text.ts';
+import { AuditLogRead } from '../projections/audit.ts';
+import { auditPage } from '../projections/audit.queries.ts';
+import { operation } from './operation.ts';
+import { listQuery, windowOf } from './paging.ts';
+
+const word = z.string().min(1).max(255).optional();
+const query = listQuery({
+  action: word,
+  actor: word,
+  resource_type: word,
+  resource_id: word,
+  agent_id: word,
+  from: Instant.optional(),
+  to: Instant.optional(),
+});
+const listed = { method: 'get', query, reply: z.array(AuditLogRead), reads: 'audit' } as const;
+
+export const auditOperations = {
+  listAuditLogs: operation({
+    ...listed,
+    path: '/tenant/:tenant_id/audit-logs',
+    summary: 'List what happened in the tenant, and by whom',
+    permit: 'tenant:audit:read',
+    run: (ctx, { limit, cursor, sort, ...filter }) => auditPage(ctx.reads, ctx.tenant, filter, windowOf({ limit, cursor, sort })),
+  }),
+  listPlatformAuditLogs: operation({
+    ...listed,
+    path: '/admin/audit-logs',
+    summary: 'List what happened on the platform itself',
+    permit: 'platform',
+    run: (ctx, { limit, cursor, sort, ...filter }) => auditPage(ctx.reads, null, filter, windowOf({ limit, cursor, sort })),
+  }),
+};

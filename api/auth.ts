@@ -1,0 +1,68 @@
+import type { Loaded } from '../commands/context.ts';
+import type { Aggregate } from '../domain/aggregate.ts';
+import * as ApiKey from '../domain/apikey.ts';
+import { type DomainEvent, PLATFORM } from '../domain/event.ts';
+import { publicIdOf } from '../domain/keytext.ts';
+import type { Principal } from '../domain/principal.ts';
+import { Refusal } from '../domain/refusal.ts';
+import * as Tenant from '../domain/tenant.ts';
+import * as User from '../domain/user.ts';
+
+/** What authentication stands on; `load` answers from memory where it can. */
+export type AuthDeps = {
+  peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
+  load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
+  naturalId: (kind: string, tenant: string, key: string) => string;
+  digest: (text: string) => string;
+  /** Told of each use of a key; it notes one an hour. */
+  used: (key: ApiKey.ApiKey) => void;
+  now: () => number;
+};
+
+const KNOWN = 50_000;
+const unauthorized = (detail = 'send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
+
+/** Finds out who asks. @throws Refusal unauthorized, key_expired, key_owner_inactive */
+export const authenticator = ({ peek, load, naturalId, digest, used, now }: AuthDeps) => {
+  const ids = new Map<string, string>();
+
+  const idOf = (publicId: string): string => {
+    const known = ids.get(publicId);
+    if (known) return known;
+    if (ids.size >= KNOWN) ids.clear();
+    const id = naturalId('apikey', PLATFORM, publicId);
+    ids.set(publicId, id);
+    return id;
+  };
+
+  const read = async <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string): Promise<S> =>
+    (peek(aggregate, tenant, id) ?? (await load(aggregate, tenant, id))).state;
+
+  const owner = async (key: ApiKey.ApiKey): Promise<User.User> => {
+    const user = await read(User, PLATFORM, key.owner_id);
+    if (user.status !== 'active') throw new Refusal('key_owner_inactive', 'who made this key is not active any more');
+    return user;
+  };
+
+  const principalOf = async (key: ApiKey.ApiKey): Promise<Principal> => {
+    const user = await owner(key);
+    if (key.kind === 'platform') return { kind: 'user', user_id: user.id, key_id: key.id, bound_to: null, super_admin: user.is_super_admin };
+    const tenant = await read(Tenant, key.tenant_id!, key.tenant_id!);
+    if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'who made this key is not a member any more');
+    return key.kind === 'tenant'
+      ? { kind: 'user', user_id: user.id, key_id: key.id, bound_to: key.tenant_id, super_admin: false }
+      : { kind: 'runner', agent_id: key.agent_id!, tenant_id: key.tenant_id!, key_id: key.id };
+  };
+
+  return async (authorization: string | undefined): Promise<Principal> => {
+    const text = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+    const publicId = text ? publicIdOf(text) : null;
+    if (!text || !publicId) throw unauthorized();
+    const key = await read(ApiKey, PLATFORM, idOf(publicId));
+    if (!ApiKey.matches(key, digest(text)) || key.status === 'revoked') throw unauthorized('the API key is not known');
+    if (key.expires_at !== null && Date.parse(key.expires_at) <= now()) throw new Refusal('key_expired', `the API key expired at ${key.expires_at}`);
+    const principal = await principalOf(key);
+    used(key);
+    return principal;
+  };
+};

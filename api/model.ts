@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { ModelCreate, registerModel } from '../commands/model.ts';
+import { ModelListRead, ModelRead } from '../projections/model.ts';
+import { allModels, modelsOpenToTenant } from '../projections/model.queries.ts';
+import { operation } from './operation.ts';
+import { listQuery, windowOf } from './paging.ts';
+
+const query = listQuery({});
+const columns = ['created_at', 'name'];
+
+export const modelOperations = {
+  listModels: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/models',
+    summary: 'List the models open to the tenant',
+    permit: 'tenant:read',
+    query,
+    reply: z.array(ModelListRead),
+    reads: 'models',
+    run: (ctx, window) => modelsOpenToTenant(ctx.reads, windowOf(window, columns)),
+  }),
+  listAllModels: operation({
+    method: 'get',
+    path: '/admin/models',
+    summary: "List the platform's models",
+    permit: 'platform',
+    query,
+    reply: z.array(ModelRead),
+    reads: 'models',
+    run: (ctx, window) => allModels(ctx.reads, windowOf(window, columns)),
+  }),
+  registerModel: operation({
+    method: 'post',
+    path: '/admin/models',
+    summary: 'Register a model',
+    permit: 'platform',
+    body: ModelCreate,
+    reply: ModelRead,
+    status: 201,
+    location: '/admin/models/:id',
+    run: registerModel,
+  }),
+};

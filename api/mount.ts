@@ -1,0 +1,157 @@
+import { zValidator } from '@hono/zod-validator';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
+import type { z } from 'zod';
+import type { Ctx, Loaded } from '../commands/context.ts';
+import { PLATFORM, tokenOf } from '../domain/event.ts';
+import { isId25 } from '../domain/id.ts';
+import type { Principal } from '../domain/principal.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { Reads } from '../projections/reads.ts';
+import { jsonBody } from './body.ts';
+import { isRead, type Operation, type Operations, paramsOf, type Read } from './operation.ts';
+import type { Place } from './permit.ts';
+import { checked, refused } from './problem.ts';
+
+/** What one request says about itself, beside path and body. */
+export type Asked = {
+  readonly principal: Principal;
+  readonly tenant: string;
+  readonly requestId: string;
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  readonly ifMatch: number | '*' | null;
+};
+
+/** A mutation under an Idempotency-Key: the same key, route and caller name the same request. */
+export type Once = { readonly key: string; readonly route: string; readonly body: Uint8Array; readonly oneTimeSecret: boolean };
+
+/** What the platform does for the operations; infra/ puts it together. */
+export type Host = {
+  readonly authenticate: (authorization: string | undefined) => Promise<Principal>;
+  readonly permit: (principal: Principal, permit: Operation['permit'], place: Place) => Promise<void>;
+  readonly context: (asked: Asked) => Ctx;
+  /** Runs a mutation once under its key; `locate` says where its result lies. */
+  readonly once: <T extends Loaded<unknown>>(asked: Asked, once: Once, run: (ctx: Ctx) => Promise<T>, locate: (loaded: T) => string | null) => Promise<T>;
+  readonly address: (c: Context) => string | null;
+  readonly reads: Reads;
+};
+
+const nobody = { kind: 'system', name: 'nobody' } as const;
+const KEY = /^[\x20-\x7e]{1,255}$/;
+
+const matchOf = (header: string | undefined): number | '*' | null => {
+  if (header === undefined) return null;
+  if (header.trim() === '*') return '*';
+  const revision = /^(?:W\/)?"(\d{1,15})"$/.exec(header.trim())?.[1];
+  if (revision === undefined) throw new Refusal('precondition_failed', 'If-Match must be the ETag of an earlier answer');
+  return Number(revision);
+};
+
+const place = (template: string, params: Record<string, string>, reply: unknown): string =>
+  template.replace(/:([a-z_]+)/g, (_, name: string) => params[name] ?? String((reply as Record<string, unknown>)?.[name] ?? ''));
+
+const nextLink = (url: string, cursor: string): string => {
+  const next = new URL(url);
+  next.searchParams.set('cursor', cursor);
+  return `<${next.pathname}${next.search}>; rel="next"`;
+};
+
+const json = (body: string, status: number, headers: Record<string, string>): Response =>
+  new Response(body, { status, headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers } });
+
+const readAnswer = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
+  const headers: Record<string, string> = position ? { 'projection-position': position } : {};
+  if (answer === null) throw new Refusal('not_found', 'there is nothing here for you');
+  if ('doc' in answer) {
+    if (answer.revision !== null) headers.etag = `"${answer.revision}"`;
+    if (headers.etag && c.req.header('if-none-match') === headers.etag) return new Response(null, { status: 304, headers });
+    return json(answer.doc, row.status ?? 200, headers);
+  }
+  if (answer.next !== null) headers.link = nextLink(c.req.url, answer.next);
+  if (answer.total !== undefined) headers['total-count'] = String(answer.total);
+  return json(answer.body, row.status ?? 200, headers);
+};
+
+const mutationAnswer = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
+  const headers: Record<string, string> = loaded.revision >= 0 ? { etag: `"${loaded.revision}"` } : {};
+  if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
+  if (!row.reply) return new Response(null, { status: row.status ?? 204, headers });
+  if (row.location) headers.location = place(row.location, params, loaded.state);
+  return json(JSON.stringify(row.reply.parse(loaded.state)), row.status ?? 200, headers);
+};
+
+/** Ids in a path that can't be one name nothing: 404, as for any other that is not there. */
+const checkIds = (names: readonly string[], params: Record<string, string>): void => {
+  for (const name of names) if (!isId25(params[name] ?? '')) throw new Refusal('not_found', 'there is nothing here for you');
+};
+
+const runRead = async (c: Context, row: Operation, host: Host, ctx: Ctx, sent: object): Promise<Response> => {
+  const token = c.req.header('consistency-token');
+  if (token !== undefined && row.reads) await host.reads.passed(row.reads, token);
+  const position = row.reads ? host.reads.position(row.reads) : null;
+  const answer = await row.run(ctx, sent as never);
+  if (answer && 'state' in answer) {
+    const headers = answer.position ? { 'projection-position': tokenOf(answer.position), ...(answer.revision >= 0 ? { etag: `"${answer.revision}"` } : {}) } : {};
+    return json(JSON.stringify(row.reply!.parse(answer.state)), 200, headers);
+  }
+  return readAnswer(c, row, answer, position);
+};
+
+const runMutation = async (c: Context, row: Operation, host: Host, asked: Asked, params: Record<string, string>, query: object): Promise<Response> => {
+  const body = row.body ? await jsonBody(c.req.raw) : { value: {}, bytes: new Uint8Array() };
+  const sent = { ...query, ...(row.body ? (checked(row.body, body.value) as object) : {}), ...params };
+  const run = async (ctx: Ctx) => (await row.run(ctx, sent as never)) as Loaded<unknown>;
+  const key = c.req.header('idempotency-key');
+  if (key === undefined) return mutationAnswer(row, params, await run(host.context(asked)));
+  if (!KEY.test(key)) throw new Refusal('malformed', 'Idempotency-Key must be 1 to 255 printable characters');
+  const once = { key, route: `${row.method} ${c.req.path}`, body: body.bytes, oneTimeSecret: row.oneTimeSecret === true };
+  const locate = (loaded: Loaded<unknown>) => (row.location ? place(row.location, params, loaded.state) : null);
+  return mutationAnswer(row, params, await host.once(asked, once, run, locate));
+};
+
+type Entered = { readonly asked: Asked; readonly params: Record<string, string> };
+
+/** Who asks and whether they may, before anything else of the request is looked at. */
+const gate = (row: Operation, host: Host) => {
+  const ids = paramsOf(row.path).filter((name) => name === 'id' || name.endsWith('_id'));
+  return async (c: Context): Promise<Entered> => {
+    const params: Record<string, string> = c.req.param();
+    const principal = row.permit === 'none' ? nobody : await host.authenticate(c.req.header('authorization'));
+    checkIds(ids, params);
+    await host.permit(principal, row.permit, params);
+    const asked = {
+      principal,
+      tenant: params.tenant_id ?? PLATFORM,
+      requestId: c.get('requestId'),
+      ip: host.address(c),
+      userAgent: c.req.header('user-agent')?.slice(0, 512) ?? null,
+      ifMatch: isRead(row) ? null : matchOf(c.req.header('if-match')),
+    };
+    return { asked, params };
+  };
+};
+
+const answer = (c: Context, row: Operation, host: Host, { asked, params }: Entered, query: object): Promise<Response> =>
+  isRead(row) ? runRead(c, row, host, host.context(asked), { ...query, ...params }) : runMutation(c, row, host, asked, params, query);
+
+const validated = (query: z.ZodType) =>
+  zValidator('query', query, (result) => {
+    if (!result.success) throw refused(result.error as z.core.$ZodError, '/query');
+  });
+
+/** Gives every row of a table its route: credential, permission, validation, handler, answer. */
+export const mount = (app: Hono, operations: Operations, host: Host): void => {
+  for (const row of Object.values(operations)) {
+    const enter = gate(row, host);
+    if (!row.query) {
+      app.on(row.method, row.path, async (c) => answer(c, row, host, await enter(c), {}));
+      continue;
+    }
+    const entered = new WeakMap<Context, Entered>();
+    const first: MiddlewareHandler = async (c, next) => {
+      entered.set(c, await enter(c));
+      await next();
+    };
+    app.on(row.method, row.path, first, validated(row.query) as MiddlewareHandler, (c) => answer(c, row, host, entered.get(c)!, c.req.valid('query' as never)));
+  }
+};

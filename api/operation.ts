@@ -1,0 +1,54 @@
+import type { Hono } from 'hono';
+import type { z } from 'zod';
+import type { Ctx, Loaded } from '../commands/context.ts';
+import type { Permit } from '../domain/permission.ts';
+import type { Doc, Page } from '../projections/reads.ts';
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}` ? Name | Params<`/${Rest}`> : Path extends `${string}:${infer Name}` ? Name : never;
+
+type Output<T> = T extends z.ZodType ? z.output<T> : unknown;
+
+/** Everything an operation was sent: path, query and body in one object, the path's names winning. */
+type Sent<Path extends string, Query, Body> = Output<Query> & Output<Body> & { [Name in Params<Path>]: string };
+
+/** What a read answers: a document, a page (with the whole list's count where the caller may know it), or nothing there. */
+export type Read = Doc | (Page & { readonly total?: number | undefined }) | null;
+
+// biome-ignore lint/suspicious/noExplicitAny: a table holds operations of every shape
+export type Operation = OperationOf<string, any, any>;
+
+type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body extends z.ZodType | undefined> = {
+  readonly method: Method;
+  readonly path: Path;
+  readonly summary: string;
+  readonly permit: Permit;
+  readonly query?: Query;
+  readonly body?: Body;
+  /** Absent: 204. */
+  readonly reply?: z.ZodType;
+  readonly status?: 200 | 201 | 202 | 204;
+  /** The new resource's path; `:id` is the answer's id. */
+  readonly location?: string;
+  /** The answer bears a secret that is never shown again. */
+  readonly oneTimeSecret?: true;
+  /** The projection that a read rests on, for its tokens. */
+  readonly reads?: string;
+  readonly run: (ctx: Ctx, sent: Sent<Path, Query, Body>) => Promise<Loaded<unknown> | Read> | Loaded<unknown> | Read;
+};
+
+/** One row of an area's table: how it is asked, who may, what it answers. Leaving out `permit` is a type error. */
+export const operation = <const Path extends string, Query extends z.ZodType | undefined = undefined, Body extends z.ZodType | undefined = undefined>(
+  row: OperationOf<Path, Query, Body>,
+): Operation => row;
+
+/** A table of operations by name; the name is the OpenAPI operationId. */
+export type Operations = Readonly<Record<string, Operation>>;
+
+export type App = Hono;
+
+export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
+
+/** `/tenant/:tenant_id/agents` -> `['tenant_id']`. */
+export const paramsOf = (path: string): string[] => [...path.matchAll(/:([a-z_]+)/g)].map((match) => match[1]!);

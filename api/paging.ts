@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { invalid } from '../domain/refusal.ts';
+
+/** `limit` (1 to 200, 50) and `cursor` (from the Link header of the page before), beside an operation's own filters. */
+export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject({
+    limit: z.coerce.number().int().min(1).max(200).default(50),
+    cursor: z.string().max(1000).optional(),
+    sort: z.string().max(64).optional(),
+    ...shape,
+  });
+
+/** A query parameter that is `true` or `false`. */
+export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+/** Reads `sort`: a field of the item, `-` before it for descending; newest first where it is absent. @throws Refusal invalid */
+export const sorted = (sort: string | undefined, columns: readonly string[]): { column: string; descending: boolean } => {
+  if (sort === undefined) return { column: 'created_at', descending: true };
+  const column = sort.replace(/^-/, '');
+  if (!columns.includes(column)) throw invalid('/query/sort', `can be sorted by ${columns.join(', ')}`, 'unknown_field');
+  return { column, descending: sort.startsWith('-') };
+};
+
+/** The window of a list: sort, limit and cursor. */
+export const windowOf = ({ limit, cursor, sort }: { limit: number; cursor?: string | undefined; sort?: string | undefined }, columns: readonly string[] = ['created_at']) => ({
+  sort: sorted(sort, columns),
+  limit,
+  cursor,
+});

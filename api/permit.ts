@@ -1,0 +1,70 @@
+import type { Loaded } from '../commands/context.ts';
+import * as Agent from '../domain/agent.ts';
+import type { Aggregate } from '../domain/aggregate.ts';
+import type { DomainEvent } from '../domain/event.ts';
+import { agentAllows, isAgentPermission, isTenantPermission, type Permission, type Permit, roleIn, tenantRoleAllows } from '../domain/permission.ts';
+import type { Principal } from '../domain/principal.ts';
+import { Refusal } from '../domain/refusal.ts';
+import * as Tenant from '../domain/tenant.ts';
+
+export type PermitDeps = {
+  peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
+  load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
+};
+
+/** Where an operation happens: the tenant of its path and the agent of its path. */
+export type Place = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
+
+const notFound = () => new Refusal('not_found', 'there is nothing here for you');
+const forbidden = (permission: Permission) => new Refusal('forbidden', `this needs the permission ${permission}`, { members: { permission } });
+
+/** Decides whether a caller may. A foreign tenant answers like a missing one. @throws Refusal forbidden, not_found, tenant_suspended */
+export const permitter = ({ peek, load }: PermitDeps) => {
+  const read = async <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string): Promise<S> =>
+    (peek(aggregate, tenant, id) ?? (await load(aggregate, tenant, id))).state;
+
+  const tenantOf = async (tenant_id: string): Promise<Tenant.Tenant> => {
+    const tenant = await read(Tenant, tenant_id, tenant_id);
+    if (tenant.status === 'absent' || tenant.status === 'closed') throw notFound();
+    return tenant;
+  };
+
+  const onAgent = async (tenant: Tenant.Tenant, principal: Principal & { kind: 'user' }, permission: Permission, agent_id: string | undefined) => {
+    const role = roleIn(tenant, principal)!;
+    if (role === 'OWNER' || role === 'ADMIN') return;
+    const agent = agent_id ? await read(Agent, tenant.id, agent_id) : Agent.initial;
+    if (agent.status !== 'live' || !agentAllows(role, principal.user_id, agent, 'agent:read')) throw notFound();
+    if (!isAgentPermission(permission) || !agentAllows(role, principal.user_id, agent, permission)) throw forbidden(permission);
+  };
+
+  const one = async (principal: Principal, permission: Permission, { tenant_id, agent_id }: Place): Promise<void> => {
+    if (permission === 'none' || permission === 'any') return;
+    if (permission === 'platform') {
+      if (principal.kind === 'user' && principal.super_admin && principal.bound_to === null) return;
+      throw forbidden(permission);
+    }
+    if (principal.kind !== 'user') throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
+    if (!tenant_id || (principal.bound_to !== null && principal.bound_to !== tenant_id)) throw notFound();
+    const tenant = await tenantOf(tenant_id);
+    const role = roleIn(tenant, principal);
+    if (!role) throw principal.super_admin ? forbidden(permission) : notFound();
+    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
+    if (isTenantPermission(permission)) {
+      if (!tenantRoleAllows(role, permission)) throw forbidden(permission);
+      return;
+    }
+    await onAgent(tenant, principal, permission, agent_id);
+  };
+
+  const asRunner = async (principal: Principal & { kind: 'runner' }, { tenant_id, agent_id }: Place): Promise<boolean> => {
+    if (principal.tenant_id !== tenant_id || principal.agent_id !== agent_id) return false;
+    if ((await tenantOf(tenant_id)).is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
+    return true;
+  };
+
+  return async (principal: Principal, permit: Permit, place: Place): Promise<void> => {
+    const { all, runner } = typeof permit === 'string' ? { all: [permit], runner: false } : permit;
+    if (runner && principal.kind === 'runner' && (await asRunner(principal, place))) return;
+    for (const permission of all) await one(principal, permission, place);
+  };
+};

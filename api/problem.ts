@@ -1,0 +1,81 @@
+import { type Fault, Refusal, type RefusalCode } from '../domain/refusal.ts';
+import type { z } from 'zod';
+
+type Kind = { readonly status: number; readonly title: string };
+
+/** What each refusal answers with. The code is the last part of the problem's type. */
+export const problems: Readonly<Record<RefusalCode, Kind>> = {
+  malformed: { status: 400, title: 'The request can not be read' },
+  unauthorized: { status: 401, title: 'A valid credential is needed' },
+  key_expired: { status: 401, title: 'The API key has expired' },
+  key_owner_inactive: { status: 401, title: "The API key's owner is not active" },
+  forbidden: { status: 403, title: 'Not allowed' },
+  tenant_suspended: { status: 403, title: 'The tenant is suspended' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  conflict: { status: 409, title: 'Conflict' },
+  slug_taken: { status: 409, title: 'The name is taken' },
+  not_configured: { status: 409, title: 'A setting is missing' },
+  plan_limit: { status: 409, title: 'The plan does not allow more' },
+  idempotency_in_flight: { status: 409, title: 'The same request is being worked on' },
+  secret_already_shown: { status: 409, title: 'The secret was shown already' },
+  precondition_failed: { status: 412, title: 'The resource has changed' },
+  too_large: { status: 413, title: 'The request is too large' },
+  unsupported_media_type: { status: 415, title: 'The content type is not supported' },
+  idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used for another request' },
+  invalid: { status: 422, title: 'The request is not valid' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  internal: { status: 500, title: 'Something went wrong' },
+  unavailable: { status: 503, title: 'Not available at the moment' },
+  not_caught_up: { status: 503, title: 'The read model is still catching up' },
+};
+
+const headersOf = ({ code, extra }: Refusal): Record<string, string> => ({
+  'content-type': 'application/problem+json',
+  'cache-control': 'no-store',
+  ...(problems[code].status === 401 ? { 'www-authenticate': 'Bearer realm="annals"' } : {}),
+  ...(extra.retryAfter === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(extra.retryAfter))) }),
+  ...(extra.location === undefined ? {} : { location: extra.location }),
+  ...(extra.allow === undefined ? {} : { allow: extra.allow }),
+});
+
+/** The RFC 9457 document of a refusal. No stack, no SQL, no secret: only what the refusal itself says. */
+export const problem = (refusal: Refusal, instance: string, requestId: string): Response => {
+  const { status, title } = problems[refusal.code];
+  const body = {
+    type: `/problems/${refusal.code.replaceAll('_', '-')}`,
+    title,
+    status,
+    detail: refusal.message,
+    instance,
+    code: refusal.code,
+    ...(refusal.extra.errors ? { errors: refusal.extra.errors } : {}),
+    ...refusal.extra.members,
+    request_id: requestId,
+  };
+  return new Response(JSON.stringify(body), { status, headers: { ...headersOf(refusal), 'x-request-id': requestId } });
+};
+
+const pointer = (root: string, path: readonly PropertyKey[]): string =>
+  root + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+/** zod's findings as faults with JSON pointers below `root`. */
+export const faultsOf = (error: z.core.$ZodError, root: string): Fault[] =>
+  error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ pointer: pointer(root, [...issue.path, key]), code: 'unknown_field', message: 'is not a field of this request' }))
+      : [{ pointer: pointer(root, issue.path), code: issue.code, message: issue.message }],
+  );
+
+/** The refusal that zod's findings amount to. */
+export const refused = (error: z.core.$ZodError, root: string): Refusal => {
+  const errors = faultsOf(error, root).slice(0, 50);
+  return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'the request is not valid', { errors });
+};
+
+/** Checks a value against a schema. @throws Refusal invalid */
+export const checked = <T extends z.ZodType>(schema: T, value: unknown, root = ''): z.output<T> => {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw refused(result.error, root);
+};
