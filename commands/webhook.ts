@@ -1,0 +1,148 @@
+import type { DeliveryEvent, DeliveryFacts } from '../domain/delivery.ts';
+import type { BlockReason, Judgement } from '../domain/guardrail.ts';
+import { judge } from '../domain/guardrail.ts';
+import type { Integration } from '../domain/integration.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { Rejection, RejectionReason } from '../domain/rejection.ts';
+import { type MatchedSecret, type SignedRequest, type SigningKeys, verifySignature } from '../domain/signature.ts';
+import { eventName, isDeliveryId, jsonOf, type Media, mediaOf, type Naming, presetOf, sha256Of } from '../domain/webhook.ts';
+
+/** A provider's post, its bytes untouched. */
+export type HookRequest = SignedRequest & { readonly integration_id: string; readonly ip: string | null };
+
+export type Recording = {
+  readonly integration: Integration;
+  readonly id: string;
+  readonly type: Extract<DeliveryEvent['type'], 'WebhookAccepted' | 'WebhookBlocked'>;
+  readonly body: Uint8Array;
+  readonly facts: DeliveryFacts;
+  readonly ip: string | null;
+  readonly user_agent: string | null;
+};
+
+/** `token`: the place in the log of what was recorded; null where the delivery had been seen. */
+export type Recorded = { readonly token: string | null };
+
+/** What the inbound path stands on; every look-up that memory can answer does so without waiting. */
+export type HookPorts = {
+  /** A connected integration of a tenant that is neither suspended nor closed. */
+  readonly integration: (id: string) => Integration | null | Promise<Integration | null>;
+  readonly agentActive: (tenant: string, agent_id: string) => boolean | Promise<boolean>;
+  readonly keys: (integration: Integration, at: string) => SigningKeys | Promise<SigningKeys>;
+  readonly deliveryId: (integration: Integration, provider_delivery_id: string) => string;
+  /** Whether the body is known under another delivery id; only asked where the integration refuses replays. @throws Refusal unavailable */
+  readonly replayed: (integration: Integration, facts: DeliveryFacts) => Promise<boolean>;
+  /** Records the delivery once, whoever else records it at the same time. @throws Refusal unavailable */
+  readonly record: (recording: Recording) => Promise<Recorded>;
+  /** Compares a redelivery with what was recorded, after the answer. */
+  readonly redelivered: (recording: Recording) => void;
+  /** Notes a post that was not taken, after the answer. */
+  readonly rejected: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
+  readonly now: () => string;
+};
+
+export type HookOutcome = { readonly id: string; readonly outcome: 'accepted' | 'blocked' | 'duplicate'; readonly token: string | null };
+
+/**
+ * Takes a provider's delivery: verified over its bytes, judged, recorded once.
+ * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, unavailable
+ */
+export const receive = async (ports: HookPorts, request: HookRequest): Promise<HookOutcome> => {
+  const integration = await ports.integration(request.integration_id);
+  const { scheme, naming } = presetOf(integration?.provider);
+  const at = ports.now();
+  const { matched, reason } = verifySignature(scheme, request, integration && (await ports.keys(integration, at)));
+  if (!integration) throw new Refusal('not_found', 'there is no such hook');
+  const fault = reason ?? faultOf(request, naming);
+  if (fault) {
+    ports.rejected(integration, rejectionOf(request, naming, integration, fault), at);
+    throw refusals[fault]();
+  }
+  return keep(ports, await describe(ports, request, naming, integration, matched, at));
+};
+
+const keep = async (ports: HookPorts, recording: Recording): Promise<HookOutcome> => {
+  const { id } = recording;
+  const { token } = await ports.record(recording);
+  if (token !== null) return { id, outcome: recording.type === 'WebhookAccepted' ? 'accepted' : 'blocked', token };
+  ports.redelivered(recording);
+  return { id, outcome: 'duplicate', token };
+};
+
+const describe = async (
+  ports: HookPorts,
+  request: HookRequest,
+  naming: Naming,
+  integration: Integration,
+  matched_secret: MatchedSecret | null,
+  received_at: string,
+): Promise<Recording> => {
+  const { header, body, ip } = request;
+  const content_type = header('content-type')!;
+  const event = eventName(header(naming.event));
+  const json = jsonOf(mediaOf(content_type) as Media, body);
+  const agentActive = await ports.agentActive(integration.tenant_id, integration.agent_id);
+  const provider_delivery_id = header(naming.delivery)!;
+  const facts: DeliveryFacts = {
+    integration_id: integration.id,
+    agent_id: integration.agent_id,
+    provider: integration.provider,
+    provider_delivery_id,
+    event,
+    content_type,
+    sha256: sha256Of(body),
+    size_bytes: body.length,
+    matched_secret,
+    received_at,
+    ...judge({ integration, agentActive, event, json }),
+  };
+  const judged =
+    integration.replay_guard === 'block' && (await ports.replayed(integration, facts)) ? { ...facts, ...replay(facts) } : facts;
+  return {
+    integration,
+    id: ports.deliveryId(integration, provider_delivery_id),
+    type: judged.reason ? 'WebhookBlocked' : 'WebhookAccepted',
+    body,
+    facts: judged,
+    ip,
+    user_agent: header('user-agent') ?? null,
+  };
+};
+
+const replay = ({ reason, guardrails }: Pick<DeliveryFacts, 'reason' | 'guardrails'>): Judgement => ({
+  reason: (reason as BlockReason | null) ?? 'replay',
+  guardrails: [...guardrails, { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' }],
+});
+
+/** What is wrong with a post whose signature is right. */
+const faultOf = ({ header }: HookRequest, naming: Naming): RejectionReason | null => {
+  if (!mediaOf(header('content-type') ?? '')) return 'unsupported_media_type';
+  const id = header(naming.delivery);
+  if (!id) return 'delivery_id_missing';
+  return isDeliveryId(id) ? null : 'delivery_id_malformed';
+};
+
+const rejectionOf = ({ header, body, ip }: HookRequest, naming: Naming, { agent_id }: Integration, reason: RejectionReason) => {
+  const id = header(naming.delivery) ?? '';
+  return {
+    agent_id,
+    reason,
+    ip,
+    user_agent: header('user-agent') ?? null,
+    provider_delivery_id: isDeliveryId(id) ? id : null,
+    event: eventName(header(naming.event)),
+    size_bytes: body.length,
+  };
+};
+
+const unsigned = () => new Refusal('unauthorized', 'the signature does not fit the body');
+
+const refusals: Readonly<Record<RejectionReason, () => Refusal>> = {
+  signature_missing: () => new Refusal('unauthorized', 'the signature is missing'),
+  signature_malformed: unsigned,
+  signature_mismatch: unsigned,
+  unsupported_media_type: () =>
+    new Refusal('unsupported_media_type', 'a delivery is application/json or application/x-www-form-urlencoded'),
+  delivery_id_missing: () => new Refusal('malformed', 'the delivery id is missing'),
+  delivery_id_malformed: () => new Refusal('malformed', 'a delivery id is at most 255 bytes and has no control characters'),
+};

@@ -1,0 +1,83 @@
+import type { Logger } from 'pino';
+import type { HookPorts } from '../../commands/webhook.ts';
+import * as Agent from '../../domain/agent.ts';
+import { PLATFORM } from '../../domain/event.ts';
+import { isId25 } from '../../domain/id.ts';
+import * as Integration from '../../domain/integration.ts';
+import * as Tenant from '../../domain/tenant.ts';
+import type { Log } from '../eventstore/log.ts';
+import type { Hot } from '../hot.ts';
+import type { Vault } from '../vault/vault.ts';
+import { busyWhereDown, recorder } from './recorder.ts';
+import { redeliveries } from './redelivery.ts';
+import { rejections } from './rejections.ts';
+import { replayGuard } from './replay.ts';
+import { signingKeys } from './secrets.ts';
+
+export type HookDeps = {
+  readonly log: Log;
+  readonly vault: Pick<Vault, 'open' | 'naturalId'>;
+  readonly hot: Pick<Hot, 'peek' | 'load'>;
+  readonly logger: Pick<Logger, 'warn'>;
+  readonly now?: () => string;
+};
+
+const clock = (): string => new Date().toISOString();
+
+/** What the inbound path stands on. `close` waits for what goes on after the answers, and records the rejections that are left. */
+export const hookPorts = ({ log, vault, hot, logger, now = clock }: HookDeps): HookPorts & { close: () => Promise<void> } => {
+  const record = recorder(log);
+  const compared = redeliveries({ log, logger, now });
+  const refused = rejections({ log, logger, now });
+  const { integration, agentActive } = lookUps(hot);
+  return {
+    integration,
+    agentActive,
+    keys: signingKeys(vault),
+    deliveryId: ({ id, tenant_id }, delivery) => vault.naturalId('delivery', tenant_id, `${id}\0${delivery}`),
+    replayed: replayGuard({ log, vault }),
+    record: async (recording) => {
+      const recorded = await record(recording);
+      if (recorded.token !== null) compared.recorded(recording);
+      return recorded;
+    },
+    redelivered: compared.redelivered,
+    rejected: refused.rejected,
+    now,
+    close: async () => {
+      await compared.close();
+      await refused.close();
+    },
+  };
+};
+
+const isTaking = ({ status, is_suspended }: Tenant.Tenant): boolean => (status === 'active' || status === 'closing') && !is_suspended;
+
+const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
+
+const lookUps = (hot: HookDeps['hot']): Pick<HookPorts, 'integration' | 'agentActive'> => {
+  const found = async (id: string): Promise<Integration.Integration | null> => {
+    const { state } = await hot.load(Integration, PLATFORM, id).catch(busyWhereDown);
+    if (state.status !== 'connected') return null;
+    const tenant = await hot.load(Tenant, state.tenant_id, state.tenant_id).catch(busyWhereDown);
+    return isTaking(tenant.state) ? state : null;
+  };
+
+  return {
+    integration: (id) => {
+      if (!isId25(id)) return null;
+      const known = hot.peek(Integration, PLATFORM, id)?.state;
+      const tenant = known && hot.peek(Tenant, known.tenant_id, known.tenant_id)?.state;
+      if (!known || !tenant) return found(id);
+      return known.status === 'connected' && isTaking(tenant) ? known : null;
+    },
+    agentActive: (tenant, agent_id) => {
+      const known = hot.peek(Agent, tenant, agent_id)?.state;
+      if (known) return isActive(known);
+      return hot
+        .load(Agent, tenant, agent_id)
+        .then(({ state }) => isActive(state))
+        .catch(busyWhereDown);
+    },
+  };
+};
