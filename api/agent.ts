@@ -1,9 +1,17 @@
 import { z } from 'zod';
-import { AgentCreate, AgentModelChainUpdate, AgentUpdate, createAgent, deleteAgent, reorderModelChain, updateAgent } from '../commands/agent.ts';
+import {
+  AgentCreate,
+  AgentModelChainUpdate,
+  AgentUpdate,
+  createAgent,
+  deleteAgent,
+  reorderModelChain,
+  updateAgent,
+} from '../commands/agent.ts';
 import type { Ctx } from '../commands/context.ts';
 import { AGENT_KINDS } from '../domain/agent.ts';
-import { AgentListRead, AgentModelRead, AgentModels, AgentRead } from '../projections/agent.ts';
 import { agentById, agentCount, agentPage, type Sight } from '../projections/agent.queries.ts';
+import { AgentListRead, AgentModelRead, AgentModels, AgentRead } from '../projections/agent.ts';
 import { operation } from './operation.ts';
 import { Flag, listQuery, windowOf } from './paging.ts';
 

@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { ApiKeyCreate, createPlatformKey, createRunnerKey, createTenantKey, revokePlatformKey, revokeRunnerKey, revokeTenantKey } from '../commands/apikey.ts';
-import { ApiKeyCreated, ApiKeyRead } from '../projections/apikey.ts';
+import {
+  ApiKeyCreate,
+  createPlatformKey,
+  createRunnerKey,
+  createTenantKey,
+  revokePlatformKey,
+  revokeRunnerKey,
+  revokeTenantKey,
+} from '../commands/apikey.ts';
 import { keyPage } from '../projections/apikey.queries.ts';
+import { ApiKeyCreated, ApiKeyRead } from '../projections/apikey.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 
@@ -64,7 +72,8 @@ export const apikeyOperations = {
     path: RUNNER,
     summary: "List the keys of an agent's runners",
     permit: 'agent:settings:write',
-    run: (ctx, { agent_id, ...window }) => keyPage(ctx.reads, { kind: 'runner', tenant_id: ctx.tenant, agent_id }, windowOf(window, columns)),
+    run: (ctx, { agent_id, ...window }) =>
+      keyPage(ctx.reads, { kind: 'runner', tenant_id: ctx.tenant, agent_id }, windowOf(window, columns)),
   }),
   createRunnerKey: operation({
     ...made,

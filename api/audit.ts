@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Instant } from '../domain/text.ts';
-import { AuditLogRead } from '../projections/audit.ts';
 import { auditPage } from '../projections/audit.queries.ts';
+import { AuditLogRead } from '../projections/audit.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 

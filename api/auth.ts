@@ -46,7 +46,8 @@ export const authenticator = ({ peek, load, naturalId, digest, used, now }: Auth
 
   const principalOf = async (key: ApiKey.ApiKey): Promise<Principal> => {
     const user = await owner(key);
-    if (key.kind === 'platform') return { kind: 'user', user_id: user.id, key_id: key.id, bound_to: null, super_admin: user.is_super_admin };
+    if (key.kind === 'platform')
+      return { kind: 'user', user_id: user.id, key_id: key.id, bound_to: null, super_admin: user.is_super_admin };
     const tenant = await read(Tenant, key.tenant_id!, key.tenant_id!);
     if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'who made this key is not a member any more');
     return key.kind === 'tenant'
@@ -60,7 +61,8 @@ export const authenticator = ({ peek, load, naturalId, digest, used, now }: Auth
     if (!text || !publicId) throw unauthorized();
     const key = await read(ApiKey, PLATFORM, idOf(publicId));
     if (!ApiKey.matches(key, digest(text)) || key.status === 'revoked') throw unauthorized('the API key is not known');
-    if (key.expires_at !== null && Date.parse(key.expires_at) <= now()) throw new Refusal('key_expired', `the API key expired at ${key.expires_at}`);
+    if (key.expires_at !== null && Date.parse(key.expires_at) <= now())
+      throw new Refusal('key_expired', `the API key expired at ${key.expires_at}`);
     const principal = await principalOf(key);
     used(key);
     return principal;

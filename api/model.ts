@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ModelCreate, registerModel } from '../commands/model.ts';
-import { ModelListRead, ModelRead } from '../projections/model.ts';
 import { allModels, modelsOpenToTenant } from '../projections/model.queries.ts';
+import { ModelListRead, ModelRead } from '../projections/model.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 

@@ -31,7 +31,12 @@ export type Host = {
   readonly permit: (principal: Principal, permit: Operation['permit'], place: Place) => Promise<void>;
   readonly context: (asked: Asked) => Ctx;
   /** Runs a mutation once under its key; `locate` says where its result lies. */
-  readonly once: <T extends Loaded<unknown>>(asked: Asked, once: Once, run: (ctx: Ctx) => Promise<T>, locate: (loaded: T) => string | null) => Promise<T>;
+  readonly once: <T extends Loaded<unknown>>(
+    asked: Asked,
+    once: Once,
+    run: (ctx: Ctx) => Promise<T>,
+    locate: (loaded: T) => string | null,
+  ) => Promise<T>;
   readonly address: (c: Context) => string | null;
   readonly reads: Reads;
 };
@@ -91,13 +96,22 @@ const runRead = async (c: Context, row: Operation, host: Host, ctx: Ctx, sent: o
   const position = row.reads ? host.reads.position(row.reads) : null;
   const answer = await row.run(ctx, sent as never);
   if (answer && 'state' in answer) {
-    const headers = answer.position ? { 'projection-position': tokenOf(answer.position), ...(answer.revision >= 0 ? { etag: `"${answer.revision}"` } : {}) } : {};
+    const headers = answer.position
+      ? { 'projection-position': tokenOf(answer.position), ...(answer.revision >= 0 ? { etag: `"${answer.revision}"` } : {}) }
+      : {};
     return json(JSON.stringify(row.reply!.parse(answer.state)), 200, headers);
   }
   return readAnswer(c, row, answer, position);
 };
 
-const runMutation = async (c: Context, row: Operation, host: Host, asked: Asked, params: Record<string, string>, query: object): Promise<Response> => {
+const runMutation = async (
+  c: Context,
+  row: Operation,
+  host: Host,
+  asked: Asked,
+  params: Record<string, string>,
+  query: object,
+): Promise<Response> => {
   const body = row.body ? await jsonBody(c.req.raw) : { value: {}, bytes: new Uint8Array() };
   const sent = { ...query, ...(row.body ? (checked(row.body, body.value) as object) : {}), ...params };
   const run = async (ctx: Ctx) => (await row.run(ctx, sent as never)) as Loaded<unknown>;
@@ -152,6 +166,8 @@ export const mount = (app: Hono, operations: Operations, host: Host): void => {
       entered.set(c, await enter(c));
       await next();
     };
-    app.on(row.method, row.path, first, validated(row.query) as MiddlewareHandler, (c) => answer(c, row, host, entered.get(c)!, c.req.valid('query' as never)));
+    app.on(row.method, row.path, first, validated(row.query) as MiddlewareHandler, (c) =>
+      answer(c, row, host, entered.get(c)!, c.req.valid('query' as never)),
+    );
   }
 };

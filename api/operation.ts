@@ -6,7 +6,11 @@ import type { Doc, Page } from '../projections/reads.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}` ? Name | Params<`/${Rest}`> : Path extends `${string}:${infer Name}` ? Name : never;
+type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | Params<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
 
 type Output<T> = T extends z.ZodType ? z.output<T> : unknown;
 
@@ -39,7 +43,11 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
 };
 
 /** One row of an area's table: how it is asked, who may, what it answers. Leaving out `permit` is a type error. */
-export const operation = <const Path extends string, Query extends z.ZodType | undefined = undefined, Body extends z.ZodType | undefined = undefined>(
+export const operation = <
+  const Path extends string,
+  Query extends z.ZodType | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+>(
   row: OperationOf<Path, Query, Body>,
 ): Operation => row;
 

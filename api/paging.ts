@@ -22,7 +22,10 @@ export const sorted = (sort: string | undefined, columns: readonly string[]): { 
 };
 
 /** The window of a list: sort, limit and cursor. */
-export const windowOf = ({ limit, cursor, sort }: { limit: number; cursor?: string | undefined; sort?: string | undefined }, columns: readonly string[] = ['created_at']) => ({
+export const windowOf = (
+  { limit, cursor, sort }: { limit: number; cursor?: string | undefined; sort?: string | undefined },
+  columns: readonly string[] = ['created_at'],
+) => ({
   sort: sorted(sort, columns),
   limit,
   cursor,

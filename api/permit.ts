@@ -2,7 +2,15 @@ import type { Loaded } from '../commands/context.ts';
 import * as Agent from '../domain/agent.ts';
 import type { Aggregate } from '../domain/aggregate.ts';
 import type { DomainEvent } from '../domain/event.ts';
-import { agentAllows, isAgentPermission, isTenantPermission, type Permission, type Permit, roleIn, tenantRoleAllows } from '../domain/permission.ts';
+import {
+  agentAllows,
+  isAgentPermission,
+  isTenantPermission,
+  type Permission,
+  type Permit,
+  roleIn,
+  tenantRoleAllows,
+} from '../domain/permission.ts';
 import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
@@ -16,7 +24,8 @@ export type PermitDeps = {
 export type Place = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
 
 const notFound = () => new Refusal('not_found', 'there is nothing here for you');
-const forbidden = (permission: Permission) => new Refusal('forbidden', `this needs the permission ${permission}`, { members: { permission } });
+const forbidden = (permission: Permission) =>
+  new Refusal('forbidden', `this needs the permission ${permission}`, { members: { permission } });
 
 /** Decides whether a caller may. A foreign tenant answers like a missing one. @throws Refusal forbidden, not_found, tenant_suspended */
 export const permitter = ({ peek, load }: PermitDeps) => {
@@ -29,7 +38,12 @@ export const permitter = ({ peek, load }: PermitDeps) => {
     return tenant;
   };
 
-  const onAgent = async (tenant: Tenant.Tenant, principal: Principal & { kind: 'user' }, permission: Permission, agent_id: string | undefined) => {
+  const onAgent = async (
+    tenant: Tenant.Tenant,
+    principal: Principal & { kind: 'user' },
+    permission: Permission,
+    agent_id: string | undefined,
+  ) => {
     const role = roleIn(tenant, principal)!;
     if (role === 'OWNER' || role === 'ADMIN') return;
     const agent = agent_id ? await read(Agent, tenant.id, agent_id) : Agent.initial;
@@ -43,7 +57,8 @@ export const permitter = ({ peek, load }: PermitDeps) => {
       if (principal.kind === 'user' && principal.super_admin && principal.bound_to === null) return;
       throw forbidden(permission);
     }
-    if (principal.kind !== 'user') throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
+    if (principal.kind !== 'user')
+      throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
     if (!tenant_id || (principal.bound_to !== null && principal.bound_to !== tenant_id)) throw notFound();
     const tenant = await tenantOf(tenant_id);
     const role = roleIn(tenant, principal);

@@ -1,5 +1,5 @@
-import { type Fault, Refusal, type RefusalCode } from '../domain/refusal.ts';
 import type { z } from 'zod';
+import { type Fault, Refusal, type RefusalCode } from '../domain/refusal.ts';
 
 type Kind = { readonly status: number; readonly title: string };
 
@@ -63,14 +63,20 @@ const pointer = (root: string, path: readonly PropertyKey[]): string =>
 export const faultsOf = (error: z.core.$ZodError, root: string): Fault[] =>
   error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ pointer: pointer(root, [...issue.path, key]), code: 'unknown_field', message: 'is not a field of this request' }))
+      ? issue.keys.map((key) => ({
+          pointer: pointer(root, [...issue.path, key]),
+          code: 'unknown_field',
+          message: 'is not a field of this request',
+        }))
       : [{ pointer: pointer(root, issue.path), code: issue.code, message: issue.message }],
   );
 
 /** The refusal that zod's findings amount to. */
 export const refused = (error: z.core.$ZodError, root: string): Refusal => {
   const errors = faultsOf(error, root).slice(0, 50);
-  return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'the request is not valid', { errors });
+  return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'the request is not valid', {
+    errors,
+  });
 };
 
 /** Checks a value against a schema. @throws Refusal invalid */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createTenant, TenantCreate } from '../commands/tenant.ts';
-import { AdminTenantCreated, AdminTenantRead } from '../projections/tenant.ts';
 import { tenantPage } from '../projections/tenant.queries.ts';
+import { AdminTenantCreated, AdminTenantRead } from '../projections/tenant.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 

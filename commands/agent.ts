@@ -13,40 +13,44 @@ const Voice = text(0, 128).nullable();
 const Threshold = z.int().min(1).nullable();
 const ResourceClass = text(1, 64);
 
-export const AgentCreate = z.strictObject({
-  name: Agent.AgentName,
-  slug: Slug,
-  can_author_skills: z.boolean().default(false),
-  description: Text.default(null),
-  description_prompt: Text.default(null),
-  environment_mode: z.enum(Agent.ENVIRONMENT_MODES).default('shared'),
-  image_ref: Text.default(null),
-  initial_greeting: Text.default(null),
-  is_admin_only: z.boolean().default(false),
-  iteration_warn_threshold: Threshold.default(null),
-  kind: z.enum(Agent.AGENT_KINDS).default('user'),
-  resource_class: ResourceClass.default('small'),
-  voice: Voice.default(null),
-});
+export const AgentCreate = z
+  .strictObject({
+    name: Agent.AgentName,
+    slug: Slug,
+    can_author_skills: z.boolean().default(false),
+    description: Text.default(null),
+    description_prompt: Text.default(null),
+    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).default('shared'),
+    image_ref: Text.default(null),
+    initial_greeting: Text.default(null),
+    is_admin_only: z.boolean().default(false),
+    iteration_warn_threshold: Threshold.default(null),
+    kind: z.enum(Agent.AGENT_KINDS).default('user'),
+    resource_class: ResourceClass.default('small'),
+    voice: Voice.default(null),
+  })
+  .meta({ id: 'AgentCreate' });
 
-export const AgentUpdate = z.strictObject({
-  can_author_skills: z.boolean().nullish(),
-  description: Text.optional(),
-  description_prompt: Text.optional(),
-  environment_mode: z.enum(Agent.ENVIRONMENT_MODES).nullish(),
-  external_mail_enabled: z.boolean().nullish(),
-  image_ref: Text.optional(),
-  initial_greeting: Text.optional(),
-  is_active: z.boolean().nullish(),
-  is_admin_only: z.boolean().nullish(),
-  iteration_warn_threshold: Threshold.optional(),
-  name: Agent.AgentName.nullish(),
-  resource_class: ResourceClass.nullish(),
-  ssh_public_key: Text.optional(),
-  voice: Voice.optional(),
-});
+export const AgentUpdate = z
+  .strictObject({
+    can_author_skills: z.boolean().nullish(),
+    description: Text.optional(),
+    description_prompt: Text.optional(),
+    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).nullish(),
+    external_mail_enabled: z.boolean().nullish(),
+    image_ref: Text.optional(),
+    initial_greeting: Text.optional(),
+    is_active: z.boolean().nullish(),
+    is_admin_only: z.boolean().nullish(),
+    iteration_warn_threshold: Threshold.optional(),
+    name: Agent.AgentName.nullish(),
+    resource_class: ResourceClass.nullish(),
+    ssh_public_key: Text.optional(),
+    voice: Voice.optional(),
+  })
+  .meta({ id: 'AgentUpdate' });
 
-export const AgentModelChainUpdate = z.strictObject({ model_ids: z.array(Id25).min(1).max(5) });
+export const AgentModelChainUpdate = z.strictObject({ model_ids: z.array(Id25).min(1).max(5) }).meta({ id: 'AgentModelChainUpdate' });
 
 const claim = (slug: string, create: (generation: number) => Agent.AgentEvent[]) => (agent: Agent.Agent, generation: number) => {
   if (agent.status === 'absent') return { events: create(generation) };

@@ -7,7 +7,9 @@ import { invalid, Refusal } from '../domain/refusal.ts';
 import { Instant, text } from '../domain/text.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
 
-export const ApiKeyCreate = z.strictObject({ name: text(1, 255), expires_at: Instant.nullable().default(null) });
+export const ApiKeyCreate = z
+  .strictObject({ name: text(1, 255), expires_at: Instant.nullable().default(null) })
+  .meta({ id: 'ApiKeyCreate' });
 
 type Bound = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
 

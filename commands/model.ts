@@ -5,18 +5,20 @@ import { Slug, text } from '../domain/text.ts';
 import type { Ctx, Input } from './context.ts';
 import { createNatural } from './natural.ts';
 
-export const ModelCreate = z.strictObject({
-  provider: text(1, 64),
-  slug: Slug,
-  name: text(1, 128),
-  available_to_all_tenants: z.boolean().default(true),
-  config: z.record(z.string(), z.unknown()).default({}),
-  description: z.string().nullable().default(null),
-  failover_chain: z.array(Id25).max(5).default([]),
-  is_free: z.boolean().default(false),
-  pricing: z.record(z.string(), z.unknown()).default({}),
-  status: z.enum(Model.MODEL_STATUSES).default('active'),
-});
+export const ModelCreate = z
+  .strictObject({
+    provider: text(1, 64),
+    slug: Slug,
+    name: text(1, 128),
+    available_to_all_tenants: z.boolean().default(true),
+    config: z.record(z.string(), z.unknown()).default({}),
+    description: z.string().nullable().default(null),
+    failover_chain: z.array(Id25).max(5).default([]),
+    is_free: z.boolean().default(false),
+    pricing: z.record(z.string(), z.unknown()).default({}),
+    status: z.enum(Model.MODEL_STATUSES).default('active'),
+  })
+  .meta({ id: 'ModelCreate' });
 
 /** @throws Refusal slug_taken */
 export const registerModel = (ctx: Ctx, fields: Input<typeof ModelCreate>) =>

@@ -9,13 +9,15 @@ import { issueKey } from './apikey.ts';
 import type { Ctx, Input } from './context.ts';
 import { createNatural } from './natural.ts';
 
-export const TenantCreate = z.strictObject({
-  name: text(1, 255),
-  slug: Slug,
-  plan_id: Id25.optional(),
-  billing_email: z.email().max(253).nullable().default(null),
-  owner_email: z.email().min(3).max(253),
-});
+export const TenantCreate = z
+  .strictObject({
+    name: text(1, 255),
+    slug: Slug,
+    plan_id: Id25.optional(),
+    billing_email: z.email().max(253).nullable().default(null),
+    owner_email: z.email().min(3).max(253),
+  })
+  .meta({ id: 'TenantCreate' });
 
 /** The user of an e-mail address, registered where nobody has it yet. */
 export const registerUser = (ctx: Ctx, email: string, name: string | null = null) => {

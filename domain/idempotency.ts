@@ -14,6 +14,7 @@ export type Outcome =
 export type IdempotencyEvent =
   | { type: 'IdempotencyKeyClaimed'; data: { route: string; body_digest: string } }
   | { type: 'IdempotencyKeyTaken'; data: object }
+  | { type: 'IdempotencyKeyReleased'; data: object }
   | { type: 'IdempotencyKeyFinished'; data: Outcome };
 
 export type Idempotency = { route: string; body_digest: string; claimed_at: string | null; outcome: Outcome | null };
@@ -26,6 +27,8 @@ export const evolve = (key: Idempotency, event: Recorded<IdempotencyEvent>): Ide
       return { ...key, ...event.data, claimed_at: event.at };
     case 'IdempotencyKeyTaken':
       return { ...key, claimed_at: event.at };
+    case 'IdempotencyKeyReleased':
+      return { ...key, claimed_at: null };
     case 'IdempotencyKeyFinished':
       return { ...key, outcome: event.data };
   }

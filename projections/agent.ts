@@ -36,17 +36,19 @@ export const AgentRead = AgentListFields.extend({
   iteration_warn_threshold: z.int().nullable(),
   skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']),
   ssh_public_key: z.string().nullable(),
-});
+}).meta({ id: 'AgentRead' });
 
-export const AgentListRead = AgentListFields.extend({ is_favorite: z.boolean().default(false) });
+export const AgentListRead = AgentListFields.extend({ is_favorite: z.boolean().default(false) }).meta({ id: 'AgentListRead' });
 
-export const AgentModelRead = z.object({
-  agent_id: Id25,
-  model_id: Id25,
-  access: z.enum(['full', 'read_only']),
-  priority: z.int(),
-  created_at: z.string(),
-});
+export const AgentModelRead = z
+  .object({
+    agent_id: Id25,
+    model_id: Id25,
+    access: z.enum(['full', 'read_only']),
+    priority: z.int(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'AgentModelRead' });
 
 /** The chain as the interface shows it: the place in the list is the priority. */
 export const AgentModels = z
@@ -54,7 +56,8 @@ export const AgentModels = z
     id: z.string(),
     models: z.array(z.object({ model_id: z.string(), access: z.enum(['full', 'read_only']), created_at: z.string() })),
   })
-  .transform(({ id, models }) => models.map((model, priority) => AgentModelRead.parse({ agent_id: id, ...model, priority })));
+  .transform(({ id, models }) => models.map((model, priority) => ({ agent_id: id, ...model, priority })))
+  .pipe(z.array(AgentModelRead));
 
 export const table: Table = {
   name: 'agents',

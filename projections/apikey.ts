@@ -4,15 +4,17 @@ import { Id25 } from '../domain/id.ts';
 import { insert, type Projection, patch, remove } from './projection.ts';
 import type { Table } from './tables.ts';
 
-export const ApiKeyRead = z.object({
-  id: Id25,
-  name: z.string(),
-  created_at: z.string(),
-  last_used_at: z.string().nullable(),
-  expires_at: z.string().nullable(),
-});
+export const ApiKeyRead = z
+  .object({
+    id: Id25,
+    name: z.string(),
+    created_at: z.string(),
+    last_used_at: z.string().nullable(),
+    expires_at: z.string().nullable(),
+  })
+  .meta({ id: 'ApiKeyRead' });
 
-export const ApiKeyCreated = ApiKeyRead.extend({ key: z.string() });
+export const ApiKeyCreated = ApiKeyRead.extend({ key: z.string() }).meta({ id: 'ApiKeyCreated' });
 
 export const table: Table = {
   name: 'apikeys',

@@ -3,19 +3,21 @@ import { PLATFORM, type Recorded } from '../domain/event.ts';
 import { type Changes, insert, type Projection } from './projection.ts';
 import type { Table } from './tables.ts';
 
-export const AuditLogRead = z.object({
-  id: z.string(),
-  tenant_id: z.string().nullable(),
-  user_id: z.string().nullable(),
-  agent_id: z.string().nullable(),
-  action: z.string(),
-  resource_type: z.string(),
-  resource_id: z.string().nullable(),
-  ip: z.string().nullable(),
-  user_agent: z.string().nullable(),
-  meta: z.record(z.string(), z.unknown()),
-  created_at: z.string(),
-});
+export const AuditLogRead = z
+  .object({
+    id: z.string(),
+    tenant_id: z.string().nullable(),
+    user_id: z.string().nullable(),
+    agent_id: z.string().nullable(),
+    action: z.string(),
+    resource_type: z.string(),
+    resource_id: z.string().nullable(),
+    ip: z.string().nullable(),
+    user_agent: z.string().nullable(),
+    meta: z.record(z.string(), z.unknown()),
+    created_at: z.string(),
+  })
+  .meta({ id: 'AuditLogRead' });
 
 export const table: Table = {
   name: 'audit_logs',
@@ -48,7 +50,7 @@ const metaOf = ({ data, meta }: Recorded): Record<string, unknown> => {
 
 const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null => {
   if (event.category === 'agent') return event.id;
-  if (typeof meta['agent_id'] === 'string') return meta['agent_id'];
+  if (typeof meta.agent_id === 'string') return meta.agent_id;
   return event.actor.kind === 'agent' ? event.actor.id : null;
 };
 

@@ -20,7 +20,7 @@ export const ModelListRead = z.object({
   updated_at: z.string(),
 });
 
-export const ModelRead = ModelListRead.extend({ config: z.record(z.string(), z.unknown()) });
+export const ModelRead = ModelListRead.extend({ config: z.record(z.string(), z.unknown()) }).meta({ id: 'ModelRead' });
 
 export const table: Table = {
   name: 'models',

@@ -28,6 +28,8 @@ export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly on: { readonly [T in E['type']]: Handler<Extract<E, { type: T }>> };
   /** For a projection of every event there is; runs where `on` has no entry. */
   readonly every?: (event: Recorded) => Changes;
+  /** The newest version known of an event's data, where it is not 1; an event of a later one is parked. */
+  readonly versions?: Readonly<Record<string, number>>;
 };
 
 export const insert = (table: string, row: Row): Change => ({ op: 'insert', table, row });

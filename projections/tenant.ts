@@ -5,25 +5,27 @@ import * as Tenant from '../domain/tenant.ts';
 import { add, insert, type Projection } from './projection.ts';
 import type { Table } from './tables.ts';
 
-export const AdminTenantRead = z.object({
-  id: Id25,
-  plan_id: Id25,
-  name: z.string(),
-  slug: z.string(),
-  billing_email: z.string().nullable(),
-  created_at: z.string(),
-  updated_at: z.string(),
-  member_count: z.int(),
-  agent_count: z.int(),
-  allow_superadmin_access: z.boolean(),
-  default_skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']),
-  external_mail_enabled: z.boolean(),
-  is_suspended: z.boolean(),
-  paid: z.boolean(),
-  status: z.enum(['active', 'suspended', 'closing', 'closed']),
-});
+export const AdminTenantRead = z
+  .object({
+    id: Id25,
+    plan_id: Id25,
+    name: z.string(),
+    slug: z.string(),
+    billing_email: z.string().nullable(),
+    created_at: z.string(),
+    updated_at: z.string(),
+    member_count: z.int(),
+    agent_count: z.int(),
+    allow_superadmin_access: z.boolean(),
+    default_skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']),
+    external_mail_enabled: z.boolean(),
+    is_suspended: z.boolean(),
+    paid: z.boolean(),
+    status: z.enum(['active', 'suspended', 'closing', 'closed']),
+  })
+  .meta({ id: 'AdminTenantRead' });
 
-export const AdminTenantCreated = AdminTenantRead.extend({ owner_key: z.string() });
+export const AdminTenantCreated = AdminTenantRead.extend({ owner_key: z.string() }).meta({ id: 'AdminTenantCreated' });
 
 export const table: Table = {
   name: 'tenants',

@@ -1,0 +1,151 @@
+import { createHmac, randomBytes, randomInt } from 'node:crypto';
+import type { Asked } from '../api/mount.ts';
+import type { permitter } from '../api/permit.ts';
+import type { Ctx, Loaded } from '../commands/context.ts';
+import type { Aggregate } from '../domain/aggregate.ts';
+import { type Actor, type DomainEvent, type Metadata, PLATFORM, type Recorded, streamName } from '../domain/event.ts';
+import type { Touched } from '../domain/idempotency.ts';
+import type { Principal } from '../domain/principal.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { Reads } from '../projections/reads.ts';
+import type { Log } from './eventstore/log.ts';
+import { emptyOf, type Hot } from './hot.ts';
+import { mendLogError, transactor } from './transact.ts';
+import type { Vault } from './vault/vault.ts';
+
+export type ContextDeps = {
+  readonly log: Log;
+  readonly hot: Hot;
+  readonly vault: Vault;
+  readonly reads: Reads;
+  readonly permit: ReturnType<typeof permitter>;
+  readonly publicUrl: string;
+  readonly now: () => number;
+};
+
+/** How a request is run: once, again after a crash, or only to render its answer again. */
+export type Session = {
+  /** What event ids, new ids and secrets are derived from; unguessable. */
+  readonly seed: string;
+  /** The same seed may come again: ids and secrets have to come out the same. */
+  readonly repeatable: boolean;
+  readonly resumed: boolean;
+  /** The streams at the revisions at which the first run left them; nothing is written. */
+  readonly replay: readonly Touched[] | null;
+  readonly touched: Touched[];
+};
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
+
+export const freshSession = (): Session => ({
+  seed: randomBytes(18).toString('base64url'),
+  repeatable: false,
+  resumed: false,
+  replay: null,
+  touched: [],
+});
+
+const actorOf = (principal: Principal): Actor => {
+  if (principal.kind === 'user') return { kind: 'user', id: principal.user_id, key_id: principal.key_id };
+  if (principal.kind === 'runner') return { kind: 'agent', id: principal.agent_id, key_id: principal.key_id };
+  return { kind: 'system', id: principal.name };
+};
+
+const randomText = (alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+
+/** Unbiased characters of an alphabet from a keyed stream: the same for the same key and label. */
+const derivedText = (key: string, label: string, alphabet: string, length: number): string => {
+  const limit = 256 - (256 % alphabet.length);
+  let text = '';
+  for (let block = 0; text.length < length; block++)
+    for (const byte of createHmac('sha256', key).update(`${label}\0${block}`).digest())
+      if (byte < limit && text.length < length) text += alphabet[byte % alphabet.length];
+  return text;
+};
+
+/** Builds the context of a request from what it asked and how it is run. */
+export const contexts = (deps: ContextDeps) => {
+  const { log, hot, vault, reads, permit, publicUrl } = deps;
+  const transact = transactor(log, hot);
+
+  const stateAt = async <S, E extends DomainEvent>(
+    aggregate: Aggregate<S, E>,
+    id: string,
+    { stream, revision }: Touched,
+  ): Promise<Loaded<S>> => {
+    let loaded = emptyOf(aggregate, id);
+    if (revision >= 0)
+      for await (const event of log.read(stream, { limit: revision + 1 }))
+        loaded = { id, state: aggregate.evolve(loaded.state, event as Recorded<E>), revision: event.revision, position: event.position };
+    return loaded;
+  };
+
+  return (asked: Asked, session: Session = freshSession()): Ctx => {
+    const at = new Date(deps.now()).toISOString();
+    const actor = actorOf(asked.principal);
+    let ifMatch = asked.ifMatch;
+    let writes = 0;
+    let made = 0;
+    const meta: Metadata = {
+      tenant: asked.tenant,
+      actor,
+      at,
+      v: 1,
+      ip: asked.ip,
+      userAgent: asked.userAgent,
+      $correlationId: asked.requestId,
+    };
+    const random = (alphabet: string, length: number): string =>
+      session.repeatable ? derivedText(vault.digest(session.seed), String(made++), alphabet, length) : randomText(alphabet, length);
+    const tenantOf = (aggregate: { platform?: boolean }, tenant?: string): string =>
+      aggregate.platform ? PLATFORM : (tenant ?? asked.tenant);
+    const place = { tenant_id: asked.tenant };
+
+    return {
+      tenant: asked.tenant,
+      principal: asked.principal,
+      actor,
+      at,
+      reads,
+      publicUrl,
+      transact: async (aggregate, id, decide, options = {}) => {
+        const tenant = tenantOf(aggregate, options.tenant);
+        const number = writes++;
+        const kept = session.replay?.[number];
+        if (kept) return stateAt(aggregate, id, kept);
+        const matched = ifMatch;
+        ifMatch = null;
+        const loaded = await transact(aggregate, tenant, id, decide, {
+          meta: options.tenant && options.tenant !== asked.tenant ? { ...meta, tenant: options.tenant } : meta,
+          seed: `${session.seed}:${number}`,
+          fresh: options.fresh === true,
+          ifMatch: matched,
+          resumed: session.resumed,
+        }).catch(mendLogError);
+        session.touched.push({ stream: streamName(aggregate.category, tenant, id), revision: loaded.revision });
+        return loaded;
+      },
+      load: (aggregate, id, options = {}) =>
+        hot
+          .load(aggregate, tenantOf(aggregate, options.tenant ?? (aggregate.category === 'tenant' ? id : undefined)), id)
+          .catch(mendLogError),
+      may: async (permission, agent_id) => {
+        try {
+          await permit(asked.principal, permission, { ...place, agent_id });
+          return true;
+        } catch (error) {
+          if (error instanceof Refusal && ['forbidden', 'not_found', 'tenant_suspended'].includes(error.code)) return false;
+          throw error;
+        }
+      },
+      newId: () => `c${random(BASE36, 24)}`,
+      naturalId: (kind, key, generation = 0, tenant = asked.tenant) => vault.naturalId(kind, tenant, key, generation),
+      random: (characters) => random(BASE62, characters),
+      seal: (at, secret) => vault.seal(at, secret).catch(mendLogError),
+      open: (at, sealed) => vault.open(at, sealed).catch(mendLogError),
+      digest: vault.digest,
+    };
+  };
+};
