@@ -125,6 +125,11 @@ const endOf = (child: ChildProcess): Promise<string> =>
     child.once('exit', (code, signal) => resolve(signal ? `signal ${signal}` : `code ${code}`));
   });
 
+const letGo = (child: ChildProcess): void => {
+  child.unref();
+  child.channel?.unref();
+};
+
 const isOver = ({ exitCode, signalCode, pid }: ChildProcess): boolean => exitCode !== null || signalCode !== null || pid === undefined;
 
 /** Resolves to whether the process got so far that others may rely on it. */
@@ -148,6 +153,7 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
   ready.promise.catch(() => {});
   let child: ChildProcess;
   let everServed = false;
+  let loose = false;
 
   /** One life of the process: how it ended, and for how long it had served. */
   const live = async (): Promise<{ how: string; servedMs: number }> => {
@@ -173,6 +179,7 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
     if (child.pid !== undefined) remember(pids, child.pid);
     if (child.pid !== undefined && piece.yields) lowerPriority(child.pid);
     if (piece.hears) child.on('message', piece.hears);
+    if (loose) letGo(child);
     const how = await ended;
     await watch;
     forget(pids);
@@ -192,6 +199,11 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
   };
   const kept = keep();
 
+  const unref = (): void => {
+    loose = true;
+    letGo(child);
+  };
+
   const stop = async (): Promise<void> => {
     stopping.abort();
     child.kill(piece.stop);
@@ -206,6 +218,6 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
     pid: () => child.pid,
     stop,
     kill: (signal) => void child.kill(signal),
-    unref: () => child.unref(),
+    unref,
   };
 };

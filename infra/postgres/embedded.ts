@@ -30,6 +30,7 @@ const settings = (port: number): Record<string, string | number> => ({
   port,
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
+  max_connections: 200,
   timezone: 'UTC',
   log_timezone: 'UTC',
   // Rows and checkpoint commit together and come from the log: a lost last instant is projected again.

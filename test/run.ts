@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { globSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { relative, sep } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { variableNames } from '../infra/config.ts';
+import { type Running, type Services, startServices } from './services.ts';
+
+type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
+
+const DEFAULT_LIMIT_S = 120;
+/** A file whose tests are over has this long to close what it opened. */
+const CLOSING_MS = 5_000;
+const TERM_MS = 2_000;
+
+const root = `${import.meta.dirname}/..`;
+
+const limitOf = (file: string): number =>
+  Number(/^\/\/ limit: (\d+)/.exec(readFileSync(`${root}/${file}`, 'utf8'))?.[1] ?? DEFAULT_LIMIT_S);
+
+/** Files that take long begin first, so that none is waited for alone at the end. */
+const filesNamed = (parts: readonly string[]): string[] =>
+  globSync('test/**/*.test.ts', { cwd: root })
+    .map((file) => file.split(sep).join('/'))
+    .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+    .sort((a, b) => limitOf(b) - limitOf(a) || a.localeCompare(b));
+
+type Counts = { total: number; passed: number; skipped: number };
+
+/** The numbers that uvu prints last. */
+const countsIn = (output: string): Counts | undefined => {
+  const found = [...output.matchAll(/^ {2}Total: +(\d+)\n {2}Passed: +(\d+)\n {2}Skipped: +(\d+)$/gm)].at(-1);
+  return found && { total: Number(found[1]), passed: Number(found[2]), skipped: Number(found[3]) };
+};
+
+const end = (child: ChildProcess): void => {
+  child.kill('SIGTERM');
+  setTimeout(() => child.kill('SIGKILL'), TERM_MS).unref();
+};
+
+const faultOf = (counts: Counts | undefined, how: string, overdue: string | undefined): string | undefined => {
+  if (overdue) return overdue;
+  if (!counts) return `gave no result (${how})`;
+  if (counts.total + counts.skipped === 0) return 'ran no test: does it end in test.run()?';
+  return how === 'code 0' || counts.passed < counts.total ? undefined : `ended with ${how} after its tests`;
+};
+
+/** Numbers for one file; whatever goes wrong beside its tests counts as one failure. */
+const judged = (output: string, how: string, overdue: string | undefined): Omit<Outcome, 'file' | 'seconds'> => {
+  const counts = countsIn(output);
+  const reason = faultOf(counts, how, overdue);
+  const { total = 0, passed = 0, skipped = 0 } = counts ?? {};
+  return { passed, skipped, failed: total - passed + (reason ? 1 : 0), output, ...(reason && { reason }) };
+};
+
+const current = new Set<ChildProcess>();
+
+const runFile = (file: string, env: NodeJS.ProcessEnv): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const began = Date.now();
+    const limit = limitOf(file);
+    const child = spawn(process.execPath, [file], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    current.add(child);
+    let output = '';
+    let overdue: string | undefined;
+    let closing: NodeJS.Timeout | undefined;
+    const late = setTimeout(() => {
+      overdue = `took longer than ${limit} s`;
+      end(child);
+    }, limit * 1000);
+    const hear = (part: string): void => {
+      output += stripVTControlCharacters(part);
+      if (closing || !countsIn(output)) return;
+      closing = setTimeout(() => {
+        overdue ??= `did not end within ${CLOSING_MS / 1000} s after its tests: it leaves something open`;
+        end(child);
+      }, CLOSING_MS);
+    };
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', hear);
+    child.once('close', (code, signal) => {
+      clearTimeout(late);
+      clearTimeout(closing);
+      current.delete(child);
+      resolve({ file, seconds: (Date.now() - began) / 1000, ...judged(output, signal ? `signal ${signal}` : `code ${code}`, overdue) });
+    });
+  });
+
+const summary = ({ passed, failed, skipped }: Pick<Outcome, 'passed' | 'failed' | 'skipped'>): string =>
+  `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+
+const report = (outcome: Outcome): void => {
+  const { file, seconds, failed, reason, output } = outcome;
+  console.log(`${failed > 0 ? 'FAIL' : 'pass'}  ${file}  ${summary(outcome)}  ${seconds.toFixed(1)} s`);
+  if (reason) console.log(`      ${reason}`);
+  if (failed > 0) console.log(output.trimEnd().replace(/^/gm, '    | '));
+};
+
+const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome[]> => {
+  const waiting = [...files];
+  const outcomes: Outcome[] = [];
+  const lane = async (): Promise<void> => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
+      const outcome = await runFile(file, env);
+      outcomes.push(outcome);
+      report(outcome);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, lane));
+  return outcomes;
+};
+
+/** Nothing of the developer's own configuration, and the services under names that the service itself does not read. */
+const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed }: Services): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !variableNames.includes(name))),
+  NO_COLOR: '1',
+  TEST_EVENTSTORE_URL: eventstoreUrl,
+  TEST_DATABASE_URL: databaseUrl,
+  TEST_NATS_URL: natsUrl,
+  ...(natsAccountSeed && { TEST_NATS_ACCOUNT_SEED: natsAccountSeed }),
+});
+
+const stop = async ({ supervised, dir }: Running): Promise<void> => {
+  await Promise.all(supervised.map((each) => each.stop()));
+  rmSync(dir, { recursive: true, force: true });
+};
+
+const main = async (parts: readonly string[]): Promise<number> => {
+  const files = filesNamed(parts);
+  if (files.length === 0) throw new Error(`no file test/**/*.test.ts has ${parts.join(' or ')} in its name`);
+  const running = await startServices();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      for (const child of current) child.kill('SIGTERM');
+      void stop(running).finally(() => process.exit(1));
+    });
+  const outcomes = await runAll(files, environment(running.services)).finally(() => stop(running));
+  const sum = (field: 'passed' | 'failed' | 'skipped'): number => outcomes.reduce((total, outcome) => total + outcome[field], 0);
+  const totals = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
+  const bad = outcomes.filter(({ failed }) => failed > 0).map(({ file }) => relative('test', file));
+  console.log(`\n${files.length} files${bad.length > 0 ? `; failures in ${bad.join(', ')}` : ''}\n${summary(totals)}`);
+  return totals.failed > 0 ? 1 : 0;
+};
+
+process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
+  console.log(`${error.message}\n0 passed, 1 failed`);
+  return 1;
+});
