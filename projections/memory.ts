@@ -4,7 +4,7 @@ import { writeCursor } from './cursor.ts';
 import { ask, settle, type Unapplied } from './interpreter.ts';
 import { pageOf } from './memory.queries.ts';
 import { type Held, type Plan, planOf } from './plan.ts';
-import type { Projection } from './projection.ts';
+import type { AnyProjection } from './projection.ts';
 import type { Reads, Source } from './reads.ts';
 
 /** Projections kept in maps: for tests without a database, `as_of` reads, comparison and drift. */
@@ -24,7 +24,7 @@ type Kept = {
   readonly blocked: Set<string>;
 };
 
-const keep = (projection: Projection): Kept => ({
+const keep = (projection: AnyProjection): Kept => ({
   plan: planOf(projection),
   tables: new Map(projection.tables.map(({ name }) => [name, new Map()])),
   unapplied: [],
@@ -44,7 +44,7 @@ const feedOne = ({ plan, tables, unapplied, blocked }: Kept, events: readonly Re
 const shown = ({ table }: Source, held: Held | undefined): Held | null => (held && !(table.hidden && held.row[table.hidden]) ? held : null);
 
 /** Opens an empty sink over these projections. */
-export const memorySink = (projections: readonly Projection[]): MemorySink => {
+export const memorySink = (projections: readonly AnyProjection[]): MemorySink => {
   const kept = new Map(projections.map((projection) => [projection.name, keep(projection)]));
   const waiting = new Set<() => void>();
   let position: Position | null = null;

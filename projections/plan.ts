@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Recorded } from '../domain/event.ts';
-import type { Changes, Handler, Key, Projection, Row } from './projection.ts';
+import type { AnyProjection, Changes, Handler, Key, Row } from './projection.ts';
 import type { ColumnType, Table } from './tables.ts';
 import { columnValue, escapeText, indexable, shallow } from './values.ts';
 
@@ -28,7 +28,7 @@ export type TablePlan = {
 };
 
 export type Plan = {
-  readonly projection: Projection;
+  readonly projection: AnyProjection;
   readonly tables: ReadonlyMap<string, TablePlan>;
   readonly concerns: (event: Recorded) => boolean;
   readonly changesOf: (event: Recorded) => Changes;
@@ -141,8 +141,8 @@ const tablePlan = (projection: string, table: Table): TablePlan => {
   };
 };
 
-const handled = ({ on, every, name, versions = {} }: Projection): ((event: Recorded) => Changes) => {
-  const handlers = new Map<string, Handler<Recorded>>(Object.entries(on));
+const handled = ({ on, every, name, versions = {} }: AnyProjection): ((event: Recorded) => Changes) => {
+  const handlers = new Map(Object.entries(on) as [string, Handler<Recorded>][]);
   return (event) => {
     const handler = handlers.get(event.type);
     if (handler === 'ignore') return [];
@@ -153,7 +153,7 @@ const handled = ({ on, every, name, versions = {} }: Projection): ((event: Recor
 };
 
 /** Makes a projection ready to be applied. @throws Error that names the table whose definition cannot work */
-export const planOf = (projection: Projection): Plan => {
+export const planOf = (projection: AnyProjection): Plan => {
   const categories = projection.categories === '*' ? null : new Set(projection.categories);
   return {
     projection,

@@ -32,6 +32,9 @@ export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly versions?: Readonly<Record<string, number>>;
 };
 
+/** A projection whatever its events: what the engine takes. */
+export type AnyProjection = Omit<Projection, 'on'> & { readonly on: Readonly<Record<string, Handler<never>>> };
+
 export const insert = (table: string, row: Row): Change => ({ op: 'insert', table, row });
 export const patch = (table: string, key: Key, fields: Row): Change => ({ op: 'patch', table, key, fields });
 export const remove = (table: string, key: Key): Change => ({ op: 'remove', table, key });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, type UUID } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { comparePositions, type Recorded } from '../domain/event.ts';
@@ -40,7 +40,7 @@ test('what must never be sent is refused, and an outage is unavailable', async (
   const log = memoryLog();
   assert.is(await kindOf(log.append('agent-t.1', 'none', [])), 'wrong-request');
   assert.is(await kindOf(log.append('agent-t.1', 'none', [event('')])), 'wrong-request');
-  assert.is(await kindOf(log.append('agent-t.1', 'none', [event('A', 'no uuid')])), 'wrong-request');
+  assert.is(await kindOf(log.append('agent-t.1', 'none', [event('A', 'no uuid' as UUID)])), 'wrong-request');
   const over = log.outage();
   assert.is(await kindOf(log.append('agent-t.1', 'none', [event()])), 'unavailable');
   over();
