@@ -1,0 +1,183 @@
+import {
+  appended,
+  appendedWrong,
+  batchAppended,
+  batchDeleted,
+  batchLate,
+  batchRefused,
+  batchTooLarge,
+  batchUnknown,
+  batchWrong,
+  removed,
+} from './answers.ts';
+import type { Outcome, Write } from './decide.ts';
+import type { Call, Receiver } from './grpc.ts';
+import { Refused } from './proposed.ts';
+import type { Proposed } from './record.ts';
+import { appendPartOf, type BatchPart, batchPartOf, removalOf, type Target } from './requests.ts';
+import {
+  badRequest,
+  deadlineExceeded,
+  maximumAppendSize,
+  type Status,
+  streamDeleted,
+  unavailable,
+  unknown,
+  wrongExpectedVersion,
+} from './status.ts';
+import type { Writer } from './writer.ts';
+
+/** Bytes of data in one append; types and metadata do not count. */
+const MAX_APPEND = 1024 * 1024;
+
+const dataSize = (events: Proposed[]): number => events.reduce((size, { data }) => size + data.length, 0);
+
+type Result = Outcome | { kind: 'late' };
+
+const refusal = (target: Target, result: Exclude<Result, { kind: 'done' }>): Status => {
+  if (result.kind === 'late') return deadlineExceeded;
+  if (result.kind === 'deleted') return streamDeleted(target.name);
+  return result.kind === 'wrong' ? wrongExpectedVersion(target.name, target.expected, result.current) : unavailable(result.reason);
+};
+
+const handlerFailure: Status = unknown('Exception was thrown by handler.');
+
+/** Streams.Append: the target, an event per message, and one answer. */
+export const appendMethod =
+  (writer: Writer) =>
+  (call: Call): Receiver => {
+    let target: Target | undefined;
+    let size = 0;
+    const events: Proposed[] = [];
+    const answer = (to: Target, result: Result) => {
+      if (result.kind === 'done') call.send(appended(result.revision, result.position));
+      else if (result.kind === 'wrong') call.send(appendedWrong(to.expected, result.current));
+      else return call.end(refusal(to, result));
+      call.end();
+    };
+    const take = (bytes: Buffer) => {
+      const part = appendPartOf(bytes);
+      if ('target' in part) target = part.target;
+      else {
+        events.push(part.event);
+        size += part.event.data.length;
+        if (size > MAX_APPEND) call.end(maximumAppendSize(MAX_APPEND));
+      }
+    };
+    return {
+      message: (bytes) => {
+        if (call.closed()) return;
+        try {
+          take(bytes);
+        } catch (error) {
+          if (!(error instanceof Refused)) throw error;
+          call.end(badRequest(error.message));
+        }
+      },
+      end: () => {
+        if (call.closed()) return;
+        const to = target;
+        if (!to || to.name === '') return call.end(handlerFailure);
+        writer.submit({
+          wish: { kind: 'append', stream: to.name, expected: to.expected, events },
+          due: call.deadline,
+          answer: (result) => answer(to, result),
+        });
+      },
+    };
+  };
+
+/** Streams.Delete and Streams.Tombstone. */
+export const removeMethod =
+  (writer: Writer, kind: 'delete' | 'tombstone') =>
+  (call: Call): Receiver => ({
+    message: (bytes) => {
+      const to = removalOf(bytes);
+      if (to.name === '') return call.end(handlerFailure);
+      const wish: Write = { kind, stream: to.name, expected: to.expected, events: [] };
+      writer.submit({
+        wish,
+        due: call.deadline,
+        answer: (result) => {
+          if (result.kind !== 'done') return call.end(refusal(to, result));
+          call.send(removed(result.position));
+          call.end();
+        },
+      });
+    },
+    end: () => {},
+  });
+
+type Open = { part: BatchPart; options: NonNullable<BatchPart['options']>; events: Proposed[]; size: number };
+
+const batchResult = ({ part: { correlation }, options }: Open, result: Result): Buffer => {
+  const about = { correlation, identifier: options.identifier };
+  if (result.kind === 'done') return batchAppended(about, result.revision, result.position);
+  if (result.kind === 'wrong') return batchWrong(about, options.expected, result.current);
+  if (result.kind === 'deleted') return batchDeleted(about);
+  return result.kind === 'late' ? batchLate(about) : batchUnknown(about);
+};
+
+/** Streams.BatchAppend: many appends on one stream of messages, each in one or several parts, each answered once. */
+export const batchAppendMethod =
+  (writer: Writer) =>
+  (call: Call): Receiver => {
+    const unfinished = new Map<string, Open>();
+    let answers: Buffer[] = [];
+    let waiting = 0;
+    let ended = false;
+
+    const send = () => {
+      const all = answers;
+      answers = [];
+      if (all.length > 0) call.send(all.length === 1 ? all[0]! : Buffer.concat(all));
+      if (ended && waiting === 0) call.end();
+    };
+    const answer = (bytes: Buffer) => {
+      if (answers.push(bytes) === 1) writer.afterAnswers(send);
+    };
+    const refuse = (open: Open): Buffer | undefined => {
+      const about = { correlation: open.part.correlation, identifier: open.options.identifier };
+      if (open.part.refused !== undefined) return batchRefused(about, open.part.refused);
+      if (open.options.name === '') return batchUnknown(about);
+      return open.size > MAX_APPEND ? batchTooLarge(about, MAX_APPEND) : undefined;
+    };
+    const submit = (open: Open) => {
+      waiting++;
+      const { name, expected, due } = open.options;
+      const done = (result: Result) => {
+        waiting--;
+        answer(batchResult(open, result));
+      };
+      writer.submit({ wish: { kind: 'append', stream: name, expected, events: open.events }, due, answer: done });
+    };
+
+    const begin = (part: BatchPart): Open | undefined => {
+      if (part.options) return { part, options: part.options, events: part.events, size: dataSize(part.events) };
+      const known = unfinished.get(part.correlation.toString('latin1'));
+      if (!known) return undefined;
+      known.events.push(...part.events);
+      known.size += dataSize(part.events);
+      return { ...known, part };
+    };
+
+    return {
+      message: (bytes) => {
+        const part = batchPartOf(bytes);
+        const open = begin(part);
+        if (!open) return;
+        const key = part.final && part.options ? '' : part.correlation.toString('latin1');
+        const refused = refuse(open);
+        if (refused || part.final) unfinished.delete(key);
+        if (refused) {
+          answer(refused);
+          if (waiting === 0) send();
+        } else if (part.final) submit(open);
+        else unfinished.set(key, open);
+      },
+      end: () => {
+        ended = true;
+        if (waiting === 0) send();
+      },
+    };
+  };

@@ -1,0 +1,181 @@
+import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { exhausted, ok, type Status, unimplemented, unknown } from './status.ts';
+
+const LARGEST_MESSAGE = 17 * 1024 * 1024;
+// What one call may hold of a reader that does not keep up.
+const HIGH = 192 << 10;
+const LOW = 96 << 10;
+
+/** One call, from the server's side. `send` takes framed messages; false means: wait for `drained` before the next. */
+export type Call = {
+  readonly headers: IncomingHttpHeaders;
+  /** Epoch ms; Infinity where the caller set none. */
+  readonly deadline: number;
+  readonly closed: () => boolean;
+  readonly send: (framed: Buffer) => boolean;
+  readonly drained: () => Promise<void>;
+  readonly end: (status?: Status) => void;
+  /** Sets what runs when the call is over, whoever ended it: one thing, the last that was set. */
+  readonly onceClosed: (then: () => void) => void;
+};
+
+/** What a method does with the caller's messages; views into a buffer that is good for this turn only. */
+export type Receiver = { message: (bytes: Buffer) => void; end: () => void };
+export type Methods = Record<string, (call: Call) => Receiver>;
+
+const units: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+
+const deadlineOf = (timeout: string | string[] | undefined): number => {
+  const [, amount, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(timeout ?? '')) ?? [];
+  return amount && unit ? Date.now() + Number(amount) * units[unit]! : Number.POSITIVE_INFINITY;
+};
+
+/** Printable ASCII stays as it is; everything else, and the sign itself, is percent-encoded. */
+const escaped = (text: string): string => text.replace(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);
+
+const trailersOf = ({ code, message, trailers }: Status): Record<string, string> => ({
+  'grpc-status': String(code),
+  ...(message ? { 'grpc-message': escaped(message) } : {}),
+  ...trailers,
+});
+
+const HEAD = { ':status': 200, 'content-type': 'application/grpc+proto' };
+
+const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call => {
+  let final: Status | undefined;
+  let outstanding = 0;
+  let resume = () => {};
+  const sent = (bytes: number) => {
+    outstanding -= bytes;
+    if (outstanding < LOW) resume();
+  };
+  let over = () => {};
+  stream.once('close', () => {
+    resume();
+    over();
+  });
+  const closed = () => final !== undefined || stream.closed || stream.destroyed;
+  const open = () => {
+    stream.respond(HEAD, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers(trailersOf(final ?? ok)));
+  };
+  return {
+    headers,
+    deadline: deadlineOf(headers['grpc-timeout']),
+    closed,
+    send: (framed) => {
+      if (closed()) return true;
+      if (!stream.headersSent) open();
+      outstanding += framed.length;
+      stream.write(framed, () => sent(framed.length));
+      return outstanding < HIGH;
+    },
+    drained: () =>
+      closed() || outstanding < HIGH
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            resume = resolve;
+          }),
+    end: (status = ok) => {
+      if (closed()) return;
+      final = status;
+      if (stream.headersSent) stream.end();
+      else if (status.code === 0) {
+        open();
+        stream.end();
+      } else stream.respond({ ...HEAD, ...trailersOf(status) }, { endStream: true });
+    },
+    onceClosed: (then) => {
+      over = then;
+    },
+  };
+};
+
+/** Cuts a byte stream into messages. A message that lies whole in a chunk is not copied. */
+export const messages = (each: (bytes: Buffer) => void): ((chunk: Buffer) => void) => {
+  let rest: Buffer | undefined;
+  let wanted: { bytes: Buffer; filled: number } | undefined;
+  const take = (chunk: Buffer): void => {
+    let at = 0;
+    if (wanted) {
+      at = chunk.copy(wanted.bytes, wanted.filled);
+      wanted.filled += at;
+      if (wanted.filled < wanted.bytes.length) return;
+      const { bytes } = wanted;
+      wanted = undefined;
+      each(bytes);
+    }
+    while (chunk.length - at >= 5) {
+      const length = chunk.readUInt32BE(at + 1);
+      if (length > LARGEST_MESSAGE || chunk[at] !== 0) throw new RangeError('message too large or compressed');
+      at += 5;
+      if (chunk.length - at < length) {
+        wanted = { bytes: Buffer.allocUnsafe(length), filled: 0 };
+        wanted.filled = chunk.copy(wanted.bytes, 0, at);
+        return;
+      }
+      each(chunk.subarray(at, at + length));
+      at += length;
+    }
+    rest = at < chunk.length ? chunk.subarray(at) : undefined;
+  };
+  return (chunk) => {
+    const whole = rest ? Buffer.concat([rest, chunk]) : chunk;
+    rest = undefined;
+    take(whole);
+  };
+};
+
+const receive = (stream: ServerHttp2Stream, call: Call, receiver: Receiver): void => {
+  const guarded = (work: () => void) => {
+    try {
+      work();
+    } catch (error) {
+      call.end(error instanceof RangeError ? exhausted(error.message) : unknown(String(error)));
+    }
+  };
+  const cut = messages(receiver.message);
+  stream.on('data', (chunk: Buffer) => guarded(() => cut(chunk)));
+  stream.on('end', () => guarded(receiver.end));
+};
+
+const destroyAll = (sessions: Iterable<ServerHttp2Session>): void => {
+  for (const session of sessions) session.destroy();
+};
+
+/** A gRPC server over plain HTTP/2. `admit` gives the status to refuse a call with, or nothing. */
+export const grpcServer = (
+  methods: Methods,
+  admit: (headers: IncomingHttpHeaders) => Status | undefined,
+): { server: Http2Server; close: (status: Status) => Promise<void> } => {
+  const server = createServer({ settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 } });
+  const sessions = new Set<ServerHttp2Session>();
+  const calls = new Set<Call>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.setLocalWindowSize(32 << 20);
+    session.on('close', () => sessions.delete(session)).on('error', () => session.destroy());
+  });
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    stream.on('error', () => stream.destroy());
+    const call = callOver(stream, headers);
+    const method = methods[String(headers[':path'])];
+    const refused = admit(headers) ?? (method ? undefined : unimplemented(String(headers[':path'])));
+    if (refused || !method) {
+      stream.resume();
+      return call.end(refused);
+    }
+    calls.add(call);
+    stream.on('close', () => calls.delete(call));
+    receive(stream, call, method(call));
+  });
+  const close = async (status: Status): Promise<void> => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const call of calls) call.end(status);
+    for (const session of sessions) session.close();
+    const patience = setTimeout(() => destroyAll(sessions), 500);
+    await closed;
+    clearTimeout(patience);
+  };
+  return { server, close };
+};

@@ -1,0 +1,82 @@
+import type { Proposed } from './record.ts';
+import { bytesOf, type Cursor, readFields, readVarint, skip, type Wide, wideOf } from './wire.ts';
+
+/** Why an event is not taken: the real node's words. */
+export class Refused extends Error {}
+
+const nothing: Buffer = Buffer.alloc(0);
+const jsonType = Buffer.from('application/json');
+const typeKey = Buffer.from('type');
+const contentKey = Buffer.from('content-type');
+
+const isHex = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 97 && code <= 102);
+const isDash = (at: number): boolean => at === 8 || at === 13 || at === 18 || at === 23;
+
+const lower = (bytes: Buffer): Buffer => Buffer.from(bytes.toString('latin1').toLowerCase(), 'latin1');
+
+const wellFormed = (id: Buffer): boolean => {
+  if (id.length !== 36) return false;
+  for (let at = 0; at < 36; at++) if (isDash(at) ? id[at] !== 45 : !isHex(id[at]!)) return false;
+  return true;
+};
+
+const wordOf = (value: Wide): string => BigInt.asUintN(64, BigInt(value)).toString(16).padStart(16, '0');
+
+/** A UUID message, in either of its forms, as 36 bytes of lower-case text; nothing where it is none. */
+export const uuidText = (message: Buffer): Buffer | undefined => {
+  if (message.length === 38 && message[0] === 0x12) {
+    const text = message.subarray(2);
+    if (wellFormed(text)) return text;
+  }
+  const fields = readFields(message);
+  const structured = bytesOf(fields, 1);
+  if (structured) {
+    const words = readFields(structured);
+    const hex = wordOf(wideOf(words, 1)) + wordOf(wideOf(words, 2));
+    return Buffer.from(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
+  }
+  const text = lower(bytesOf(fields, 2) ?? nothing);
+  return wellFormed(text) ? text : undefined;
+};
+
+const isNil = (id: Buffer): boolean => id.every((code) => code === 48 || code === 45);
+
+const readEntry = (c: Cursor, end: number, event: Proposed): void => {
+  let key: Buffer = nothing;
+  let value: Buffer = nothing;
+  while (c.at < end) {
+    const tag = c.bytes[c.at++];
+    const length = Number(readVarint(c));
+    if (tag === 0x0a) key = c.bytes.subarray(c.at, c.at + length);
+    else value = c.bytes.subarray(c.at, c.at + length);
+    c.at += length;
+  }
+  if (key.equals(typeKey)) event.type = value;
+  else if (key.equals(contentKey)) event.json = value.equals(jsonType);
+};
+
+/** Reads a ProposedMessage, which is laid out alike in both ways of appending. @throws Refused */
+export const readProposed = (c: Cursor, end: number): Proposed => {
+  const event: Proposed = { id: nothing, type: nothing, json: false, data: nothing, custom: nothing };
+  let id: Buffer = nothing;
+  while (c.at < end) {
+    const tag = Number(readVarint(c));
+    if ((tag & 7) !== 2) {
+      skip(c, tag & 7);
+      continue;
+    }
+    const length = Number(readVarint(c));
+    const next = c.at + length;
+    if (next > end) throw new RangeError('malformed message');
+    if (tag === 0x12) readEntry(c, next, event);
+    else if (tag === 0x0a) id = c.bytes.subarray(c.at, next);
+    else if (tag === 0x1a) event.custom = c.bytes.subarray(c.at, next);
+    else if (tag === 0x22) event.data = c.bytes.subarray(c.at, next);
+    c.at = next;
+  }
+  const text = uuidText(id);
+  if (!text || isNil(text)) throw new Refused('Empty eventId provided.');
+  if (event.type.length === 0) throw new Refused('Empty eventType provided.');
+  event.id = text;
+  return event;
+};

@@ -1,0 +1,188 @@
+import { crc32 } from 'node:zlib';
+import { readVarint, varintSize, type Wide, writeVarint } from './wire.ts';
+
+/** Bytes of a record before its frame. The frame is the event as a reader gets it, a framed ReadResp, so that reading is copying. */
+export const HEADER = 56;
+const TRAILER = 4;
+export const OVERHEAD = HEADER + TRAILER;
+
+export const LAST_OF_APPEND = 1;
+export const JSON_DATA = 2;
+export const LINK = 4;
+export const TOMBSTONE = 8;
+/** No event: the place of an append of nothing, which can be read from like every other. */
+export const NOTHING = 16;
+
+/** The revision of a tombstone in the index; on the wire it is 2^63-1. */
+export const TOMBSTONE_REVISION = Number.MAX_SAFE_INTEGER;
+const TOMBSTONE_ON_WIRE = 2n ** 63n - 1n;
+
+export const wireRevision = (revision: number): Wide => (revision === TOMBSTONE_REVISION ? TOMBSTONE_ON_WIRE : revision);
+
+/** An event on its way in. `id` is 36 bytes of lower-case text. */
+export type Proposed = { id: Buffer; type: Buffer; json: boolean; data: Buffer; custom: Buffer };
+
+export type Place = { stream: Buffer; revision: number; position: number; created: number; batchStart: number; flags: number };
+
+const lengths = new Map<boolean, Buffer>();
+const contentEntry = (json: boolean): Buffer => {
+  const known = lengths.get(json);
+  if (known) return known;
+  const value = json ? 'application/json' : 'application/octet-stream';
+  const entry = Buffer.concat([
+    Buffer.from([0x0a, 12]),
+    Buffer.from('content-type'),
+    Buffer.from([0x12, value.length]),
+    Buffer.from(value),
+  ]);
+  const whole = Buffer.concat([Buffer.from([0x32, entry.length]), entry]);
+  lengths.set(json, whole);
+  return whole;
+};
+
+let createdAt = Number.NaN;
+let createdBytes = Buffer.alloc(0);
+const createdEntry = (ms: number): Buffer => {
+  if (ms === createdAt) return createdBytes;
+  const ticks = `${ms}0000`;
+  createdAt = ms;
+  createdBytes = Buffer.from(
+    `\x32${String.fromCharCode(11 + ticks.length)}\x0a\x07created\x12${String.fromCharCode(ticks.length)}${ticks}`,
+    'latin1',
+  );
+  return createdBytes;
+};
+
+const lengthed = (size: number): number => 1 + varintSize(size) + size;
+
+type Sizes = { ident: number; type: number; recorded: number; event: number; response: number; record: number };
+
+const sizesOf = (event: Proposed, { stream, revision, position }: Place): Sizes => {
+  const ident = lengthed(stream.length);
+  const type = 6 + lengthed(event.type.length);
+  const at = 1 + varintSize(position);
+  const recorded =
+    40 +
+    lengthed(ident) +
+    (revision === 0 ? 0 : 1 + varintSize(wireRevision(revision))) +
+    2 * at +
+    lengthed(type) +
+    createdBytes.length +
+    contentEntry(event.json).length +
+    (event.custom.length === 0 ? 0 : lengthed(event.custom.length)) +
+    (event.data.length === 0 ? 0 : lengthed(event.data.length));
+  const readEvent = lengthed(recorded) + at;
+  const response = lengthed(readEvent);
+  return { ident, type, recorded, event: readEvent, response, record: OVERHEAD + 5 + response };
+};
+
+/** An upper bound of a record's size, cheap to have before its place is known. */
+export const roomFor = (event: Proposed, stream: Buffer): number =>
+  OVERHEAD + 320 + stream.length + event.type.length + event.custom.length + event.data.length;
+
+const put = (to: Buffer, at: number, tag: number, bytes: Buffer): number => {
+  to[at] = tag;
+  const start = writeVarint(to, at + 1, bytes.length);
+  return start + bytes.copy(to, start);
+};
+
+const head = (to: Buffer, at: number, tag: number, length: number): number => {
+  to[at] = tag;
+  return writeVarint(to, at + 1, length);
+};
+
+const number = (to: Buffer, at: number, tag: number, value: Wide): number => {
+  to[at] = tag;
+  return writeVarint(to, at + 1, value);
+};
+
+/** Writes the record at `from` and gives back its size. */
+export const writeRecord = (to: Buffer, from: number, event: Proposed, place: Place): number => {
+  const created = createdEntry(place.created);
+  const sizes = sizesOf(event, place);
+  let at = from + HEADER;
+  to[at] = 0;
+  at = to.writeUInt32BE(sizes.response, at + 1);
+  at = head(to, at, 0x0a, sizes.event);
+  at = head(to, at, 0x0a, sizes.recorded);
+  to[at] = 0x0a;
+  to[at + 1] = 38;
+  at = put(to, at + 2, 0x12, event.id);
+  at = head(to, at, 0x12, sizes.ident);
+  at = put(to, at, 0x1a, place.stream);
+  const nameAt = at - place.stream.length - from;
+  if (place.revision !== 0) at = number(to, at, 0x18, wireRevision(place.revision));
+  at = number(to, at, 0x20, place.position);
+  at = number(to, at, 0x28, place.position);
+  at = head(to, at, 0x32, sizes.type);
+  to.write('\x0a\x04type', at, 'latin1');
+  at = put(to, at + 6, 0x12, event.type);
+  const typeAt = at - event.type.length - from;
+  at += created.copy(to, at);
+  at += contentEntry(event.json).copy(to, at);
+  if (event.custom.length > 0) at = put(to, at, 0x3a, event.custom);
+  if (event.data.length > 0) at = put(to, at, 0x42, event.data);
+  at = number(to, at, 0x18, place.position);
+  return seal(to, from, at, place, { nameAt, nameLength: place.stream.length, typeAt, typeLength: event.type.length });
+};
+
+type Names = { nameAt: number; nameLength: number; typeAt: number; typeLength: number };
+
+const seal = (to: Buffer, from: number, end: number, place: Place, names: Names): number => {
+  const size = end + TRAILER - from;
+  to.writeUInt32LE(size, from);
+  to.writeUInt32LE(place.position - place.batchStart, from + 8);
+  to[from + 12] = place.flags;
+  to[from + 13] = 1;
+  to.writeUInt16LE(0, from + 14);
+  to.writeDoubleLE(place.position, from + 16);
+  to.writeDoubleLE(place.revision, from + 24);
+  to.writeDoubleLE(place.created, from + 32);
+  to.writeUInt32LE(names.nameAt, from + 40);
+  to.writeUInt32LE(names.nameLength, from + 44);
+  to.writeUInt32LE(names.typeAt, from + 48);
+  to.writeUInt32LE(names.typeLength, from + 52);
+  to.writeUInt32LE(size, end);
+  to.writeUInt32LE(crc32(to.subarray(from + 8, end)), from + 4);
+  return size;
+};
+
+export const sizeAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at);
+/** How far behind the start of its batch, which is synced whole, it lies. */
+export const batchDistanceAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 8);
+export const flagsAt = (bytes: Buffer, at: number): number => bytes[at + 12]!;
+export const positionAt = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 16);
+export const revisionAt = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 24);
+export const createdMsAt = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 32);
+
+const part = (bytes: Buffer, at: number, field: number): Buffer => {
+  const from = at + bytes.readUInt32LE(at + field);
+  return bytes.subarray(from, from + bytes.readUInt32LE(at + field + 4));
+};
+export const nameAt = (bytes: Buffer, at: number): Buffer => part(bytes, at, 40);
+export const typeAt = (bytes: Buffer, at: number): Buffer => part(bytes, at, 48);
+export const frameAt = (bytes: Buffer, at: number): Buffer => bytes.subarray(at + HEADER, at + sizeAt(bytes, at) - TRAILER);
+
+/** The RecordedEvent message inside the frame. */
+export const recordedAt = (bytes: Buffer, at: number): Buffer => {
+  const c = { bytes, at: at + HEADER + 6, end: bytes.length };
+  readVarint(c);
+  c.at++;
+  const length = Number(readVarint(c));
+  return bytes.subarray(c.at, c.at + length);
+};
+
+/** 36 bytes of text: the id is the first field of the recorded event. */
+export const idAt = (bytes: Buffer, at: number): Buffer => recordedAt(bytes, at).subarray(4, 40);
+
+/** Whether a whole, unharmed record of this position lies at `at`. */
+export const soundAt = (bytes: Buffer, at: number, position: number): boolean => {
+  if (bytes.length - at < OVERHEAD) return false;
+  const size = sizeAt(bytes, at);
+  if (size < OVERHEAD || at + size > bytes.length) return false;
+  return (
+    positionAt(bytes, at) === position &&
+    bytes.readUInt32LE(at + size - TRAILER) === size &&
+    bytes.readUInt32LE(at + 4) === crc32(bytes.subarray(at + 8, at + size - TRAILER))
+  );
+};

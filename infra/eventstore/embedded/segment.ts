@@ -1,0 +1,128 @@
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { readUpTo, syncDirectory, writeAll } from './disk.ts';
+import { OVERHEAD, positionAt, sizeAt } from './record.ts';
+
+/**
+ * A file of the log. A record's position is the segment's base and its offset in the file; a packed segment, which scavenging made, keeps the
+ * positions in a table instead. `length` is how much of the log it covers, head included; the next segment begins there.
+ */
+export type Segment = { path: string; file: number; base: number; length: number; packed: Packed | undefined };
+export type Packed = { positions: Float64Array; offsets: Float64Array; bytes: number };
+
+export const SEGMENT_HEAD = 32;
+const MAGIC = 'annals log 1';
+const PACKED = 'annals pack1';
+
+export const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.log`;
+
+const headOf = (magic: string, base: number, table: number): Buffer => {
+  const head = Buffer.alloc(SEGMENT_HEAD);
+  head.write(magic, 'latin1');
+  head.writeDoubleLE(base, 16);
+  head.writeDoubleLE(table, 24);
+  return head;
+};
+
+export const createSegment = (dir: string, base: number): Segment => {
+  const path = join(dir, segmentName(base));
+  const file = fs.openSync(path, 'w+', 0o600);
+  try {
+    writeAll(file, headOf(MAGIC, base, 0), 0);
+    fs.fsyncSync(file);
+    syncDirectory(dir);
+  } catch (error) {
+    fs.closeSync(file);
+    fs.rmSync(path, { force: true });
+    throw error;
+  }
+  return { path, file, base, length: SEGMENT_HEAD, packed: undefined };
+};
+
+/** Head, records, table of positions and offsets, length covered: written beside the original and renamed over it. */
+export const writePacked = (path: string, base: number, length: number, records: Iterable<Buffer>): number => {
+  const file = fs.openSync(path, 'w', 0o600);
+  const table: number[] = [];
+  let at = SEGMENT_HEAD;
+  for (const record of records) {
+    writeAll(file, record, at);
+    table.push(positionAt(record, 0), at);
+    at += record.length;
+  }
+  writeAll(file, headOf(PACKED, base, at), 0);
+  const entries = Float64Array.from([length, ...table]);
+  writeAll(file, Buffer.from(entries.buffer), at);
+  fs.fsyncSync(file);
+  fs.closeSync(file);
+  return at + entries.byteLength;
+};
+
+const readPacked = (file: number, size: number, bytes: number): { packed: Packed; length: number } => {
+  const raw = readUpTo(file, bytes, size - bytes);
+  const table = new Float64Array(new Uint8Array(raw).buffer);
+  const count = (table.length - 1) / 2;
+  const column = (k: number) => Float64Array.from({ length: count }, (_, i) => table[1 + 2 * i + k]!);
+  return { packed: { positions: column(0), offsets: column(1), bytes }, length: table[0]! };
+};
+
+export const openSegment = (path: string): Segment => {
+  const file = fs.openSync(path, 'r+');
+  const head = readUpTo(file, 0, SEGMENT_HEAD);
+  const magic = head.toString('latin1', 0, MAGIC.length);
+  const { size } = fs.fstatSync(file);
+  if (magic === MAGIC) return { path, file, base: head.readDoubleLE(16), length: size, packed: undefined };
+  if (magic === PACKED) return { path, file, base: head.readDoubleLE(16), ...readPacked(file, size, head.readDoubleLE(24)) };
+  fs.closeSync(file);
+  throw new Error(`${path} is no segment of a log`);
+};
+
+/** The index of the first value not below `wanted`. */
+export const lowerBound = (values: Float64Array, wanted: number): number => {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (values[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+/** Where in the file the first record at or behind this position lies; the end of the records where there is none. */
+export const offsetOf = ({ base, length, packed }: Segment, position: number): number => {
+  if (!packed) return Math.min(length, Math.max(SEGMENT_HEAD, position - base));
+  const at = lowerBound(packed.positions, position);
+  return packed.offsets[at] ?? packed.bytes;
+};
+
+export const recordsEnd = ({ length, packed }: Segment): number => packed?.bytes ?? length;
+
+/** The position behind the record that ends at `offset`, where the next one is looked for. */
+export const positionBehind = (segment: Segment, offset: number): number => {
+  const { base, length, packed } = segment;
+  if (!packed) return base + offset;
+  return packed.positions[lowerBound(packed.offsets, offset)] ?? base + length;
+};
+
+/** Whole records from an offset on, at least one if there is one. */
+export const readRecords = (segment: Segment, offset: number, size: number): Buffer => {
+  const left = recordsEnd(segment) - offset;
+  if (left < OVERHEAD) return Buffer.alloc(0);
+  const bytes = readUpTo(segment.file, offset, Math.min(size, left));
+  const first = sizeAt(bytes, 0);
+  if (first > bytes.length && first <= left) return readUpTo(segment.file, offset, first);
+  let end = 0;
+  while (end + 4 <= bytes.length && sizeAt(bytes, end) >= OVERHEAD && end + sizeAt(bytes, end) <= bytes.length) end += sizeAt(bytes, end);
+  return bytes.subarray(0, end);
+};
+
+/** Whole records that end at an offset, at least one if there is one. */
+export const readRecordsBefore = (segment: Segment, offset: number, size: number): Buffer => {
+  if (offset <= SEGMENT_HEAD) return Buffer.alloc(0);
+  const last = readUpTo(segment.file, offset - 4, 4).readUInt32LE(0);
+  const from = Math.max(SEGMENT_HEAD, offset - Math.max(size, last));
+  const bytes = readUpTo(segment.file, from, offset - from);
+  let start = bytes.length;
+  while (start >= OVERHEAD && bytes.readUInt32LE(start - 4) <= start) start -= bytes.readUInt32LE(start - 4);
+  return bytes.subarray(start);
+};

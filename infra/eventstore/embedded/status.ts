@@ -1,0 +1,45 @@
+/** How a call ends: a code of gRPC's, a text, and trailers for the client to build its error from. */
+export type Status = { code: number; message: string; trailers?: Record<string, string> };
+
+export const ok: Status = { code: 0, message: '' };
+
+const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?');
+
+const status = (code: number, message: string, exception?: string, trailers: Record<string, string | number> = {}): Status => ({
+  code,
+  message,
+  trailers: Object.fromEntries(
+    Object.entries(exception ? { exception, ...trailers } : trailers).map(([name, value]) => [name, printable(String(value))]),
+  ),
+});
+
+export const unknown = (message: string): Status => status(2, message);
+export const deadlineExceeded = status(4, 'Deadline exceeded');
+export const denied = status(7, 'Access Denied', 'access-denied');
+export const exhausted = (message: string): Status => status(8, message);
+export const unimplemented = (path: string): Status => status(12, `${path} is not part of the embedded store`);
+export const unavailable = (message: string): Status => status(14, message);
+export const badRequest = (message: string): Status => status(3, message);
+
+export const streamDeleted = (stream: string): Status =>
+  status(9, `Event stream '${stream}' is deleted.`, 'stream-deleted', { 'stream-name': stream });
+
+export const wrongExpectedVersion = (stream: string, expected: number | bigint, actual: number): Status =>
+  status(
+    9,
+    `Append failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${expected}, Actual version: ${actual}`,
+    'wrong-expected-version',
+    {
+      'stream-name': stream,
+      'expected-version': String(expected),
+      'actual-version': actual,
+    },
+  );
+
+export const maximumAppendSize = (limit: number): Status =>
+  status(3, `Maximum Append Size of ${limit} Exceeded.`, 'maximum-append-size-exceeded', { 'maximum-append-size': limit });
+
+export const missingProperty = (property: string): Status =>
+  status(3, `Required Metadata Property '${property}' is missing`, 'missing-required-metadata-property', {
+    'required-metadata-properties': property,
+  });

@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { createDecider } from './decide.ts';
+import { openIndex } from './index.ts';
+import { openLog } from './log.ts';
+import { createRecentIds } from './recent-ids.ts';
+import { flagsAt, idAt, NOTHING, nameAt, positionAt, revisionAt, sizeAt } from './record.ts';
+import { repair } from './repair.ts';
+import { createSignals } from './signals.ts';
+import { createStreams } from './streams.ts';
+import { metadataEvent } from './system-events.ts';
+import { createWriter } from './writer.ts';
+
+export type Store = ReturnType<typeof openStore>;
+
+/** The first thing in a real node's log. */
+const FIRST_EVENT = { stream: '$$$scavenges', metadata: '{\n  "$maxAge": 2592000\n}' };
+
+/** The store of a directory, without a server. @throws where its log is damaged */
+export const openStore = (dir: string, fatal: (error: unknown) => void) => {
+  const log = openLog(join(dir, 'log'));
+  const index = openIndex();
+  const streams = createStreams(log, index);
+  const recent = createRecentIds();
+  const signals = createSignals();
+
+  const replay = (): void => {
+    for (let found = log.page(index.checkpoint()); found.bytes.length > 0; found = log.page(found.next)) {
+      const { bytes } = found;
+      for (let at = 0; at < bytes.length; at += sizeAt(bytes, at)) {
+        if (flagsAt(bytes, at) & NOTHING) continue;
+        const name = nameAt(bytes, at).toString();
+        const stream = streams.get(name);
+        index.put(stream.key, revisionAt(bytes, at), positionAt(bytes, at));
+        recent.add(idAt(bytes, at), name, revisionAt(bytes, at));
+      }
+    }
+    streams.clear();
+  };
+
+  const forget = (): void => {
+    index.reset();
+    streams.clear();
+    recent.clear();
+    replay();
+  };
+
+  const cutOff = repair(log.segments, index.checkpoint());
+  replay();
+  const decide = createDecider({ log, index, streams, recent, touch: signals.touch });
+  const writer = createWriter({ log, decide, grown: signals.grown, forget, fatal });
+  if (streams.get(FIRST_EVENT.stream).last < 0) {
+    const wish = { kind: 'append' as const, stream: FIRST_EVENT.stream, expected: -1, events: [metadataEvent(FIRST_EVENT.metadata)] };
+    writer.submit({ wish, due: Number.POSITIVE_INFINITY, answer: () => {} });
+    writer.flush();
+  }
+
+  const close = (): void => {
+    writer.flush();
+    log.close();
+  };
+  return { log, index, streams, signals, writer, cutOff, close };
+};

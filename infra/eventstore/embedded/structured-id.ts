@@ -1,0 +1,22 @@
+import { bytes, framed, message, readFields, uint, type Wide } from './wire.ts';
+
+const structured = (text: string): Buffer => {
+  const hex = text.replaceAll('-', '');
+  const word = (at: number): Wide => BigInt(`0x${hex.slice(at, at + 16)}`);
+  return message(1, uint(1, word(0)), uint(2, word(16)));
+};
+
+const withField = (body: Buffer, field: number, change: (value: Buffer) => Buffer): Buffer => {
+  const parts: Buffer[] = [];
+  readFields(body, (each, value) => {
+    if (!Buffer.isBuffer(value)) parts.push(uint(each, value));
+    else parts.push(bytes(each, each === field ? change(value) : value));
+  });
+  return Buffer.concat(parts);
+};
+
+const recordedWith = (recorded: Buffer): Buffer => withField(recorded, 1, (id) => structured(id.subarray(2).toString('latin1')));
+
+/** The same answer with the event's ids as two numbers, for a caller that asked for them so. */
+export const withStructuredIds = (frame: Buffer): Buffer =>
+  framed(withField(frame.subarray(5), 1, (event) => withField(withField(event, 1, recordedWith), 2, recordedWith)));

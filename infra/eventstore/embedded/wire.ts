@@ -1,0 +1,132 @@
+/** A whole number up to 2^64: a bigint only where a double would round it. */
+export type Wide = number | bigint;
+
+export type Cursor = { bytes: Buffer; at: number; end: number };
+
+/** The message does not parse. */
+export const malformed = (): Error => new RangeError('malformed message');
+
+export const cursor = (bytes: Buffer): Cursor => ({ bytes, at: 0, end: bytes.length });
+
+const wideVarint = (bytes: Buffer, from: number, to: number): bigint => {
+  let value = 0n;
+  for (let at = to - 1; at >= from; at--) value = (value << 7n) | BigInt(bytes[at]! & 127);
+  return BigInt.asUintN(64, value);
+};
+
+export const readVarint = (c: Cursor): Wide => {
+  const from = c.at;
+  let value = 0;
+  let scale = 1;
+  while (c.at < c.end && c.at < from + 10) {
+    const byte = c.bytes[c.at++]!;
+    value += (byte & 127) * scale;
+    if (byte < 128) return value <= Number.MAX_SAFE_INTEGER ? value : wideVarint(c.bytes, from, c.at);
+    scale *= 128;
+  }
+  throw malformed();
+};
+
+export const readLength = (c: Cursor): number => {
+  const length = Number(readVarint(c));
+  if (c.at + length > c.end) throw malformed();
+  return length;
+};
+
+/** A view, not a copy: good for this turn of the event loop only. */
+export const readBytes = (c: Cursor): Buffer => {
+  const length = readLength(c);
+  c.at += length;
+  return c.bytes.subarray(c.at - length, c.at);
+};
+
+export const skip = (c: Cursor, wireType: number): void => {
+  if (wireType === 0) readVarint(c);
+  else if (wireType === 1) c.at += 8;
+  else if (wireType === 2) c.at += readLength(c);
+  else if (wireType === 5) c.at += 4;
+  else throw malformed();
+};
+
+/** Field number to its value, of a message in which nothing is repeated that matters: the last one counts. */
+export type Fields = Map<number, Wide | Buffer>;
+
+export const readFields = (bytes: Buffer, each?: (field: number, value: Wide | Buffer) => void): Fields => {
+  const c = cursor(bytes);
+  const fields: Fields = new Map();
+  while (c.at < c.end) {
+    const tag = Number(readVarint(c));
+    const wireType = tag & 7;
+    if (wireType !== 0 && wireType !== 2) {
+      skip(c, wireType);
+      continue;
+    }
+    const value = wireType === 0 ? readVarint(c) : readBytes(c);
+    fields.set(tag >>> 3, value);
+    each?.(tag >>> 3, value);
+  }
+  return fields;
+};
+
+export const bytesOf = (fields: Fields, field: number): Buffer | undefined => {
+  const value = fields.get(field);
+  return Buffer.isBuffer(value) ? value : undefined;
+};
+
+export const wideOf = (fields: Fields, field: number): Wide => {
+  const value = fields.get(field);
+  return value === undefined || Buffer.isBuffer(value) ? 0 : value;
+};
+
+export const varintSize = (value: Wide): number => {
+  let size = 1;
+  if (typeof value === 'bigint') for (let rest = value >> 7n; rest > 0n; rest >>= 7n) size++;
+  else for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) size++;
+  return size;
+};
+
+/** Writes at `at` and gives back the offset behind it. */
+export const writeVarint = (to: Buffer, at: number, value: Wide): number => {
+  if (typeof value === 'bigint') {
+    let rest = value;
+    for (; rest >= 128n; rest >>= 7n) to[at++] = Number(rest & 127n) | 128;
+    to[at++] = Number(rest);
+    return at;
+  }
+  let rest = value;
+  for (; rest > 0x7fffffff; rest = Math.floor(rest / 128)) to[at++] = (rest % 128) | 128;
+  for (; rest >= 128; rest >>>= 7) to[at++] = (rest & 127) | 128;
+  to[at++] = rest;
+  return at;
+};
+
+const tagged = (field: number, wireType: number, size: number): [Buffer, number] => {
+  const tag = (field << 3) | wireType;
+  const out = Buffer.allocUnsafe(varintSize(tag) + size);
+  return [out, writeVarint(out, 0, tag)];
+};
+
+export const uint = (field: number, value: Wide): Buffer => {
+  const [out, at] = tagged(field, 0, varintSize(value));
+  writeVarint(out, at, value);
+  return out;
+};
+
+export const bytes = (field: number, value: Buffer): Buffer => {
+  const [out, at] = tagged(field, 2, varintSize(value.length) + value.length);
+  value.copy(out, writeVarint(out, at, value.length));
+  return out;
+};
+
+export const text = (field: number, value: string): Buffer => bytes(field, Buffer.from(value));
+export const message = (field: number, ...parts: Buffer[]): Buffer => bytes(field, Buffer.concat(parts));
+
+/** The five bytes before a message, and the message. */
+export const framed = (...parts: Buffer[]): Buffer => {
+  const body = Buffer.concat(parts);
+  const out = Buffer.allocUnsafe(5 + body.length);
+  out[0] = 0;
+  out.writeUInt32BE(body.length, 1);
+  body.copy(out, 5);
+  return out;
+};

@@ -1,0 +1,65 @@
+import type { createDecider, Outcome, Write } from './decide.ts';
+import { diskFull } from './disk.ts';
+import type { Log } from './log.ts';
+
+type Job = { wish: Write; due: number; answer: (outcome: Outcome | { kind: 'late' }) => void };
+
+type Parts = {
+  log: Log;
+  decide: ReturnType<typeof createDecider>;
+  /** The log has grown. */
+  grown: () => void;
+  /** Nothing of the batch was kept: what is known of it in memory is to be forgotten. */
+  forget: () => void;
+  /** The disk may or may not hold what was written: nobody may go on from here. */
+  fatal: (error: unknown) => void;
+};
+
+export type Writer = ReturnType<typeof createWriter>;
+
+/** Group commit: everything that arrived in one turn of the event loop is decided, written and synced once, and then answered. */
+export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
+  let queue: Job[] = [];
+  let sinks = new Set<() => void>();
+
+  const outcomes = (jobs: Job[]): (Outcome | { kind: 'late' })[] => {
+    const start = log.startBatch();
+    const now = Date.now();
+    const decided = jobs.map(({ wish, due }) => (due <= now ? { kind: 'late' as const } : decide(wish)));
+    if (log.pendingEnd() > start) log.commit();
+    return decided;
+  };
+
+  const committed = (jobs: Job[]): (Outcome | { kind: 'late' })[] | undefined => {
+    try {
+      return outcomes(jobs);
+    } catch (error) {
+      if (!diskFull(error)) return void fatal(error);
+      forget();
+      return jobs.map(() => ({ kind: 'failed', reason: 'the disk is full' }));
+    }
+  };
+
+  const flush = (): void => {
+    const jobs = queue;
+    queue = [];
+    const before = log.end();
+    const results = committed(jobs);
+    if (!results) return;
+    for (const [i, { answer }] of jobs.entries()) answer(results[i]!);
+    const written = sinks;
+    sinks = new Set();
+    for (const send of written) send();
+    if (log.end() > before) grown();
+  };
+
+  /** Answers after the sync, in the order of arrival. `due` is epoch ms. */
+  const submit = (job: Job): void => {
+    if (queue.push(job) === 1) setImmediate(flush);
+  };
+
+  /** Runs `send` once when every answer of this turn is given: by it they leave in one write. */
+  const afterAnswers = (send: () => void): void => void sinks.add(send);
+
+  return { submit, afterAnswers, idle: () => queue.length === 0, flush };
+};
