@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { fromSeed } from 'nkeys.js';
 import { z } from 'zod';
+import { publicIdOf } from '../domain/keytext.ts';
 
 const where = (says: string, holds: (value: string) => boolean) => z.string().refine(holds, says);
 
@@ -57,8 +58,9 @@ const variables = z.object({
   HOST: where('must be a host name or an IP address', isHost).default('127.0.0.1'),
   PUBLIC_URL: url('http', 'https').optional(),
   ANNALS_DATA: z.string().default('.annals'),
-  ANNALS_ADMIN_KEY: where('must be an API key: ann_, 8 letters or digits, _, and 38 letters or digits', (value) =>
-    /^ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/.test(value),
+  ANNALS_ADMIN_KEY: where(
+    'must be a well-formed API key (ann_…), its check digits right',
+    (value) => publicIdOf(value) !== null,
   ).optional(),
   EVENTSTORE_URL: where('must begin with esdb:// or esdb+discover://', (value) => /^esdb(\+discover)?:\/\/[^/]/.test(value)).optional(),
   DATABASE_URL: url('postgres', 'postgresql').optional(),
