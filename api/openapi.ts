@@ -10,7 +10,7 @@ const moved = (schema: unknown): unknown => JSON.parse(JSON.stringify(schema).re
 
 /** A schema as JSON Schema; what it names goes to the components. */
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output', components: Components): unknown => {
-  const { $defs, properties } = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as {
+  const { $defs, properties } = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as {
     $defs?: Json;
     properties: { it: unknown };
   };

@@ -1,0 +1,87 @@
+import { type Context, Hono } from 'hono';
+import { cors } from 'hono/cors';
+import { HTTPException } from 'hono/http-exception';
+import { Refusal } from '../domain/refusal.ts';
+import { type Host, mount } from './mount.ts';
+import type { Operations } from './operation.ts';
+import { problem } from './problem.ts';
+
+export type AppOptions = {
+  readonly operations: Operations;
+  readonly host: Host;
+  /** Routes in plain Hono: hooks, system pages, bytes. */
+  readonly plain: (app: Hono) => void;
+  readonly corsOrigins?: readonly string[] | undefined;
+  readonly requestId: () => string;
+  /** Told of what was thrown that is no Refusal; may turn it into one. */
+  readonly failed: (error: unknown, c: Context) => Refusal;
+  /** Told of every answer. */
+  readonly answered?: (c: Context, status: number, milliseconds: number) => void;
+};
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    requestId: string;
+  }
+}
+
+const CALLER_ID = /^[\w.:/+=-]{1,128}$/;
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** Which methods a path knows, by asking the router itself. */
+const allowedAt = (app: Hono, path: string): string[] => {
+  const known = METHODS.filter((method) =>
+    app.router.match(method, path)[0].some(([entry]) => (entry as unknown as [unknown, { path: string }])[1].path !== '/*'),
+  );
+  return known.includes('GET') ? ['GET', 'HEAD', ...known.slice(1), 'OPTIONS'] : known.length > 0 ? [...known, 'OPTIONS'] : [];
+};
+
+const unknownRoute = (app: Hono, c: Context): Response => {
+  const allowed = allowedAt(app, c.req.path).join(', ');
+  if (allowed === '') return problem(new Refusal('not_found', 'there is nothing here for you'), c.req.path, c.get('requestId'));
+  if (c.req.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow: allowed } });
+  return problem(new Refusal('method_not_allowed', `${c.req.path} takes ${allowed}`, { allow: allowed }), c.req.path, c.get('requestId'));
+};
+
+const refusalOf = (error: unknown, c: Context, failed: AppOptions['failed']): Refusal => {
+  if (error instanceof Refusal) return error;
+  if (error instanceof HTTPException && error.status < 500) return new Refusal('malformed', error.message || 'the request can not be read');
+  return failed(error, c);
+};
+
+/** The whole HTTP application: request ids, the operations, the plain routes, and problems for everything that goes wrong. */
+export const createApp = ({ operations, host, plain, corsOrigins, requestId, failed, answered }: AppOptions): Hono => {
+  const app = new Hono({ strict: true });
+  app.use('*', async (c, next) => {
+    const given = c.req.header('x-request-id');
+    const id = given !== undefined && CALLER_ID.test(given) ? given : requestId();
+    c.set('requestId', id);
+    const began = performance.now();
+    await next();
+    c.res.headers.set('x-request-id', id);
+    c.res.headers.set('x-content-type-options', 'nosniff');
+    answered?.(c, c.res.status, performance.now() - began);
+  });
+  if (corsOrigins)
+    app.use(
+      '*',
+      cors({
+        origin: [...corsOrigins],
+        exposeHeaders: [
+          'ETag',
+          'Location',
+          'Link',
+          'Total-Count',
+          'Consistency-Token',
+          'Projection-Position',
+          'Retry-After',
+          'X-Request-Id',
+        ],
+      }),
+    );
+  plain(app);
+  mount(app, operations, host);
+  app.notFound((c) => unknownRoute(app, c));
+  app.onError((error, c) => problem(refusalOf(error, c, failed), c.req.path, c.get('requestId')));
+  return app;
+};

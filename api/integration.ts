@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import type { Ctx, Loaded } from '../commands/context.ts';
+import {
+  connectIntegration,
+  disconnectIntegration,
+  rotateSecret,
+  SecretRotate,
+  type ShownIntegration,
+  updateIntegration,
+  WebhookIntegrationCreate,
+  WebhookIntegrationUpdate,
+} from '../commands/integration.ts';
+import { Id25 } from '../domain/id.ts';
+import { PROVIDERS } from '../domain/integration.ts';
+import { integrationById, integrationPage, lastDeliveries } from '../projections/integration.queries.ts';
+import { integrations, WebhookIntegrationRead, WebhookIntegrationSecret } from '../projections/integration.ts';
+import { operation } from './operation.ts';
+import { listQuery, windowOf } from './paging.ts';
+
+const INTEGRATIONS = '/tenant/:tenant_id/webhook-integrations';
+const INTEGRATION = `${INTEGRATIONS}/:id`;
+const permit = 'tenant:integrations:write';
+
+/** The change is done: where the views can't say when deliveries came last, the answer goes without. */
+const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<ShownIntegration>): Promise<Loaded<ShownIntegration>> => ({
+  ...loaded,
+  state: { ...state, ...(await lastDeliveries(ctx.reads, loaded.id).catch(() => ({}))) },
+});
+
+export const integrationOperations = {
+  listWebhookIntegrations: operation({
+    method: 'get',
+    path: INTEGRATIONS,
+    summary: "List the tenant's webhook integrations",
+    permit: 'tenant:read',
+    query: listQuery({ agent_id: Id25.optional(), provider: z.enum(PROVIDERS).optional() }),
+    reply: z.array(WebhookIntegrationRead),
+    reads: integrations.name,
+    run: (ctx, { agent_id, provider, ...window }) =>
+      integrationPage(
+        ctx.reads,
+        ctx.tenant,
+        ctx.publicUrl,
+        { agent_id, provider },
+        windowOf(window, ['created_at', 'updated_at', 'label']),
+      ),
+  }),
+  connectWebhookIntegration: operation({
+    method: 'post',
+    path: INTEGRATIONS,
+    summary: 'Give a provider an address and a secret for its deliveries; the secret is shown this once',
+    permit,
+    body: WebhookIntegrationCreate,
+    reply: WebhookIntegrationSecret,
+    status: 201,
+    location: INTEGRATION,
+    oneTimeSecret: true,
+    run: connectIntegration,
+  }),
+  getWebhookIntegration: operation({
+    method: 'get',
+    path: INTEGRATION,
+    summary: 'Read a webhook integration',
+    permit: 'tenant:read',
+    reply: WebhookIntegrationRead,
+    reads: integrations.name,
+    run: (ctx, { id }) => integrationById(ctx.reads, ctx.tenant, id, ctx.publicUrl),
+  }),
+  updateWebhookIntegration: operation({
+    method: 'patch',
+    path: INTEGRATION,
+    summary: 'Change a webhook integration; absent fields stay',
+    permit,
+    body: WebhookIntegrationUpdate,
+    reply: WebhookIntegrationRead,
+    run: async (ctx, sent) => withDeliveries(ctx, await updateIntegration(ctx, sent)),
+  }),
+  rotateWebhookSecret: operation({
+    method: 'post',
+    path: `${INTEGRATION}/rotate-secret`,
+    summary: 'Put a new secret in place; the one before stays good for the overlap; the new one is shown this once',
+    permit,
+    body: SecretRotate,
+    reply: WebhookIntegrationSecret,
+    oneTimeSecret: true,
+    run: async (ctx, sent) => withDeliveries(ctx, await rotateSecret(ctx, sent)),
+  }),
+  disconnectWebhookIntegration: operation({
+    method: 'delete',
+    path: INTEGRATION,
+    summary: 'Take back the address of a webhook integration',
+    permit,
+    run: disconnectIntegration,
+  }),
+};

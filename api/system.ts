@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { Hono } from 'hono';
+import { Refusal } from '../domain/refusal.ts';
+
+/** What the platform says of itself. `degraded` names what is down though deliveries are still accepted. */
+export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[] };
+
+export type SystemDeps = {
+  readonly readiness: () => Promise<Readiness>;
+  readonly metrics: () => Promise<{ contentType: string; text: string }>;
+  /** Whether this caller may read the metrics: on the same machine, or with the token. */
+  readonly mayReadMetrics: (address: string | null, authorization: string | undefined) => boolean;
+  readonly address: (c: never) => string | null;
+  readonly openapi: () => unknown;
+  readonly asyncapi: () => unknown;
+  /** Scalar's page script, as it came with its package; already gzipped. */
+  readonly docsScript: () => Promise<{ gzip: Uint8Array<ArrayBuffer>; etag: string }>;
+};
+
+const boot = "Scalar.createApiReference('#app', { url: '/openapi.json', telemetry: false, withDefaultFonts: false })";
+const bootHash = createHash('sha256').update(boot).digest('base64');
+const policy = `default-src 'self'; script-src 'self' 'sha256-${bootHash}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'`;
+
+const page = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Annals API</title></head>
+<body><div id="app"></div><script src="/docs/scalar.js"></script><script>${boot}</script></body>
+</html>
+`;
+
+const json = (body: unknown, status = 200): Response =>
+  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } });
+
+/** Liveness, readiness, metrics and the documents, in plain Hono: they take no credential and answer no resource. */
+export const system = (app: Hono, deps: SystemDeps): void => {
+  app.get('/livez', () => json({ status: 'live' }));
+  app.get('/readyz', async () => {
+    const { ready, degraded } = await deps.readiness();
+    return json({ status: ready ? 'ready' : 'not ready', degraded }, ready ? 200 : 503);
+  });
+  app.get('/metrics', async (c) => {
+    if (!deps.mayReadMetrics(deps.address(c as never), c.req.header('authorization')))
+      throw new Refusal('unauthorized', 'metrics are for this machine, or for the bearer of METRICS_TOKEN');
+    const { contentType, text } = await deps.metrics();
+    return new Response(text, { headers: { 'content-type': contentType } });
+  });
+  app.get('/openapi.json', () => json(deps.openapi()));
+  app.get('/asyncapi.json', () => json(deps.asyncapi()));
+  app.get(
+    '/docs',
+    () => new Response(page, { headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy } }),
+  );
+  app.get('/docs/scalar.js', async (c) => {
+    const { gzip, etag } = await deps.docsScript();
+    const headers = {
+      'content-type': 'text/javascript; charset=utf-8',
+      'content-encoding': 'gzip',
+      etag,
+      'cache-control': 'public, max-age=86400',
+    };
+    if (c.req.header('if-none-match') === etag) return new Response(null, { status: 304, headers });
+    return new Response(gzip, { headers });
+  });
+};
+
+const answers = (description: string) => ({ 200: { description } });
+const open = (summary: string) => ({ get: { summary, security: [], tags: ['system'], responses: answers(summary) } });
+
+/** How the routes above stand in the OpenAPI document. */
+export const systemPaths = {
+  '/livez': open('Whether the process is alive'),
+  '/readyz': open('Whether deliveries can be accepted, and what is degraded'),
+  '/metrics': open('Prometheus metrics'),
+  '/openapi.json': open('This document'),
+  '/asyncapi.json': open('The messages to runners'),
+  '/docs': open('The API as a page'),
+};
