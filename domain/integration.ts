@@ -110,14 +110,23 @@ export const isSigned = (provider: Provider): provider is SignedProvider => prov
 
 const LEAST_SECRET = 24;
 
-/** @throws Refusal invalid where the provider can't be verified, or a secret of the user's own choice is short */
-export const checkConnection = (provider: Provider, delivery_id_source: string | null, secret: string | undefined): void => {
-  if (!isSigned(provider))
-    throw invalid('/provider', `deliveries of ${provider} can not be verified yet: only github's can`, 'unsupported_provider');
-  if (delivery_id_source !== null) throw invalid('/delivery_id_source', 'must be absent: github names its deliveries in X-GitHub-Delivery');
+/** @throws Refusal invalid where a secret of the user's own choice is short */
+export const checkSecret = (secret: string | undefined): void => {
   if (secret !== undefined && new TextEncoder().encode(secret).length < LEAST_SECRET)
     throw invalid('/secret', `must be at least ${LEAST_SECRET} bytes`, 'too_small');
 };
+
+/** @throws Refusal invalid where the provider can't be verified, or what is chosen does not go with it */
+export const checkConnection = (provider: Provider, delivery_id_source: string | null, secret: string | undefined): void => {
+  if (!isSigned(provider)) {
+    throw invalid('/provider', `deliveries of ${provider} can not be verified yet: only github's can`, 'unsupported_provider');
+  }
+  if (delivery_id_source !== null) throw invalid('/delivery_id_source', 'must be absent: github names its deliveries in X-GitHub-Delivery');
+  checkSecret(secret);
+};
+
+/** Where the provider posts to, below the platform's own address. */
+export const pathOf = (id: string): string => `/hooks/inbound/${id}`;
 
 /** What is shown of a secret for telling one from another: its last four characters. */
 export const hintOf = (secret: string): string => `…${secret.slice(-4)}`;
