@@ -36,8 +36,16 @@ export const table: Table = {
   indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
 };
 
-/** `AgentModelChainReordered` -> `agent.model.chain.reordered`: the event's type in dotted snake, its first word the resource's. */
-export const actionOf = (type: string): string => type.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '.').toLowerCase();
+/** Nouns of two words; every other event's noun is its first word. */
+const NOUNS = /^(?:ApiKey|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
+
+const snake = (words: string): string => words.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
+
+/** `AgentModelChainReordered` -> `agent.model_chain_reordered`: what it happened to, a dot, and what happened. */
+export const actionOf = (type: string): string => {
+  const noun = NOUNS.exec(type)?.[0] ?? type;
+  return noun === type ? snake(type) : `${snake(noun)}.${snake(type.slice(noun.length))}`;
+};
 
 /** What is never shown of an event: digests, and secrets though they are sealed. */
 const hidden = (name: string, value: unknown): boolean =>

@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NatsConnection } from 'nats';
+import type { Logger } from 'pino';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Config } from '../config.ts';
+import { connectNats } from './connect.ts';
+
+const PATIENCE = 2_000;
+
+/** A connection to the broker that is made in the background and for ever: nothing waits for it to start. */
+export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>, logger: Pick<Logger, 'warn'>) => {
+  let connected: NatsConnection | undefined;
+  let closed = false;
+  const connecting = (async () => {
+    for (let wait = 50; !closed; wait = Math.min(2_000, wait * 2)) {
+      try {
+        connected = await connectNats(config);
+        if (closed) await connected.close();
+        return connected;
+      } catch (error) {
+        logger.warn(`the message broker can not be reached: ${(error as Error).message}`);
+        await sleep(wait);
+      }
+    }
+    return undefined;
+  })();
+
+  return {
+    /** @throws Refusal unavailable where the broker is not there within 2 s */
+    connection: async (): Promise<NatsConnection> => {
+      const nats = connected ?? (await Promise.race([connecting, sleep(PATIENCE, undefined, { ref: false })]));
+      if (!nats) throw new Refusal('unavailable', 'the message broker can not be reached', { retryAfter: 5 });
+      return nats;
+    },
+    /** The connection, however long it takes; undefined once closed. */
+    whenConnected: (): Promise<NatsConnection | undefined> => connecting,
+    healthy: (): boolean => connected !== undefined && !connected.isClosed(),
+    close: async (): Promise<void> => {
+      closed = true;
+      await connected?.close();
+    },
+  };
+};

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import type { Context, Hono } from 'hono';
+import type { Logger } from 'pino';
+import { createApp } from '../api/app.ts';
+import { authenticator } from '../api/auth.ts';
+import type { Host } from '../api/mount.ts';
+import type { Operations } from '../api/operation.ts';
+import { permitter } from '../api/permit.ts';
+import * as Agent from '../domain/agent.ts';
+import * as ApiKey from '../domain/apikey.ts';
+import { PLATFORM } from '../domain/event.ts';
+import * as Integration from '../domain/integration.ts';
+import * as Model from '../domain/model.ts';
+import * as Plan from '../domain/plan.ts';
+import { Refusal } from '../domain/refusal.ts';
+import * as Tenant from '../domain/tenant.ts';
+import * as User from '../domain/user.ts';
+import type { Reads } from '../projections/reads.ts';
+import { contexts } from './context.ts';
+import { type Log, LogError } from './eventstore/log.ts';
+import { type Hot, openHot } from './hot.ts';
+import { onlyOnce } from './http/once.ts';
+import type { Vault } from './vault/vault.ts';
+
+/** What the hot path reads of without appending: kept coherent by one live subscription. */
+const followed = [Agent, ApiKey, Integration, Model, Plan, Tenant, User];
+
+export const hotOf = (log: Log): Hot => openHot(log, followed);
+
+export type PlatformParts = {
+  readonly log: Log;
+  readonly hot: Hot;
+  readonly vault: Vault;
+  readonly reads: Reads;
+  readonly logger: Logger;
+  readonly publicUrl: string;
+  readonly operations: Operations;
+  readonly plain: (app: Hono, host: Host) => void;
+  readonly address: (c: Context) => string | null;
+  readonly corsOrigins?: readonly string[] | undefined;
+  readonly answered?: (c: Context, status: number, milliseconds: number) => void;
+  readonly now?: () => number;
+};
+
+const SYSTEM = { kind: 'system', name: 'annals' } as const;
+
+/** Puts the platform together over its drivers: the HTTP application, and a context for what the platform does by itself. */
+export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
+  const { log, hot, vault, reads, logger, publicUrl } = parts;
+  const permit = permitter(hot);
+  const context = contexts({ log, hot, vault, reads, permit, publicUrl, now });
+  const noted = new Map<string, number>();
+
+  const systemContext = (tenant = PLATFORM) =>
+    context({ principal: SYSTEM, tenant, requestId: randomUUID(), ip: null, userAgent: null, ifMatch: null });
+
+  /** One event an hour for a key in use, after the answer; losing one loses nothing but freshness. */
+  const used = (key: ApiKey.ApiKey): void => {
+    const hour = Math.floor(now() / 3_600_000);
+    if (noted.get(key.id) === hour) return;
+    noted.set(key.id, hour);
+    if (noted.size > 100_000) noted.clear();
+    const at = new Date(now()).toISOString();
+    systemContext(key.tenant_id ?? PLATFORM)
+      .transact(ApiKey, key.id, ApiKey.use(at))
+      .catch((error) => logger.debug({ err: error }, 'the use of a key was not noted'));
+  };
+
+  const host: Host = {
+    authenticate: authenticator({ ...hot, naturalId: vault.naturalId, digest: vault.digest, used, now }),
+    permit,
+    context: (asked) => context(asked),
+    once: onlyOnce({ log, context, now }),
+    address: parts.address,
+    reads,
+  };
+
+  const failed = (error: unknown, c: Context): Refusal => {
+    if (error instanceof LogError && error.kind === 'unavailable')
+      return new Refusal('unavailable', 'the event store can not be reached', { retryAfter: 2 });
+    logger.error({ err: error, method: c.req.method, path: c.req.path, request_id: c.get('requestId') }, 'a request failed');
+    return new Refusal('internal', 'the request failed; the log has it under its request_id');
+  };
+
+  const app = createApp({
+    operations: parts.operations,
+    host,
+    plain: (hono) => parts.plain(hono, host),
+    corsOrigins: parts.corsOrigins,
+    requestId: randomUUID,
+    failed,
+    ...(parts.answered ? { answered: parts.answered } : {}),
+  });
+  return { app, host, systemContext };
+};

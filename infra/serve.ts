@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Hono } from 'hono';
+import { type Logger, pino } from 'pino';
+import { asyncapi } from '../api/asyncapi.ts';
+import { mountDeliveryBodies } from '../api/delivery.ts';
+import { mountHooks } from '../api/hooks.ts';
+import type { Host } from '../api/mount.ts';
+import { openapi, type PlainPaths } from '../api/openapi.ts';
+import { operationsOf } from '../api/operations.ts';
+import { type Readiness, system, systemPaths } from '../api/system.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { bootstrap, type FirstKey } from './bootstrap.ts';
+import type { Config } from './config.ts';
+import { openLog } from './eventstore/client.ts';
+import { type Log, LogError } from './eventstore/log.ts';
+import { hookPorts } from './hooks/ports.ts';
+import { clientAddress, isLoopback } from './http/address.ts';
+import { docsScript } from './http/docs.ts';
+import { listen } from './http/listen.ts';
+import { openMetrics } from './http/metrics.ts';
+import { brokerLater } from './nats/broker.ts';
+import { brokerUsers } from './nats/credentials.ts';
+import { hotOf, platform } from './platform.ts';
+import { createReads } from './postgres/reads.ts';
+import { openVault } from './vault/vault.ts';
+
+const READY_FOR = 500;
+const { version } = packageJson;
+
+export const loggerOf = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
+  pino(
+    { level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'] },
+    pino.destination({ dest: 1, sync: false, minLength: 0 }),
+  );
+
+/** Repeats what needs the event store until it answers: it may still be starting. */
+export const onceThere = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
+  for (let wait = 25; ; wait = Math.min(1_000, wait * 2)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof LogError) || error.kind !== 'unavailable') throw error;
+      logger.warn(`${what} waits for the event store: ${error.message}`);
+      await sleep(wait);
+    }
+  }
+};
+
+/** Whether deliveries can be accepted: the store answers. One question at a time, its answer good for half a second. */
+const readinessOf = (log: Log, degraded: () => string[]): (() => Promise<Readiness>) => {
+  let asked = 0;
+  let answer: Promise<boolean> = Promise.resolve(false);
+  return async () => {
+    if (Date.now() - asked > READY_FOR) {
+      asked = Date.now();
+      answer = log.ping().then(
+        () => true,
+        () => false,
+      );
+    }
+    const ready = await answer;
+    return { ready, degraded: ready ? degraded() : ['event store', ...degraded()] };
+  };
+};
+
+const show = (first: FirstKey): void => {
+  if (process.send) process.send({ kind: 'first-key', ...first });
+  else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
+};
+
+/** Serves HTTP over the three services of the configuration. Resolves once it listens; /readyz says when it is ready. */
+export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
+  const logger = loggerOf(config, 'serve');
+  const log = openLog(config.eventstoreUrl!);
+  const vault = await onceThere(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
+  const hot = hotOf(log);
+  await onceThere(hot.start, logger, 'the cache');
+  const reads = await createReads(config.databaseUrl!, logger);
+  const broker = brokerLater(config, logger);
+  const operations = operationsOf((asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)));
+  const metrics = openMetrics();
+  const address = clientAddress(config.trustedProxies);
+  const ports = hookPorts({ log, vault, hot, logger });
+  const degraded = () => [...(reads.healthy() ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker'])];
+  let document: unknown;
+  const describe = () => {
+    document ??= openapi(operations, { ...systemPaths } as PlainPaths, config.publicUrl);
+    return document;
+  };
+
+  const plain = (app: Hono, host: Host): void => {
+    mountHooks(app, { ports, address });
+    mountDeliveryBodies(app, host);
+    system(app, {
+      readiness: readinessOf(log, degraded),
+      metrics: metrics.text,
+      mayReadMetrics: (from, authorization) =>
+        config.metricsToken === undefined ? isLoopback(from) : isLoopback(from) || authorization === `Bearer ${config.metricsToken}`,
+      address: address as never,
+      openapi: describe,
+      asyncapi: () => asyncapi({ publicUrl: config.publicUrl, version }),
+      docsScript: docsScript(),
+    });
+  };
+
+  const { app, systemContext } = platform({
+    log,
+    hot,
+    vault,
+    reads,
+    logger,
+    publicUrl: config.publicUrl,
+    operations,
+    plain,
+    address,
+    corsOrigins: config.corsOrigins,
+    answered: metrics.observe,
+  });
+  await onceThere(() => bootstrap(log, systemContext(), config.annalsAdminKey, show), logger, 'the first start');
+  const server = await listen(app, config);
+  logger.info({ port: server.port }, 'listening');
+  return {
+    port: server.port,
+    close: async () => {
+      await server.close();
+      await ports.close();
+      await hot.close();
+      await Promise.all([reads.close(), broker.close(), log.close()]);
+    },
+  };
+};

@@ -1,0 +1,31 @@
+import { projections } from '../projections/all.ts';
+import type { Config } from './config.ts';
+import { openLog } from './eventstore/client.ts';
+import { startAcknowledgements } from './nats/acknowledgements.ts';
+import { brokerLater } from './nats/broker.ts';
+import { startRelay } from './nats/relay.ts';
+import { startProjections } from './postgres/worker.ts';
+import { loggerOf } from './serve.ts';
+
+type Closing = { close: () => Promise<void> };
+
+/** Keeps the projections and runs the reactors until closed. Each waits for what it needs, however long that is away. */
+export const work = async (config: Config): Promise<Closing> => {
+  const logger = loggerOf(config, 'work');
+  const log = openLog(config.eventstoreUrl!);
+  const broker = brokerLater(config, logger);
+  const kept = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger });
+  const reactors = broker.whenConnected().then(async (nats): Promise<Closing[]> => {
+    if (!nats) return [];
+    return Promise.all([startRelay({ log, nats, logger, publicUrl: config.publicUrl }), startAcknowledgements({ log, nats, logger })]);
+  });
+  logger.info('working');
+  return {
+    close: async () => {
+      await broker.close().catch(() => {});
+      await Promise.all((await reactors).map((reactor) => reactor.close()));
+      await kept.close();
+      await log.close();
+    },
+  };
+};

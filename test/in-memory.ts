@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { mountHooks } from '../api/hooks.ts';
+import { operationsOf } from '../api/operations.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { bootstrap } from '../infra/bootstrap.ts';
+import { hookPorts } from '../infra/hooks/ports.ts';
+import { hotOf, platform } from '../infra/platform.ts';
+import { openVault } from '../infra/vault/vault.ts';
+import { projections } from '../projections/all.ts';
+import { memorySink } from '../projections/memory.ts';
+import { memoryLog } from './memory-log.ts';
+
+export type Answer = { status: number; headers: Headers; body: unknown; text: string };
+
+type Sent = { key?: string; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> };
+
+/**
+ * The whole platform over a log in memory and the memory sink of its projections: what `app.request` answers is what a server would.
+ * `close` ends it; `now` may be moved.
+ */
+export const inMemory = async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'annals-'));
+  const log = memoryLog();
+  const sink = memorySink(projections);
+  const logger = pino({ level: 'silent' });
+  const clock = { now: Date.now };
+  const following = log.follow({ event: (event) => sink.feed([event]) });
+  const vault = await openVault({ log, masterKeyFile: join(dir, 'master.key') });
+  const hot = hotOf(log);
+  await hot.start();
+  const ports = hookPorts({ log, vault, hot, logger, now: () => new Date(clock.now()).toISOString() });
+  const address = () => '127.0.0.1';
+  const operations = operationsOf(async () => {
+    throw new Refusal('not_configured', 'there is no broker in memory');
+  });
+  const { app, host, systemContext } = platform({
+    log,
+    hot,
+    vault,
+    reads: sink.reads,
+    logger,
+    publicUrl: 'http://annals.test',
+    operations,
+    plain: (hono) => mountHooks(hono, { ports, address }),
+    address,
+    now: () => clock.now(),
+  });
+  let first = { key: '', tenant_id: '' };
+  await bootstrap(log, systemContext(), undefined, (shown) => {
+    first = shown;
+  });
+
+  const send = async (method: string, path: string, { key = first.key, body, raw, headers = {} }: Sent = {}): Promise<Answer> => {
+    const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    const response = await app.request(path, {
+      method,
+      headers: {
+        ...(key ? { authorization: `Bearer ${key}` } : {}),
+        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(sent === undefined ? {} : { body: sent as never }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : text };
+  };
+
+  return {
+    app,
+    operations,
+    host,
+    log,
+    sink,
+    vault,
+    hot,
+    clock,
+    send,
+    ...first,
+    tenant: `/tenant/${first.tenant_id}`,
+    close: async () => {
+      await ports.close();
+      await hot.close();
+      await following.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+};
