@@ -1,0 +1,85 @@
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import type { Ctx } from '../commands/context.ts';
+import { payloadText, type ReadDelivery } from '../commands/delivery.ts';
+import { isId25 } from '../domain/id.ts';
+import * as Integration from '../domain/integration.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { Instant } from '../domain/text.ts';
+import { deliveryById, deliveryPage, type Hook, markedDelivery } from '../projections/delivery.queries.ts';
+import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../projections/delivery.ts';
+import type { Host } from './mount.ts';
+import { type Operations, operation, type Read } from './operation.ts';
+import { listQuery, sorted } from './paging.ts';
+
+const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
+
+const absent = (): Refusal => new Refusal('not_found', 'there is nothing here for you');
+
+/** Deliveries show what came for an agent: who may read its chats may read them, as may whoever manages all integrations. */
+const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
+  if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw absent();
+};
+
+const hookOf = async (ctx: Ctx, integration_id: string): Promise<Hook & { agent_id: string }> => {
+  const { state } = await ctx.load(Integration, integration_id);
+  if (state.status === 'absent' || state.tenant_id !== ctx.tenant) throw absent();
+  return { tenant_id: ctx.tenant, integration_id, marks: state.replay_guard !== 'off', agent_id: state.agent_id };
+};
+
+const detail = async (ctx: Ctx, id: string, stored: ReadDelivery): Promise<Read> => {
+  const found = await deliveryById(ctx.reads, ctx.tenant, id);
+  if (!found) return null;
+  await checkReader(ctx, found.delivery.agent_id);
+  const hook = await hookOf(ctx, found.delivery.integration_id);
+  const [delivery, kept] = await Promise.all([markedDelivery(ctx.reads, hook, found.delivery), stored(ctx.tenant, id)]);
+  const payload = kept ? payloadText(kept) : 'null';
+  return { doc: `${JSON.stringify(delivery).slice(0, -1)},"payload":${payload}}`, revision: found.revision };
+};
+
+/** What came in over webhooks; `stored` reads the bytes from where they are. */
+export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
+  listDeliveries: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/webhook-integrations/:id/deliveries',
+    summary: 'List what came to a hook, newest first',
+    permit: 'tenant:read',
+    query: listQuery({ outcome: z.enum(OUTCOMES).optional(), from: Instant.optional(), to: Instant.optional() }),
+    reply: z.array(DeliveryRead),
+    reads: deliveries.name,
+    run: async (ctx, { id, outcome, from, to, limit, cursor, sort }) => {
+      const hook = await hookOf(ctx, id);
+      await checkReader(ctx, hook.agent_id);
+      const window = { sort: sorted(sort ?? '-received_at', ['received_at']), limit, cursor };
+      return deliveryPage(ctx.reads, hook, { outcome, from, to }, window);
+    },
+  }),
+  getDelivery: operation({
+    method: 'get',
+    path: DELIVERY,
+    summary: 'Read a delivery with its payload, and how far it got',
+    permit: 'tenant:read',
+    reply: DeliveryDetail,
+    reads: deliveries.name,
+    run: (ctx, { delivery_id }) => detail(ctx, delivery_id, stored),
+  }),
+});
+
+/** The bytes of a delivery as they came, which an operation cannot answer with. Its agent's runner may fetch them too. */
+export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery): void => {
+  app.get(`${DELIVERY}/body`, async (c) => {
+    const principal = await host.authenticate(c.req.header('authorization'));
+    const { tenant_id, delivery_id } = c.req.param();
+    const kept = isId25(tenant_id) && isId25(delivery_id) ? await stored(tenant_id, delivery_id) : null;
+    if (!kept) throw absent();
+    await host.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
+    return c.body(Uint8Array.from(kept.body), 200, {
+      'content-type': kept.facts.content_type,
+      'content-disposition': `attachment; filename="${delivery_id}"`,
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': 'sandbox',
+      'cache-control': 'private, no-store',
+      etag: `"${kept.facts.sha256}"`,
+    });
+  });
+};

@@ -1,0 +1,38 @@
+import type { Context, Hono } from 'hono';
+import { type HookOutcome, type HookPorts, receive } from '../commands/webhook.ts';
+import { bytesOf } from './body.ts';
+
+export type HookHost = { readonly ports: HookPorts; readonly address: (c: Context) => string | null };
+
+type Header = (name: string) => string | undefined;
+type FromNode = { readonly incoming?: { readonly headers: Readonly<Record<string, string | string[] | undefined>> } };
+
+/** Larger ones wait for a store of their own: an append of the log holds a megabyte. */
+const BODY_LIMIT = 512 * 1024;
+
+/** The route on which providers deliver. It stands outside the table of operations: its body is bytes, and they are what is signed. */
+export const mountHooks = (app: Hono, { ports, address }: HookHost): void => {
+  app.post('/hooks/inbound/:integration_id', async (c) => {
+    const header = headersOf(c);
+    const body = await bodyOf(c, header);
+    return answer(await receive(ports, { integration_id: c.req.param('integration_id'), header, body, ip: address(c) }));
+  });
+};
+
+// Node has the headers in an object already; a Headers made of them costs more than the signature.
+const headersOf = (c: Context): Header => {
+  const headers = (c.env as FromNode | undefined)?.incoming?.headers;
+  if (!headers) return (name) => c.req.header(name);
+  return (name) => headers[name] as string | undefined;
+};
+
+const bodyOf = async (c: Context, header: Header): Promise<Uint8Array> =>
+  Number(header('content-length') ?? Number.NaN) <= BODY_LIMIT
+    ? new Uint8Array(await c.req.raw.arrayBuffer())
+    : bytesOf(c.req.raw, BODY_LIMIT);
+
+const answer = ({ id, outcome, token }: HookOutcome): Response =>
+  new Response(`{"id":"${id}","outcome":"${outcome}"}`, {
+    status: token === null ? 200 : 202,
+    headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
+  });
