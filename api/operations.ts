@@ -1,3 +1,4 @@
+import type { ReadDelivery } from '../commands/delivery.ts';
 import type { MakeBrokerUser } from '../commands/runner-credential.ts';
 import { agentOperations } from './agent.ts';
 import { apikeyOperations } from './apikey.ts';
@@ -10,12 +11,15 @@ import type { Operations } from './operation.ts';
 import { runnerCredentialOperations } from './runner-credential.ts';
 import { tenantOperations } from './tenant.ts';
 
-/** Every operation there is, by name; `makeUser` is the broker's side of the runner credentials. */
-export const operationsOf = (makeUser: MakeBrokerUser): Operations => ({
+/** What operations need of the drivers beside the context: the broker's side of runner credentials, and the bytes of deliveries. */
+export type OperationPorts = { readonly makeUser: MakeBrokerUser; readonly storedDelivery: ReadDelivery };
+
+/** Every operation there is, by name. */
+export const operationsOf = ({ makeUser, storedDelivery }: OperationPorts): Operations => ({
   ...agentOperations,
   ...apikeyOperations,
   ...auditOperations,
-  ...deliveryOperations,
+  ...deliveryOperations(storedDelivery),
   ...integrationOperations,
   ...meOperations,
   ...modelOperations,

@@ -14,6 +14,7 @@ import type { Config } from './config.ts';
 import { openLog } from './eventstore/client.ts';
 import { type Log, LogError } from './eventstore/log.ts';
 import { hookPorts } from './hooks/ports.ts';
+import { readDelivery } from './hooks/stored.ts';
 import { clientAddress, isLoopback } from './http/address.ts';
 import { docsScript } from './http/docs.ts';
 import { listen } from './http/listen.ts';
@@ -77,7 +78,11 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   await onceThere(hot.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
   const broker = brokerLater(config, logger);
-  const operations = operationsOf((asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)));
+  const storedDelivery = readDelivery(log);
+  const operations = operationsOf({
+    makeUser: (asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)),
+    storedDelivery,
+  });
   const metrics = openMetrics();
   const address = clientAddress(config.trustedProxies);
   const ports = hookPorts({ log, vault, hot, logger });
@@ -90,7 +95,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
 
   const plain = (app: Hono, host: Host): void => {
     mountHooks(app, { ports, address });
-    mountDeliveryBodies(app, host);
+    mountDeliveryBodies(app, host, storedDelivery);
     system(app, {
       readiness: readinessOf(log, degraded),
       metrics: metrics.text,

@@ -1,9 +1,12 @@
 import { agents } from './agent.ts';
 import { apikeys } from './apikey.ts';
 import { audit } from './audit.ts';
+import { deliveries } from './delivery.ts';
+import { integrations } from './integration.ts';
 import { models } from './model.ts';
-import type { Projection } from './projection.ts';
+import type { AnyProjection } from './projection.ts';
+import { runnerCredentials } from './runner-credential.ts';
 import { tenants } from './tenant.ts';
 
 /** Every projection there is; the worker keeps these. */
-export const projections: readonly Projection[] = [agents, apikeys, audit, models, tenants] as unknown as readonly Projection[];
+export const projections: readonly AnyProjection[] = [agents, apikeys, audit, deliveries, integrations, models, runnerCredentials, tenants];

@@ -7,6 +7,7 @@ import { operationsOf } from '../api/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { bootstrap } from '../infra/bootstrap.ts';
 import { hookPorts } from '../infra/hooks/ports.ts';
+import { readDelivery } from '../infra/hooks/stored.ts';
 import { hotOf, platform } from '../infra/platform.ts';
 import { openVault } from '../infra/vault/vault.ts';
 import { projections } from '../projections/all.ts';
@@ -33,8 +34,11 @@ export const inMemory = async () => {
   await hot.start();
   const ports = hookPorts({ log, vault, hot, logger, now: () => new Date(clock.now()).toISOString() });
   const address = () => '127.0.0.1';
-  const operations = operationsOf(async () => {
-    throw new Refusal('not_configured', 'there is no broker in memory');
+  const operations = operationsOf({
+    makeUser: async () => {
+      throw new Refusal('not_configured', 'there is no broker in memory');
+    },
+    storedDelivery: readDelivery(log),
   });
   const { app, host, systemContext } = platform({
     log,
