@@ -3,7 +3,7 @@ import type { MakeBrokerUser } from '../commands/runner-credential.ts';
 import { agentOperations } from './agent.ts';
 import { apikeyOperations } from './apikey.ts';
 import { auditOperations } from './audit.ts';
-import { deliveryOperations } from './delivery.ts';
+import { deliveryOperationsOf } from './delivery.ts';
 import { integrationOperations } from './integration.ts';
 import { meOperations } from './me.ts';
 import { modelOperations } from './model.ts';
@@ -19,7 +19,7 @@ export const operationsOf = ({ makeUser, storedDelivery }: OperationPorts): Oper
   ...agentOperations,
   ...apikeyOperations,
   ...auditOperations,
-  ...deliveryOperations(storedDelivery),
+  ...deliveryOperationsOf(storedDelivery),
   ...integrationOperations,
   ...meOperations,
   ...modelOperations,
