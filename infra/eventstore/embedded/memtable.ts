@@ -3,10 +3,14 @@ import { TOMBSTONE_REVISION } from './record.ts';
 /** What the index knows of a stream's last event. */
 export type Entry = { revision: number; position: number };
 
-/** Positions of one stream from a revision on, without gaps; its tombstone apart. */
+/** Positions of one stream from a revision on, ABSENT where scavenging left a gap; its tombstone apart. */
 type Run = { first: number; positions: number[]; tombstone: number };
 
+const ABSENT = -1;
+
 export type Memtable = ReturnType<typeof createMemtable>;
+
+const present = (position: number | undefined): number | undefined => (position === ABSENT ? undefined : position);
 
 /** The newest entries of the index, in memory: stream key and revision to position. */
 export const createMemtable = () => {
@@ -22,6 +26,7 @@ export const createMemtable = () => {
     } else if (!run) runs.set(key, { first: revision, positions: [position], tombstone: -1 });
     else {
       if (run.positions.length === 0) run.first = revision;
+      while (run.first + run.positions.length < revision) run.positions.push(ABSENT);
       run.positions.push(position);
     }
   };
@@ -37,7 +42,7 @@ export const createMemtable = () => {
     const run = runs.get(key);
     if (!run) return undefined;
     if (revision === TOMBSTONE_REVISION) return run.tombstone >= 0 ? run.tombstone : undefined;
-    return run.positions[revision - run.first];
+    return present(run.positions[revision - run.first]);
   };
 
   /** Adds the positions of the revisions `from` to `to` that it has, ascending. */
@@ -45,7 +50,7 @@ export const createMemtable = () => {
     const run = runs.get(key);
     if (!run) return;
     const end = Math.min(to - run.first + 1, run.positions.length);
-    for (let at = Math.max(0, from - run.first); at < end; at++) into.push(run.positions[at]!);
+    for (let at = Math.max(0, from - run.first); at < end; at++) if (run.positions[at] !== ABSENT) into.push(run.positions[at]!);
     if (to === TOMBSTONE_REVISION && run.tombstone >= 0) into.push(run.tombstone);
   };
 
@@ -61,7 +66,7 @@ export const createMemtable = () => {
     };
     for (const key of keys) {
       const { first, positions, tombstone } = runs.get(key)!;
-      for (const [i, position] of positions.entries()) add(key, first + i, position);
+      for (const [i, position] of positions.entries()) if (position !== ABSENT) add(key, first + i, position);
       if (tombstone >= 0) add(key, TOMBSTONE_REVISION, tombstone);
     }
     return entries;

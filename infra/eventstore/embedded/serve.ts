@@ -93,7 +93,7 @@ export const serveStore = async ({
     port: bound,
     close: async () => {
       await close(unavailable('the store is shutting down'));
-      store.close();
+      await store.close();
       lock.release();
     },
   };

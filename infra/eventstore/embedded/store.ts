@@ -18,7 +18,7 @@ const FIRST_EVENT = { stream: '$$$scavenges', metadata: '{\n  "$maxAge": 2592000
 /** The store of a directory, without a server. @throws where its log is damaged */
 export const openStore = (dir: string, fatal: (error: unknown) => void) => {
   const log = openLog(join(dir, 'log'));
-  const index = openIndex();
+  const index = openIndex(join(dir, 'index'));
   const streams = createStreams(log, index);
   const recent = createRecentIds();
   const signals = createSignals();
@@ -33,6 +33,7 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
         index.put(stream.key, revisionAt(bytes, at), positionAt(bytes, at));
         recent.add(idAt(bytes, at), name, revisionAt(bytes, at));
       }
+      index.settleNow(found.next);
     }
     streams.clear();
   };
@@ -44,18 +45,24 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
     replay();
   };
 
+  const grown = (): void => {
+    index.settle(log.end());
+    signals.grown();
+  };
+
   const cutOff = repair(log.segments, index.checkpoint());
   replay();
   const decide = createDecider({ log, index, streams, recent, touch: signals.touch });
-  const writer = createWriter({ log, decide, grown: signals.grown, forget, fatal });
+  const writer = createWriter({ log, decide, grown, forget, fatal });
   if (streams.get(FIRST_EVENT.stream).last < 0) {
     const wish = { kind: 'append' as const, stream: FIRST_EVENT.stream, expected: -1, events: [metadataEvent(FIRST_EVENT.metadata)] };
     writer.submit({ wish, due: Number.POSITIVE_INFINITY, answer: () => {} });
     writer.flush();
   }
 
-  const close = (): void => {
+  const close = async (): Promise<void> => {
     writer.flush();
+    await index.close(log.end());
     log.close();
   };
   return { log, index, streams, signals, writer, cutOff, close };
