@@ -97,9 +97,18 @@ export const openLog = (dir: string) => {
     return soundAt(bytes, 0, position) ? bytes.subarray(0, size) : undefined;
   };
 
+  const roll = (): void => {
+    segments.push(createSegment(dir, end()));
+    start = Number.POSITIVE_INFINITY;
+    used = 0;
+  };
+
+  /** Whether scavenging may have taken away what was at a position. */
+  const mayBeFreed = (position: number): boolean => segments[indexOf(position)]!.packed !== undefined;
+
   /** Where the next batch begins: a new segment where the last is full. */
   const startBatch = (): number => {
-    if (last().length >= SEGMENT_SIZE) segments.push(createSegment(dir, end()));
+    if (last().length >= SEGMENT_SIZE) roll();
     if (pending.length > ROOM) pending = Buffer.allocUnsafe(ROOM);
     start = end();
     used = 0;
@@ -141,5 +150,5 @@ export const openLog = (dir: string) => {
     for (const segment of segments) fs.closeSync(segment.file);
   };
 
-  return { dir, segments, end, page, pageBefore, record, startBatch, put, commit, pendingEnd, close };
+  return { dir, segments, roll, mayBeFreed, end, page, pageBefore, record, startBatch, put, commit, pendingEnd, close };
 };

@@ -62,7 +62,7 @@ export const placeOf = ({ log }: Parts, { commit, prepare }: LogPlace): number |
   if (prepare > commit) return undefined;
   const position = Number(commit);
   if (position >= log.end()) return position;
-  return commit === prepare && log.record(position) ? position : undefined;
+  return commit === prepare && (log.record(position) || log.mayBeFreed(position)) ? position : undefined;
 };
 
 /** Whether an event lies here, and one that the reader asked for. */

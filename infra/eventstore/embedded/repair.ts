@@ -15,7 +15,7 @@ const scan = (segment: Segment, from: number): Scan => {
     for (let offset = 0; offset < bytes.length; offset += sizeAt(bytes, offset)) {
       const position = segment.packed ? positionAt(bytes, offset) : segment.base + at + offset;
       if (!soundAt(bytes, offset, position)) return { complete, stop: at + offset };
-      if (flagsAt(bytes, offset) & LAST_OF_APPEND) complete = at + offset + sizeAt(bytes, offset);
+      if (segment.packed || flagsAt(bytes, offset) & LAST_OF_APPEND) complete = at + offset + sizeAt(bytes, offset);
     }
     at += bytes.length;
   }

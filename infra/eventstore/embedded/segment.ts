@@ -1,11 +1,11 @@
 import * as fs from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { readUpTo, syncDirectory, writeAll } from './disk.ts';
-import { OVERHEAD, positionAt, sizeAt } from './record.ts';
+import { HEADER, OVERHEAD, positionAt, sizeAt } from './record.ts';
 
 /**
- * A file of the log. A record's position is the segment's base and its offset in the file; a packed segment, which scavenging made, keeps the
- * positions in a table instead. `length` is how much of the log it covers, head included; the next segment begins there.
+ * A file of the log. A record's position is the segment's base and its offset in the file; a packed segment, which scavenging made, tells the
+ * records' positions by their own heads, and keeps a table of some of them. `length` is how much of the log it covers, head included; the next segment begins there.
  */
 export type Segment = { path: string; file: number; base: number; length: number; packed: Packed | undefined };
 export type Packed = { positions: Float64Array; offsets: Float64Array; bytes: number };
@@ -13,6 +13,7 @@ export type Packed = { positions: Float64Array; offsets: Float64Array; bytes: nu
 export const SEGMENT_HEAD = 32;
 const MAGIC = 'annals log 1';
 const PACKED = 'annals pack1';
+const MARK_EVERY = 32;
 
 export const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.log`;
 
@@ -39,29 +40,39 @@ export const createSegment = (dir: string, base: number): Segment => {
   return { path, file, base, length: SEGMENT_HEAD, packed: undefined };
 };
 
-/** Head, records, table of positions and offsets, length covered: written beside the original and renamed over it. */
-export const writePacked = (path: string, base: number, length: number, records: Iterable<Buffer>): number => {
+/** Head, records, the length covered, and a table of every so many positions and offsets. Not yet in its place: see `replaceSegment`. */
+export const writePacked = async (path: string, { base, length }: Segment, records: AsyncIterable<Buffer>): Promise<void> => {
   const file = fs.openSync(path, 'w', 0o600);
-  const table: number[] = [];
-  let at = SEGMENT_HEAD;
-  for (const record of records) {
-    writeAll(file, record, at);
-    table.push(positionAt(record, 0), at);
-    at += record.length;
+  try {
+    const table: number[] = [length];
+    let at = SEGMENT_HEAD;
+    let count = 0;
+    for await (const record of records) {
+      writeAll(file, record, at);
+      if (count++ % MARK_EVERY === 0) table.push(positionAt(record, 0), at);
+      at += record.length;
+    }
+    writeAll(file, headOf(PACKED, base, at), 0);
+    writeAll(file, Buffer.from(Float64Array.from(table).buffer), at);
+    await new Promise<void>((resolve, reject) => fs.fsync(file, (error) => (error ? reject(error) : resolve())));
+  } finally {
+    fs.closeSync(file);
   }
-  writeAll(file, headOf(PACKED, base, at), 0);
-  const entries = Float64Array.from([length, ...table]);
-  writeAll(file, Buffer.from(entries.buffer), at);
-  fs.fsyncSync(file);
-  fs.closeSync(file);
-  return at + entries.byteLength;
+};
+
+/** Puts a packed file into the segment's place; readers go on with the new one. */
+export const replaceSegment = (segment: Segment, path: string): void => {
+  fs.renameSync(path, segment.path);
+  syncDirectory(dirname(segment.path));
+  const old = segment.file;
+  Object.assign(segment, openSegment(segment.path));
+  fs.closeSync(old);
 };
 
 const readPacked = (file: number, size: number, bytes: number): { packed: Packed; length: number } => {
   const raw = readUpTo(file, bytes, size - bytes);
   const table = new Float64Array(new Uint8Array(raw).buffer);
-  const count = (table.length - 1) / 2;
-  const column = (k: number) => Float64Array.from({ length: count }, (_, i) => table[1 + 2 * i + k]!);
+  const column = (k: number) => Float64Array.from({ length: (table.length - 1) / 2 }, (_, i) => table[1 + 2 * i + k]!);
   return { packed: { positions: column(0), offsets: column(1), bytes }, length: table[0]! };
 };
 
@@ -76,32 +87,38 @@ export const openSegment = (path: string): Segment => {
   throw new Error(`${path} is no segment of a log`);
 };
 
-/** The index of the first value not below `wanted`. */
-export const lowerBound = (values: Float64Array, wanted: number): number => {
+/** How many of the ascending values are not above `wanted`. */
+const upTo = (values: Float64Array, wanted: number): number => {
   let low = 0;
   let high = values.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (values[middle]! < wanted) low = middle + 1;
+    if (values[middle]! <= wanted) low = middle + 1;
     else high = middle;
   }
   return low;
 };
 
-/** Where in the file the first record at or behind this position lies; the end of the records where there is none. */
-export const offsetOf = ({ base, length, packed }: Segment, position: number): number => {
-  if (!packed) return Math.min(length, Math.max(SEGMENT_HEAD, position - base));
-  const at = lowerBound(packed.positions, position);
-  return packed.offsets[at] ?? packed.bytes;
+const packedOffset = (file: number, { positions, offsets, bytes }: Packed, position: number): number => {
+  let offset = offsets[Math.max(0, upTo(positions, position) - 1)] ?? bytes;
+  while (offset < bytes) {
+    const head = readUpTo(file, offset, HEADER);
+    if (positionAt(head, 0) >= position || sizeAt(head, 0) < OVERHEAD) return offset;
+    offset += sizeAt(head, 0);
+  }
+  return bytes;
 };
+
+/** Where in the file the first record at or behind this position lies; the end of the records where there is none. */
+export const offsetOf = ({ file, base, length, packed }: Segment, position: number): number =>
+  packed ? packedOffset(file, packed, position) : Math.min(length, Math.max(SEGMENT_HEAD, position - base));
 
 export const recordsEnd = ({ length, packed }: Segment): number => packed?.bytes ?? length;
 
 /** The position behind the record that ends at `offset`, where the next one is looked for. */
-export const positionBehind = (segment: Segment, offset: number): number => {
-  const { base, length, packed } = segment;
+export const positionBehind = ({ file, base, length, packed }: Segment, offset: number): number => {
   if (!packed) return base + offset;
-  return packed.positions[lowerBound(packed.offsets, offset)] ?? base + length;
+  return offset < packed.bytes ? positionAt(readUpTo(file, offset, HEADER), 0) : base + length;
 };
 
 /** Whole records from an offset on, at least one if there is one. */

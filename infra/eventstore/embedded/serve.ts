@@ -7,7 +7,10 @@ import { lockDirectory } from './lock.ts';
 import { createOutlet } from './outlet.ts';
 import { readRequestOf } from './read-request.ts';
 import { type Parts, type Reading, readAll, readStream } from './reading.ts';
+import { scavengedWords } from './scavenge.ts';
+import { scavenge } from './scavenging.ts';
 import { admission, secretOf } from './secret.ts';
+import { forgetServing, noteServing, SCAVENGE, wordsMethod } from './serving.ts';
 import { type Status, unavailable, unknown } from './status.ts';
 import { openStore, type Store } from './store.ts';
 
@@ -51,6 +54,7 @@ const methodsOf = (store: Store, host: string, port: () => number): Methods => (
   [`${STREAMS}/Tombstone`]: removeMethod(store.writer, 'tombstone'),
   '/event_store.client.server_features.ServerFeatures/GetSupportedMethods': featuresMethod,
   '/event_store.client.gossip.Gossip/Read': gossipMethod(host, port),
+  [SCAVENGE]: wordsMethod(async () => scavengedWords(await scavenge(store))),
 });
 
 const stopProcess = (error: unknown): never => {
@@ -84,6 +88,7 @@ export const serveStore = async ({
   );
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   bound = (server.address() as AddressInfo).port;
+  noteServing(dir, `${host}:${bound}`);
   if (store.cutOff > 0) process.stdout.write(`store: cut off ${store.cutOff} bytes that a crash had left unfinished\n`);
   const access = open ? 'open to every user of it' : 'closed to its other users';
   process.stdout.write(
@@ -94,6 +99,7 @@ export const serveStore = async ({
     close: async () => {
       await close(unavailable('the store is shutting down'));
       await store.close();
+      forgetServing(dir);
       lock.release();
     },
   };

@@ -5,10 +5,14 @@ import type { Stream, Streams } from './streams.ts';
 /** What a reader of a stream may see: revisions from `low` on, created at `oldest` (epoch ms) or later. */
 export type Visible = { low: number; oldest: number };
 
-export const visibleOf = (stream: Stream, metadata: StreamMetadata | null): Visible => ({
-  low: Math.max(metadata?.truncateBefore ?? 0, metadata?.maxCount ? stream.last - metadata.maxCount + 1 : 0),
-  oldest: metadata?.maxAgeMs ? Date.now() - metadata.maxAgeMs : 0,
-});
+export const visibleOf = (stream: Stream, metadata: StreamMetadata | null): Visible => {
+  // Of a metadata stream only the last event is seen, whatever its own metadata say.
+  if (stream.name.startsWith('$$')) return { low: Math.max(0, stream.last), oldest: 0 };
+  return {
+    low: Math.max(metadata?.truncateBefore ?? 0, metadata?.maxCount ? stream.last - metadata.maxCount + 1 : 0),
+    oldest: metadata?.maxAgeMs ? Date.now() - metadata.maxAgeMs : 0,
+  };
+};
 
 export const youngEnough = (bytes: Buffer, at: number, { oldest }: Visible): boolean => oldest === 0 || createdMsAt(bytes, at) >= oldest;
 
