@@ -1,8 +1,8 @@
-import type { Index } from './index.ts';
 import type { Log } from './log.ts';
 import { DELETED_METADATA, isDeleted, type StreamMetadata, truncatedBefore } from './metadata.ts';
 import type { RecentIds } from './recent-ids.ts';
 import { idAt, JSON_DATA, LAST_OF_APPEND, LINK, NOTHING, type Proposed, TOMBSTONE, TOMBSTONE_REVISION } from './record.ts';
+import type { Index } from './stream-index.ts';
 import type { Stream, Streams } from './streams.ts';
 import { metadataEvent, noEvent, tombstoneEvent } from './system-events.ts';
 import { visibleOf, youngEnough } from './visible.ts';

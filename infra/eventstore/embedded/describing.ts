@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Call, Receiver } from './grpc.ts';
 import { framed, message, text, uint } from './wire.ts';
 
+export const FEATURES = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
+export const GOSSIP = '/event_store.client.gossip.Gossip/Read';
+
 /** The version whose behaviour the store has. */
 export const VERSION = '23.10.6';
 

@@ -1,6 +1,6 @@
-import type { Index } from './index.ts';
 import type { Log } from './log.ts';
 import { recordedAt, revisionAt } from './record.ts';
+import type { Index } from './stream-index.ts';
 import type { Streams } from './streams.ts';
 import { stateOf, visibleOf, youngEnough } from './visible.ts';
 import { bytes, bytesOf, framed, message, readFields, uint } from './wire.ts';

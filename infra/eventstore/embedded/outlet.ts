@@ -1,8 +1,8 @@
 import type { Call } from './grpc.ts';
-import type { Index } from './index.ts';
 import { resolvedLink } from './links.ts';
 import type { Log } from './log.ts';
 import { flagsAt, frameAt, LINK, positionAt } from './record.ts';
+import type { Index } from './stream-index.ts';
 import type { Streams } from './streams.ts';
 import { withStructuredIds } from './structured-id.ts';
 

@@ -1,12 +1,12 @@
 import { streamNotFound } from './answers.ts';
 import type { Call } from './grpc.ts';
-import type { Index } from './index.ts';
 import type { Log } from './log.ts';
 import type { Outlet } from './outlet.ts';
 import type { From, LogPlace, ReadRequest } from './read-request.ts';
 import { flagsAt, NOTHING, sizeAt } from './record.ts';
 import type { Signals } from './signals.ts';
 import { type Status, streamDeleted, unknown } from './status.ts';
+import type { Index } from './stream-index.ts';
 import { streamPage } from './stream-page.ts';
 import type { Streams } from './streams.ts';
 import { stateOf, visibleOf, youngEnough } from './visible.ts';

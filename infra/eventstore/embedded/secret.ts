@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { join } from 'node:path';
+import { FEATURES, GOSSIP } from './describing.ts';
 import { replaceFile } from './disk.ts';
 import { denied, type Status } from './status.ts';
 
@@ -14,6 +15,9 @@ export const secretOf = (dir: string): string => {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
+/** The client asks these two without its connection name; they tell nothing but that a store is here. */
+const free = new Set<unknown>([FEATURES, GOSSIP]);
+
 /** Refuses every call that does not bear the secret as its connection name. */
 export const admission = (secret: string): ((headers: IncomingHttpHeaders) => Status | undefined) => {
   const wanted = digest(secret);
@@ -21,7 +25,7 @@ export const admission = (secret: string): ((headers: IncomingHttpHeaders) => St
   let admitted = '';
   return (headers) => {
     const name = String(headers['connection-name'] ?? '');
-    if (name !== '' && name === admitted) return undefined;
+    if ((name !== '' && name === admitted) || free.has(headers[':path'])) return undefined;
     if (!timingSafeEqual(digest(name), wanted)) return denied;
     admitted = name;
     return undefined;

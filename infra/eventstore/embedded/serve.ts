@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { appendMethod, batchAppendMethod, removeMethod } from './appending.ts';
-import { featuresMethod, gossipMethod } from './describing.ts';
+import { FEATURES, featuresMethod, GOSSIP, gossipMethod } from './describing.ts';
 import { followAll, followStream } from './following.ts';
 import { type Call, grpcServer, type Methods, type Receiver } from './grpc.ts';
 import { lockDirectory } from './lock.ts';
@@ -52,8 +52,8 @@ const methodsOf = (store: Store, host: string, port: () => number): Methods => (
   [`${STREAMS}/Read`]: readMethod(store),
   [`${STREAMS}/Delete`]: removeMethod(store.writer, 'delete'),
   [`${STREAMS}/Tombstone`]: removeMethod(store.writer, 'tombstone'),
-  '/event_store.client.server_features.ServerFeatures/GetSupportedMethods': featuresMethod,
-  '/event_store.client.gossip.Gossip/Read': gossipMethod(host, port),
+  [FEATURES]: featuresMethod,
+  [GOSSIP]: gossipMethod(host, port),
   [SCAVENGE]: wordsMethod(async () => scavengedWords(await scavenge(store))),
 });
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { createDecider } from './decide.ts';
-import { openIndex } from './index.ts';
 import { openLog } from './log.ts';
 import { createRecentIds } from './recent-ids.ts';
 import { flagsAt, idAt, NOTHING, nameAt, positionAt, revisionAt, sizeAt } from './record.ts';
 import { repair } from './repair.ts';
 import { createSignals } from './signals.ts';
+import { openIndex } from './stream-index.ts';
 import { createStreams } from './streams.ts';
 import { metadataEvent } from './system-events.ts';
 import { createWriter } from './writer.ts';

@@ -1,7 +1,7 @@
-import type { Index } from './index.ts';
 import type { Log } from './log.ts';
 import { soundAt } from './record.ts';
 import { damaged } from './repair.ts';
+import type { Index } from './stream-index.ts';
 import type { Stream } from './streams.ts';
 
 export const PAGE_EVENTS = 256;

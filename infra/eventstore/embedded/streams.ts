@@ -1,8 +1,8 @@
 import { keyOf } from './hash.ts';
-import type { Index } from './index.ts';
 import type { Log } from './log.ts';
 import { metadataOf, type StreamMetadata } from './metadata.ts';
 import { nameAt, recordedAt, TOMBSTONE_REVISION } from './record.ts';
+import type { Index } from './stream-index.ts';
 
 /** What the store knows of a stream. `last` is -1 where there is no event; `metadata` is undefined until somebody asks. */
 export type Stream = {

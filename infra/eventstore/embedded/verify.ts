@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readUpTo } from './disk.ts';
 import { keyOf } from './hash.ts';
-import { openIndex } from './index.ts';
 import { lockDirectory } from './lock.ts';
 import { openLog } from './log.ts';
 import { flagsAt, HEADER, NOTHING, nameAt, OVERHEAD, positionAt, revisionAt, sizeAt, soundAt, typeAt, wireRevision } from './record.ts';
 import { recordsEnd, SEGMENT_HEAD, type Segment } from './segment.ts';
+import { openIndex } from './stream-index.ts';
 
 const WINDOW = 4 << 20;
 
