@@ -1,0 +1,133 @@
+import { createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { agentOperations } from '../api/agent.ts';
+import { deliveryOperationsOf, mountDeliveryBodies } from '../api/delivery.ts';
+import { mountHooks } from '../api/hooks.ts';
+import { integrationOperations } from '../api/integration.ts';
+import { bootstrap } from '../infra/bootstrap.ts';
+import { hookPorts } from '../infra/hooks/ports.ts';
+import { readDelivery } from '../infra/hooks/stored.ts';
+import { hotOf, platform } from '../infra/platform.ts';
+import { openVault } from '../infra/vault/vault.ts';
+import { agents } from '../projections/agent.ts';
+import { deliveries } from '../projections/delivery.ts';
+import { integrations } from '../projections/integration.ts';
+import { memorySink } from '../projections/memory.ts';
+import type { AnyProjection } from '../projections/projection.ts';
+import { memoryLog } from './memory-log.ts';
+
+export const SECRET = 'a secret of more than 24 bytes';
+export const sign = (body: string | Uint8Array, secret = SECRET): string =>
+  `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+
+type Json = Record<string, unknown>;
+export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: Json };
+
+/** A platform in memory with one agent and one GitHub integration; `deliver` posts to its hook as GitHub would. */
+export const givenHook = async (settings: Json = {}) => {
+  const dir = mkdtempSync(join(tmpdir(), 'annals-hook-'));
+  const log = memoryLog();
+  const vault = await openVault({ log, masterKeyFile: join(dir, 'master.key') });
+  const hot = hotOf(log);
+  await hot.start();
+  const sink = memorySink([agents, integrations, deliveries] as unknown as readonly AnyProjection[]);
+  const following = log.follow({ event: (event) => sink.feed([event]) });
+  const clock = { now: () => Date.now() };
+  const lines: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+  const ports = hookPorts({ log, vault, hot, logger, now: () => new Date(clock.now()).toISOString() });
+  const address = () => '192.0.2.7';
+  const stored = readDelivery(log);
+  const { app, systemContext } = platform({
+    log,
+    hot,
+    vault,
+    reads: sink.reads,
+    logger,
+    publicUrl: 'https://annals.test',
+    operations: { ...agentOperations, ...integrationOperations, ...deliveryOperationsOf(stored) },
+    plain: (hono, host) => {
+      mountHooks(hono, { ports, address });
+      mountDeliveryBodies(hono, host, stored);
+    },
+    address,
+    now: () => clock.now(),
+  });
+  let first = { key: '', tenant_id: '' };
+  await bootstrap(log, systemContext(), undefined, (shown) => {
+    first = shown;
+  });
+  const tenant = `/tenant/${first.tenant_id}`;
+
+  const request = async (path: string, init: RequestInit = {}): Promise<Answer> => {
+    const response = await app.request(path, init);
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, json: text.startsWith('{') ? (JSON.parse(text) as Json) : {} };
+  };
+
+  const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+    request(path.startsWith('/') ? path : `${tenant}/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${first.key}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+
+  /** Waits until the views have what the log has now. */
+  const settled = async (): Promise<void> => {
+    const last = log.events.at(-1)!;
+    while (following.position()?.commit !== last.position.commit) await new Promise((resolve) => setTimeout(resolve, 1));
+  };
+
+  const agent = (await call('POST', 'agents', { name: 'Reviewer', slug: 'reviewer' })).json.id as string;
+  const connect = (more: Json = {}) =>
+    call('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Code', secret: SECRET, ...settings, ...more });
+  const connected = await connect();
+  const hook = connected.json.id as string;
+
+  const deliver = (body: string | Uint8Array = '{"zen":"Keep it simple"}', headers: Record<string, string | null> = {}, id = hook) => {
+    const sent = new Headers({
+      'content-type': 'application/json',
+      'user-agent': 'GitHub-Hookshot/test',
+      'x-github-event': 'push',
+      'x-github-delivery': 'd-1',
+      'x-hub-signature-256': sign(body),
+    });
+    for (const [name, value] of Object.entries(headers)) value === null ? sent.delete(name) : sent.set(name, value);
+    return request(`/hooks/inbound/${id}`, { method: 'POST', headers: sent, body: body as never });
+  };
+
+  const ofType = (...types: string[]) => log.events.filter(({ type }) => types.includes(type));
+  const accepted = () => ofType('WebhookAccepted');
+
+  return {
+    ...first,
+    tenant,
+    app,
+    log,
+    hot,
+    vault,
+    ports,
+    sink,
+    clock,
+    lines,
+    call,
+    request,
+    settled,
+    agent,
+    connect,
+    connected,
+    hook,
+    deliver,
+    ofType,
+    accepted,
+    close: async () => {
+      await ports.close();
+      await hot.close();
+      await following.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+};
