@@ -10,6 +10,8 @@ import {
 } from '../commands/agent.ts';
 import type { Ctx } from '../commands/context.ts';
 import { AGENT_KINDS } from '../domain/agent.ts';
+import { AGENT_ROLES } from '../domain/grid.ts';
+import * as Tenant from '../domain/tenant.ts';
 import { agentById, agentCount, agentPage, type Sight } from '../projections/agent.queries.ts';
 import { AgentListRead, AgentModelRead, AgentModels, AgentRead } from '../projections/agent.ts';
 import { operation } from './operation.ts';
@@ -19,9 +21,13 @@ const AGENTS = '/tenant/:tenant_id/agents';
 const AGENT = `${AGENTS}/:agent_id`;
 const query = listQuery({ q: z.string().min(1).max(255).optional(), is_active: Flag.optional(), kind: z.enum(AGENT_KINDS).optional() });
 
+/** OWNER, ADMIN and AUDITOR see every agent of the tenant; others those on which they hold the label View. */
 const sightOf = async (ctx: Ctx): Promise<Sight> => {
   if ((await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'))) return { all: true };
-  return { all: false, user_id: ctx.principal.kind === 'user' ? ctx.principal.user_id : '' };
+  const { state } = await ctx.load(Tenant, ctx.tenant);
+  const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
+  const roles = AGENT_ROLES.filter((role) => state.grid[role].includes('View'));
+  return { all: false, user_id, roles, since: state.members[user_id]?.created_at ?? ctx.at };
 };
 
 export const agentOperations = {

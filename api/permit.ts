@@ -47,8 +47,8 @@ export const permitter = ({ peek, load }: PermitDeps) => {
     const role = roleIn(tenant, principal)!;
     if (role === 'OWNER' || role === 'ADMIN') return;
     const agent = agent_id ? await read(Agent, tenant.id, agent_id) : Agent.initial;
-    if (agent.status !== 'live' || !agentAllows(role, principal.user_id, agent, 'agent:read')) throw notFound();
-    if (!isAgentPermission(permission) || !agentAllows(role, principal.user_id, agent, permission)) throw forbidden(permission);
+    if (agent.status !== 'live' || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
+    if (!isAgentPermission(permission) || !agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);
   };
 
   const one = async (principal: Principal, permission: Permission, { tenant_id, agent_id }: Place): Promise<void> => {

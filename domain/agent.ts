@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { GrantRole } from './access.ts';
 import { changed, same } from './aggregate.ts';
 import type { Recorded } from './event.ts';
+import type { AgentRole } from './grid.ts';
 import { invalid, Refusal } from './refusal.ts';
 import type { SkillVisibilityScope } from './tenant.ts';
 
@@ -8,8 +10,6 @@ export const category = 'agent';
 
 export const AGENT_KINDS = ['user', 'coding', 'analyst', 'dba'] as const;
 export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
-export const AGENT_ROLES = ['VIEWER', 'MANAGER', 'OWNER'] as const;
-export type AgentRole = (typeof AGENT_ROLES)[number];
 export type ModelAccess = 'full' | 'read_only';
 
 /** 1 to 255 letters, digits, spaces and hyphens. */
@@ -59,6 +59,11 @@ export type AgentEvent =
   | { type: 'AgentSkillAuthoringChanged'; data: { can_author_skills: boolean } }
   | { type: 'AgentAdminOnlyChanged'; data: { is_admin_only: boolean } }
   | { type: 'AgentModelChainReordered'; data: { models: readonly ChainLink[] } }
+  | { type: 'AgentRoleAssigned'; data: { user_id: string; role: AgentRole } }
+  | { type: 'AgentRoleRevoked'; data: { user_id: string } }
+  | { type: 'AgentOwnershipTransferred'; data: { new_owner_id: string; old_owner_ids: readonly string[] } }
+  | { type: 'AgentAccessGranted'; data: { user_id: string; role: GrantRole } }
+  | { type: 'AgentAccessRevoked'; data: { user_id: string } }
   | { type: 'AgentDeleted'; data: object }
   | { type: 'AgentSlugReleased'; data: object };
 
@@ -66,6 +71,12 @@ export type AgentEvent =
 export type ChainLink = { model_id: string; access: ModelAccess; since: string | null };
 
 export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
+
+/** What each person holds, and the event that gave it. */
+export type Held<Role> = Readonly<Record<string, { role: Role; created_at: string; updated_at: string; by: Deciding }>>;
+
+/** An event that decided something, as explanations name it. */
+export type Deciding = { event_id: string; type: string; at: string };
 
 export type Agent = AgentSettings & {
   /** `released`: deleted, and its slug was taken again since; it can't come back. */
@@ -84,7 +95,8 @@ export type Agent = AgentSettings & {
   created_by_id: string | null;
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
-  roles: Readonly<Record<string, AgentRole>>;
+  roles: Held<AgentRole>;
+  grants: Held<GrantRole>;
   created_at: string;
   updated_at: string;
 };
@@ -123,6 +135,7 @@ export const initial: Agent = {
   created_by_agent_id: null,
   models: [],
   roles: {},
+  grants: {},
   created_at: '',
   updated_at: '',
 };
@@ -131,7 +144,23 @@ export const initial: Agent = {
 export const chained = (models: readonly ChainLink[], at: string): AgentModel[] =>
   models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));
 
-const born = (agent: Agent, { id, tenant, at, actor, data }: Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>): Agent => {
+const given = <Role>(held: Held<Role>, user_id: string, role: Role, { event_id, type, at }: Recorded): Held<Role> => ({
+  ...held,
+  [user_id]: { role, created_at: held[user_id]?.created_at ?? at, updated_at: at, by: { event_id, type, at } },
+});
+
+const taken = <Role>(held: Held<Role>, user_id: string): Held<Role> => {
+  const { [user_id]: _, ...rest } = held;
+  return rest;
+};
+
+const transferred = ({ roles }: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>): Held<AgentRole> => {
+  const demoted = event.data.old_owner_ids.reduce((held, user_id) => given(held, user_id, 'MANAGER', event), roles);
+  return given(demoted, event.data.new_owner_id, 'OWNER', event);
+};
+
+const born = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>): Agent => {
+  const { id, tenant, at, actor, data } = event;
   const { owner_id, generation: _, ...settings } = data;
   return {
     ...agent,
@@ -139,7 +168,7 @@ const born = (agent: Agent, { id, tenant, at, actor, data }: Recorded<Extract<Ag
     status: 'live',
     id,
     tenant_id: tenant,
-    roles: owner_id ? { [owner_id]: 'OWNER' } : {},
+    roles: owner_id ? given({}, owner_id, 'OWNER', event) : {},
     created_by_id: actor.kind === 'user' ? actor.id : null,
     created_by_agent_id: actor.kind === 'agent' ? actor.id : null,
     created_at: at,
@@ -147,7 +176,7 @@ const born = (agent: Agent, { id, tenant, at, actor, data }: Recorded<Extract<Ag
   };
 };
 
-const changedBy = (event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>): Partial<Agent> => {
+const changedBy = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>): Partial<Agent> => {
   switch (event.type) {
     case 'AgentUpdated':
     case 'AgentSkillAuthoringChanged':
@@ -159,6 +188,16 @@ const changedBy = (event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>
       return { is_active: false };
     case 'AgentModelChainReordered':
       return { models: chained(event.data.models, event.at) };
+    case 'AgentRoleAssigned':
+      return { roles: given(agent.roles, event.data.user_id, event.data.role, event) };
+    case 'AgentRoleRevoked':
+      return { roles: taken(agent.roles, event.data.user_id) };
+    case 'AgentOwnershipTransferred':
+      return { roles: transferred(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>) };
+    case 'AgentAccessGranted':
+      return { grants: given(agent.grants, event.data.user_id, event.data.role, event) };
+    case 'AgentAccessRevoked':
+      return { grants: taken(agent.grants, event.data.user_id) };
     case 'AgentDeleted':
       return { status: 'deleted' };
     case 'AgentSlugReleased':
@@ -169,7 +208,7 @@ const changedBy = (event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>
 export const evolve = (agent: Agent, event: Recorded<AgentEvent>): Agent =>
   event.type === 'AgentCreated'
     ? born(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>)
-    : { ...agent, ...changedBy(event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>), updated_at: event.at };
+    : { ...agent, ...changedBy(agent, event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>), updated_at: event.at };
 
 /** @throws Refusal not_found where there is no live agent */
 export const present = (agent: Agent): void => {

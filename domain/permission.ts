@@ -1,20 +1,9 @@
-import type { Agent, AgentRole } from './agent.ts';
+import { GRANTED } from './access.ts';
+import type { Agent } from './agent.ts';
+import { AGENT_LABELS, type AgentPermission } from './grid.ts';
 import type { Principal } from './principal.ts';
-import type { Tenant, TenantRole } from './tenant.ts';
+import type { Member, Tenant, TenantRole } from './tenant.ts';
 
-export const AGENT_LABELS = {
-  'agent:read': 'View',
-  'agent:chat:read': 'Chat (read-only)',
-  'agent:assign': 'Assign work',
-  'agent:settings:write': 'Edit settings',
-  'agent:skills:write': 'Edit skills',
-  'agent:tools:write': 'Edit tools',
-  'agent:ownership:transfer': 'Transfer ownership',
-  'agent:delete': 'Delete agent',
-  'agent:roles:write': 'Manage roles',
-} as const;
-
-export type AgentPermission = keyof typeof AGENT_LABELS;
 export type TenantPermission =
   | 'tenant:read'
   | 'tenant:agents:create'
@@ -38,13 +27,6 @@ export type Permission = 'none' | 'any' | 'platform' | TenantPermission | AgentP
 /** Who may call an operation: all of `all`, or the key of the agent in the path where `runner` stands. */
 export type Permit = Permission | { readonly all: readonly Permission[]; readonly runner?: true };
 
-const VIEWER = ['agent:read', 'agent:chat:read'] as const;
-const MANAGER = [...VIEWER, 'agent:assign', 'agent:settings:write', 'agent:skills:write', 'agent:tools:write'] as const;
-const OWNER = [...MANAGER, 'agent:ownership:transfer', 'agent:delete', 'agent:roles:write'] as const;
-
-/** The default grid: what each agent role may do. */
-export const AGENT_GRID: Readonly<Record<AgentRole, readonly AgentPermission[]>> = { VIEWER, MANAGER, OWNER };
-
 const ADMIN_LACKS: readonly Permission[] = ['tenant:billing:write', 'tenant:close'];
 
 /** What a tenant role gives in the tenant itself; agents apart. */
@@ -55,13 +37,21 @@ export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission)
   return role === 'MEMBER' ? permission === 'tenant:agents:create' : permission === 'tenant:audit:read';
 };
 
-/** What a tenant role and the roles on the agent give together. */
-export const agentAllows = (role: TenantRole, user_id: string, agent: Agent, permission: AgentPermission): boolean => {
-  if (role === 'OWNER' || role === 'ADMIN') return true;
-  if (role === 'AUDITOR' && permission === 'agent:read') return true;
+/** What was given before somebody became a member (again) counts no more. */
+const since = <Role>(held: { role: Role; updated_at: string } | undefined, member: Member): Role | undefined =>
+  held && held.updated_at >= member.created_at ? held.role : undefined;
+
+/** Whether a member's tenant role, role on the agent and grant together allow it. */
+export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permission: AgentPermission): boolean => {
+  const member = tenant.members[user_id];
+  if (!member) return false;
+  if (member.role === 'OWNER' || member.role === 'ADMIN') return true;
+  if (member.role === 'AUDITOR' && permission === 'agent:read') return true;
   if (agent.is_admin_only) return false;
-  const held = agent.roles[user_id];
-  return held !== undefined && AGENT_GRID[held].includes(permission);
+  const role = since(agent.roles[user_id], member);
+  const grant = since(agent.grants[user_id], member);
+  const labels = [...(role ? tenant.grid[role] : []), ...(grant ? tenant.grid[GRANTED[grant]] : [])];
+  return labels.some((label) => AGENT_LABELS[label] === permission);
 };
 
 /** The role that a caller holds in a tenant at the moment; null: none. */

@@ -1,4 +1,6 @@
+import { changed } from './aggregate.ts';
 import type { Recorded } from './event.ts';
+import { AGENT_GRID, type Grid } from './grid.ts';
 import { Refusal } from './refusal.ts';
 
 export const category = 'tenant';
@@ -10,7 +12,30 @@ export type SkillVisibilityScope = 'private_only' | 'tenant_allowed';
 
 export type TenantEvent =
   | { type: 'TenantCreated'; data: { name: string; slug: string; plan_id: string; billing_email: string | null; generation: number } }
-  | { type: 'MemberAdded'; data: { user_id: string; role: TenantRole } };
+  | {
+      type: 'TenantUpdated';
+      data: Partial<Pick<Tenant, 'name' | 'billing_email' | 'external_mail_enabled' | 'paid'>> & { reason: string | null };
+    }
+  | { type: 'TenantPlanChanged'; data: { plan_id: string; reason: string | null } }
+  | { type: 'TenantSettingsChanged'; data: Partial<TenantSettings> }
+  | { type: 'TenantSuspended'; data: { reason: string } }
+  | { type: 'TenantResumed'; data: { reason: string } }
+  | { type: 'TenantClosing'; data: { reason: string; closes_at: string } }
+  | { type: 'TenantReopened'; data: { reason: string } }
+  | { type: 'TenantClosed'; data: object }
+  | { type: 'MemberAdded'; data: { user_id: string; role: TenantRole } }
+  | { type: 'MemberRoleChanged'; data: { user_id: string; role: TenantRole } }
+  | { type: 'MemberRemoved'; data: { user_id: string } }
+  | { type: 'AgentRolePermissionsChanged'; data: { roles: Partial<Grid> } }
+  | { type: 'SuperAdminAccessOpened'; data: { user_id: string; reason: string; until: string } };
+
+/** What the tenant itself may change. */
+export type TenantSettings = Pick<
+  Tenant,
+  'name' | 'billing_email' | 'allow_superadmin_access' | 'default_skill_visibility_scope' | 'external_mail_enabled'
+>;
+
+export type Member = { role: TenantRole; created_at: string };
 
 export type Tenant = {
   status: TenantStatus;
@@ -25,7 +50,13 @@ export type Tenant = {
   external_mail_enabled: boolean;
   is_suspended: boolean;
   paid: boolean;
-  members: Readonly<Record<string, { role: TenantRole; created_at: string }>>;
+  /** The platform has switched external mail off: the tenant can't switch it on. */
+  mail_forbidden: boolean;
+  closes_at: string | null;
+  members: Readonly<Record<string, Member>>;
+  grid: Grid;
+  /** Until when each super-admin may look inside. */
+  opened: Readonly<Record<string, string>>;
   created_at: string;
   updated_at: string;
 };
@@ -43,23 +74,64 @@ export const initial: Tenant = {
   external_mail_enabled: false,
   is_suspended: false,
   paid: false,
+  mail_forbidden: false,
+  closes_at: null,
   members: {},
+  grid: AGENT_GRID,
+  opened: {},
   created_at: '',
   updated_at: '',
 };
 
-export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>): Tenant => {
-  const { id, at } = event;
-  switch (event.type) {
+const without = <T>(record: Readonly<Record<string, T>>, key: string): Record<string, T> =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => name !== key));
+
+const changedBy = (tenant: Tenant, { type, data, id, at }: Recorded<TenantEvent>): Partial<Tenant> => {
+  switch (type) {
     case 'TenantCreated': {
-      const { generation: _, ...fields } = event.data;
-      return { ...tenant, ...fields, status: 'active', id, created_at: at, updated_at: at };
+      const { generation: _, ...fields } = data;
+      return { ...fields, status: 'active', id, created_at: at };
     }
-    case 'MemberAdded': {
-      const { user_id, role } = event.data;
-      return { ...tenant, updated_at: at, members: { ...tenant.members, [user_id]: { role, created_at: at } } };
+    case 'TenantUpdated': {
+      const { reason: _, ...fields } = data;
+      return { ...fields, ...(data.external_mail_enabled === undefined ? {} : { mail_forbidden: !data.external_mail_enabled }) };
     }
+    case 'TenantPlanChanged':
+      return { plan_id: data.plan_id };
+    case 'TenantSettingsChanged':
+      return data;
+    case 'TenantSuspended':
+      return { status: tenant.status === 'active' ? 'suspended' : tenant.status, is_suspended: true };
+    case 'TenantResumed':
+      return { status: tenant.status === 'suspended' ? 'active' : tenant.status, is_suspended: false };
+    case 'TenantClosing':
+      return { status: 'closing', closes_at: data.closes_at };
+    case 'TenantReopened':
+      return { status: tenant.is_suspended ? 'suspended' : 'active', closes_at: null };
+    case 'TenantClosed':
+      return { status: 'closed' };
+    case 'MemberAdded':
+      return { members: { ...tenant.members, [data.user_id]: { role: data.role, created_at: at } } };
+    case 'MemberRoleChanged':
+      return { members: { ...tenant.members, [data.user_id]: { ...tenant.members[data.user_id]!, role: data.role } } };
+    case 'MemberRemoved':
+      return { members: without(tenant.members, data.user_id) };
+    case 'AgentRolePermissionsChanged':
+      return { grid: { ...tenant.grid, ...data.roles } };
+    case 'SuperAdminAccessOpened':
+      return { opened: { ...tenant.opened, [data.user_id]: data.until } };
   }
+};
+
+export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>): Tenant => ({
+  ...tenant,
+  ...changedBy(tenant, event),
+  updated_at: event.at,
+});
+
+/** @throws Refusal not_found where the tenant is absent or closed for good */
+export const present = (tenant: Tenant): void => {
+  if (tenant.status === 'absent' || tenant.status === 'closed') throw new Refusal('not_found', 'there is no such tenant');
 };
 
 /** Brings the tenant to life with its owner as first member. @throws Refusal slug_taken */
@@ -71,4 +143,68 @@ export const create =
       { type: 'TenantCreated', data: fields },
       { type: 'MemberAdded', data: { user_id: owner_id, role: 'OWNER' } },
     ];
+  };
+
+/** The platform's own changes; `reason` goes into the log. @throws Refusal not_found */
+export const update =
+  (
+    { plan_id, ...fields }: Partial<Pick<Tenant, 'name' | 'billing_email' | 'external_mail_enabled' | 'paid' | 'plan_id'>>,
+    reason: string | null,
+  ) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    const news = changed(tenant, fields);
+    return [
+      ...(Object.keys(news).length > 0 ? [{ type: 'TenantUpdated' as const, data: { ...news, reason } }] : []),
+      ...(plan_id !== undefined && plan_id !== tenant.plan_id ? [{ type: 'TenantPlanChanged' as const, data: { plan_id, reason } }] : []),
+    ];
+  };
+
+/** @throws Refusal not_found, conflict where mail is switched on against the platform's word */
+export const changeSettings =
+  (fields: Partial<TenantSettings>) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    const data = changed(tenant, fields);
+    if (data.external_mail_enabled && tenant.mail_forbidden)
+      throw new Refusal('conflict', 'the platform has switched external mail off for this tenant');
+    return Object.keys(data).length > 0 ? [{ type: 'TenantSettingsChanged', data }] : [];
+  };
+
+export const suspend =
+  (reason: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    return tenant.is_suspended ? [] : [{ type: 'TenantSuspended', data: { reason } }];
+  };
+
+export const resume =
+  (reason: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    return tenant.is_suspended ? [{ type: 'TenantResumed', data: { reason } }] : [];
+  };
+
+/** Begins the 30 days after which the tenant is closed for good. */
+export const close =
+  (reason: string, closes_at: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    return tenant.status === 'closing' ? [] : [{ type: 'TenantClosing', data: { reason, closes_at } }];
+  };
+
+export const reopen =
+  (reason: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    return tenant.status === 'closing' ? [{ type: 'TenantReopened', data: { reason } }] : [];
+  };
+
+/** @throws Refusal forbidden where the tenant does not let super-admins in */
+export const openToSuperAdmin =
+  (user_id: string, reason: string, until: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    if (!tenant.allow_superadmin_access) throw new Refusal('forbidden', 'the tenant does not let super-admins in');
+    return [{ type: 'SuperAdminAccessOpened', data: { user_id, reason, until } }];
   };

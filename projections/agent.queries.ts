@@ -1,11 +1,14 @@
+import type { AgentRole } from '../domain/grid.ts';
 import { agents, counts, table } from './agent.ts';
 import type { Condition, Doc, Page, Reads, Source } from './reads.ts';
 
 const from: Source = { projection: agents.name, table };
 const counter: Source = { projection: agents.name, table: counts };
 
-/** Which agents a caller sees: all of the tenant, or those a role on them shows. */
-export type Sight = { readonly all: true } | { readonly all: false; readonly user_id: string };
+/** Which agents a caller sees: all of the tenant, or those that a role or grant shows since the caller is a member. */
+export type Sight =
+  | { readonly all: true }
+  | { readonly all: false; readonly user_id: string; readonly roles: readonly AgentRole[]; readonly since: string };
 
 const visible = (sight: Sight): Condition[] =>
   sight.all
@@ -14,9 +17,13 @@ const visible = (sight: Sight): Condition[] =>
         { column: 'is_admin_only', op: '=', value: false },
         {
           op: 'exists',
-          table: 'agent_roles',
+          table: 'agent_access',
           on: { agent_id: 'id', tenant_id: 'tenant_id' },
-          where: [{ column: 'user_id', op: '=', value: sight.user_id }],
+          where: [
+            { column: 'user_id', op: '=', value: sight.user_id },
+            { column: 'role', op: 'in', value: sight.roles },
+            { column: 'since', op: '>=', value: sight.since },
+          ],
         },
       ];
 

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { GRANTED } from '../domain/access.ts';
 import * as Agent from '../domain/agent.ts';
+import type { AgentRole } from '../domain/grid.ts';
 import { Id25 } from '../domain/id.ts';
 import type { TenantEvent } from '../domain/tenant.ts';
-import { add, insert, type Key, type Projection, patch } from './projection.ts';
+import { add, type Change, insert, type Key, type Projection, patch, remove } from './projection.ts';
 import type { Table } from './tables.ts';
 
 const AgentListFields = z.object({
@@ -85,11 +87,12 @@ export const table: Table = {
   ],
 };
 
-const roles: Table = {
-  name: 'agent_roles',
-  key: ['tenant_id', 'agent_id', 'user_id'],
-  columns: { tenant_id: 'text', agent_id: 'text', user_id: 'text', role: 'text' },
+const access: Table = {
+  name: 'agent_access',
+  key: ['tenant_id', 'agent_id', 'user_id', 'kind'],
+  columns: { tenant_id: 'text', agent_id: 'text', user_id: 'text', kind: 'text', role: 'text', since: 'timestamptz' },
   docs: {},
+  indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
 };
 
 export const counts: Table = {
@@ -102,24 +105,39 @@ export const counts: Table = {
 
 const counted = (tenant_id: string, agents: number) => add('agent_counts', { tenant_id }, { agents });
 
+type Of = { tenant: string; id: string; at: string };
+
+/** Which role's labels somebody has on an agent, by a role or by a grant. */
+const held = ({ tenant, id, at }: Of, kind: 'role' | 'grant', user_id: string, role: AgentRole): Change =>
+  insert('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind, role, since: at });
+
+const lost = ({ tenant, id }: Of, kind: 'role' | 'grant', user_id: string): Change =>
+  remove('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind });
+
 const here = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_id: tenant, id });
 
 /** Agents with their model chains, who has a role on them, and how many a tenant has. */
-export const agents: Projection<Agent.AgentEvent | TenantEvent> = {
+export const agents: Projection<Agent.AgentEvent | Extract<TenantEvent, { type: 'TenantCreated' }>> = {
   name: 'agents',
   version: 1,
   categories: ['agent', 'tenant'],
-  tables: [table, roles, counts],
+  tables: [table, access, counts],
   on: {
     TenantCreated: ({ id }) => insert('agent_counts', { tenant_id: id }),
-    MemberAdded: 'ignore',
     AgentCreated: (event) => {
-      const { status: _, roles: held, ...row } = Agent.evolve(Agent.initial, event);
-      const owners = Object.entries(held).map(([user_id, role]) =>
-        insert('agent_roles', { tenant_id: event.tenant, agent_id: event.id, user_id, role }),
-      );
-      return [insert('agents', { ...row, deleted: false }), ...owners, counted(event.tenant, 1)];
+      const { status: _, roles: __, grants: ___, ...row } = Agent.evolve(Agent.initial, event);
+      const { owner_id } = event.data;
+      const owner = owner_id ? [held(event, 'role', owner_id, 'OWNER')] : [];
+      return [insert('agents', { ...row, deleted: false }), ...owner, counted(event.tenant, 1)];
     },
+    AgentRoleAssigned: (event) => held(event, 'role', event.data.user_id, event.data.role),
+    AgentRoleRevoked: (event) => lost(event, 'role', event.data.user_id),
+    AgentOwnershipTransferred: (event) => [
+      ...event.data.old_owner_ids.map((user_id) => held(event, 'role', user_id, 'MANAGER')),
+      held(event, 'role', event.data.new_owner_id, 'OWNER'),
+    ],
+    AgentAccessGranted: (event) => held(event, 'grant', event.data.user_id, GRANTED[event.data.role]),
+    AgentAccessRevoked: (event) => lost(event, 'grant', event.data.user_id),
     AgentUpdated: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
     AgentActivated: (event) => patch('agents', here(event), { is_active: true, updated_at: event.at }),
     AgentDeactivated: (event) => patch('agents', here(event), { is_active: false, updated_at: event.at }),

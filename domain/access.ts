@@ -1,0 +1,63 @@
+import { type Agent, type AgentEvent, present } from './agent.ts';
+import type { AgentRole } from './grid.ts';
+import { invalid, Refusal } from './refusal.ts';
+
+export const GRANTS = ['VIEWER', 'EDITOR'] as const;
+export type GrantRole = (typeof GRANTS)[number];
+
+/** The role whose labels a grant gives. */
+export const GRANTED: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
+
+const ownersOf = ({ roles }: Agent): string[] => Object.keys(roles).filter((user_id) => roles[user_id]!.role === 'OWNER');
+
+const checkLastOwner = (agent: Agent, user_id: string): void => {
+  const owners = ownersOf(agent);
+  if (owners.length === 1 && owners[0] === user_id)
+    throw new Refusal('conflict', 'an agent always has an OWNER: transfer the ownership instead');
+};
+
+/** Gives a member a role on the agent, in place of the one held. @throws Refusal not_found, conflict for the last OWNER */
+export const assignRole =
+  (user_id: string, role: AgentRole) =>
+  (agent: Agent): AgentEvent[] => {
+    present(agent);
+    if (agent.roles[user_id]?.role === role) return [];
+    if (role !== 'OWNER') checkLastOwner(agent, user_id);
+    return [{ type: 'AgentRoleAssigned', data: { user_id, role } }];
+  };
+
+/** @throws Refusal not_found, conflict for the last OWNER */
+export const revokeRole =
+  (user_id: string) =>
+  (agent: Agent): AgentEvent[] => {
+    present(agent);
+    if (!agent.roles[user_id]) throw new Refusal('not_found', 'holds no role on this agent');
+    checkLastOwner(agent, user_id);
+    return [{ type: 'AgentRoleRevoked', data: { user_id } }];
+  };
+
+export const grant =
+  (user_id: string, role: GrantRole) =>
+  (agent: Agent): AgentEvent[] => {
+    present(agent);
+    return agent.grants[user_id]?.role === role ? [] : [{ type: 'AgentAccessGranted', data: { user_id, role } }];
+  };
+
+export const revokeGrant =
+  (user_id: string) =>
+  (agent: Agent): AgentEvent[] => {
+    present(agent);
+    if (!agent.grants[user_id]) throw new Refusal('not_found', 'has no grant on this agent');
+    return [{ type: 'AgentAccessRevoked', data: { user_id } }];
+  };
+
+/** Makes a member the only OWNER; who was one is MANAGER from then on. @throws Refusal not_found, invalid where the user is no member */
+export const transferOwnership =
+  (new_owner_id: string, isMember: boolean) =>
+  (agent: Agent): AgentEvent[] => {
+    present(agent);
+    if (!isMember) throw invalid('/new_owner_id', 'is not a member of this tenant', 'not_a_member');
+    const old_owner_ids = ownersOf(agent).filter((user_id) => user_id !== new_owner_id);
+    if (old_owner_ids.length === 0 && agent.roles[new_owner_id]?.role === 'OWNER') return [];
+    return [{ type: 'AgentOwnershipTransferred', data: { new_owner_id, old_owner_ids } }];
+  };

@@ -1,0 +1,28 @@
+/** The roles that a person may hold on an agent. */
+export const AGENT_ROLES = ['VIEWER', 'MANAGER', 'OWNER'] as const;
+export type AgentRole = (typeof AGENT_ROLES)[number];
+
+/** What each label of the grid allows. */
+export const AGENT_LABELS = {
+  View: 'agent:read',
+  'Chat (read-only)': 'agent:chat:read',
+  'Assign work': 'agent:assign',
+  'Edit settings': 'agent:settings:write',
+  'Edit skills': 'agent:skills:write',
+  'Edit tools': 'agent:tools:write',
+  'Transfer ownership': 'agent:ownership:transfer',
+  'Delete agent': 'agent:delete',
+  'Manage roles': 'agent:roles:write',
+} as const;
+
+export type AgentLabel = keyof typeof AGENT_LABELS;
+export type AgentPermission = (typeof AGENT_LABELS)[AgentLabel];
+export type Grid = Readonly<Record<AgentRole, readonly AgentLabel[]>>;
+
+export const LABELS = Object.keys(AGENT_LABELS) as AgentLabel[];
+
+const VIEWER: readonly AgentLabel[] = ['View', 'Chat (read-only)'];
+const MANAGER: readonly AgentLabel[] = [...VIEWER, 'Assign work', 'Edit settings', 'Edit skills', 'Edit tools'];
+
+/** The grid of a tenant that has not changed it. */
+export const AGENT_GRID: Grid = { VIEWER, MANAGER, OWNER: LABELS };

@@ -1,0 +1,51 @@
+import { Refusal } from './refusal.ts';
+import { type Member, present, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
+
+const memberOf = (tenant: Tenant, user_id: string): Member => {
+  const member = tenant.members[user_id];
+  if (!member) throw new Refusal('not_found', 'there is no such member');
+  return member;
+};
+
+/** An ADMIN may do all with members but touch OWNERs, the ones there are and the ones to come. */
+const checkOwners = (by: TenantRole, ...roles: TenantRole[]): void => {
+  if (by !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'only an OWNER may change OWNERs');
+};
+
+const checkLast = (tenant: Tenant, user_id: string): void => {
+  const others = Object.entries(tenant.members).some(([id, { role }]) => id !== user_id && role === 'OWNER');
+  if (!others) throw new Refusal('conflict', 'a tenant always has an OWNER: make somebody else one first');
+};
+
+/** @throws Refusal conflict where the user is a member already, forbidden */
+export const add =
+  (user_id: string, role: TenantRole, by: TenantRole) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    checkOwners(by, role);
+    if (tenant.members[user_id]) throw new Refusal('conflict', 'is a member already');
+    return [{ type: 'MemberAdded', data: { user_id, role } }];
+  };
+
+/** @throws Refusal not_found, forbidden, conflict for the last OWNER */
+export const changeRole =
+  (user_id: string, role: TenantRole, by: TenantRole) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    const member = memberOf(tenant, user_id);
+    if (member.role === role) return [];
+    checkOwners(by, member.role, role);
+    if (member.role === 'OWNER') checkLast(tenant, user_id);
+    return [{ type: 'MemberRoleChanged', data: { user_id, role } }];
+  };
+
+/** @throws Refusal not_found, forbidden, conflict for the last OWNER */
+export const remove =
+  (user_id: string, by: TenantRole) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    const { role } = memberOf(tenant, user_id);
+    checkOwners(by, role);
+    if (role === 'OWNER') checkLast(tenant, user_id);
+    return [{ type: 'MemberRemoved', data: { user_id } }];
+  };
