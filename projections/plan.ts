@@ -18,6 +18,8 @@ export type TablePlan = {
   readonly blank: Row;
   /** The text that names a row in memory. @throws Error where a key column is missing */
   readonly keyText: (key: Key) => string;
+  /** The key that such a text names. */
+  readonly keyOf: (text: string) => Key;
   /** The key columns as they are kept. @throws Error where one is missing */
   readonly key: (row: Row) => Key;
   readonly streamKey: (event: Recorded) => Key;
@@ -133,6 +135,10 @@ const tablePlan = (projection: string, table: Table): TablePlan => {
     docs,
     blank,
     keyText: keyTexts(table),
+    keyOf: (text) => {
+      const parts = text.split('\0');
+      return Object.fromEntries(table.key.map((name, at) => [name, parts[at]!]));
+    },
     key: keysOf(table),
     streamKey: (event) => Object.fromEntries(table.key.map((name) => [name, event[typeOfKeyColumn(name)!]])),
     field,

@@ -1,0 +1,122 @@
+import type { ClientBase } from 'pg';
+import { type Position, tokenOf } from '../../domain/event.ts';
+import type { Unapplied } from '../../projections/interpreter.ts';
+import type { Held } from '../../projections/plan.ts';
+import type { Entry } from './member.ts';
+import { arrayText, statement } from './pool.ts';
+
+/** Where projections tell that they moved: `<token> <name> <name> …`. */
+export const MOVED = 'annals_moved';
+const LONGEST_NOTICE = 7_500;
+
+const moving = statement(`
+  with wanted as (
+    select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
+      as wanted(name, old_commit, old_prepare, commit_position, prepare_position, at)
+  )
+  update annals.checkpoints held
+  set commit_position = wanted.commit_position, prepare_position = wanted.prepare_position, at = coalesce(wanted.at, held.at), moved_at = now()
+  from wanted
+  where held.name = wanted.name and held.commit_position = wanted.old_commit and held.prepare_position = wanted.old_prepare
+  returning held.name`);
+
+const parking = statement(`
+  insert into annals.parked (projection, stream, revision, event_id, type, first, reason, commit_position, prepare_position, event_at)
+  select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::bigint[], $9::bigint[], $10::text[])
+  on conflict (projection, stream, revision) do update set first = excluded.first, reason = excluded.reason, parked_at = now()`);
+
+const unparking = statement('delete from annals.parked where projection = $1 and stream = any($2::text[])');
+const telling = statement(`select pg_notify('${MOVED}', notice) from unnest($1::text[]) as notice`);
+
+/** Another writer has moved these checkpoints: whatever this process thinks it holds, it must read again. */
+export type Fenced = Error & { readonly fenced: readonly string[] };
+const fenced = (names: readonly string[]): Fenced =>
+  Object.assign(new Error(`the checkpoints of ${names.join(', ')} were moved by another writer`), { fenced: names });
+
+export const isFenced = (error: unknown): error is Fenced => error instanceof Error && 'fenced' in error;
+
+const commitOf = (position: Position | null): string => String(position?.commit ?? -1);
+const prepareOf = (position: Position | null): string => String(position?.prepare ?? -1);
+
+const move = async (client: ClientBase, entries: readonly Entry[]): Promise<void> => {
+  const values = [
+    entries.map(({ name }) => name),
+    entries.map(({ from }) => commitOf(from)),
+    entries.map(({ from }) => prepareOf(from)),
+    entries.map(({ to }) => commitOf(to)),
+    entries.map(({ to }) => prepareOf(to)),
+    entries.map(({ at }) => at),
+  ].map(arrayText);
+  const { rows } = await client.query<{ name: string }>({ ...moving, values });
+  if (rows.length === entries.length) return;
+  const moved = new Set(rows.map(({ name }) => name));
+  throw fenced(entries.flatMap(({ name }) => (moved.has(name) ? [] : [name])));
+};
+
+const park = async (client: ClientBase, name: string, unapplied: readonly Unapplied[]): Promise<void> => {
+  if (unapplied.length === 0) return;
+  const column = (read: (one: Unapplied) => unknown): string => arrayText(unapplied.map(read));
+  await client.query({
+    ...parking,
+    values: [
+      name,
+      column(({ event }) => event.stream),
+      column(({ event }) => event.revision),
+      column(({ event }) => event.event_id),
+      column(({ event }) => event.type.replaceAll('\0', '')),
+      column(({ first }) => first),
+      column(({ reason }) => reason.toWellFormed().replaceAll('\0', '')),
+      column(({ event }) => String(event.position.commit)),
+      column(({ event }) => String(event.position.prepare)),
+      column(({ event }) => event.at),
+    ],
+  });
+};
+
+const writeTables = async (client: ClientBase, { sink, plan, writes }: Entry): Promise<void> => {
+  for (const [name, rows] of writes) {
+    const table = sink.tables.get(name)!;
+    const { keyOf } = plan.tables.get(name)!;
+    const gone = [...rows].flatMap(([text, held]) => (held ? [] : [keyOf(text)]));
+    const whole = [...rows.values()].filter((held): held is Held => held !== null);
+    await table.remove(client, gone);
+    await table.write(client, whole);
+  }
+};
+
+const notices = (entries: readonly Entry[]): string[] => {
+  const lines: string[] = [];
+  for (const [token, moved] of Map.groupBy(entries, ({ to }) => tokenOf(to))) {
+    let line = token;
+    for (const { name } of moved) {
+      if (line.length + name.length > LONGEST_NOTICE) {
+        lines.push(line);
+        line = token;
+      }
+      line += ` ${name}`;
+    }
+    lines.push(line);
+  }
+  return lines;
+};
+
+/**
+ * Writes the batch of several projections in one transaction: checkpoints first (guarded by where they stood), rows, parked events,
+ * and the notice that they moved. @throws Fenced where another writer was there · the database's own errors
+ */
+export const commit = async (client: ClientBase, entries: readonly Entry[]): Promise<void> => {
+  await client.query('begin');
+  try {
+    await move(client, entries);
+    for (const entry of entries) {
+      await writeTables(client, entry);
+      if (entry.retried) await client.query({ ...unparking, values: [entry.name, arrayText(entry.retried)] });
+      await park(client, entry.name, entry.unapplied);
+    }
+    await client.query({ ...telling, values: [arrayText(notices(entries))] });
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+};

@@ -1,0 +1,252 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
+import type { Filter, Log, Subscription } from '../eventstore/log.ts';
+import { commit, isFenced } from './commit.ts';
+import type { Entry, Member } from './member.ts';
+import { isDown, isRefusedValue } from './pool.ts';
+
+const SMALLEST = 64;
+const LARGEST = 8_192;
+const SHORT_MS = 150;
+const LONG_MS = 600;
+
+/** Members that read the log together: an event is decoded once, and what it changes in all of them is written in one transaction. */
+export type Lane = {
+  readonly members: () => readonly Member[];
+  readonly position: () => Position | null;
+  /** Events a second over the last seconds. */
+  readonly rate: () => number;
+  readonly waiting: () => number;
+  readonly caughtUp: () => boolean;
+  /** Runs between two batches, when every member stands at the lane's position; what it returns become the members. */
+  readonly between: <T>(
+    work: (members: readonly Member[], db: pg.PoolClient) => Promise<{ members: readonly Member[]; result: T }>,
+  ) => Promise<T>;
+  readonly stop: () => Promise<void>;
+};
+
+export type LaneOptions = {
+  readonly log: Log;
+  readonly pool: pg.Pool;
+  readonly logger: Logger;
+  readonly members: readonly Member[];
+  readonly from: Position | null;
+  readonly filter?: Filter | undefined;
+  readonly caughtUp: () => void;
+  /** The lane has ended by itself: its members have to be opened again. `fenced`: those that another process writes. */
+  readonly broken: (error: Error, members: readonly Member[]) => void;
+};
+
+type Batch = { readonly events: readonly Recorded[]; readonly to: Position };
+
+const rateOver = (ms: number) => {
+  const marks: [at: number, count: number][] = [];
+  const fresh = () => {
+    while (marks.length > 0 && performance.now() - marks[0]![0] > ms) marks.shift();
+  };
+  return {
+    add: (count: number) => void marks.push([performance.now(), count]),
+    value: () => {
+      fresh();
+      const [first] = marks;
+      if (!first) return 0;
+      return (marks.reduce((sum, [, count]) => sum + count, 0) * 1_000) / Math.max(1_000, performance.now() - first[0]);
+    },
+  };
+};
+
+/** What arrives from the log waits here; its reader is held back while too much waits. */
+const intake = () => {
+  let events: Recorded[] = [];
+  let tail: Position | null = null;
+  let wake = () => {};
+  let drained = () => {};
+  return {
+    size: () => events.length,
+    event: (event: Recorded): void | Promise<void> => {
+      events.push(event);
+      tail = event.position;
+      wake();
+      if (events.length < LARGEST) return;
+      return new Promise((resolve) => {
+        drained = resolve;
+      });
+    },
+    checkpoint: (position: Position): void => {
+      if (tail && comparePositions(position, tail) <= 0) return;
+      tail = position;
+      wake();
+    },
+    take: (most: number): Batch | null => {
+      const to = events.length > most ? events[most - 1]!.position : tail;
+      if (!to) return null;
+      const taken = events.length > most ? events.splice(0, most) : events;
+      if (taken === events) {
+        events = [];
+        tail = null;
+      }
+      if (events.length < LARGEST / 2) drained();
+      return { events: taken, to };
+    },
+    arrival: (): Promise<void> =>
+      new Promise((resolve) => {
+        if (tail) return resolve();
+        wake = resolve;
+      }),
+    wake: () => wake(),
+    release: () => drained(),
+  };
+};
+
+const refused = (entry: Entry, event: Recorded, error: unknown): Entry => ({
+  ...entry,
+  writes: new Map(),
+  unapplied: [{ event, reason: `the database refuses it: ${(error as Error).message}`, first: true }],
+});
+
+/** One member alone, in halves down to the event that the database refuses: that one is parked. */
+const careful = async (member: Member, db: pg.PoolClient, events: readonly Recorded[], to: Position): Promise<void> => {
+  const entry = await member.entry(db, events, to);
+  const own = entry.from ? events.filter(({ position }) => comparePositions(position, entry.from!) > 0) : events;
+  try {
+    await commit(db, [entry]);
+    member.done(entry);
+  } catch (error) {
+    if (!isRefusedValue(error)) throw error;
+    if (own.length <= 1) {
+      const parked = own[0] ? refused(entry, own[0], error) : entry;
+      await commit(db, [parked]);
+      return member.done(parked);
+    }
+    const half = own.length >> 1;
+    await careful(member, db, own.slice(0, half), own[half - 1]!.position);
+    await careful(member, db, own.slice(half), to);
+  }
+};
+
+const write = async (members: readonly Member[], db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
+  const behind = members.filter((member) => !member.position() || comparePositions(to, member.position()!) > 0);
+  const entries: Entry[] = [];
+  for (const member of behind) entries.push(await member.entry(db, events, to));
+  if (entries.length === 0) return;
+  try {
+    await commit(db, entries);
+    for (const [index, member] of behind.entries()) member.done(entries[index]!);
+  } catch (error) {
+    if (!isRefusedValue(error)) throw error;
+    for (const member of behind) await careful(member, db, events, to);
+  }
+};
+
+/** Starts reading for these members from a position that none of them is behind. */
+export const startLane = ({ log, pool, logger, members: first, from, filter, caughtUp, broken }: LaneOptions): Lane => {
+  const inbox = intake();
+  const rate = rateOver(5_000);
+  let members = first;
+  let position = from;
+  let size = 512;
+  let stopped = false;
+  let live = false;
+  let end = false;
+  let turn: Promise<unknown> = Promise.resolve();
+  let subscription: Subscription | null = null;
+
+  /** Batches and what runs between them take turns. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work);
+    turn = mine.catch(() => {});
+    return mine;
+  };
+  const withClient = async <T>(work: (db: pg.PoolClient) => Promise<T>): Promise<T> => {
+    const db = await pool.connect();
+    let failure: Error | undefined;
+    try {
+      return await work(db);
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    } finally {
+      db.release(failure && isDown(failure) ? failure : undefined);
+    }
+  };
+  const batch = async (): Promise<void> => {
+    const taken = inbox.take(size);
+    if (!taken || stopped) return;
+    const started = performance.now();
+    await withClient((db) => write(members, db, taken));
+    position = taken.to;
+    rate.add(taken.events.length);
+    const took = performance.now() - started;
+    if (taken.events.length === size && took < SHORT_MS) size = Math.min(LARGEST, size * 2);
+    if (took > LONG_MS) size = Math.max(SMALLEST, size >> 1);
+    if (end && !live && inbox.size() === 0) {
+      live = true;
+      caughtUp();
+    }
+  };
+  const finish = async (): Promise<void> => {
+    stopped = true;
+    inbox.release();
+    inbox.wake();
+    await subscription?.stop();
+  };
+  const fail = (error: Error): void => {
+    if (stopped) return;
+    void finish();
+    logger.warn(
+      { names: members.map(({ name }) => name), reason: error.message },
+      isFenced(error) ? 'another writer is at work' : 'projections stopped; they will be opened again',
+    );
+    broken(error, members);
+  };
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      await inbox.arrival();
+      if (!stopped) await inTurn(batch);
+    }
+  };
+
+  subscription = log.follow({
+    from: from ?? undefined,
+    filter,
+    event: (event) => (stopped ? undefined : inbox.event(event)),
+    checkpoint: (at) => (stopped || (position && comparePositions(at, position) <= 0) ? undefined : inbox.checkpoint(at)),
+    caughtUp: () => {
+      end = true;
+      if (live || stopped || inbox.size() > 0) return;
+      void inTurn(async () => {
+        if (live || stopped || inbox.size() > 0) return;
+        live = true;
+        caughtUp();
+      });
+    },
+  });
+  void subscription.failure.then((error) => error && fail(error));
+  const running = run().catch(fail);
+
+  return {
+    members: () => members,
+    position: () => position,
+    rate: rate.value,
+    waiting: inbox.size,
+    caughtUp: () => live && inbox.size() === 0,
+    between: (work) =>
+      inTurn(async () => {
+        if (stopped) throw new Error('the lane has ended');
+        try {
+          const { members: next, result } = await withClient((db) => work(members, db));
+          members = next;
+          return result;
+        } catch (error) {
+          if (isDown(error) || isFenced(error)) fail(error as Error);
+          throw error;
+        }
+      }),
+    stop: async () => {
+      await finish();
+      await running;
+      await turn;
+    },
+  };
+};

@@ -1,0 +1,169 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { comparePositions, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
+import type { Filter, Log } from '../eventstore/log.ts';
+import { commit } from './commit.ts';
+import { type Lane, startLane } from './lane.ts';
+import type { Member } from './member.ts';
+
+const BRIDGE_BATCH = 4_096;
+
+/** The lanes of a process: those that lag read on their own, those at the live end share one subscription. */
+export type Lanes = {
+  readonly all: () => readonly Lane[];
+  readonly live: () => Lane | null;
+  readonly laneOf: (name: string) => Lane | null;
+  /** Members that stand at one position read together from there. */
+  readonly start: (members: readonly Member[]) => void;
+  /** Takes members out between two batches. */
+  readonly take: (names: ReadonlySet<string>) => Promise<void>;
+  readonly stop: () => Promise<void>;
+};
+
+type Options = {
+  readonly log: Log;
+  readonly pool: pg.Pool;
+  readonly logger: Logger;
+  readonly broken: (error: Error, names: readonly string[]) => void;
+};
+
+const filterOf = (members: readonly Member[]): Filter | undefined => {
+  const categories = members.map(({ plan }) => plan.projection.categories);
+  if (categories.includes('*')) return undefined;
+  return { streamPrefixes: [...new Set(categories.flat())].map((category) => `${category}-`) };
+};
+
+/** Every event behind `from` up to `to`, in parts. */
+const readUntil = (log: Log, from: Position | null, to: Position, part: (events: readonly Recorded[]) => Promise<void>): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let events: Recorded[] = [];
+    let over = false;
+    const flush = () => {
+      const taken = events;
+      events = [];
+      return part(taken);
+    };
+    const end = () => {
+      if (over) return;
+      over = true;
+      void subscription.stop().then(flush).then(resolve, reject);
+    };
+    const subscription = log.follow({
+      from: from ?? undefined,
+      event: (event) => {
+        if (over) return;
+        const order = comparePositions(event.position, to);
+        if (order <= 0) events.push(event);
+        if (order >= 0) return end();
+        return events.length < BRIDGE_BATCH ? undefined : flush();
+      },
+      checkpoint: (position) => (comparePositions(position, to) >= 0 ? end() : undefined),
+      caughtUp: end,
+    });
+    void subscription.failure.then((error) => error && reject(error));
+  });
+
+const bridge = async (
+  log: Log,
+  db: pg.PoolClient,
+  members: readonly Member[],
+  from: Position | null,
+  to: Position | null,
+): Promise<void> => {
+  if (!to || (from && comparePositions(from, to) >= 0)) return;
+  const apply = async (events: readonly Recorded[], until: Position) => {
+    const entries = [];
+    for (const member of members) entries.push(await member.entry(db, events, until));
+    await commit(db, entries);
+    for (const [index, member] of members.entries()) member.done(entries[index]!);
+  };
+  await readUntil(log, from, to, async (events) => {
+    const last = events.at(-1);
+    if (last) await apply(events, last.position);
+  });
+  if (members.some((member) => !member.position() || comparePositions(member.position()!, to) < 0)) await apply([], to);
+};
+
+export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
+  const lanes = new Set<Lane>();
+  let live: Lane | null = null;
+  let joining: Promise<unknown> = Promise.resolve();
+
+  const open = (members: readonly Member[], from: Position | null, shared: boolean): Lane => {
+    const lane = startLane({
+      log,
+      pool,
+      logger,
+      members,
+      from,
+      filter: shared ? undefined : filterOf(members),
+      caughtUp: () => {
+        if (lane !== live) joining = joining.then(() => join(lane)).catch((error: Error) => logger.error({ error }, 'joining failed'));
+      },
+      broken: (error, lost) => {
+        lanes.delete(lane);
+        if (lane === live) live = null;
+        broken(
+          error,
+          lost.map(({ name }) => name),
+        );
+      },
+    });
+    lanes.add(lane);
+    return lane;
+  };
+
+  /** A lane that has caught up hands its members to the live one, or becomes it. */
+  const join = async (lane: Lane): Promise<void> => {
+    if (!lanes.has(lane)) return;
+    await lane.stop();
+    lanes.delete(lane);
+    const members = lane.members();
+    if (members.length === 0) return;
+    if (!live) {
+      live = open(members, lane.position(), true);
+      return;
+    }
+    const target = live;
+    try {
+      await target.between(async (held, db) => {
+        await bridge(log, db, members, lane.position(), target.position());
+        return { members: [...held, ...members], result: null };
+      });
+    } catch (error) {
+      broken(
+        error as Error,
+        members.map(({ name }) => name),
+      );
+    }
+  };
+
+  const close = async (lane: Lane): Promise<void> => {
+    lanes.delete(lane);
+    if (lane === live) live = null;
+    await lane.stop();
+  };
+
+  return {
+    all: () => [...lanes],
+    live: () => live,
+    laneOf: (name) => [...lanes].find((lane) => lane.members().some((member) => member.name === name)) ?? null,
+    start: (members) => {
+      for (const together of Map.groupBy(members, (member) => (member.position() ? tokenOf(member.position()!) : '')).values())
+        open(together, together[0]!.position(), false);
+    },
+    take: async (names) => {
+      await joining;
+      for (const lane of [...lanes]) {
+        if (!lane.members().some(({ name }) => names.has(name))) continue;
+        await lane.between(async (held) => ({ members: held.filter(({ name }) => !names.has(name)), result: null })).catch(() => {});
+        if (lane.members().length === 0) await close(lane);
+      }
+    },
+    stop: async () => {
+      await Promise.all([...lanes].map(close));
+      await joining;
+      await Promise.all([...lanes].map(close));
+    },
+  };
+};

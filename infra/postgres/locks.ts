@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { connection } from './pool.ts';
+
+/** Advisory locks of one session: who holds a projection's lock is its one writer, until it lets go or its connection ends. */
+export type Locks = {
+  /** Connects where there is no connection. @throws the driver's error where the database is down */
+  readonly connect: () => Promise<pg.Client>;
+  /** Those of the names whose lock is ours from now on. */
+  readonly acquire: (names: readonly string[]) => Promise<string[]>;
+  readonly release: (names: readonly string[]) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+const keyOf = (name: string): string => createHash('sha256').update(`annals projection ${name}`).digest().readBigInt64BE().toString();
+
+/** `lost` is called when the connection has ended and with it every lock. */
+export const openLocks = (databaseUrl: string, lost: () => void): Locks => {
+  let client: pg.Client | null = null;
+
+  const connect = async (): Promise<pg.Client> => {
+    if (client) return client;
+    const opened = new pg.Client(connection(databaseUrl, 'projection locks'));
+    const ended = () => {
+      if (client !== opened) return;
+      client = null;
+      lost();
+    };
+    opened.on('error', () => {
+      ended();
+      void opened.end().catch(() => {});
+    });
+    opened.on('end', ended);
+    await opened.connect();
+    client = opened;
+    return opened;
+  };
+
+  return {
+    connect,
+    acquire: async (names) => {
+      if (names.length === 0) return [];
+      const { rows } = await (await connect()).query<{ at: number }>(
+        'select at from unnest($1::bigint[]) with ordinality as wanted(key, at) where pg_try_advisory_lock(key) order by at',
+        [names.map(keyOf)],
+      );
+      return rows.map(({ at }) => names[at - 1]!);
+    },
+    release: async (names) => {
+      if (client && names.length > 0)
+        await client.query('select pg_advisory_unlock(key) from unnest($1::bigint[]) as held(key)', [names.map(keyOf)]);
+    },
+    close: async () => {
+      const held = client;
+      client = null;
+      await held?.end().catch(() => {});
+    },
+  };
+};

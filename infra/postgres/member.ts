@@ -1,0 +1,105 @@
+import type { ClientBase } from 'pg';
+import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
+import { ask, settle, type Touched, type Unapplied, type Writes } from '../../projections/interpreter.ts';
+import { type Held, type Plan, planOf } from '../../projections/plan.ts';
+import type { AnyProjection, Key } from '../../projections/projection.ts';
+import { type RowCache, rowCache } from './rows.ts';
+import { type SchemaSink, schemaSink } from './sink.ts';
+
+const CACHE_CHARACTERS = 48_000_000;
+
+/** What one projection has to write for one batch, from its checkpoint to the batch's end. */
+export type Entry = {
+  readonly name: string;
+  readonly from: Position | null;
+  readonly to: Position;
+  /** When the last event happened that was considered; null where none was. */
+  readonly at: string | null;
+  readonly sink: SchemaSink;
+  readonly plan: Plan;
+  readonly writes: Writes;
+  readonly unapplied: readonly Unapplied[];
+  /** Streams whose parked events are being tried again: what is parked of them now is replaced. */
+  readonly retried?: readonly string[];
+};
+
+/** A projection as its one writer holds it: its place in the log, the rows it knows and the streams that are parked. */
+export type Member = {
+  readonly name: string;
+  readonly plan: Plan;
+  readonly position: () => Position | null;
+  readonly blocked: ReadonlySet<string>;
+  /** Applies events (those behind its own position only) and tells what is to be written; nothing has changed before `done`. */
+  readonly entry: (db: ClientBase, events: readonly Recorded[], to: Position) => Promise<Entry>;
+  /** Applies events of streams that were parked once more, at the position where the projection stands. */
+  readonly retry: (db: ClientBase, events: readonly Recorded[], streams: readonly string[]) => Promise<Entry | null>;
+  readonly done: (entry: Entry) => void;
+  /** The same projection under the name that it was promoted to. */
+  readonly renamed: (name: string) => Member;
+};
+
+export type Standing = { readonly position: Position | null; readonly blocked: Iterable<string> };
+
+type Known = ReadonlyMap<string, ReadonlyMap<string, Held | null>>;
+
+/** Every touched row, from the cache or else from the table. They are held apart: what is loaded may push others out of the cache. */
+const load = async (db: ClientBase, sink: SchemaSink, touched: Touched, cache: RowCache): Promise<Known> => {
+  const known = new Map<string, Map<string, Held | null>>();
+  for (const [name, keys] of touched) {
+    const rows = new Map<string, Held | null>();
+    const missing: [string, Key][] = [];
+    for (const [text, key] of keys) {
+      const held = cache.get(name, text);
+      if (held === undefined) missing.push([text, key]);
+      else rows.set(text, held);
+    }
+    const wanted = missing.map(([, key]) => key);
+    const found = await sink.tables.get(name)!.load(db, wanted);
+    for (const [text] of missing) rows.set(text, found.get(text) ?? null);
+    known.set(name, rows);
+  }
+  return known;
+};
+
+const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache): Member => {
+  const sink = schemaSink(name, plan);
+  const blocked = new Set(standing.blocked);
+  let { position } = standing;
+
+  const applied = async (db: ClientBase, events: readonly Recorded[], held: ReadonlySet<string>) => {
+    const asked = ask(plan, events);
+    if (asked.steps.length === 0) return { writes: new Map(), unapplied: [] };
+    const known = await load(db, sink, asked.touched, cache);
+    return settle(plan, asked, (table, key) => known.get(table)?.get(key), held);
+  };
+
+  return {
+    name,
+    plan,
+    blocked,
+    position: () => position,
+    entry: async (db, events, to) => {
+      const from = position;
+      const fresh = from ? events.filter((event) => comparePositions(event.position, from) > 0) : events;
+      const at = fresh.at(-1)?.at ?? null;
+      return { name, plan, sink, from, to, at, ...(await applied(db, fresh, blocked)) };
+    },
+    retry: async (db, events, streams) => {
+      if (!position) return null;
+      const held = new Set(blocked);
+      for (const stream of streams) held.delete(stream);
+      return { name, plan, sink, from: position, to: position, at: null, retried: streams, ...(await applied(db, events, held)) };
+    },
+    done: ({ to, writes, unapplied, retried = [] }) => {
+      for (const stream of retried) blocked.delete(stream);
+      for (const [table, rows] of writes) for (const [key, held] of rows) cache.set(table, key, held);
+      for (const { event } of unapplied) blocked.add(event.stream);
+      position = to;
+    },
+    renamed: (to) => memberOf(to, plan, { position, blocked }, cache),
+  };
+};
+
+/** Opens a projection for its one writer, under the schema's name. A position of null says that its tables are empty. */
+export const openMember = (name: string, projection: AnyProjection, standing: Standing): Member =>
+  memberOf(name, planOf(projection), standing, rowCache(CACHE_CHARACTERS, standing.position === null));

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { Logger } from 'pino';
+
+const TIMESTAMPTZ = 1184;
+
+/** Times as projections write them, RFC 3339 with milliseconds in UTC; 64-bit integers as numbers (ours are safe ones). */
+const parsers: Partial<Record<number, (text: string) => unknown>> = {
+  [pg.types.builtins.INT8]: Number,
+  [TIMESTAMPTZ]: (text) => new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z')).toISOString(),
+};
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) => (format !== 'binary' && parsers[oid]) || pg.types.getTypeParser(oid, format as 'text'),
+};
+
+/** Rows are found by key or in index order, whatever a fresh table's statistics say; compiling plans never pays here. */
+const always = '-c timezone=UTC -c datestyle=ISO -c jit=off -c enable_seqscan=off -c statement_timeout=60000';
+
+export const connection = (databaseUrl: string, name: string, options = ''): pg.ClientConfig => ({
+  connectionString: databaseUrl,
+  application_name: `annals ${name}`,
+  options: `${always} ${options}`,
+  types,
+  keepAlive: true,
+  connectionTimeoutMillis: 3_000,
+});
+
+/** Opens a pool; nothing is connected until the first query. `name` is what the server's list of activity shows. */
+export const openPool = (databaseUrl: string, logger: Logger, name: string, { max = 5, options = '' } = {}): pg.Pool => {
+  const pool = new pg.Pool({ ...connection(databaseUrl, name, options), max, idleTimeoutMillis: 60_000 });
+  pool.on('error', ({ message }) => logger.debug({ pool: name, reason: message }, 'a database connection was lost'));
+  return pool;
+};
+
+/** The query builder over a pool. */
+export const queryBuilder = <T>(pool: pg.Pool): Kysely<T> => new Kysely<T>({ dialect: new PostgresDialect({ pool }) });
+
+/** A statement's name: one statement is prepared once a connection, and another text never takes its place. */
+export const statement = (text: string): { name: string; text: string } => ({
+  name: `annals_${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`,
+  text,
+});
+
+const down = /^(08|57P0|53300|53400|25P0[34])/;
+const codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/** Whether the database is out of reach, as against an answer that it gave. */
+export const isDown = (error: unknown): boolean => {
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  return (
+    codes.has(code) ||
+    down.test(code) ||
+    /Connection terminated|timeout exceeded when trying to connect|not queryable|connection error/i.test(message)
+  );
+};
+
+/** Whether the database refused a value: too long for an index, not unique, of a wrong form. */
+export const isRefusedValue = (error: unknown): boolean => /^(22|23|54)/.test((error as { code?: string }).code ?? '');
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+const plain = /^[^"\\]*$/;
+const element = (value: unknown): string => {
+  if (value === null || value === undefined) return 'NULL';
+  if (typeof value !== 'string') return String(value);
+  return plain.test(value) ? `"${value}"` : `"${value.replace(/["\\]/g, '\\$&')}"`;
+};
+
+/** Postgres' text form of an array: built here, because the driver's own is a large part of a batch's time. */
+export const arrayText = (values: readonly unknown[]): string => {
+  let text = '{';
+  for (let index = 0; index < values.length; index++) text += index === 0 ? element(values[index]) : `,${element(values[index])}`;
+  return `${text}}`;
+};

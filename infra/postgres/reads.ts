@@ -1,0 +1,68 @@
+import type { Logger } from 'pino';
+import { Refusal } from '../../domain/refusal.ts';
+import { readCursor, type SortValue, writeCursor } from '../../projections/cursor.ts';
+import type { Reads, Source } from '../../projections/reads.ts';
+import { type PageRow, pageStatements } from './pages.ts';
+import { openPoints, type Run } from './points.ts';
+import { isDown, openPool } from './pool.ts';
+import { openPositions } from './positions.ts';
+
+/** A schema or table that is not there, of another shape, or gone between planning and reading. */
+const isMissing = (error: unknown): boolean =>
+  ['42P01', '3F000', '42703', '0A000'].includes((error as { code?: string }).code ?? '') ||
+  /could not open relation/.test((error as Error).message);
+
+const unavailable = (retryAfter: number) => new Refusal('unavailable', 'The read models are out of reach for the moment.', { retryAfter });
+
+const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
+  if (!doc || !(doc in table.docs)) throw new Error(`table ${table.name} has no document ${doc}`);
+  return doc;
+};
+
+export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
+
+/**
+ * Opens the read models in Postgres. Never throws: while the database is away every read is refused as unavailable, and the next one
+ * after it has come back is answered.
+ */
+export const createReads = async (databaseUrl: string, logger: Logger): Promise<PostgresReads> => {
+  const pool = openPool(databaseUrl, logger, 'reads', { max: 6 });
+  const positions = await openPositions(databaseUrl, logger);
+  const pageStatement = pageStatements();
+
+  const run: Run = async <R>(query: Parameters<Run>[0]) => {
+    for (let repeats = 0; ; repeats++) {
+      try {
+        return (await pool.query(query)).rows as R[];
+      } catch (error) {
+        if (isMissing(error) && repeats === 0) continue;
+        if (isMissing(error)) throw unavailable(1);
+        if (isDown(error)) throw unavailable(5);
+        throw error;
+      }
+    }
+  };
+  const point = openPoints(run);
+
+  return {
+    one: async (from, key, doc) => {
+      const found = await point(from, key, docOf(from, doc));
+      return found && { doc: found.value as string, revision: from.table.stream ? found.revision : null };
+    },
+    page: async (query) => {
+      const place = readCursor(query);
+      const { name, text, values } = pageStatement(query, place);
+      const [row] = await run<PageRow>({ name, text, values: values(query, place) });
+      const more = row!.found > query.limit;
+      return { body: `[${row!.body ?? ''}]`, next: more ? writeCursor([row!.value as SortValue, row!.id!]) : null };
+    },
+    counter: async (from, key, column) => ((await point(from, key, column))?.value as number | null | undefined) ?? 0,
+    passed: (projection, token, ms = 2_000) => positions.passed(projection, token, ms),
+    position: positions.position,
+    healthy: positions.healthy,
+    close: async () => {
+      await positions.close();
+      await pool.end();
+    },
+  };
+};

@@ -1,0 +1,151 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { Log } from '../eventstore/log.ts';
+import { createAnnals } from './ddl.ts';
+import { type Lanes, openLanes } from './lanes.ts';
+import { type Locks, openLocks } from './locks.ts';
+import type { Member } from './member.ts';
+import { openPool } from './pool.ts';
+import { nextOf, openProjection } from './standing.ts';
+
+const TICK_MS = 500;
+const LONGEST_PAUSE_MS = 5_000;
+
+/** One projection in this process. `standby`: another process writes it. `lost`: its lane has ended and it is to be opened again. */
+export type Tended = {
+  readonly projection: AnyProjection;
+  state: 'standby' | 'opening' | 'reading' | 'lost';
+  error: string | null;
+};
+
+export type Work = {
+  readonly log: Log;
+  readonly pool: pg.Pool;
+  readonly logger: Logger;
+  readonly lanes: Lanes;
+  readonly tended: readonly Tended[];
+};
+
+export type ProjectionOptions = {
+  readonly log: Log;
+  readonly databaseUrl: string;
+  readonly projections: readonly AnyProjection[];
+  readonly logger: Logger;
+};
+
+const namesOf = ({ projection }: Tended): ReadonlySet<string> => new Set([projection.name, nextOf(projection.name)]);
+
+const open = async (db: pg.Client, locks: Locks, one: Tended): Promise<Member[]> => {
+  const opened = await openProjection(db, one.projection);
+  if ('newer' in opened) {
+    one.state = 'standby';
+    one.error = `version ${opened.newer} is in the database, this program knows ${one.projection.version}`;
+    await locks.release([one.projection.name]);
+    return [];
+  }
+  one.state = 'reading';
+  one.error = null;
+  return [opened.main, opened.next].filter((member): member is Member => member !== null);
+};
+
+const mindful = async (db: pg.Client, locks: Locks, { lanes, tended, logger }: Work): Promise<void> => {
+  const standby = tended.filter(({ state }) => state === 'standby');
+  const won = new Set(await locks.acquire(standby.map(({ projection }) => projection.name)));
+  for (const one of standby) if (won.has(one.projection.name)) one.state = 'opening';
+  const members: Member[] = [];
+  for (const one of tended) {
+    if (one.state === 'lost') {
+      await lanes.take(namesOf(one));
+      one.state = 'opening';
+    }
+    if (one.state === 'opening') members.push(...(await open(db, locks, one)));
+  }
+  if (members.length > 0) logger.info({ names: members.map(({ name }) => name) }, 'following projections');
+  lanes.start(members);
+};
+
+/** A loop that runs `turn` every half second, or later and later while it fails; `poke` ends a pause early. */
+const everyTick = (turn: () => Promise<void>, failed: (error: Error) => void) => {
+  let closed = false;
+  let poke = () => {};
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      poke = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  const run = async () => {
+    for (let failures = 0; !closed; ) {
+      try {
+        await turn();
+        failures = 0;
+      } catch (error) {
+        failures++;
+        failed(error as Error);
+      }
+      const wait = Math.min(LONGEST_PAUSE_MS, TICK_MS * 2 ** Math.max(0, failures - 1));
+      if (!closed) await pause(wait * (0.75 + Math.random() / 2));
+    }
+  };
+  const running = run();
+  return {
+    poke: () => poke(),
+    close: async () => {
+      closed = true;
+      poke();
+      await running;
+    },
+  };
+};
+
+/**
+ * Keeps projections in Postgres until closed. Any number of processes may do so: one writes each projection, the others take over within
+ * seconds. It never throws: while the database or the log is away it waits and tries again.
+ */
+export const startProjections = async ({ log, databaseUrl, projections, logger }: ProjectionOptions) => {
+  const pool = openPool(databaseUrl, logger, 'projections', { max: 6, options: '-c synchronous_commit=off' });
+  const tended: Tended[] = projections.map((projection) => ({ projection, state: 'standby', error: null }));
+  let prepared: pg.Client | null = null;
+  let lockless = false;
+
+  const lose = (error: Error, names: readonly string[]) => {
+    for (const one of tended) {
+      if (!names.some((name) => namesOf(one).has(name)) || one.state !== 'reading') continue;
+      one.state = 'lost';
+      one.error = error.message;
+    }
+  };
+  const lanes = openLanes({ log, pool, logger, broken: lose });
+  const locks = openLocks(databaseUrl, () => {
+    lockless = true;
+  });
+  const work: Work = { log, pool, logger, lanes, tended };
+
+  const turn = async (): Promise<void> => {
+    if (lockless) {
+      lockless = false;
+      await lanes.stop();
+      for (const one of tended) one.state = 'standby';
+    }
+    const db = await locks.connect();
+    if (db !== prepared) await createAnnals(db);
+    prepared = db;
+    await mindful(db, locks, work);
+  };
+  const ticking = everyTick(turn, (error) => {
+    for (const one of tended) if (one.state !== 'reading') one.error = error.message;
+    logger.warn({ reason: error.message }, 'projections wait for the database');
+  });
+
+  return {
+    close: async () => {
+      await ticking.close();
+      await lanes.stop();
+      await locks.close();
+      await pool.end();
+    },
+  };
+};

@@ -1,0 +1,81 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Reads, Source } from '../projections/reads.ts';
+import { memoryLog } from './memory-log.ts';
+import { append, type Given, happened, ideas, ideasTable } from './projection-given.ts';
+import { comparable, foldedRows, rowsIn, settled, world } from './projection-live.ts';
+import { freshDatabase } from './services.ts';
+
+const from: Source = { projection: 'ideas', table: ideasTable };
+const key = (id: string) => ({ tenant_id: 't', id });
+
+const read = async (reads: Reads, id: string) => JSON.parse((await reads.one(from, key(id)))!.doc) as Record<string, unknown>;
+
+test('rows in Postgres are those of the fold, through every kind of change and of text', async () => {
+  const log = memoryLog();
+  const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);
+  const odd = '€"\\{},NULL \u2028 \0 \ud800 😀';
+  const given: Given[] = [
+    ['a', 'IdeaNoted', { title: odd, extra: { b: [1, null, { '': odd }], aa: 1e21 }, score: 0.1 }],
+    ['b', 'IdeaNoted', { title: '', extra: [] }],
+    ['b', 'IdeaLinked', { to: 'a' }],
+    ['a', 'IdeaViewed'],
+    ['c', 'IdeaTagged', { tag: 'x\0y' }],
+    ['d', 'IdeaNoted', { title: 'gone' }],
+    ['d', 'IdeaDropped'],
+  ];
+  await append(log, happened(given));
+  await settled(reads, log, 'ideas');
+  for (const table of ['ideas', 'tags'])
+    assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, ideas, table)));
+  assert.is((await read(reads, 'a')).links, 1);
+  assert.is((await reads.one(from, key('a')))?.revision, 1);
+  assert.is(await reads.one(from, key('d')), null);
+  assert.is(await reads.one(from, { tenant_id: 'other', id: 'a' }), null);
+  assert.is(await reads.one(from, { tenant_id: '\0', id: 'a' }), null);
+  assert.is(await reads.counter(from, key('a'), 'links'), 1);
+  assert.is(await reads.counter(from, key('nobody'), 'links'), 0);
+  await close();
+});
+
+test('a second start goes on where the first ended, with the rows it finds there', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const events = happened([
+    ['a', 'IdeaNoted', { title: 'one', extra: { z: 1, yy: 2 } }],
+    ['b', 'IdeaRenamed', { title: 'too early' }],
+    ['a', 'IdeaRenamed', { title: 'two' }],
+    ['a', 'IdeaLinked', { to: 'a' }],
+    ['b', 'IdeaNoted', { title: 'behind' }],
+  ]);
+  for (const [part, size] of [2, 1, 2].entries()) {
+    const { reads, close } = await world(log, databaseUrl, [ideas]);
+    await append(log, events.slice(log.events.length, log.events.length + size));
+    await settled(reads, log, 'ideas');
+    assert.is((await read(reads, 'a')).title, part === 0 ? 'one' : 'two');
+    assert.is(await reads.one(from, key('b')), null);
+    await close();
+  }
+  assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparable(await foldedRows(log, ideas, 'ideas')));
+});
+
+test('a token is enough to read what was just written, by many readers at once', async () => {
+  const log = memoryLog();
+  const { reads, close } = await world(log, await freshDatabase(), [ideas]);
+  const events = happened(
+    Array.from({ length: 60 }, (_, n): Given => [`i${n % 20}`, n < 20 ? 'IdeaNoted' : 'IdeaRenamed', { title: `title ${n}` }]),
+  );
+  await append(log, events.slice(0, 20));
+  for (const event of events.slice(20)) {
+    await append(log, [event]);
+    const { position } = log.events.at(-1)!;
+    const seen = Array.from({ length: 5 }, async () => {
+      await reads.passed('ideas', `${position.commit}:${position.prepare}`);
+      return (await read(reads, event.id)).title;
+    });
+    assert.equal(new Set(await Promise.all(seen)), new Set([(event.data as { title: string }).title]));
+  }
+  await close();
+});
+
+test.run();
