@@ -1,7 +1,6 @@
 import { projections } from '../projections/all.ts';
 import type { Config } from './config.ts';
 import { openLog } from './eventstore/client.ts';
-import { startAcknowledgements } from './nats/acknowledgements.ts';
 import { brokerLater } from './nats/broker.ts';
 import { startRelay } from './nats/relay.ts';
 import { startProjections } from './postgres/worker.ts';
@@ -17,7 +16,7 @@ export const work = async (config: Config): Promise<Closing> => {
   const kept = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger });
   const reactors = broker.whenConnected().then(async (nats): Promise<Closing[]> => {
     if (!nats) return [];
-    return Promise.all([startRelay({ log, nats, logger, publicUrl: config.publicUrl }), startAcknowledgements({ log, nats, logger })]);
+    return [await startRelay({ log, nats, logger, publicUrl: config.publicUrl })];
   });
   logger.info('working');
   return {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AgentEvent } from '../domain/agent.ts';
+import type { Recorded } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { add, insert, type Projection, patch, type Row } from './projection.ts';
@@ -55,6 +56,14 @@ export const table: Table = {
   indexes: [{ columns: ['created_at', 'id'] }],
 };
 
+const AdminTenantFields = z.object(fields);
+
+const born = (event: Recorded<Extract<Tenant.TenantEvent, { type: 'TenantCreated' }>>) => ({
+  ...Tenant.evolve(Tenant.initial, event),
+  member_count: 0,
+  agent_count: 0,
+});
+
 type Counted = Extract<AgentEvent, { type: 'AgentCreated' | 'AgentDeleted' }>;
 
 const changed =
@@ -69,10 +78,7 @@ export const tenants: Projection<Tenant.TenantEvent | Counted> = {
   categories: ['tenant', 'agent'],
   tables: [table],
   on: {
-    TenantCreated: (event) => {
-      const { members: _, grid: __, opened: ___, mail_forbidden: ____, closes_at: _____, ...row } = Tenant.evolve(Tenant.initial, event);
-      return insert('tenants', { ...row, closing: false, closed: false, member_count: 0, agent_count: 0 });
-    },
+    TenantCreated: (event) => insert('tenants', { ...AdminTenantFields.parse(born(event)), closing: false, closed: false }),
     TenantUpdated: (event) => {
       const { reason: _, ...fields } = event.data;
       return changed(fields)(event);
