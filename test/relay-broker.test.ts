@@ -1,3 +1,4 @@
+// limit: 240
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
