@@ -19,6 +19,40 @@ export const TenantCreate = z
   })
   .meta({ id: 'TenantCreate' });
 
+export const AdminTenantUpdate = z
+  .strictObject({
+    name: text(1, 255).nullish(),
+    plan_id: Id25.nullish(),
+    billing_email: z.email().max(253).nullish(),
+    external_mail_enabled: z.boolean().nullish(),
+    paid: z.boolean().nullish(),
+    reason: text(1, 1024).nullish(),
+  })
+  .meta({ id: 'AdminTenantUpdate' });
+
+export const TenantUpdate = z
+  .strictObject({
+    name: text(1, 255).nullish(),
+    billing_email: z.email().max(253).nullish(),
+    allow_superadmin_access: z.boolean().nullish(),
+    default_skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']).nullish(),
+    external_mail_enabled: z.boolean().nullish(),
+  })
+  .meta({ id: 'TenantUpdate' });
+
+export const Reason = z.strictObject({ reason: text(1, 1024) }).meta({ id: 'Reason' });
+
+const CLOSING_DAYS = 30;
+
+/** A null clears what may be null, resets what has a default, and leaves the rest as it is. */
+const settled = <T extends object>(fields: T, resets: Partial<Record<keyof T, unknown>>): { [Name in keyof T]?: NonNullable<T[Name]> } =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
+      if (value !== null) return [[name, value]];
+      return name in resets ? [[name, resets[name as keyof T]]] : [];
+    }),
+  ) as { [Name in keyof T]?: NonNullable<T[Name]> };
+
 /** The user of an e-mail address, registered where nobody has it yet. */
 export const registerUser = (ctx: Ctx, email: string, name: string | null = null) => {
   const address = email.toLowerCase();
@@ -49,3 +83,37 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = firstPlanI
   const state = { ...tenant.state, member_count: 1, agent_count: 0, owner_key: issued.state.key };
   return { ...tenant, state, position: issued.position };
 };
+
+/** @throws Refusal not_found, invalid for an unknown plan */
+export const updateTenantAsPlatform = async (
+  ctx: Ctx,
+  { tenant_id, reason = null, ...fields }: Input<typeof AdminTenantUpdate, 'tenant_id'>,
+) => {
+  if (fields.plan_id && (await ctx.load(Plan, fields.plan_id)).state.status === 'absent')
+    throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
+  const resets = { billing_email: null, external_mail_enabled: false, paid: false };
+  return ctx.transact(Tenant, tenant_id, Tenant.update(settled(fields, resets), reason));
+};
+
+export const changeTenantSettings = (ctx: Ctx, { tenant_id, ...fields }: Input<typeof TenantUpdate, 'tenant_id'>) => {
+  const resets = {
+    billing_email: null,
+    allow_superadmin_access: true,
+    default_skill_visibility_scope: 'private_only',
+    external_mail_enabled: false,
+  };
+  return ctx.transact(Tenant, tenant_id, Tenant.changeSettings(settled(fields, resets)));
+};
+
+type Reasoned = Input<typeof Reason, 'tenant_id'>;
+
+export const suspendTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.transact(Tenant, tenant_id, Tenant.suspend(reason));
+
+export const resumeTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.transact(Tenant, tenant_id, Tenant.resume(reason));
+
+export const closeTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => {
+  const closes_at = new Date(Date.parse(ctx.at) + CLOSING_DAYS * 86_400_000).toISOString();
+  return ctx.transact(Tenant, tenant_id, Tenant.close(reason, closes_at));
+};
+
+export const reopenTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.transact(Tenant, tenant_id, Tenant.reopen(reason));

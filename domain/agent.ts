@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { GrantRole } from './access.ts';
 import { changed, same } from './aggregate.ts';
-import type { Recorded } from './event.ts';
+import type { Deciding, Recorded } from './event.ts';
 import type { AgentRole } from './grid.ts';
 import { invalid, Refusal } from './refusal.ts';
 import type { SkillVisibilityScope } from './tenant.ts';
@@ -75,9 +75,6 @@ export type AgentModel = { model_id: string; access: ModelAccess; created_at: st
 /** What each person holds, and the event that gave it. */
 export type Held<Role> = Readonly<Record<string, { role: Role; created_at: string; updated_at: string; by: Deciding }>>;
 
-/** An event that decided something, as explanations name it. */
-export type Deciding = { event_id: string; type: string; at: string };
-
 export type Agent = AgentSettings & {
   /** `released`: deleted, and its slug was taken again since; it can't come back. */
   status: 'absent' | 'live' | 'deleted' | 'released';
@@ -95,6 +92,8 @@ export type Agent = AgentSettings & {
   created_by_id: string | null;
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
+  /** The event that made it visible to admins only. */
+  admin_only_by: Deciding | null;
   roles: Held<AgentRole>;
   grants: Held<GrantRole>;
   created_at: string;
@@ -134,6 +133,7 @@ export const initial: Agent = {
   created_by_id: null,
   created_by_agent_id: null,
   models: [],
+  admin_only_by: null,
   roles: {},
   grants: {},
   created_at: '',
@@ -144,9 +144,11 @@ export const initial: Agent = {
 export const chained = (models: readonly ChainLink[], at: string): AgentModel[] =>
   models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));
 
-const given = <Role>(held: Held<Role>, user_id: string, role: Role, { event_id, type, at }: Recorded): Held<Role> => ({
+const deciding = ({ event_id, type, at }: Recorded): Deciding => ({ event_id, type, at });
+
+const given = <Role>(held: Held<Role>, user_id: string, role: Role, event: Recorded): Held<Role> => ({
   ...held,
-  [user_id]: { role, created_at: held[user_id]?.created_at ?? at, updated_at: at, by: { event_id, type, at } },
+  [user_id]: { role, created_at: held[user_id]?.created_at ?? event.at, updated_at: event.at, by: deciding(event) },
 });
 
 const taken = <Role>(held: Held<Role>, user_id: string): Held<Role> => {
@@ -168,6 +170,7 @@ const born = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCr
     status: 'live',
     id,
     tenant_id: tenant,
+    admin_only_by: data.is_admin_only ? deciding(event) : null,
     roles: owner_id ? given({}, owner_id, 'OWNER', event) : {},
     created_by_id: actor.kind === 'user' ? actor.id : null,
     created_by_agent_id: actor.kind === 'agent' ? actor.id : null,
@@ -180,8 +183,9 @@ const changedBy = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'Ag
   switch (event.type) {
     case 'AgentUpdated':
     case 'AgentSkillAuthoringChanged':
-    case 'AgentAdminOnlyChanged':
       return event.data;
+    case 'AgentAdminOnlyChanged':
+      return { ...event.data, admin_only_by: deciding(event) };
     case 'AgentActivated':
       return { is_active: true };
     case 'AgentDeactivated':

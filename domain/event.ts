@@ -34,6 +34,9 @@ export type Recorded<E extends DomainEvent = DomainEvent> = E & {
   readonly meta: Metadata;
 };
 
+/** An event that decided something, as explanations name it. */
+export type Deciding = { readonly event_id: string; readonly type: string; readonly at: string };
+
 /** The tenant part of streams that belong to no tenant. */
 export const PLATFORM = 'platform';
 

@@ -1,8 +1,11 @@
 import { GRANTED } from './access.ts';
 import type { Agent } from './agent.ts';
-import { AGENT_LABELS, type AgentPermission } from './grid.ts';
+import { changed } from './aggregate.ts';
+import type { Deciding } from './event.ts';
+import { AGENT_LABELS, type AgentLabel, type AgentPermission, type Grid, LABELS } from './grid.ts';
 import type { Principal } from './principal.ts';
-import type { Member, Tenant, TenantRole } from './tenant.ts';
+import { invalid } from './refusal.ts';
+import { type Member, present, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
 
 export type TenantPermission =
   | 'tenant:read'
@@ -60,3 +63,38 @@ export const roleIn = (tenant: Tenant, principal: Principal): TenantRole | null 
 
 export const isAgentPermission = (permission: Permission): permission is AgentPermission => permission.startsWith('agent:');
 export const isTenantPermission = (permission: Permission): permission is TenantPermission => permission.startsWith('tenant:');
+
+/** Replaces the labels of the roles that are named. @throws Refusal invalid where OWNER would lose one */
+export const changeGrid =
+  (roles: Partial<Grid>) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    if (roles.OWNER && LABELS.some((label) => !roles.OWNER!.includes(label)))
+      throw invalid('/roles/OWNER', "OWNER's labels can not shrink", 'owner_labels');
+    const ordered = Object.fromEntries(
+      Object.entries(roles).map(([role, labels]) => [role, LABELS.filter((label) => labels?.includes(label))]),
+    );
+    const news = changed(tenant.grid, ordered);
+    return Object.keys(news).length > 0 ? [{ type: 'AgentRolePermissionsChanged', data: { roles: news } }] : [];
+  };
+
+/** One label of a user on an agent, and the event that gives it; null where nothing does. */
+export type Effective = { label: AgentLabel; allowed: boolean; decided_by: Deciding | null };
+
+/** Every label, with what decided it: the tenant role, a role on the agent, a grant, or the agent being for admins only. */
+export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): Effective[] => {
+  const member = tenant.members[user_id];
+  const role = member && since(agent.roles[user_id], member) ? agent.roles[user_id] : undefined;
+  const grant = member && since(agent.grants[user_id], member) ? agent.grants[user_id] : undefined;
+  const sources = [
+    ...(role ? [{ labels: tenant.grid[role.role], by: role.by }] : []),
+    ...(grant ? [{ labels: tenant.grid[GRANTED[grant.role]], by: grant.by }] : []),
+  ];
+  const whole = member?.role === 'OWNER' || member?.role === 'ADMIN';
+  return LABELS.map((label) => {
+    const allowed = agentAllows(tenant, user_id, agent, AGENT_LABELS[label]);
+    const held =
+      whole || (member?.role === 'AUDITOR' && label === 'View') ? member?.by : sources.find(({ labels }) => labels.includes(label))?.by;
+    return { label, allowed, decided_by: (allowed ? held : agent.is_admin_only ? agent.admin_only_by : null) ?? null };
+  });
+};

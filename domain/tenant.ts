@@ -1,5 +1,5 @@
 import { changed } from './aggregate.ts';
-import type { Recorded } from './event.ts';
+import type { Deciding, Recorded } from './event.ts';
 import { AGENT_GRID, type Grid } from './grid.ts';
 import { Refusal } from './refusal.ts';
 
@@ -35,7 +35,8 @@ export type TenantSettings = Pick<
   'name' | 'billing_email' | 'allow_superadmin_access' | 'default_skill_visibility_scope' | 'external_mail_enabled'
 >;
 
-export type Member = { role: TenantRole; created_at: string };
+/** `by`: the event that gave the role. */
+export type Member = { role: TenantRole; created_at: string; by: Deciding };
 
 export type Tenant = {
   status: TenantStatus;
@@ -86,7 +87,7 @@ export const initial: Tenant = {
 const without = <T>(record: Readonly<Record<string, T>>, key: string): Record<string, T> =>
   Object.fromEntries(Object.entries(record).filter(([name]) => name !== key));
 
-const changedBy = (tenant: Tenant, { type, data, id, at }: Recorded<TenantEvent>): Partial<Tenant> => {
+const changedBy = (tenant: Tenant, { type, data, id, at, event_id }: Recorded<TenantEvent>): Partial<Tenant> => {
   switch (type) {
     case 'TenantCreated': {
       const { generation: _, ...fields } = data;
@@ -111,9 +112,11 @@ const changedBy = (tenant: Tenant, { type, data, id, at }: Recorded<TenantEvent>
     case 'TenantClosed':
       return { status: 'closed' };
     case 'MemberAdded':
-      return { members: { ...tenant.members, [data.user_id]: { role: data.role, created_at: at } } };
+      return { members: { ...tenant.members, [data.user_id]: { role: data.role, created_at: at, by: { event_id, type, at } } } };
     case 'MemberRoleChanged':
-      return { members: { ...tenant.members, [data.user_id]: { ...tenant.members[data.user_id]!, role: data.role } } };
+      return {
+        members: { ...tenant.members, [data.user_id]: { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } } },
+      };
     case 'MemberRemoved':
       return { members: without(tenant.members, data.user_id) };
     case 'AgentRolePermissionsChanged':

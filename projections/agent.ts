@@ -125,7 +125,7 @@ export const agents: Projection<Agent.AgentEvent | Extract<TenantEvent, { type: 
   on: {
     TenantCreated: ({ id }) => insert('agent_counts', { tenant_id: id }),
     AgentCreated: (event) => {
-      const { status: _, roles: __, grants: ___, ...row } = Agent.evolve(Agent.initial, event);
+      const { status: _, roles: __, grants: ___, admin_only_by: ____, ...row } = Agent.evolve(Agent.initial, event);
       const { owner_id } = event.data;
       const owner = owner_id ? [held(event, 'role', owner_id, 'OWNER')] : [];
       return [insert('agents', { ...row, deleted: false }), ...owner, counted(event.tenant, 1)];

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import * as Access from '../domain/access.ts';
+import * as Agent from '../domain/agent.ts';
+import { AGENT_ROLES, LABELS } from '../domain/grid.ts';
+import { Id25 } from '../domain/id.ts';
+import { changeGrid } from '../domain/permission.ts';
+import { invalid, Refusal } from '../domain/refusal.ts';
+import * as Tenant from '../domain/tenant.ts';
+import * as User from '../domain/user.ts';
+import type { Ctx, Input, Loaded } from './context.ts';
+
+export const AgentRoleAssignmentCreate = z.strictObject({ role: z.enum(AGENT_ROLES) }).meta({ id: 'AgentRoleAssignmentCreate' });
+export const AgentUserGrant = z
+  .strictObject({ user_id: Id25, role: z.enum(Access.GRANTS).default('VIEWER') })
+  .meta({ id: 'AgentUserGrant' });
+export const AgentGrantRequest = z
+  .strictObject({ user_id: Id25, agent_id: Id25, role: z.enum(Access.GRANTS).nullable().default('VIEWER') })
+  .meta({ id: 'AgentGrantRequest' });
+export const AgentOwnershipTransfer = z.strictObject({ new_owner_id: Id25 }).meta({ id: 'AgentOwnershipTransfer' });
+
+const Labels = z.array(z.enum(LABELS as [string, ...string[]])).max(LABELS.length);
+export const AgentRolePermissionGrid = z
+  .strictObject({ roles: z.strictObject({ VIEWER: Labels.optional(), MANAGER: Labels.optional(), OWNER: Labels.optional() }) })
+  .meta({ id: 'AgentRolePermissionGrid' });
+
+type OnAgent = { readonly tenant_id: string; readonly agent_id: string };
+type OnUser = OnAgent & { readonly user_id: string };
+
+const isMember = async (ctx: Ctx, user_id: string): Promise<boolean> => user_id in (await ctx.load(Tenant, ctx.tenant)).state.members;
+
+/** @throws Refusal invalid where the user is no member of this tenant */
+const checkMember = async (ctx: Ctx, user_id: string, pointer: string): Promise<void> => {
+  if (!(await isMember(ctx, user_id))) throw invalid(pointer, 'is not a member of this tenant', 'not_a_member');
+};
+
+/** A role on an agent with the name of who holds it. */
+export const shownRole = async (ctx: Ctx, agent: Agent.Agent, user_id: string) => {
+  const user = (await ctx.load(User, user_id)).state;
+  const { by: _, ...held } = agent.roles[user_id]!;
+  return { agent_id: agent.id, user_id, tenant_id: agent.tenant_id, ...held, user_email: user.email || null, user_name: user.name };
+};
+
+export const shownGrant = (agent: Agent.Agent, user_id: string) => {
+  const { role, created_at } = agent.grants[user_id]!;
+  return { agent_id: agent.id, user_id, role, created_at };
+};
+
+export const assignRole = async (
+  ctx: Ctx,
+  { agent_id, user_id, role }: Input<typeof AgentRoleAssignmentCreate, 'tenant_id' | 'agent_id' | 'user_id'>,
+) => {
+  if (!(await isMember(ctx, user_id))) throw new Refusal('not_found', 'there is no such member');
+  const loaded = await ctx.transact(Agent, agent_id, Access.assignRole(user_id, role));
+  return { ...loaded, state: await shownRole(ctx, loaded.state, user_id) };
+};
+
+export const revokeRole = (ctx: Ctx, { agent_id, user_id }: OnUser) => ctx.transact(Agent, agent_id, Access.revokeRole(user_id));
+
+const granted = (loaded: Loaded<Agent.Agent>, user_id: string) => ({ ...loaded, state: shownGrant(loaded.state, user_id) });
+
+export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) => {
+  await checkMember(ctx, user_id, '/user_id');
+  return granted(await ctx.transact(Agent, agent_id, Access.grant(user_id, role)), user_id);
+};
+
+export const revokeAccess = (ctx: Ctx, { agent_id, user_id }: OnUser) => ctx.transact(Agent, agent_id, Access.revokeGrant(user_id));
+
+/** The other shape of a grant: a null role revokes. @returns null where it was revoked */
+export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentGrantRequest, 'tenant_id'>) => {
+  if (role !== null) return grantAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id, role });
+  return { ...(await revokeAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id })), state: null };
+};
+
+export const transferOwnership = async (
+  ctx: Ctx,
+  { agent_id, new_owner_id }: Input<typeof AgentOwnershipTransfer, 'tenant_id' | 'agent_id'>,
+) => ctx.transact(Agent, agent_id, Access.transferOwnership(new_owner_id, await isMember(ctx, new_owner_id)));
+
+/** Replaces the labels of the roles that are named; the others keep theirs. @throws Refusal invalid where OWNER's would shrink */
+export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {
+  const loaded = await ctx.transact(Tenant, ctx.tenant, changeGrid(roles as Parameters<typeof changeGrid>[0]));
+  return { ...loaded, state: { roles: loaded.state.grid } };
+};
