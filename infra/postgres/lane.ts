@@ -18,6 +18,8 @@ export type Lane = {
   /** Events a second over the last seconds. */
   readonly rate: () => number;
   readonly waiting: () => number;
+  /** How far apart in the log two events have lain on average: what an estimate of a lag rests on. */
+  readonly stretch: () => number;
   readonly caughtUp: () => boolean;
   /** Runs between two batches, when every member stands at the lane's position; what it returns become the members. */
   readonly between: <T>(
@@ -37,6 +39,9 @@ export type LaneOptions = {
   /** The lane has ended by itself: its members have to be opened again. `fenced`: those that another process writes. */
   readonly broken: (error: Error, members: readonly Member[]) => void;
 };
+
+/** Whether something was asked of a lane just when it ended: its members are on their way to another one. */
+export const hasEnded = (error: unknown): boolean => error instanceof Error && 'ended' in error;
 
 type Batch = { readonly events: readonly Recorded[]; readonly to: Position };
 
@@ -146,6 +151,7 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
   let members = first;
   let position = from;
   let size = 512;
+  let stretch = 200;
   let stopped = false;
   let live = false;
   let end = false;
@@ -175,6 +181,7 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
     if (!taken || stopped) return;
     const started = performance.now();
     await withClient((db) => write(members, db, taken));
+    if (position && taken.events.length > 0) stretch += (Number(taken.to.commit - position.commit) / taken.events.length - stretch) / 8;
     position = taken.to;
     rate.add(taken.events.length);
     const took = performance.now() - started;
@@ -230,10 +237,11 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
     position: () => position,
     rate: rate.value,
     waiting: inbox.size,
+    stretch: () => stretch,
     caughtUp: () => live && inbox.size() === 0,
     between: (work) =>
       inTurn(async () => {
-        if (stopped) throw new Error('the lane has ended');
+        if (stopped) throw Object.assign(new Error('the lane has ended'), { ended: true });
         try {
           const { members: next, result } = await withClient((db) => work(members, db));
           members = next;

@@ -29,6 +29,8 @@ export type Member = {
   readonly plan: Plan;
   readonly position: () => Position | null;
   readonly blocked: ReadonlySet<string>;
+  /** When the last event happened that it has seen in this process; null before the first. */
+  readonly at: () => string | null;
   /** Applies events (those behind its own position only) and tells what is to be written; nothing has changed before `done`. */
   readonly entry: (db: ClientBase, events: readonly Recorded[], to: Position) => Promise<Entry>;
   /** Applies events of streams that were parked once more, at the position where the projection stands. */
@@ -65,6 +67,7 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
   const sink = schemaSink(name, plan);
   const blocked = new Set(standing.blocked);
   let { position } = standing;
+  let seen: string | null = null;
 
   const applied = async (db: ClientBase, events: readonly Recorded[], held: ReadonlySet<string>) => {
     const asked = ask(plan, events);
@@ -78,6 +81,7 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
     plan,
     blocked,
     position: () => position,
+    at: () => seen,
     entry: async (db, events, to) => {
       const from = position;
       const fresh = from ? events.filter((event) => comparePositions(event.position, from) > 0) : events;
@@ -90,7 +94,8 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
       for (const stream of streams) held.delete(stream);
       return { name, plan, sink, from: position, to: position, at: null, retried: streams, ...(await applied(db, events, held)) };
     },
-    done: ({ to, writes, unapplied, retried = [] }) => {
+    done: ({ to, at, writes, unapplied, retried = [] }) => {
+      seen = at ?? seen;
       for (const stream of retried) blocked.delete(stream);
       for (const [table, rows] of writes) for (const [key, held] of rows) cache.set(table, key, held);
       for (const { event } of unapplied) blocked.add(event.stream);

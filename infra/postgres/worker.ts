@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
@@ -7,9 +8,14 @@ import { type Lanes, openLanes } from './lanes.ts';
 import { type Locks, openLocks } from './locks.ts';
 import type { Member } from './member.ts';
 import { openPool } from './pool.ts';
+import type { Rebuilt } from './rebuild.ts';
+import { ASKED } from './requests.ts';
 import { nextOf, openProjection } from './standing.ts';
+import { openHead, type ProjectionStatus, publishStatuses, statusOf } from './status.ts';
+import { tend } from './tend.ts';
 
 const TICK_MS = 500;
+const PUBLISH_MS = 1_000;
 const LONGEST_PAUSE_MS = 5_000;
 
 /** One projection in this process. `standby`: another process writes it. `lost`: its lane has ended and it is to be opened again. */
@@ -17,6 +23,9 @@ export type Tended = {
   readonly projection: AnyProjection;
   state: 'standby' | 'opening' | 'reading' | 'lost';
   error: string | null;
+  /** Its parked events have not been tried by this process. */
+  fresh: boolean;
+  rebuilt: Rebuilt | null;
 };
 
 export type Work = {
@@ -34,6 +43,8 @@ export type ProjectionOptions = {
   readonly logger: Logger;
 };
 
+export type Projections = { readonly close: () => Promise<void>; readonly status: () => ProjectionStatus[] };
+
 const namesOf = ({ projection }: Tended): ReadonlySet<string> => new Set([projection.name, nextOf(projection.name)]);
 
 const open = async (db: pg.Client, locks: Locks, one: Tended): Promise<Member[]> => {
@@ -46,10 +57,11 @@ const open = async (db: pg.Client, locks: Locks, one: Tended): Promise<Member[]>
   }
   one.state = 'reading';
   one.error = null;
+  one.fresh = true;
   return [opened.main, opened.next].filter((member): member is Member => member !== null);
 };
 
-const mindful = async (db: pg.Client, locks: Locks, { lanes, tended, logger }: Work): Promise<void> => {
+const takeOver = async (db: pg.Client, locks: Locks, { lanes, tended, logger }: Work): Promise<void> => {
   const standby = tended.filter(({ state }) => state === 'standby');
   const won = new Set(await locks.acquire(standby.map(({ projection }) => projection.name)));
   for (const one of standby) if (won.has(one.projection.name)) one.state = 'opening';
@@ -63,6 +75,19 @@ const mindful = async (db: pg.Client, locks: Locks, { lanes, tended, logger }: W
   }
   if (members.length > 0) logger.info({ names: members.map(({ name }) => name) }, 'following projections');
   lanes.start(members);
+};
+
+/** Work beside the loop, which must not wait for it: one at a time, its failure is the next turn's to mend. */
+const aside = () => {
+  let running: Promise<void> | null = null;
+  const start = (work: () => Promise<void>): void => {
+    running ??= work()
+      .catch(() => {})
+      .finally(() => {
+        running = null;
+      });
+  };
+  return Object.assign(start, { over: async () => running });
 };
 
 /** A loop that runs `turn` every half second, or later and later while it fails; `poke` ends a pause early. */
@@ -105,9 +130,15 @@ const everyTick = (turn: () => Promise<void>, failed: (error: Error) => void) =>
  * Keeps projections in Postgres until closed. Any number of processes may do so: one writes each projection, the others take over within
  * seconds. It never throws: while the database or the log is away it waits and tries again.
  */
-export const startProjections = async ({ log, databaseUrl, projections, logger }: ProjectionOptions) => {
+export const startProjections = async ({ log, databaseUrl, projections, logger }: ProjectionOptions): Promise<Projections> => {
   const pool = openPool(databaseUrl, logger, 'projections', { max: 6, options: '-c synchronous_commit=off' });
-  const tended: Tended[] = projections.map((projection) => ({ projection, state: 'standby', error: null }));
+  const tended: Tended[] = projections.map((projection) => ({
+    projection,
+    state: 'standby',
+    error: null,
+    fresh: true,
+    rebuilt: null,
+  }));
   let prepared: pg.Client | null = null;
   let lockless = false;
 
@@ -124,6 +155,18 @@ export const startProjections = async ({ log, databaseUrl, projections, logger }
   });
   const work: Work = { log, pool, logger, lanes, tended };
 
+  const head = openHead(log);
+  const writer = `${hostname()} ${process.pid}`;
+  const [tending, publishing] = [aside(), aside()];
+  let published = 0;
+
+  const statuses = (): ProjectionStatus[] => tended.map((one) => statusOf(work, one, head.last()));
+  const publish = async (db: pg.Client): Promise<void> => {
+    if (performance.now() - published < PUBLISH_MS) return;
+    published = performance.now();
+    await head.look().catch(() => {});
+    await publishStatuses(db, writer, statuses());
+  };
   const turn = async (): Promise<void> => {
     if (lockless) {
       lockless = false;
@@ -131,19 +174,27 @@ export const startProjections = async ({ log, databaseUrl, projections, logger }
       for (const one of tended) one.state = 'standby';
     }
     const db = await locks.connect();
-    if (db !== prepared) await createAnnals(db);
+    if (db !== prepared) {
+      await createAnnals(db);
+      await db.query(`listen ${ASKED}`);
+      db.on('notification', () => ticking.poke());
+    }
     prepared = db;
-    await mindful(db, locks, work);
+    await takeOver(db, locks, work);
+    tending(() => tend(work, db));
+    publishing(() => publish(db));
   };
-  const ticking = everyTick(turn, (error) => {
+  const ticking: ReturnType<typeof everyTick> = everyTick(turn, (error) => {
     for (const one of tended) if (one.state !== 'reading') one.error = error.message;
     logger.warn({ reason: error.message }, 'projections wait for the database');
   });
 
   return {
+    status: statuses,
     close: async () => {
       await ticking.close();
       await lanes.stop();
+      await Promise.all([tending.over(), publishing.over()]);
       await locks.close();
       await pool.end();
     },

@@ -1,0 +1,85 @@
+import type { ClientBase, PoolClient } from 'pg';
+import { tokenOf } from '../../domain/event.ts';
+import { MOVED } from './commit.ts';
+import { type Comparison, compare } from './compare.ts';
+import { dropSchema, shapeOf, withSchemaLock } from './ddl.ts';
+import type { Lanes } from './lanes.ts';
+import type { Member } from './member.ts';
+import { quoted } from './pool.ts';
+import { nextOf } from './standing.ts';
+import type { Tended, Work } from './worker.ts';
+
+/** How a rebuild ended: the rows that differed from the old ones, and whether the new ones took their place. */
+export type Rebuilt = { readonly at: string; readonly promoted: boolean; readonly comparison: Comparison | null };
+
+const retiredOf = (name: string): string => `${name}__old`;
+
+/** The new schema takes the old one's name, in one transaction that touches no table: nobody waits and nobody sees less. */
+const rename = (db: ClientBase, name: string): Promise<unknown> =>
+  withSchemaLock(db, async () => {
+    const next = nextOf(name);
+    await db.query(`drop schema if exists ${quoted(retiredOf(name))} cascade`);
+    await db.query(`alter schema ${quoted(name)} rename to ${quoted(retiredOf(name))}`);
+    await db.query(`alter schema ${quoted(next)} rename to ${quoted(name)}`);
+    await db.query('delete from annals.checkpoints where name = $1', [name]);
+    await db.query('update annals.checkpoints set name = $1 where name = $2', [name, next]);
+    await db.query('delete from annals.parked where projection = $1', [name]);
+    await db.query('update annals.parked set projection = $1 where projection = $2', [name, next]);
+  });
+
+const tell = (db: ClientBase, member: Member): Promise<unknown> => {
+  const position = member.position();
+  return db.query('select pg_notify($1, $2)', [MOVED, position ? `${tokenOf(position)} ${member.name}` : '']);
+};
+
+/** Runs between two batches of the live lane: from the next one on, only what was built anew is written. */
+const promote = async (members: readonly Member[], db: PoolClient, name: string): Promise<readonly Member[]> => {
+  const next = members.find((member) => member.name === nextOf(name))!;
+  await rename(db, name);
+  const promoted = next.renamed(name);
+  await tell(db, promoted);
+  return [...members.filter((member) => member !== next && member.name !== name), promoted];
+};
+
+const together = (lanes: Lanes, name: string): boolean => {
+  const live = lanes.live();
+  const names = new Set(live?.members().map((member) => member.name));
+  const kept = lanes.laneOf(name);
+  return names.has(nextOf(name)) && (kept === null || kept === live);
+};
+
+/** Whether the old rows have the shape of the new ones, so that they can be laid side by side. */
+const comparable = async (db: ClientBase, { projection }: Tended): Promise<boolean> => {
+  const { rows } = await db.query<{ shape: string }>('select shape from annals.checkpoints where name = $1', [projection.name]);
+  return rows[0]?.shape === shapeOf(projection);
+};
+
+/**
+ * Ends the rebuild of a projection whose new rows have caught up: compares where both are written together, then promotes.
+ * With `keepIfDifferent` the old rows stay where they differ. null: it has not come that far.
+ */
+export const finishRebuild = async ({ lanes, pool, logger }: Work, one: Tended, keepIfDifferent: boolean): Promise<Rebuilt | null> => {
+  const { name, tables } = one.projection;
+  const live = lanes.live();
+  if (!live || !together(lanes, name)) return null;
+  const db = await pool.connect();
+  try {
+    const comparison = lanes.laneOf(name) && (await comparable(db, one)) ? await compare(db, tables, name, nextOf(name)) : null;
+    if (keepIfDifferent && comparison && comparison.differing > 0) {
+      await abandon({ lanes }, db, name);
+      return { at: new Date().toISOString(), promoted: false, comparison };
+    }
+    await live.between(async (members, client) => ({ members: await promote(members, client, name), result: null }));
+    logger.info({ name, differing: comparison?.differing ?? null }, 'a rebuilt projection took the place of the old one');
+    await db.query(`drop schema if exists ${quoted(retiredOf(name))} cascade`).catch(() => {});
+    return { at: new Date().toISOString(), promoted: true, comparison };
+  } finally {
+    db.release();
+  }
+};
+
+/** Gives a rebuild up: the new rows go, the old ones were never touched. */
+export const abandon = async ({ lanes }: Pick<Work, 'lanes'>, db: ClientBase, name: string): Promise<void> => {
+  await lanes.take(new Set([nextOf(name)]));
+  await dropSchema(db, nextOf(name));
+};

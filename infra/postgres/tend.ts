@@ -1,0 +1,81 @@
+import type pg from 'pg';
+import { hasEnded } from './lane.ts';
+import { retryParked } from './parked.ts';
+import { abandon, finishRebuild, type Rebuilt } from './rebuild.ts';
+import { endRequest, endRequests, openRequests, type Request } from './requests.ts';
+import { nextOf, openNext } from './standing.ts';
+import type { Tended, Work } from './worker.ts';
+
+const REBUILDS = ['rebuild', 'rebuild-if-equal'] as const;
+
+const retry = async ({ log, lanes }: Work, name: string, stream: string | null): Promise<number | null> => {
+  const lane = lanes.laneOf(name);
+  return lane ? retryParked(log, lane, name, stream) : null;
+};
+
+/** What a process that now has a projection tries once: its parked events, for this program may know how. */
+const retryOnce = async (work: Work, one: Tended): Promise<void> => {
+  if (!one.fresh || !work.lanes.laneOf(one.projection.name)) return;
+  await retry(work, one.projection.name, null);
+  one.fresh = false;
+};
+
+/** Whether a rebuild came to its end in this turn. */
+const finish = async (work: Work, one: Tended, requests: readonly Request[]): Promise<boolean> => {
+  const { name } = one.projection;
+  if (!work.lanes.laneOf(nextOf(name)) || requests.some(({ kind }) => kind === 'abort')) return false;
+  const keep = requests.some(({ kind }) => kind === 'rebuild-if-equal');
+  const rebuilt: Rebuilt | null = await finishRebuild(work, one, keep);
+  if (!rebuilt) return false;
+  one.rebuilt = rebuilt;
+  await endRequests(work.pool, name, REBUILDS, rebuilt);
+  return true;
+};
+
+const answer = async (work: Work, db: pg.Client, one: Tended, request: Request): Promise<void> => {
+  const { name } = one.projection;
+  if (request.kind === 'retry') {
+    const freed = await retry(work, name, request.stream);
+    if (freed !== null) await endRequest(db, request.id, { freed });
+    return;
+  }
+  if (request.kind === 'abort') {
+    await abandon(work, db, name);
+    await endRequests(db, name, REBUILDS, { at: new Date().toISOString(), promoted: false, comparison: null });
+    await endRequest(db, request.id, {});
+    return;
+  }
+  if (!work.lanes.laneOf(nextOf(name)) && work.lanes.laneOf(name)) work.lanes.start([await openNext(db, one.projection)]);
+};
+
+const one = async (work: Work, db: pg.Client, tended: Tended, requests: readonly Request[]): Promise<void> => {
+  await retryOnce(work, tended);
+  if (await finish(work, tended, requests)) return;
+  for (const request of requests) await answer(work, db, tended, request);
+};
+
+/** What there is to do for the projections of this process besides reading: retries, rebuilds that can be ended, requests. */
+export const tend = async (work: Work, db: pg.Client): Promise<void> => {
+  const mine = work.tended.filter(({ state }) => state === 'reading');
+  const requests = await openRequests(
+    db,
+    mine.map(({ projection }) => projection.name),
+  );
+  for (const tended of mine) {
+    try {
+      await one(
+        work,
+        db,
+        tended,
+        requests.filter(({ projection }) => projection === tended.projection.name),
+      );
+      tended.error = null;
+    } catch (error) {
+      if (hasEnded(error)) continue;
+      const { message } = error as Error;
+      if (message !== tended.error)
+        work.logger.warn({ name: tended.projection.name, reason: message }, 'what was asked of a projection failed; it is tried again');
+      tended.error = message;
+    }
+  }
+};
