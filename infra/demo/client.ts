@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Looks again until it holds; what it found last, where it never did. */
+export const eventually = async <T>(look: () => T | Promise<T>, holds: (found: T) => boolean, ms: number): Promise<T> => {
+  for (const end = Date.now() + ms; ; await sleep(50)) {
+    const found = await look();
+    if (holds(found) || Date.now() > end) return found;
+  }
+};
+
+const PATIENCE_MS = 30_000;
+const UNAVAILABLE = 503;
+
+/** The service's REST interface with one key; it waits for what is not there yet. @throws Error of one line where it refuses */
+export const client = (url: string, key: string) => {
+  const call = async (method: string, path: string, body?: object): Promise<Response> => {
+    const headers = { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) };
+    const ask = () => fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    const response = await eventually(ask, ({ status }) => status !== UNAVAILABLE, PATIENCE_MS);
+    if (response.ok) return response;
+    throw new Error(`${method} ${path} answers ${response.status}: ${(await response.text()).slice(0, 300)}`);
+  };
+  return {
+    post: async <T>(path: string, body: object): Promise<T> => (await (await call('POST', path, body)).json()) as T,
+    get: async <T>(path: string): Promise<T> => (await (await call('GET', path)).json()) as T,
+    /** Every item of a list, page by page. */
+    all: async <T>(path: string): Promise<T[]> => {
+      const items: T[] = [];
+      for (let next: string | undefined = path; next; ) {
+        const page: Response = await call('GET', next);
+        items.push(...((await page.json()) as T[]));
+        next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1];
+      }
+      return items;
+    },
+  };
+};
+
+export type Client = ReturnType<typeof client>;

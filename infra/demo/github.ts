@@ -1,0 +1,40 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+
+/** One delivery as GitHub sends it. */
+export type Delivery = { readonly id: string; readonly event: string; readonly body: string };
+
+/** Every example payload that GitHub's own client library is tested with, each as a delivery of its own. */
+export const exampleDeliveries = (): Delivery[] => {
+  const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { name: string; examples: unknown[] }[];
+  return examples.flatMap(({ name, examples: payloads }) =>
+    payloads.map((payload) => ({ id: randomUUID(), event: name, body: JSON.stringify(payload) })),
+  );
+};
+
+const signature = (secret: string, body: string): string => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+
+/** Posts a delivery with GitHub's headers, signed with a secret. Resolves to the status that GitHub would see. */
+export const deliver = async (hook: string, secret: string, { id, event, body }: Delivery): Promise<number> => {
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'GitHub-Hookshot/annals-demo',
+    'x-github-delivery': id,
+    'x-github-event': event,
+    'x-hub-signature-256': signature(secret, body),
+  };
+  const response = await fetch(hook, { method: 'POST', headers, body });
+  await response.arrayBuffer();
+  return response.status;
+};
+
+/** Runs work over items, so many at a time; the results are in the items' order. */
+export const together = async <T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> => {
+  const results: R[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index]!);
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+  return results;
+};
