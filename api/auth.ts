@@ -40,7 +40,7 @@ export const authenticator = ({ peek, load, naturalId, digest, used, now }: Auth
 
   const owner = async (key: ApiKey.ApiKey): Promise<User.User> => {
     const user = await read(User, PLATFORM, key.owner_id);
-    if (user.status !== 'active') throw new Refusal('key_owner_inactive', 'who made this key is not active any more');
+    if (!User.isActive(user)) throw new Refusal('key_owner_inactive', 'who made this key is not active any more');
     return user;
   };
 
@@ -50,6 +50,7 @@ export const authenticator = ({ peek, load, naturalId, digest, used, now }: Auth
       return { kind: 'user', user_id: user.id, key_id: key.id, bound_to: null, super_admin: user.is_super_admin };
     const tenant = await read(Tenant, key.tenant_id!, key.tenant_id!);
     if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'who made this key is not a member any more');
+    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
     return key.kind === 'tenant'
       ? { kind: 'user', user_id: user.id, key_id: key.id, bound_to: key.tenant_id, super_admin: false }
       : { kind: 'runner', agent_id: key.agent_id!, tenant_id: key.tenant_id!, key_id: key.id };

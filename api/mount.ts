@@ -28,7 +28,7 @@ export type Once = { readonly key: string; readonly route: string; readonly body
 /** What the platform does for the operations; infra/ puts it together. */
 export type Host = {
   readonly authenticate: (authorization: string | undefined) => Promise<Principal>;
-  readonly permit: (principal: Principal, permit: Operation['permit'], place: Place) => Promise<void>;
+  readonly permit: (principal: Principal, permit: Operation['permit'], place: Place) => Promise<'guest' | undefined>;
   readonly context: (asked: Asked) => Ctx;
   /** Runs a mutation once under its key; `locate` says where its result lies. */
   readonly once: <T extends Loaded<unknown>>(
@@ -37,6 +37,8 @@ export type Host = {
     run: (ctx: Ctx) => Promise<T>,
     locate: (loaded: T) => string | null,
   ) => Promise<T>;
+  /** Tells a tenant that a super-admin has looked into it. */
+  readonly guest: (asked: Asked, what: string) => Promise<void>;
   readonly address: (c: Context) => string | null;
   readonly reads: Reads;
 };
@@ -80,9 +82,9 @@ const readAnswer = (c: Context, row: Operation, answer: Read, position: string |
 const mutationAnswer = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
   const headers: Record<string, string> = loaded.revision >= 0 ? { etag: `"${loaded.revision}"` } : {};
   if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
-  if (!row.reply) return new Response(null, { status: row.status ?? 204, headers });
+  if (!row.reply || loaded.state === null) return new Response(null, { status: 204, headers });
   if (row.location) headers.location = place(row.location, params, loaded.state);
-  return json(JSON.stringify(row.reply.parse(loaded.state)), row.status ?? 200, headers);
+  return json(JSON.stringify(row.reply.parse(loaded.state)), loaded.existed ? 200 : (row.status ?? 200), headers);
 };
 
 /** Ids in a path that can't be one name nothing: 404, as for any other that is not there. */
@@ -132,7 +134,7 @@ const gate = (row: Operation, host: Host) => {
     const params: Record<string, string> = c.req.param();
     const principal = row.permit === 'none' ? nobody : await host.authenticate(c.req.header('authorization'));
     checkIds(ids, params);
-    await host.permit(principal, row.permit, params);
+    const as = await host.permit(principal, row.permit, params);
     const asked = {
       principal,
       tenant: params.tenant_id ?? PLATFORM,
@@ -141,6 +143,7 @@ const gate = (row: Operation, host: Host) => {
       userAgent: c.req.header('user-agent')?.slice(0, 512) ?? null,
       ifMatch: isRead(row) ? null : matchOf(c.req.header('if-match')),
     };
+    if (as === 'guest') await host.guest(asked, `${c.req.method} ${c.req.path}`);
     return { asked, params };
   };
 };

@@ -1,28 +1,34 @@
 import type { ReadDelivery } from '../commands/delivery.ts';
 import type { MakeBrokerUser } from '../commands/runner-credential.ts';
+import { accessOperations } from './access.ts';
 import { agentOperations } from './agent.ts';
 import { apikeyOperations } from './apikey.ts';
 import { auditOperations } from './audit.ts';
 import { deliveryOperationsOf } from './delivery.ts';
 import { integrationOperations } from './integration.ts';
 import { meOperations } from './me.ts';
+import { memberOperations } from './member.ts';
 import { modelOperations } from './model.ts';
 import type { Operations } from './operation.ts';
 import { runnerCredentialOperations } from './runner-credential.ts';
 import { tenantOperations } from './tenant.ts';
+import { userOperations } from './user.ts';
 
 /** What operations need of the drivers beside the context: the broker's side of runner credentials, and the bytes of deliveries. */
 export type OperationPorts = { readonly makeUser: MakeBrokerUser; readonly storedDelivery: ReadDelivery };
 
 /** Every operation there is, by name. */
 export const operationsOf = ({ makeUser, storedDelivery }: OperationPorts): Operations => ({
+  ...accessOperations,
   ...agentOperations,
   ...apikeyOperations,
   ...auditOperations,
   ...deliveryOperationsOf(storedDelivery),
   ...integrationOperations,
   ...meOperations,
+  ...memberOperations,
   ...modelOperations,
   ...runnerCredentialOperations(makeUser),
   ...tenantOperations,
+  ...userOperations,
 });

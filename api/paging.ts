@@ -30,3 +30,21 @@ export const windowOf = (
   limit,
   cursor,
 });
+
+type Dated = { readonly id: string; readonly created_at: string };
+
+const order = (a: Dated, b: Dated): number =>
+  a.created_at === b.created_at ? (a.id < b.id ? -1 : 1) : a.created_at < b.created_at ? -1 : 1;
+
+/** A page of a list that is at hand whole; its cursor is the last item's place. @throws Refusal invalid */
+export const sliced = <T extends Dated>(
+  items: readonly T[],
+  { limit, cursor, sort }: { limit: number; cursor?: string | undefined; sort?: string | undefined },
+) => {
+  const { descending } = sorted(sort, ['created_at']);
+  const all = items.toSorted((a, b) => (descending ? order(b, a) : order(a, b)));
+  const after = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
+  if (cursor !== undefined && after === 0) throw invalid('/query/cursor', 'is not a cursor of this list', 'bad_cursor');
+  const page = all.slice(after, after + limit);
+  return { items: page, next: after + limit < all.length ? page.at(-1)!.id : null };
+};

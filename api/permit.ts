@@ -18,7 +18,18 @@ import * as Tenant from '../domain/tenant.ts';
 export type PermitDeps = {
   peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
   load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
+  now: () => number;
 };
+
+/** What a super-admin may do inside a tenant: look. */
+const GUEST: readonly Permission[] = [
+  'tenant:read',
+  'tenant:audit:read',
+  'tenant:billing:read',
+  'tenant:integrations:read',
+  'agent:read',
+  'agent:chat:read',
+];
 
 /** Where an operation happens: the tenant of its path and the agent of its path. */
 export type Place = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
@@ -27,8 +38,11 @@ const notFound = () => new Refusal('not_found', 'there is nothing here for you')
 const forbidden = (permission: Permission) =>
   new Refusal('forbidden', `this needs the permission ${permission}`, { members: { permission } });
 
-/** Decides whether a caller may. A foreign tenant answers like a missing one. @throws Refusal forbidden, not_found, tenant_suspended */
-export const permitter = ({ peek, load }: PermitDeps) => {
+/**
+ * Decides whether a caller may. A foreign tenant answers like a missing one. @returns 'guest' for a super-admin who looks into a tenant
+ * @throws Refusal forbidden, not_found, tenant_suspended
+ */
+export const permitter = ({ peek, load, now }: PermitDeps) => {
   const read = async <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string): Promise<S> =>
     (peek(aggregate, tenant, id) ?? (await load(aggregate, tenant, id))).state;
 
@@ -51,10 +65,19 @@ export const permitter = ({ peek, load }: PermitDeps) => {
     if (!isAgentPermission(permission) || !agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);
   };
 
-  const one = async (principal: Principal, permission: Permission, { tenant_id, agent_id }: Place): Promise<void> => {
-    if (permission === 'none' || permission === 'any') return;
+  /** A super-admin who opened the tenant may look around in it until then. */
+  const asGuest = (tenant: Tenant.Tenant, principal: Principal & { kind: 'user' }, permission: Permission): 'guest' => {
+    if (!principal.super_admin) throw notFound();
+    const open = tenant.allow_superadmin_access && (tenant.opened[principal.user_id] ?? '') > new Date(now()).toISOString();
+    if (!open) throw new Refusal('forbidden', 'open the tenant with a reason first: POST /admin/tenants/{tenant_id}/break-glass');
+    if (!GUEST.includes(permission)) throw forbidden(permission);
+    return 'guest';
+  };
+
+  const one = async (principal: Principal, permission: Permission, { tenant_id, agent_id }: Place): Promise<'guest' | undefined> => {
+    if (permission === 'none' || permission === 'any') return undefined;
     if (permission === 'platform') {
-      if (principal.kind === 'user' && principal.super_admin && principal.bound_to === null) return;
+      if (principal.kind === 'user' && principal.super_admin && principal.bound_to === null) return undefined;
       throw forbidden(permission);
     }
     if (principal.kind !== 'user')
@@ -62,13 +85,14 @@ export const permitter = ({ peek, load }: PermitDeps) => {
     if (!tenant_id || (principal.bound_to !== null && principal.bound_to !== tenant_id)) throw notFound();
     const tenant = await tenantOf(tenant_id);
     const role = roleIn(tenant, principal);
-    if (!role) throw principal.super_admin ? forbidden(permission) : notFound();
+    if (!role) return asGuest(tenant, principal, permission);
     if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
     if (isTenantPermission(permission)) {
       if (!tenantRoleAllows(role, permission)) throw forbidden(permission);
-      return;
+      return undefined;
     }
     await onAgent(tenant, principal, permission, agent_id);
+    return undefined;
   };
 
   const asRunner = async (principal: Principal & { kind: 'runner' }, { tenant_id, agent_id }: Place): Promise<boolean> => {
@@ -77,9 +101,11 @@ export const permitter = ({ peek, load }: PermitDeps) => {
     return true;
   };
 
-  return async (principal: Principal, permit: Permit, place: Place): Promise<void> => {
+  return async (principal: Principal, permit: Permit, place: Place): Promise<'guest' | undefined> => {
     const { all, runner } = typeof permit === 'string' ? { all: [permit], runner: false } : permit;
-    if (runner && principal.kind === 'runner' && (await asRunner(principal, place))) return;
-    for (const permission of all) await one(principal, permission, place);
+    if (runner && principal.kind === 'runner' && (await asRunner(principal, place))) return undefined;
+    let as: 'guest' | undefined;
+    for (const permission of all) as = (await one(principal, permission, place)) ?? as;
+    return as;
   };
 };

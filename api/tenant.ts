@@ -1,9 +1,72 @@
 import { z } from 'zod';
-import { createTenant, TenantCreate } from '../commands/tenant.ts';
-import { tenantPage } from '../projections/tenant.queries.ts';
-import { AdminTenantCreated, AdminTenantRead } from '../projections/tenant.ts';
+import { BreakGlass, openTenant } from '../commands/break-glass.ts';
+import type { Ctx, Loaded } from '../commands/context.ts';
+import { createPlan, PlanCreate } from '../commands/plan.ts';
+import {
+  AdminTenantUpdate,
+  changeTenantSettings,
+  closeTenant,
+  createTenant,
+  Reason,
+  reopenTenant,
+  resumeTenant,
+  suspendTenant,
+  TenantCreate,
+  TenantUpdate,
+  updateTenantAsPlatform,
+} from '../commands/tenant.ts';
+import { Id25 } from '../domain/id.ts';
+import * as Plan from '../domain/plan.ts';
+import * as Tenant from '../domain/tenant.ts';
+import { agentCount } from '../projections/agent.queries.ts';
+import { lastActiveAt, tenantPage } from '../projections/tenant.queries.ts';
+import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead } from '../projections/tenant.ts';
+import { PlanRead, planPage } from '../projections/tenant-plan.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
+
+const ADMIN = '/admin/tenants/:tenant_id';
+const OWN = '/tenant/:tenant_id';
+
+const BreakGlassOpened = z
+  .object({ tenant_id: Id25, user_id: Id25, reason: z.string(), until: z.string() })
+  .meta({ id: 'BreakGlassOpened' });
+
+/** The state with how many members and agents there are. */
+const counted = async (ctx: Ctx, { state }: Loaded<Tenant.Tenant>) => ({
+  ...state,
+  member_count: Object.keys(state.members).length,
+  agent_count: await agentCount(ctx.reads, state.id),
+});
+
+const withCounts = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({ ...loaded, state: await counted(ctx, loaded) });
+
+const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
+  ...loaded,
+  state: { ...loaded.state, plan: (await ctx.load(Plan, loaded.state.plan_id)).state },
+});
+
+/** What was used in the last 30 days: nothing until there are sessions. */
+const summaries = (ctx: Ctx) => {
+  const start = new Date(Date.parse(ctx.at) - 30 * 86_400_000).toISOString();
+  return {
+    usage_summary_30d: { requests: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, period: { start, end: ctx.at } },
+    task_summary_30d: { total: 0, running: 0, completed: 0, failed: 0, cancelled: 0 },
+  };
+};
+
+const detailed = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => {
+  const [counts, { state }] = await Promise.all([counted(ctx, loaded), withPlan(ctx, loaded)]);
+  return { ...loaded, state: { ...counts, plan: state.plan, ...summaries(ctx), last_active_at: await lastActiveAt(ctx.reads, loaded.id) } };
+};
+
+const loadTenant = async (ctx: Ctx) => {
+  const loaded = await ctx.load(Tenant, ctx.tenant);
+  Tenant.present(loaded.state);
+  return loaded;
+};
+
+const reasoned = { method: 'post', body: Reason } as const;
 
 export const tenantOperations = {
   listTenants: operation({
@@ -27,5 +90,102 @@ export const tenantOperations = {
     location: '/admin/tenants/:id',
     oneTimeSecret: true,
     run: createTenant,
+  }),
+  readTenantAsPlatform: operation({
+    method: 'get',
+    path: ADMIN,
+    summary: 'Read a tenant with its plan and its last 30 days',
+    permit: 'platform',
+    reply: AdminTenantDetailRead,
+    run: async (ctx) => detailed(ctx, await loadTenant(ctx)),
+  }),
+  updateTenantAsPlatform: operation({
+    method: 'patch',
+    path: ADMIN,
+    summary: 'Change a tenant as the platform',
+    permit: 'platform',
+    body: AdminTenantUpdate,
+    reply: AdminTenantDetailRead,
+    run: async (ctx, sent) => detailed(ctx, await updateTenantAsPlatform(ctx, sent)),
+  }),
+  suspendTenant: operation({
+    ...reasoned,
+    path: `${ADMIN}/suspend`,
+    summary: 'Suspend a tenant: its members and keys are refused from then on',
+    permit: 'platform',
+    reply: AdminTenantRead,
+    run: async (ctx, sent) => withCounts(ctx, await suspendTenant(ctx, sent)),
+  }),
+  resumeTenant: operation({
+    ...reasoned,
+    path: `${ADMIN}/resume`,
+    summary: 'Resume a suspended tenant',
+    permit: 'platform',
+    reply: AdminTenantRead,
+    run: async (ctx, sent) => withCounts(ctx, await resumeTenant(ctx, sent)),
+  }),
+  openTenant: operation({
+    method: 'post',
+    path: `${ADMIN}/break-glass`,
+    summary: 'Look inside a tenant for a while, which the tenant sees',
+    permit: 'platform',
+    body: BreakGlass,
+    reply: BreakGlassOpened,
+    status: 201,
+    run: openTenant,
+  }),
+  readTenant: operation({
+    method: 'get',
+    path: OWN,
+    summary: 'Read the tenant',
+    permit: 'tenant:read',
+    reply: TenantRead,
+    run: async (ctx) => withPlan(ctx, await loadTenant(ctx)),
+  }),
+  changeTenantSettings: operation({
+    method: 'patch',
+    path: OWN,
+    summary: "Change the tenant's settings",
+    permit: 'tenant:settings:write',
+    body: TenantUpdate,
+    reply: TenantRead,
+    run: async (ctx, sent) => withPlan(ctx, await changeTenantSettings(ctx, sent)),
+  }),
+  closeTenant: operation({
+    ...reasoned,
+    path: `${OWN}/close`,
+    summary: 'Begin to close the tenant: for good after 30 days',
+    permit: 'tenant:close',
+    reply: TenantRead,
+    run: async (ctx, sent) => withPlan(ctx, await closeTenant(ctx, sent)),
+  }),
+  reopenTenant: operation({
+    ...reasoned,
+    path: `${OWN}/reopen`,
+    summary: 'Take back the closing of the tenant',
+    permit: 'tenant:close',
+    reply: TenantRead,
+    run: async (ctx, sent) => withPlan(ctx, await reopenTenant(ctx, sent)),
+  }),
+  listPlans: operation({
+    method: 'get',
+    path: '/admin/plans',
+    summary: 'List the plans',
+    permit: 'platform',
+    query: listQuery({}),
+    reply: z.array(PlanRead),
+    reads: 'plans',
+    run: (ctx, window) => planPage(ctx.reads, windowOf(window)),
+  }),
+  createPlan: operation({
+    method: 'post',
+    path: '/admin/plans',
+    summary: 'Create a plan',
+    permit: 'platform',
+    body: PlanCreate,
+    reply: PlanRead,
+    status: 201,
+    location: '/admin/plans/:id',
+    run: createPlan,
   }),
 };

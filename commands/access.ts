@@ -56,11 +56,14 @@ export const assignRole = async (
 
 export const revokeRole = (ctx: Ctx, { agent_id, user_id }: OnUser) => ctx.transact(Agent, agent_id, Access.revokeRole(user_id));
 
-const granted = (loaded: Loaded<Agent.Agent>, user_id: string) => ({ ...loaded, state: shownGrant(loaded.state, user_id) });
+const granted = (ctx: Ctx, loaded: Loaded<Agent.Agent>, user_id: string) => {
+  const state = shownGrant(loaded.state, user_id);
+  return { ...loaded, state, existed: state.created_at !== ctx.at };
+};
 
 export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) => {
   await checkMember(ctx, user_id, '/user_id');
-  return granted(await ctx.transact(Agent, agent_id, Access.grant(user_id, role)), user_id);
+  return granted(ctx, await ctx.transact(Agent, agent_id, Access.grant(user_id, role)), user_id);
 };
 
 export const revokeAccess = (ctx: Ctx, { agent_id, user_id }: OnUser) => ctx.transact(Agent, agent_id, Access.revokeGrant(user_id));

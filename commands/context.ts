@@ -6,7 +6,14 @@ import type { Principal } from '../domain/principal.ts';
 import type { Reads } from '../projections/reads.ts';
 
 /** An aggregate as it stands: folded state, the revision of its last event (-1: no stream yet) and that event's place in the log. */
-export type Loaded<S> = { readonly id: string; readonly state: S; readonly revision: number; readonly position: Position | null };
+export type Loaded<S> = {
+  readonly id: string;
+  readonly state: S;
+  readonly revision: number;
+  readonly position: Position | null;
+  /** A creation that found it there and updated it instead. */
+  readonly existed?: boolean;
+};
 
 export type Sealed = string;
 
@@ -40,6 +47,8 @@ export type Ctx = {
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
   /** Whether the caller holds a permission in this tenant, or on one of its agents, as of now. */
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
+  /** @throws Refusal like an operation that asks for this permission */
+  readonly require: (permission: Permission, agent_id?: string) => Promise<void>;
   /** A fresh id25; the same one on a repeat under the same Idempotency-Key. */
   readonly newId: () => string;
   /** The id of what has a natural key: the same key gives the same id, unguessable from outside. */

@@ -140,6 +140,7 @@ export const contexts = (deps: ContextDeps) => {
           throw error;
         }
       },
+      require: async (permission, agent_id) => void (await permit(asked.principal, permission, { ...place, agent_id })),
       newId: () => `c${random(BASE36, 24)}`,
       naturalId: (kind, key, generation = 0, tenant = asked.tenant) => vault.naturalId(kind, tenant, key, generation),
       random: (characters) => random(BASE62, characters),

@@ -15,6 +15,7 @@ import * as Plan from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
+import * as Visit from '../domain/visit.ts';
 import type { Reads } from '../projections/reads.ts';
 import { contexts } from './context.ts';
 import { type Log, LogError } from './eventstore/log.ts';
@@ -47,7 +48,7 @@ const SYSTEM = { kind: 'system', name: 'annals' } as const;
 /** Puts the platform together over its drivers: the HTTP application, and a context for what the platform does by itself. */
 export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
   const { log, hot, vault, reads, logger, publicUrl } = parts;
-  const permit = permitter(hot);
+  const permit = permitter({ ...hot, now });
   const context = contexts({ log, hot, vault, reads, permit, publicUrl, now });
   const noted = new Map<string, number>();
 
@@ -71,6 +72,9 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
     permit,
     context: (asked) => context(asked),
     once: onlyOnce({ log, context, now }),
+    guest: async (asked, what) => {
+      await context(asked).transact(Visit, context(asked).newId(), Visit.visit(what), { fresh: true });
+    },
     address: parts.address,
     reads,
   };

@@ -56,3 +56,24 @@ export const agentPage = (
 
 /** How many agents the tenant has. */
 export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => reads.counter(counter, { tenant_id }, 'agents');
+
+/** The ids of the agents on which a user is OWNER, as far as the views know. */
+export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> => {
+  const owned: Condition = {
+    op: 'exists',
+    table: 'agent_access',
+    on: { agent_id: 'id', tenant_id: 'tenant_id' },
+    where: [
+      { column: 'user_id', op: '=', value: user_id },
+      { column: 'role', op: '=', value: 'OWNER' },
+    ],
+  };
+  const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }, owned];
+  const ids: string[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await reads.page({ from, doc: 'list_doc', where, sort: { column: 'created_at', descending: true }, limit: 200, cursor });
+    ids.push(...(JSON.parse(page.body) as { id: string }[]).map(({ id }) => id));
+    if (page.next === null) return ids;
+    cursor = page.next;
+  }
+};

@@ -7,6 +7,19 @@ import { models } from './model.ts';
 import type { AnyProjection } from './projection.ts';
 import { runnerCredentials } from './runner-credential.ts';
 import { tenants } from './tenant.ts';
+import { plans } from './tenant-plan.ts';
+import { users } from './user.ts';
 
 /** Every projection there is; the worker keeps these. */
-export const projections: readonly AnyProjection[] = [agents, apikeys, audit, deliveries, integrations, models, runnerCredentials, tenants];
+export const projections: readonly AnyProjection[] = [
+  agents,
+  apikeys,
+  audit,
+  deliveries,
+  integrations,
+  models,
+  plans,
+  runnerCredentials,
+  tenants,
+  users,
+];

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { AgentEvent } from '../domain/agent.ts';
-import type { Recorded } from '../domain/event.ts';
+import type { ApiKeyEvent } from '../domain/apikey.ts';
+import { PLATFORM, type Recorded } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { add, insert, type Projection, patch, type Row } from './projection.ts';
 import type { Table } from './tables.ts';
+import { PlanRead } from './tenant-plan.ts';
 
 const fields = {
   id: Id25,
@@ -36,6 +38,29 @@ const AdminTenantRow = z
   .transform(({ closing, closed, ...row }) => ({ ...row, status: statusOf({ closing, closed, is_suspended: row.is_suspended }) }))
   .pipe(AdminTenantRead);
 
+const Period = z.object({ start: z.string(), end: z.string() });
+const Amount = z.int();
+
+/** Usage and sessions of the last 30 days. */
+const summaries = {
+  usage_summary_30d: z.object({ requests: Amount, input_tokens: Amount, output_tokens: Amount, cost_usd: z.number(), period: Period }),
+  task_summary_30d: z.object({ total: Amount, running: Amount, completed: Amount, failed: Amount, cancelled: Amount }),
+};
+
+const plan_status = z.enum(['trialing', 'active', 'past_due', 'canceled']);
+
+export const AdminTenantDetailRead = AdminTenantRead.extend({
+  plan: PlanRead,
+  plan_status,
+  ...summaries,
+  last_active_at: z.string().nullable(),
+}).meta({ id: 'AdminTenantDetailRead' });
+
+/** A tenant as its own members see it. */
+export const TenantRead = AdminTenantRead.omit({ member_count: true, agent_count: true })
+  .extend({ plan: PlanRead, plan_status })
+  .meta({ id: 'TenantRead' });
+
 export const AdminTenantCreated = AdminTenantRead.extend({ owner_key: z.string() }).meta({ id: 'AdminTenantCreated' });
 
 export const table: Table = {
@@ -56,6 +81,14 @@ export const table: Table = {
   indexes: [{ columns: ['created_at', 'id'] }],
 };
 
+/** When a tenant's keys were used last; a table of its own, so that use moves no tenant's revision. */
+export const activity: Table = {
+  name: 'activity',
+  key: ['tenant_id'],
+  columns: { tenant_id: 'text' },
+  docs: { doc: z.object({ tenant_id: z.string(), last_active_at: z.string().nullable() }) },
+};
+
 const AdminTenantFields = z.object(fields);
 
 const born = (event: Recorded<Extract<Tenant.TenantEvent, { type: 'TenantCreated' }>>) => ({
@@ -64,7 +97,7 @@ const born = (event: Recorded<Extract<Tenant.TenantEvent, { type: 'TenantCreated
   agent_count: 0,
 });
 
-type Counted = Extract<AgentEvent, { type: 'AgentCreated' | 'AgentDeleted' }>;
+type Counted = Extract<AgentEvent, { type: 'AgentCreated' | 'AgentDeleted' }> | Extract<ApiKeyEvent, { type: 'ApiKeyUsed' }>;
 
 const changed =
   (fields: Row) =>
@@ -75,10 +108,13 @@ const changed =
 export const tenants: Projection<Tenant.TenantEvent | Counted> = {
   name: 'tenants',
   version: 1,
-  categories: ['tenant', 'agent'],
-  tables: [table],
+  categories: ['tenant', 'agent', 'apikey'],
+  tables: [table, activity],
   on: {
-    TenantCreated: (event) => insert('tenants', { ...AdminTenantFields.parse(born(event)), closing: false, closed: false }),
+    TenantCreated: (event) => [
+      insert('tenants', { ...AdminTenantFields.parse(born(event)), closing: false, closed: false }),
+      insert('activity', { tenant_id: event.id, last_active_at: null }),
+    ],
     TenantUpdated: (event) => {
       const { reason: _, ...fields } = event.data;
       return changed(fields)(event);
@@ -95,6 +131,7 @@ export const tenants: Projection<Tenant.TenantEvent | Counted> = {
     MemberRemoved: ({ id, at }) => [add('tenants', { id }, { member_count: -1 }), patch('tenants', { id }, { updated_at: at })],
     AgentRolePermissionsChanged: changed({}),
     SuperAdminAccessOpened: changed({}),
+    ApiKeyUsed: ({ meta, at }) => (meta.tenant === PLATFORM ? [] : patch('activity', { tenant_id: meta.tenant }, { last_active_at: at })),
     AgentCreated: ({ tenant }) => add('tenants', { id: tenant }, { agent_count: 1 }),
     AgentDeleted: ({ tenant }) => add('tenants', { id: tenant }, { agent_count: -1 }),
   },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { mountHooks } from '../api/hooks.ts';
 import { operationsOf } from '../api/operations.ts';
+import { issueKey } from '../commands/apikey.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { bootstrap } from '../infra/bootstrap.ts';
 import { hookPorts } from '../infra/hooks/ports.ts';
@@ -73,8 +74,14 @@ export const inMemory = async () => {
     return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : text };
   };
 
+  /** A key that acts as a user in a tenant. */
+  const keyOf = async (tenant_id: string, owner_id: string): Promise<string> =>
+    (await issueKey(systemContext(tenant_id), { kind: 'tenant', tenant_id, agent_id: null, owner_id }, { name: 'Test', expires_at: null }))
+      .state.key;
+
   return {
     app,
+    keyOf,
     operations,
     host,
     log,

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { Ctx } from '../commands/context.ts';
+import { changeMemberRole, inviteMember, MemberInvite, MemberUpdate, removeMember, shownMember } from '../commands/member.ts';
+import { Id25 } from '../domain/id.ts';
+import * as Tenant from '../domain/tenant.ts';
+import { agentsOwnedBy } from '../projections/agent.queries.ts';
+import { operation } from './operation.ts';
+import { listQuery, sliced } from './paging.ts';
+
+const MEMBERS = '/tenant/:tenant_id/members';
+const MEMBER = `${MEMBERS}/:user_id`;
+const permit = 'tenant:members:write';
+
+export const MemberRead = z
+  .object({ user_id: Id25, email: z.string(), name: z.string().nullable(), role: z.enum(Tenant.TENANT_ROLES), created_at: z.string() })
+  .meta({ id: 'MemberRead' });
+
+const members = async (ctx: Ctx, window: { limit: number; cursor?: string | undefined; sort?: string | undefined }) => {
+  const tenant = await ctx.load(Tenant, ctx.tenant);
+  const ids = Object.entries(tenant.state.members).map(([id, { created_at }]) => ({ id, created_at }));
+  const { items, next } = sliced(ids, window);
+  const shown = await Promise.all(items.map(({ id }) => shownMember(ctx, tenant.state, id)));
+  return { body: JSON.stringify(z.array(MemberRead).parse(shown)), next, total: ids.length };
+};
+
+export const memberOperations = {
+  listMembers: operation({
+    method: 'get',
+    path: MEMBERS,
+    summary: "List the tenant's members",
+    permit: 'tenant:read',
+    query: listQuery({}),
+    reply: z.array(MemberRead),
+    run: members,
+  }),
+  inviteMember: operation({
+    method: 'post',
+    path: MEMBERS,
+    summary: 'Add somebody by e-mail address',
+    permit,
+    body: MemberInvite,
+    reply: MemberRead,
+    status: 201,
+    location: `${MEMBERS}/:user_id`,
+    run: inviteMember,
+  }),
+  changeMemberRole: operation({
+    method: 'patch',
+    path: MEMBER,
+    summary: "Change a member's role",
+    permit,
+    body: MemberUpdate,
+    reply: MemberRead,
+    run: changeMemberRole,
+  }),
+  removeMember: operation({
+    method: 'delete',
+    path: MEMBER,
+    summary: 'Remove a member',
+    permit,
+    run: async (ctx, { user_id }) => removeMember(ctx, user_id, await agentsOwnedBy(ctx.reads, ctx.tenant, user_id)),
+  }),
+};

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import type { Ctx } from '../commands/context.ts';
+import { AdminUserUpdate, updateUser } from '../commands/user.ts';
+import * as Tenant from '../domain/tenant.ts';
+import { membershipsOf, userPage } from '../projections/user.queries.ts';
+import { AdminUserRow } from '../projections/user.ts';
+import { operation } from './operation.ts';
+import { listQuery, windowOf } from './paging.ts';
+
+/** How many tenants somebody is in, and the one they are in longest. */
+const tenancy = async (ctx: Ctx, user_id: string) => {
+  const found = await membershipsOf(ctx.reads, user_id);
+  const [oldest] = found;
+  if (!oldest) return { tenant_count: 0, primary_tenant: null };
+  const { state } = await ctx.load(Tenant, oldest.tenant_id);
+  return { tenant_count: found.length, primary_tenant: { id: oldest.tenant_id, name: state.name, role: oldest.role } };
+};
+
+const withTenancy = async <T extends { id: string }>(ctx: Ctx, user: T) => ({ ...user, ...(await tenancy(ctx, user.id)) });
+
+export const userOperations = {
+  listUsers: operation({
+    method: 'get',
+    path: '/api/v1/admin/users',
+    summary: 'List the users of the platform',
+    permit: 'platform',
+    query: listQuery({ q: z.string().min(1).max(255).optional() }),
+    reply: z.array(AdminUserRow),
+    reads: 'users',
+    run: async (ctx, { q, ...window }) => {
+      const page = await userPage(ctx.reads, q, windowOf(window, ['created_at', 'email']));
+      const rows = await Promise.all((JSON.parse(page.body) as { id: string }[]).map((user) => withTenancy(ctx, user)));
+      return { ...page, body: JSON.stringify(z.array(AdminUserRow).parse(rows)) };
+    },
+  }),
+  updateUser: operation({
+    method: 'patch',
+    path: '/api/v1/admin/users/:user_id',
+    summary: 'Suspend or resume a user, make or unmake a super-admin',
+    permit: 'platform',
+    body: AdminUserUpdate,
+    reply: AdminUserRow,
+    run: async (ctx, sent) => {
+      const loaded = await updateUser(ctx, sent);
+      return { ...loaded, state: await withTenancy(ctx, loaded.state) };
+    },
+  }),
+};

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import * as Plan from '../domain/plan.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { Slug, text } from '../domain/text.ts';
+import type { Ctx, Input } from './context.ts';
+import { createNatural } from './natural.ts';
+
+const Count = z.int().min(0);
+
+export const PlanCreate = z
+  .strictObject({
+    slug: Slug,
+    name: text(1, 128),
+    monthly_usd: z.number().min(0),
+    price_id: text(1, 128).nullable().default(null),
+    limits: z.strictObject({ agents: Count, members: Count, cron_jobs: Count, webhooks_per_minute: Count }),
+  })
+  .meta({ id: 'PlanCreate' });
+
+/** @throws Refusal slug_taken */
+export const createPlan = (ctx: Ctx, fields: Input<typeof PlanCreate>) =>
+  createNatural(ctx, Plan, 'plan', fields.slug, (plan) => {
+    if (plan.status !== 'absent') throw new Refusal('slug_taken', `there is a plan ${fields.slug} already`);
+    return { events: Plan.create(fields)(plan) };
+  });

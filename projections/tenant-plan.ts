@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { Id25 } from '../domain/id.ts';
+import * as Plan from '../domain/plan.ts';
+import { insert, type Projection } from './projection.ts';
+import type { Page, PageQuery, Reads } from './reads.ts';
+import type { Table } from './tables.ts';
+
+const Count = z.int();
+
+export const PlanRead = z
+  .object({
+    id: Id25,
+    slug: z.string(),
+    name: z.string(),
+    monthly_usd: z.number(),
+    price_id: z.string().nullable(),
+    limits: z.object({ agents: Count, members: Count, cron_jobs: Count, webhooks_per_minute: Count }),
+    created_at: z.string(),
+  })
+  .meta({ id: 'PlanRead' });
+
+const table: Table = {
+  name: 'plans',
+  key: ['id'],
+  stream: 'plan',
+  columns: { id: 'text', created_at: 'timestamptz' },
+  docs: { doc: PlanRead },
+  indexes: [{ columns: ['created_at', 'id'] }],
+};
+
+/** The plans that tenants may be on. */
+export const plans: Projection<Plan.PlanEvent> = {
+  name: 'plans',
+  version: 1,
+  categories: ['plan'],
+  tables: [table],
+  on: { PlanCreated: (event) => insert('plans', PlanRead.parse(Plan.evolve(Plan.initial, event))) },
+};
+
+export const planPage = (reads: Reads, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>): Promise<Page> =>
+  reads.page({ from: { projection: plans.name, table }, where: [], ...window });

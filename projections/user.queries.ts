@@ -1,0 +1,26 @@
+import type { Condition, Doc, Page, PageQuery, Reads, Source } from './reads.ts';
+import { memberships, table, users } from './user.ts';
+
+const from: Source = { projection: users.name, table };
+
+export type Membership = { user_id: string; tenant_id: string; role: string; since: string };
+
+/** A page of users, found by part of name or address; their memberships apart (`membershipsOf`). */
+export const userPage = (reads: Reads, q: string | undefined, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>): Promise<Page> => {
+  const where: Condition[] = q === undefined ? [] : [{ column: ['email', 'name'], op: 'contains', value: q }];
+  return reads.page({ from, where, ...window });
+};
+
+export const userById = (reads: Reads, id: string): Promise<Doc | null> => reads.one(from, { id });
+
+/** The first 200 tenants of a user, the oldest membership first. */
+export const membershipsOf = async (reads: Reads, user_id: string): Promise<Membership[]> => {
+  const page = await reads.page({
+    from: { projection: users.name, table: memberships },
+    where: [{ column: 'user_id', op: '=', value: user_id }],
+    sort: { column: 'since', descending: false },
+    tieBreak: 'tenant_id',
+    limit: 200,
+  });
+  return JSON.parse(page.body) as Membership[];
+};
