@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { launch } from '../launch.ts';
 import { freePort } from '../process.ts';
@@ -15,6 +16,7 @@ export type Place = {
   readonly close: () => Promise<void>;
 };
 
+const PREPARING_MS = 5_000;
 /** PostgreSQL, which is never root, passes through a directory of root's. */
 const OPEN_TO_PASS = 0o711;
 
@@ -40,6 +42,12 @@ const started = async (config: Config, dir: string, say: (line: string) => void,
     return { url, key, tenant: firstKey()?.tenant_id ?? null, dir, close: running.close };
   } catch (error) {
     await running.close().catch(() => {});
+    // A database that is just being made is finished first: it would write on after everything is removed.
+    const settled = running.ready.then(
+      () => {},
+      () => {},
+    );
+    await Promise.race([settled, sleep(PREPARING_MS)]);
     throw error;
   }
 };
