@@ -103,8 +103,9 @@ export const transactor = (log: Log, hot: Hot) => {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       let decided: readonly E[];
       try {
-        checkMatch(writing.ifMatch, loaded.revision);
+        // First what the request would meet without its condition: a revision is told to nobody who would be refused.
         decided = decide(loaded.state);
+        checkMatch(writing.ifMatch, loaded.revision);
       } catch (error) {
         if (sure) throw error;
         loaded = await hot.refresh(aggregate, tenant, id);
