@@ -52,11 +52,11 @@ export const AgentUpdate = z
 
 export const AgentModelChainUpdate = z.strictObject({ model_ids: z.array(Id25).min(1).max(5) }).meta({ id: 'AgentModelChainUpdate' });
 
-const claim = (slug: string, create: (generation: number) => Agent.AgentEvent[]) => (agent: Agent.Agent, generation: number) => {
-  if (agent.status === 'absent') return { events: create(generation) };
+const claim = (slug: string, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
+  if (agent.status === 'absent') return create();
   if (agent.status === 'live')
     throw new Refusal('slug_taken', `the slug ${slug} is taken`, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
-  return { events: agent.status === 'deleted' ? Agent.releaseSlug() : [], taken: 'next' as const };
+  return agent.status === 'deleted' ? Agent.releaseSlug() : [];
 };
 
 /** @throws Refusal slug_taken, forbidden where is_admin_only is asked for by less than an ADMIN */
@@ -67,9 +67,13 @@ export const createAgent = async (ctx: Ctx, { slug, ...input }: Input<typeof Age
   const tenant = await ctx.load(Tenant, ctx.tenant);
   const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
   const { default_skill_visibility_scope: skill_visibility_scope } = tenant.state;
-  const create = (generation: number) =>
-    Agent.create({ ...settings, slug, generation, owner_id, skill_visibility_scope, is_seed: false })();
-  return createNatural(ctx, Agent, 'agent', slug, claim(slug, create));
+  const create = (generation: number) => Agent.create({ ...settings, slug, generation, owner_id, skill_visibility_scope, is_seed: false });
+  return createNatural(ctx, Agent, {
+    kind: 'agent',
+    key: slug,
+    claim: (generation) => claim(slug, create(generation)),
+    closed: ({ status }) => status === 'released',
+  });
 };
 
 export const updateAgent = async (

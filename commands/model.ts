@@ -22,4 +22,4 @@ export const ModelCreate = z
 
 /** @throws Refusal slug_taken */
 export const registerModel = (ctx: Ctx, fields: Input<typeof ModelCreate>) =>
-  createNatural(ctx, Model, 'model', `${fields.provider}\0${fields.slug}`, (model) => ({ events: Model.register(fields)(model) }));
+  createNatural(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });

@@ -67,14 +67,12 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = firstPlanI
   const plan = await ctx.load(Plan, plan_id);
   if (plan.state.status === 'absent') throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
   const owner = await registerUser(ctx, owner_email);
-  const tenant = await createNatural(
-    ctx,
-    Tenant,
-    'tenant',
-    fields.slug,
-    (state, generation) => ({ events: Tenant.create({ ...fields, plan_id, generation }, owner.id)(state) }),
-    (id) => id,
-  );
+  const tenant = await createNatural(ctx, Tenant, {
+    kind: 'tenant',
+    key: fields.slug,
+    claim: (generation) => Tenant.create({ ...fields, plan_id, generation }, owner.id),
+    tenantOf: (id) => id,
+  });
   const issued = await issueKey(
     ctx,
     { kind: 'tenant', tenant_id: tenant.id, agent_id: null, owner_id: owner.id },

@@ -51,10 +51,9 @@ const models = async (ctx: Ctx): Promise<void> => {
 
 const demoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => {
   const fields = { name: 'Demo', slug: 'demo', plan_id: firstPlanId(ctx), billing_email: null };
-  const create = (state: Tenant.Tenant, generation: number) => ({
-    events: state.status === 'absent' ? Tenant.create({ ...fields, generation }, owner_id)(state) : [],
-  });
-  const tenant = await createNatural(ctx, Tenant, 'tenant', 'demo', create, (id) => id);
+  const claim = (generation: number) => (state: Tenant.Tenant) =>
+    state.status === 'absent' ? Tenant.create({ ...fields, generation }, owner_id)(state) : [];
+  const tenant = await createNatural(ctx, Tenant, { kind: 'tenant', key: 'demo', claim, tenantOf: (id) => id });
   return tenant.id;
 };
 
