@@ -9,7 +9,7 @@ export type Touched = { stream: string; revision: number };
 /** How a request ended: with streams at revisions, from which its answer is rendered again, or refused. */
 export type Outcome =
   | { kind: 'done'; touched: readonly Touched[]; location: string | null }
-  | { kind: 'refused'; code: RefusalCode; detail: string; errors: readonly Fault[] };
+  | { kind: 'refused'; code: RefusalCode; detail: string; errors?: readonly Fault[]; members?: Readonly<Record<string, unknown>> };
 
 export type IdempotencyEvent =
   | { type: 'IdempotencyKeyClaimed'; data: { route: string; body_digest: string } }

@@ -114,7 +114,7 @@ export const contexts = (deps: ContextDeps) => {
         const tenant = tenantOf(aggregate, options.tenant);
         const number = writes++;
         const kept = session.replay?.[number];
-        if (kept) return stateAt(aggregate, id, kept);
+        if (kept) return stateAt(aggregate, id, kept).catch(mendLogError);
         const matched = ifMatch;
         ifMatch = null;
         const loaded = await transact(aggregate, tenant, id, decide, {
@@ -127,10 +127,12 @@ export const contexts = (deps: ContextDeps) => {
         session.touched.push({ stream: streamName(aggregate.category, tenant, id), revision: loaded.revision });
         return loaded;
       },
-      load: (aggregate, id, options = {}) =>
-        hot
-          .load(aggregate, tenantOf(aggregate, options.tenant ?? (aggregate.category === 'tenant' ? id : undefined)), id)
-          .catch(mendLogError),
+      load: (aggregate, id, options = {}) => {
+        const tenant = tenantOf(aggregate, options.tenant ?? (aggregate.category === 'tenant' ? id : undefined));
+        const stream = streamName(aggregate.category, tenant, id);
+        const kept = session.replay?.findLast((touched) => touched.stream === stream);
+        return (kept ? stateAt(aggregate, id, kept) : hot.load(aggregate, tenant, id)).catch(mendLogError);
+      },
       may: async (permission, agent_id) => {
         try {
           await permit(asked.principal, permission, { ...place, agent_id });

@@ -4,7 +4,7 @@ import type { Ctx, Loaded } from '../../commands/context.ts';
 import { type Metadata, type Recorded, streamName } from '../../domain/event.ts';
 import { category, evolve, held, type Idempotency, type IdempotencyEvent, initial, type Outcome } from '../../domain/idempotency.ts';
 import type { Principal } from '../../domain/principal.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { Refusal, type RefusalExtra } from '../../domain/refusal.ts';
 import type { Session } from '../context.ts';
 import { type Log, LogError } from '../eventstore/log.ts';
 import { mendLogError } from '../transact.ts';
@@ -21,8 +21,30 @@ const sha256 = (...parts: (string | Uint8Array)[]): string => {
   return hash.digest('hex');
 };
 
-/** Refusals that say nothing final: the same request may fare better. */
-const passing: ReadonlySet<string> = new Set(['unavailable', 'not_caught_up', 'rate_limited', 'internal']);
+const PASSING: ReadonlySet<string> = new Set(['unavailable', 'not_caught_up', 'rate_limited', 'internal']);
+
+/** Says nothing final: the same request may fare better. */
+const passes = (error: unknown): boolean =>
+  !(error instanceof Refusal) || PASSING.has(error.code) || error.extra.retryAfter !== undefined;
+
+const refusedAs = ({ code, message, extra: { errors, members } }: Refusal): Outcome => ({
+  kind: 'refused',
+  code,
+  detail: message,
+  ...(errors && { errors }),
+  ...(members && { members }),
+});
+
+const inFlight = (): Refusal => new Refusal('idempotency_in_flight', 'the first request is still being worked on', { retryAfter: 1 });
+
+const takenByAnother = (error: unknown): never => {
+  throw error instanceof LogError && error.kind === 'conflict' ? inFlight() : error;
+};
+
+/** Another repeat took the key over meanwhile and ends it: what both did is one and the same. */
+const unlessTakenOver = (error: unknown): void => {
+  if (!(error instanceof LogError) || error.kind !== 'conflict') mendLogError(error);
+};
 
 /**
  * Runs a mutation once under its Idempotency-Key. The key has a stream of its own, claimed before anything is written; its end holds the
@@ -58,14 +80,16 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
     const found = await find(stream);
     if (found.key.body_digest !== body_digest) throw new Refusal('idempotency_mismatch', 'the key came with another body before');
     if (found.key.outcome) return { ...found, mine: false };
-    if (held(found.key, new Date(now()).toISOString()))
-      throw new Refusal('idempotency_in_flight', 'the first request is still being worked on', { retryAfter: 1 });
-    const { revision } = await write(asked, stream, found.revision, { type: 'IdempotencyKeyTaken', data: {} });
+    if (held(found.key, new Date(now()).toISOString())) throw inFlight();
+    const { revision } = await write(asked, stream, found.revision, { type: 'IdempotencyKeyTaken', data: {} }).catch(takenByAnother);
     return { key: found.key, revision, mine: true };
   };
 
   const replayed = async <T>(asked: Asked, seed: string, outcome: Outcome, once: Once, run: (ctx: Ctx) => Promise<T>): Promise<T> => {
-    if (outcome.kind === 'refused') throw new Refusal(outcome.code, outcome.detail, { errors: [...outcome.errors] });
+    if (outcome.kind === 'refused') {
+      const { code, detail, kind: _, ...extra } = outcome;
+      throw new Refusal(code, detail, extra as RefusalExtra);
+    }
     const location = outcome.location ?? undefined;
     if (once.oneTimeSecret)
       throw new Refusal('secret_already_shown', 'the secret was in the first answer and is kept nowhere', location ? { location } : {});
@@ -86,18 +110,14 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
     const end = (event: IdempotencyEvent) => write(asked, stream, taken.revision, event);
     try {
       const loaded = await run(context(asked, session));
-      await end({ type: 'IdempotencyKeyFinished', data: { kind: 'done', touched: session.touched, location: locate(loaded) } }).catch(
-        mendLogError,
-      );
+      const outcome: Outcome = { kind: 'done', touched: session.touched, location: locate(loaded) };
+      await end({ type: 'IdempotencyKeyFinished', data: outcome }).catch(unlessTakenOver);
       return loaded;
     } catch (error) {
-      if (!(error instanceof Refusal) || passing.has(error.code)) await end({ type: 'IdempotencyKeyReleased', data: {} }).catch(() => {});
-      else {
-        const { code, message, extra } = error;
-        await end({ type: 'IdempotencyKeyFinished', data: { kind: 'refused', code, detail: message, errors: extra.errors ?? [] } }).catch(
-          () => {},
-        );
-      }
+      const event = passes(error)
+        ? { type: 'IdempotencyKeyReleased' as const, data: {} }
+        : { type: 'IdempotencyKeyFinished' as const, data: refusedAs(error as Refusal) };
+      await end(event).catch(() => {});
       throw error;
     }
   };
