@@ -19,8 +19,14 @@ export const text = (min: number, max: number) =>
         issues.addIssue({ code: 'too_big', maximum: max, origin: 'string', inclusive: true, message: `at most ${max} characters` });
     });
 
-/** RFC 3339 date-time with an offset or Z. */
-export const Instant = z.iso.datetime({ offset: true, message: 'must be an RFC 3339 date-time' });
+/** Years of four digits in UTC too: an offset can lead out of them, and Postgres knows no year 0. */
+const writable = (instant: string): boolean => /^(?!0000)\d{4}-/.test(new Date(instant).toISOString());
+
+/** RFC 3339 date-time with an offset or Z, read as UTC with milliseconds. */
+export const Instant = z.iso
+  .datetime({ offset: true, message: 'must be an RFC 3339 date-time' })
+  .refine(writable, 'must lie in the years 0001 to 9999')
+  .transform((instant) => new Date(instant).toISOString());
 
 /** A slug: 1 to 64 of a-z, 0-9 and hyphen, not beginning with a hyphen. */
 export const Slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9 and -, not beginning with -');
