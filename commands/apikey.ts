@@ -25,13 +25,10 @@ export const issueKey = async (
   if (expires_at !== null && Date.parse(expires_at) <= Date.parse(ctx.at)) throw invalid('/expires_at', 'must be in the future');
   const publicId = ctx.random(8);
   const key = keyText(publicId, ctx.random(32));
-  const expires = expires_at === null ? null : new Date(expires_at).toISOString();
-  const made = await ctx.transact(
-    ApiKey,
-    keyId(ctx, publicId),
-    ApiKey.create({ ...bound, name, expires_at: expires, digest: ctx.digest(key) }),
-    { fresh: true },
-  );
+  const made = await ctx.transact(ApiKey, keyId(ctx, publicId), ApiKey.create({ ...bound, name, expires_at, digest: ctx.digest(key) }), {
+    fresh: true,
+    ...(bound.tenant_id === null ? {} : { tenant: bound.tenant_id }),
+  });
   return { ...made, state: { ...made.state, key } };
 };
 
