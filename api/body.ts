@@ -63,6 +63,8 @@ export const strictJson = (text: string): unknown => {
     if (!Array.isArray(this)) {
       visited++;
       checkText(name);
+      // Schemas drop it without a word.
+      if (name === '__proto__') throw invalid('', 'a name may not be __proto__', 'bad_name');
     }
     return one;
   });
