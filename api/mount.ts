@@ -1,6 +1,6 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Ctx, Loaded } from '../commands/context.ts';
 import { PLATFORM, tokenOf } from '../domain/event.ts';
 import { isId25 } from '../domain/id.ts';
@@ -44,6 +44,7 @@ export type Host = {
 };
 
 const nobody = { kind: 'system', name: 'nobody' } as const;
+const NoQuery = z.strictObject({});
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 const matchOf = (header: string | undefined): number | '*' | null => {
@@ -53,6 +54,12 @@ const matchOf = (header: string | undefined): number | '*' | null => {
   if (revision === undefined) throw new Refusal('precondition_failed', 'If-Match must be the ETag of an earlier answer');
   return Number(revision);
 };
+
+/** RFC 9110 13.1.2: a list of tags or `*`, compared weakly. */
+const isFresh = (header: string | undefined, etag: string | undefined): boolean =>
+  header !== undefined &&
+  etag !== undefined &&
+  (header.trim() === '*' || (header.match(/"[^"]*"/g) as string[] | null)?.includes(etag) === true);
 
 const place = (template: string, params: Record<string, string>, reply: unknown): string =>
   template.replace(/:([a-z_]+)/g, (_, name: string) => params[name] ?? String((reply as Record<string, unknown>)?.[name] ?? ''));
@@ -71,7 +78,7 @@ const readAnswer = (c: Context, row: Operation, answer: Read, position: string |
   if (answer === null) throw new Refusal('not_found', 'there is nothing here for you');
   if ('doc' in answer) {
     if (answer.revision !== null) headers.etag = `"${answer.revision}"`;
-    if (headers.etag && c.req.header('if-none-match') === headers.etag) return new Response(null, { status: 304, headers });
+    if (isFresh(c.req.header('if-none-match'), headers.etag)) return new Response(null, { status: 304, headers });
     return json(answer.doc, row.status ?? 200, headers);
   }
   if (answer.next !== null) headers.link = nextLink(c.req.url, answer.next);
@@ -156,12 +163,21 @@ const validated = (query: z.ZodType) =>
     if (!result.success) throw refused(result.error as z.core.$ZodError, '/query');
   });
 
+/** An operation without parameters takes none: what would be passed over in silence is refused. */
+const checkNoQuery = (c: Context): void => {
+  if (c.req.raw.url.includes('?')) checked(NoQuery, c.req.query(), '/query');
+};
+
 /** Gives every row of a table its route: credential, permission, validation, handler, answer. */
 export const mount = (app: Hono, operations: Operations, host: Host): void => {
   for (const row of Object.values(operations)) {
     const enter = gate(row, host);
     if (!row.query) {
-      app.on(row.method, row.path, async (c) => answer(c, row, host, await enter(c), {}));
+      app.on(row.method, row.path, async (c) => {
+        const entered = await enter(c);
+        checkNoQuery(c);
+        return answer(c, row, host, entered, {});
+      });
       continue;
     }
     const entered = new WeakMap<Context, Entered>();
