@@ -2,9 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
+import { mountDeliveryBodies } from '../api/delivery.ts';
 import { mountHooks } from '../api/hooks.ts';
 import { operationsOf } from '../api/operations.ts';
+import { system } from '../api/system.ts';
 import { issueKey } from '../commands/apikey.ts';
+import { tokenOf } from '../domain/event.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { bootstrap } from '../infra/bootstrap.ts';
 import { hookPorts } from '../infra/hooks/ports.ts';
@@ -35,11 +38,12 @@ export const inMemory = async () => {
   await hot.start();
   const ports = hookPorts({ log, vault, hot, logger, now: () => new Date(clock.now()).toISOString() });
   const address = () => '127.0.0.1';
+  const storedDelivery = readDelivery(log);
   const operations = operationsOf({
     makeUser: async () => {
       throw new Refusal('not_configured', 'there is no broker in memory');
     },
-    storedDelivery: readDelivery(log),
+    storedDelivery,
   });
   const { app, host, systemContext } = platform({
     log,
@@ -49,7 +53,19 @@ export const inMemory = async () => {
     logger,
     publicUrl: 'http://annals.test',
     operations,
-    plain: (hono) => mountHooks(hono, { ports, address }),
+    plain: (hono, host) => {
+      mountHooks(hono, { ports, address });
+      mountDeliveryBodies(hono, host, storedDelivery);
+      system(hono, {
+        readiness: async () => ({ ready: true, degraded: [] }),
+        metrics: async () => ({ contentType: 'text/plain', text: '' }),
+        mayReadMetrics: () => false,
+        address: address as never,
+        openapi: () => ({}),
+        asyncapi: () => ({}),
+        docsScript: async () => ({ gzip: new Uint8Array(), etag: '""' }),
+      });
+    },
     address,
     now: () => clock.now(),
   });
@@ -79,6 +95,12 @@ export const inMemory = async () => {
     (await issueKey(systemContext(tenant_id), { kind: 'tenant', tenant_id, agent_id: null, owner_id }, { name: 'Test', expires_at: null }))
       .state.key;
 
+  /** Waits until the read models have what the log has now. */
+  const settled = async (): Promise<void> => {
+    const last = tokenOf(log.events.at(-1)!.position);
+    await sink.reads.passed('audit', last);
+  };
+
   return {
     app,
     keyOf,
@@ -90,6 +112,12 @@ export const inMemory = async () => {
     hot,
     clock,
     send,
+    settled,
+    systemContext,
+    /** What the projections could not apply: nothing, in a test that does not ask for it. */
+    unapplied: () =>
+      projections.flatMap(({ name }) => sink.unapplied(name).map(({ event, reason }) => `${name}: ${event.type}: ${reason}`)),
+    eventsOf: (...types: string[]) => log.events.filter(({ type }) => types.includes(type)),
     ...first,
     tenant: `/tenant/${first.tenant_id}`,
     close: async () => {
