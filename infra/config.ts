@@ -30,7 +30,7 @@ const isHost = (text: string): boolean => isIP(text) > 0 || isHostName(text);
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 const isHostAndPort = (text: string): boolean => {
   const at = text.lastIndexOf(':');
-  return isHost(text.slice(0, at).replace(/^\[(.*)\]$/, '$1')) && isPort(text.slice(at + 1));
+  return at > 0 && isHost(text.slice(0, at).replace(/^\[(.*)\]$/, '$1')) && isPort(text.slice(at + 1));
 };
 const isEgress = (text: string): boolean => isRange(text) || isHost(text) || isHostAndPort(text);
 const isOrigin = (text: string): boolean => text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);

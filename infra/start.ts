@@ -12,7 +12,8 @@ const row = (name: string, value: string): string => `  ${name.padEnd(10)}${valu
 
 /** Where everything is, and how to look inside without a secret on the screen. */
 const banner = ({ annalsData, publicUrl }: Config, { ports, firstKey }: Launched): string[] => {
-  const data = relative(process.cwd(), annalsData) || '.';
+  const here = relative(process.cwd(), annalsData);
+  const data = here.startsWith('..') ? annalsData : here || '.';
   const key = firstKey();
   return [
     `Annals serves ${publicUrl}, documented at ${publicUrl}/docs`,
