@@ -19,7 +19,11 @@ export const PlanCreate = z
 
 /** @throws Refusal slug_taken */
 export const createPlan = (ctx: Ctx, fields: Input<typeof PlanCreate>) =>
-  createNatural(ctx, Plan, 'plan', fields.slug, (plan) => {
-    if (plan.status !== 'absent') throw new Refusal('slug_taken', `there is a plan ${fields.slug} already`);
-    return { events: Plan.create(fields)(plan) };
+  createNatural(ctx, Plan, {
+    kind: 'plan',
+    key: fields.slug,
+    claim: () => (plan) => {
+      if (plan.status !== 'absent') throw new Refusal('slug_taken', `there is a plan ${fields.slug} already`);
+      return Plan.create(fields)(plan);
+    },
   });

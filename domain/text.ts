@@ -19,8 +19,11 @@ export const text = (min: number, max: number) =>
         issues.addIssue({ code: 'too_big', maximum: max, origin: 'string', inclusive: true, message: `at most ${max} characters` });
     });
 
+const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
+const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
+
 /** Years of four digits in UTC too: an offset can lead out of them, and Postgres knows no year 0. */
-const writable = (instant: string): boolean => /^(?!0000)\d{4}-/.test(new Date(instant).toISOString());
+const writable = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
 
 /** RFC 3339 date-time with an offset or Z, read as UTC with milliseconds. */
 export const Instant = z.iso
