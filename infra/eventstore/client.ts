@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { BACKWARDS, END, ErrorType, EventStoreDBClient, FORWARDS, NO_STREAM, type ResolvedEvent, START } from '@eventstore/db-client';
 import type { Recorded } from '../../domain/event.ts';
 import { classify } from './errors.ts';
@@ -22,11 +23,12 @@ const within = <T>(ms: number, work: Promise<T>): Promise<T> => {
 
 const revisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
 
-type Source = AsyncIterable<ResolvedEvent> & { cancel: () => Promise<void>; on: (event: 'error', listener: () => void) => unknown };
+type Source = Pick<Readable, 'iterator' | 'resume' | 'on'> & { cancel: () => Promise<void> };
 
 async function* recorded(source: Source): AsyncGenerator<Recorded> {
   try {
-    for await (const { event } of source) {
+    // Destroyed before its end, the client's stream never lets go of its call, and `dispose` would wait for it: it runs dry instead.
+    for await (const { event } of source.iterator({ destroyOnReturn: false }) as AsyncIterable<ResolvedEvent>) {
       const one = event && toRecorded(event);
       if (one) yield one;
     }
@@ -35,6 +37,7 @@ async function* recorded(source: Source): AsyncGenerator<Recorded> {
     throw classify(error);
   } finally {
     source.on('error', () => {});
+    source.resume();
     void source.cancel().catch(() => {});
   }
 }
