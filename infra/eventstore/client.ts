@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { BACKWARDS, END, ErrorType, EventStoreDBClient, FORWARDS, NO_STREAM, type ResolvedEvent, START } from '@eventstore/db-client';
 import type { Recorded } from '../../domain/event.ts';
 import { classify } from './errors.ts';
@@ -23,12 +22,17 @@ const within = <T>(ms: number, work: Promise<T>): Promise<T> => {
 
 const revisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
 
-type Source = Pick<Readable, 'iterator' | 'resume' | 'on'> & { cancel: () => Promise<void> };
+type Source = {
+  iterator: (options: { destroyOnReturn: boolean }) => AsyncIterable<ResolvedEvent>;
+  resume: () => unknown;
+  cancel: () => Promise<void>;
+  on: (event: 'error', listener: () => void) => unknown;
+};
 
 async function* recorded(source: Source): AsyncGenerator<Recorded> {
   try {
     // Destroyed before its end, the client's stream never lets go of its call, and `dispose` would wait for it: it runs dry instead.
-    for await (const { event } of source.iterator({ destroyOnReturn: false }) as AsyncIterable<ResolvedEvent>) {
+    for await (const { event } of source.iterator({ destroyOnReturn: false })) {
       const one = event && toRecorded(event);
       if (one) yield one;
     }
