@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert';
 import type { Recorded } from '../domain/event.ts';
 import { memorySink } from '../projections/memory.ts';
 import { planOf } from '../projections/plan.ts';
-import { type Given, happened, ideas, ideasTable, idle, scenario } from './projection-given.ts';
+import { type Given, happened, ideas, ideasTable, idle } from './projection-given.ts';
+import { scenario } from './projection-scenario.ts';
 
 const fed = (events: readonly Recorded[], sizes: readonly number[] = []) => {
   const sink = memorySink([ideas]);

@@ -77,6 +77,28 @@ export const foldedRows = async (log: Log, projection: AnyProjection, table: str
   return rows;
 };
 
+/** Looks at a checkpoint over one connection until stopped, and fails where it ever went back. */
+export const watch = async (databaseUrl: string, name: string): Promise<() => Promise<void>> => {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  let over = false;
+  const watching = (async () => {
+    for (let last = -1n; !over; ) {
+      const { rows } = await client
+        .query<{ at: string }>('select commit_position::text as at from annals.checkpoints where name = $1', [name])
+        .catch(() => ({ rows: [] }));
+      const at = BigInt(rows[0]?.at ?? -1);
+      if (at < last) throw new Error(`the checkpoint went from ${last} to ${at}`);
+      last = at;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  })();
+  return async () => {
+    over = true;
+    await watching.finally(() => client.end());
+  };
+};
+
 export type World = { readonly log: Log; readonly databaseUrl: string; readonly reads: PostgresReads; readonly close: () => Promise<void> };
 
 /** A worker and reads over one database, until closed. */

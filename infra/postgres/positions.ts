@@ -6,6 +6,7 @@ import { MOVED } from './commit.ts';
 import { connection } from './pool.ts';
 
 const POLL_MS = 1_000;
+const FIRST_RETRY_MS = 25;
 const LONGEST_PAUSE_MS = 5_000;
 
 /** Where the projections are known to stand: told by the database as they move, and asked for once a second. */
@@ -57,8 +58,10 @@ export const openPositions = async (databaseUrl: string, logger: Logger): Promis
   const connect = async (): Promise<pg.Client> => {
     const opened = new pg.Client({ ...connection(databaseUrl, 'positions'), query_timeout: 5_000 });
     const ended = () => {
-      if (client === opened) client = null;
+      const ours = client === opened;
+      if (ours) client = null;
       void opened.end().catch(() => {});
+      if (ours && !closed) again(FIRST_RETRY_MS);
     };
     opened.on('error', ended);
     opened.on('end', ended);
@@ -70,7 +73,12 @@ export const openPositions = async (databaseUrl: string, logger: Logger): Promis
     return opened;
   };
 
+  const again = (ms: number): void => {
+    clearTimeout(timer);
+    if (!closed) timer = setTimeout(turn, ms * (0.9 + Math.random() / 5)).unref();
+  };
   const turn = async (): Promise<void> => {
+    clearTimeout(timer);
     try {
       await look(client ?? (await connect()));
       failures = 0;
@@ -83,8 +91,7 @@ export const openPositions = async (databaseUrl: string, logger: Logger): Promis
         await held?.end().catch(() => {});
       }
     }
-    const pause = Math.min(LONGEST_PAUSE_MS, POLL_MS * 2 ** Math.min(failures, 5));
-    if (!closed) timer = setTimeout(turn, (client ? POLL_MS : pause) * (0.9 + Math.random() / 5)).unref();
+    again(failures === 0 ? POLL_MS : Math.min(LONGEST_PAUSE_MS, FIRST_RETRY_MS * 2 ** failures));
   };
   await turn();
 

@@ -15,6 +15,7 @@ import { openHead, type ProjectionStatus, publishStatuses, statusOf } from './st
 import { tend } from './tend.ts';
 
 const TICK_MS = 500;
+const FIRST_RETRY_MS = 25;
 const PUBLISH_MS = 1_000;
 const LONGEST_PAUSE_MS = 5_000;
 
@@ -93,6 +94,7 @@ const aside = () => {
 /** A loop that runs `turn` every half second, or later and later while it fails; `poke` ends a pause early. */
 const everyTick = (turn: () => Promise<void>, failed: (error: Error) => void) => {
   let closed = false;
+  let poked = false;
   let poke = () => {};
   const pause = (ms: number) =>
     new Promise<void>((resolve) => {
@@ -104,6 +106,7 @@ const everyTick = (turn: () => Promise<void>, failed: (error: Error) => void) =>
     });
   const run = async () => {
     for (let failures = 0; !closed; ) {
+      poked = false;
       try {
         await turn();
         failures = 0;
@@ -111,13 +114,16 @@ const everyTick = (turn: () => Promise<void>, failed: (error: Error) => void) =>
         failures++;
         failed(error as Error);
       }
-      const wait = Math.min(LONGEST_PAUSE_MS, TICK_MS * 2 ** Math.max(0, failures - 1));
-      if (!closed) await pause(wait * (0.75 + Math.random() / 2));
+      const wait = Math.min(LONGEST_PAUSE_MS, failures === 0 ? TICK_MS : FIRST_RETRY_MS * 2 ** failures);
+      if (!closed && (!poked || failures > 0)) await pause(wait * (0.75 + Math.random() / 2));
     }
   };
   const running = run();
   return {
-    poke: () => poke(),
+    poke: () => {
+      poked = true;
+      poke();
+    },
     close: async () => {
       closed = true;
       poke();
@@ -148,10 +154,12 @@ export const startProjections = async ({ log, databaseUrl, projections, logger }
       one.state = 'lost';
       one.error = error.message;
     }
+    ticking.poke();
   };
   const lanes = openLanes({ log, pool, logger, broken: lose });
   const locks = openLocks(databaseUrl, () => {
     lockless = true;
+    ticking.poke();
   });
   const work: Work = { log, pool, logger, lanes, tended };
 
@@ -195,6 +203,7 @@ export const startProjections = async ({ log, databaseUrl, projections, logger }
       await ticking.close();
       await lanes.stop();
       await Promise.all([tending.over(), publishing.over()]);
+      await lanes.stop();
       await locks.close();
       await pool.end();
     },

@@ -1,0 +1,218 @@
+import { connect, createServer, type Socket } from 'node:net';
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { tokenOf } from '../domain/event.ts';
+import type { Refusal } from '../domain/refusal.ts';
+import { startProjections } from '../infra/postgres/worker.ts';
+import type { AnyProjection } from '../projections/projection.ts';
+import type { Source } from '../projections/reads.ts';
+import { memoryLog } from './memory-log.ts';
+import { append, type Given, happened, ideas, ideasOf, ideasTable } from './projection-given.ts';
+import { comparable, foldedRows, query, quiet, rowsIn, settled, until, world } from './projection-live.ts';
+import { scenario } from './projection-scenario.ts';
+import { freshDatabase } from './services.ts';
+
+const from: Source = { projection: 'ideas', table: ideasTable };
+const key = (id: string) => ({ tenant_id: 't', id });
+const noted = (id: string, more: object = {}): Given => [id, 'IdeaNoted', { title: `title ${id}`, ...more }];
+
+const cut = (databaseUrl: string) =>
+  query(
+    databaseUrl,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  );
+
+/** A road to the database that can be closed. */
+const road = async (databaseUrl: string) => {
+  const target = new URL(databaseUrl);
+  const open = new Set<Socket>();
+  let closed = false;
+  const server = createServer((socket) => {
+    if (closed) return void socket.destroy();
+    const other = connect(Number(target.port), target.hostname);
+    for (const end of [socket, other]) {
+      open.add(end);
+      end.on('error', () => {});
+      end.on('close', () => {
+        open.delete(end);
+        socket.destroy();
+        other.destroy();
+      });
+    }
+    socket.pipe(other).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(databaseUrl);
+  url.host = `127.0.0.1:${(server.address() as { port: number }).port}`;
+  return {
+    url: url.href,
+    close: () => {
+      closed = true;
+      for (const socket of open) socket.destroy();
+    },
+    open: () => {
+      closed = false;
+    },
+    end: () => server.close(),
+  };
+};
+
+test('while the database is away reads are refused, and both sides go on by themselves when it is back', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { url, ...way } = await road(databaseUrl);
+  way.close();
+  await append(log, happened([noted('a')]));
+  const { reads, close } = await world(log, url, [ideas]);
+  const refused = (work: Promise<unknown>) =>
+    work.then(
+      () => null,
+      (error: Refusal) => [error.code, (error.extra?.retryAfter ?? 0) > 0],
+    );
+  assert.not(reads.healthy());
+  assert.equal(await refused(reads.one(from, key('a'))), ['unavailable', true]);
+  way.open();
+  await settled(reads, log, 'ideas');
+  for (let round = 0; round < 3; round++) {
+    way.close();
+    assert.equal(await refused(reads.one(from, key('a'))), ['unavailable', true]);
+    await append(
+      log,
+      happened([noted('a'), ['a', 'IdeaLinked', { to: 'a' }], ['a', 'IdeaLinked', { to: 'a' }], ['a', 'IdeaLinked', { to: 'a' }]]).slice(
+        round + 1,
+        round + 2,
+      ),
+    );
+    await until('it is noticed', reads.healthy, (healthy) => !healthy);
+    way.open();
+    await settled(reads, log, 'ideas');
+    assert.is(await reads.counter(from, key('a'), 'links'), round + 1);
+    assert.ok(reads.healthy());
+  }
+  await close();
+  way.end();
+});
+
+test('while the log is away rows can be read, and they move on when it is back', async () => {
+  const log = memoryLog();
+  const { reads, close } = await world(log, await freshDatabase(), [ideas]);
+  const events = happened([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]);
+  await append(log, events.slice(0, 1));
+  await settled(reads, log, 'ideas');
+  const over = log.outage();
+  assert.is((await reads.one(from, key('a')))?.revision, 0);
+  over();
+  await append(log, events.slice(1));
+  await settled(reads, log, 'ideas');
+  assert.is((await reads.one(from, key('a')))?.revision, 1);
+  await close();
+});
+
+test('of several workers one writes, another takes over, and nothing is applied twice', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const start = () => startProjections({ log, databaseUrl, projections: [ideas], logger: quiet });
+  const workers = await Promise.all([start(), start(), start()]);
+  const writers = () => workers.filter((worker) => worker.status()[0]!.writer);
+  await until('a writer', writers, ({ length }) => length === 1);
+  const events = happened([noted('a'), ...Array.from({ length: 300 }, (): Given => ['a', 'IdeaLinked', { to: 'a' }])]);
+  const adding = append(log, events);
+  for (let round = 0; round < 2; round++) {
+    const [writer] = writers();
+    const started = Date.now();
+    await writer!.close();
+    workers.splice(workers.indexOf(writer!), 1);
+    await until('another writer', writers, ({ length }) => length === 1, 5);
+    assert.ok(Date.now() - started < 5_000);
+  }
+  await adding;
+  const { reads, close } = await world(log, databaseUrl, []);
+  await settled(reads, log, 'ideas');
+  assert.is(writers().length, 1);
+  assert.is(await reads.counter(from, key('a'), 'links'), 300);
+  await close();
+  await Promise.all(workers.map((worker) => worker.close()));
+});
+
+const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+
+test('ten kinds of poison: each stops its own stream at most, and nobody else waits', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const unique: AnyProjection = {
+    ...ideasOf('idea'),
+    name: 'unique_ideas',
+    tables: [{ ...ideasTable, indexes: [{ columns: ['title'], unique: true }] }, ...ideas.tables.slice(1)],
+  };
+  const { reads, close } = await world(log, databaseUrl, [ideas, unique]);
+  const kinds: Record<string, Given[]> = {
+    nul: [noted('nul', { title: 'a\0b', extra: { 'k\0': '\0' } })],
+    surrogate: [noted('surrogate', { title: '\ud800', extra: ['\udc00'] })],
+    long: [noted('long', { title: 'x'.repeat(900_000) })],
+    key: [noted('key'), ['key', 'IdeaTagged', { tag: 'x'.repeat(5_000) }]],
+    deep: [noted('deep', { extra: deep(10_000) })],
+    type: [noted('type', { title: 7 })],
+    field: [noted('field', { nobody: 'knows' })],
+    enum: [noted('enum', { mood: 'grim' })],
+    early: [['early', 'IdeaRenamed', { title: 'before it was' }]],
+    taken: [
+      ['taken', 'IdeaTagged', { tag: 'one' }],
+      ['taker', 'IdeaTagged', { tag: 'one' }],
+    ],
+    version: [noted('version')],
+    twin: [noted('twin', { title: 'same' }), noted('other twin', { title: 'same' })],
+  };
+  for (const [kind, given] of Object.entries(kinds)) {
+    await append(log, happened(given, kind === 'version' ? { v: 99 } : {}));
+    await append(log, happened([noted(`after ${kind}`)]));
+    const started = Date.now();
+    await Promise.all([settled(reads, log, 'ideas'), settled(reads, log, 'unique_ideas')]);
+    assert.ok(Date.now() - started < 2_000, kind);
+    assert.ok(await reads.one(from, key(`after ${kind}`)), kind);
+  }
+  const parked = await query<{ projection: string; stream: string; reason: string }>(
+    databaseUrl,
+    'select projection, stream, reason from annals.parked where first order by 1, 2',
+  );
+  const of = (projection: string) =>
+    parked.filter((one) => one.projection === projection).map(({ stream }) => stream.replace('idea-t.', ''));
+  assert.equal(of('ideas'), ['deep', 'early', 'enum', 'field', 'key', 'taker', 'type', 'version']);
+  assert.equal(of('unique_ideas'), ['deep', 'early', 'enum', 'field', 'key', 'long', 'other twin', 'taker', 'type', 'version']);
+  assert.match(parked.find(({ stream }) => stream === 'idea-t.other twin')!.reason, /the database refuses it: duplicate key/);
+  assert.is(JSON.parse((await reads.one(from, key('nul')))!.doc).title, 'a\\u0000b');
+  await close();
+});
+
+test('a projection that nothing concerns moves on with the log', async () => {
+  const log = memoryLog();
+  const quietOne: AnyProjection = { ...ideasOf('never'), name: 'never' };
+  const { reads, close } = await world(log, await freshDatabase(), [ideas, quietOne]);
+  for (const event of happened([noted('a'), ['a', 'IdeaViewed'], ['a', 'IdeaViewed']])) {
+    await append(log, [event]);
+    await reads.passed('never', tokenOf(log.events.at(-1)!.position));
+  }
+  await close();
+});
+
+test('wherever the log is cut and connections break, the rows are those of a single fold', () =>
+  fc.assert(
+    fc.asyncProperty(scenario, fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }), async (given, sizes) => {
+      const log = memoryLog();
+      const databaseUrl = await freshDatabase();
+      const events = happened(given);
+      const { reads, close } = await world(log, databaseUrl, [ideas]);
+      for (const size of [...sizes, events.length]) {
+        await append(log, events.slice(log.events.length, log.events.length + size));
+        await cut(databaseUrl);
+      }
+      if (events.length > 0) await settled(reads, log, 'ideas');
+      if (events.length > 0)
+        for (const table of ['ideas', 'tags'])
+          assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, ideas, table)));
+      await close();
+    }),
+    { numRuns: Number(process.env.TEST_RUNS ?? 6) },
+  ));
+
+test.run();

@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openLog } from '../infra/eventstore/client.ts';
+import { createReads } from '../infra/postgres/reads.ts';
+import { memorySink } from '../projections/memory.ts';
+import { append, type Given, happened, ideasOf } from './projection-given.ts';
+import { comparable, foldedRows, quiet, rowsIn, settled, watch } from './projection-live.ts';
+import { freshDatabase, services } from './services.ts';
+
+const KILLS = Number(process.env.TEST_KILLS ?? 20);
+
+/** Small, seeded and repeatable: the same story whenever it is told. */
+const dice = (seed: number) => () => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+  return seed / 2 ** 32;
+};
+
+const story = (count: number): Given[] => {
+  const roll = dice(42);
+  return Array.from({ length: count }, (_, n): Given => {
+    const id = `i${n < 30 ? n : Math.floor(roll() * 30)}`;
+    if (n < 30) return [id, 'IdeaNoted', { title: `first ${n}` }];
+    const kind = roll();
+    if (kind < 0.5) return [id, 'IdeaLinked', { to: `i${Math.floor(roll() * 30)}` }];
+    if (kind < 0.9) return [id, 'IdeaRenamed', { title: `title ${n}`, extra: { n } }];
+    return [id, kind < 0.98 ? 'IdeaViewed' : 'IdeaRenamed', kind < 0.999 ? {} : { title: 7 }];
+  });
+};
+
+const startWorker = async (...args: string[]): Promise<ChildProcess> => {
+  const child = spawn(process.execPath, [new URL('projection-process.ts', import.meta.url).pathname, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout!, 'data');
+  return child;
+};
+
+test(`a worker that is killed ${KILLS} times leaves the rows of a single fold, and its checkpoint never goes back`, async () => {
+  const { eventstoreUrl } = await services();
+  const databaseUrl = await freshDatabase();
+  const category = `kill${[...crypto.randomUUID()].filter((letter) => /[a-f]/.test(letter)).join('')}`;
+  const log = openLog(eventstoreUrl);
+  const events = happened(story(60 * KILLS), {}, category);
+  const writing = append(log, events);
+  const stopWatching = await watch(databaseUrl, 'ideas');
+  let child = await startWorker(eventstoreUrl, databaseUrl, category);
+  for (let kill = 0; kill < KILLS; kill++) {
+    const next = await startWorker(eventstoreUrl, databaseUrl, category);
+    await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 250));
+    child.kill('SIGKILL');
+    child = next;
+  }
+  await writing;
+  const reads = await createReads(databaseUrl, quiet);
+  await settled(reads, log, 'ideas');
+  await stopWatching();
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const projection = ideasOf(category);
+  for (const table of ['ideas', 'tags'])
+    assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, projection, table)));
+  const sink = memorySink([projection]);
+  for await (const event of log.readAll()) sink.feed([event]);
+  assert.ok(sink.rows('ideas', 'ideas').size === 30 && sink.unapplied('ideas').length > 0);
+  await reads.close();
+  await log.close();
+});
+
+test.run();
