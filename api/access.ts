@@ -17,6 +17,7 @@ import {
 } from '../commands/access.ts';
 import type { Ctx } from '../commands/context.ts';
 import * as Agent from '../domain/agent.ts';
+import { tokenOf } from '../domain/event.ts';
 import { AGENT_ROLES, LABELS } from '../domain/grid.ts';
 import { Id25 } from '../domain/id.ts';
 import { effectivePermissions } from '../domain/permission.ts';
@@ -24,7 +25,7 @@ import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { AgentRead } from '../projections/agent.ts';
 import { operation } from './operation.ts';
-import { listQuery, sliced } from './paging.ts';
+import { AsOf, asOfQuery, listQuery, sliced } from './paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -94,7 +95,7 @@ const effective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; us
     throw new Refusal('forbidden', 'this needs the permission agent:roles:write');
   const [agent, tenant] = await Promise.all([live(ctx, agent_id), ctx.load(Tenant, ctx.tenant)]);
   const permissions = effectivePermissions(tenant.state, asked, agent.state);
-  return { ...agent, state: { user_id: asked, agent_id, as_of: ctx.at, permissions } };
+  return { ...agent, state: { user_id: asked, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at, permissions } };
 };
 
 const gridOf = async (ctx: Ctx) => {
@@ -108,7 +109,7 @@ export const accessOperations = {
     path: `${AGENT}/roles`,
     summary: 'List who has a role on the agent',
     permit: 'agent:read',
-    query: listQuery({}),
+    query: listQuery({ as_of: AsOf }),
     reply: z.array(AgentRoleAssignmentRead),
     run: roles,
   }),
@@ -133,7 +134,7 @@ export const accessOperations = {
     path: `${AGENT}/grants`,
     summary: 'List who was granted access to the agent',
     permit: 'agent:read',
-    query: listQuery({}),
+    query: listQuery({ as_of: AsOf }),
     reply: z.array(AgentUserGrantRead),
     run: grants,
   }),
@@ -181,6 +182,7 @@ export const accessOperations = {
     path: '/tenant/:tenant_id/agent-role-permissions',
     summary: 'Read what each agent role may do',
     permit: 'tenant:read',
+    query: asOfQuery,
     reply: Grid,
     run: gridOf,
   }),
@@ -198,7 +200,7 @@ export const accessOperations = {
     path: `${AGENT}/effective-permissions`,
     summary: 'What somebody may do with the agent, and which event decided it',
     permit: 'agent:read',
-    query: z.strictObject({ user_id: Id25.optional() }),
+    query: z.strictObject({ user_id: Id25.optional(), as_of: AsOf }),
     reply: EffectivePermissions,
     run: effective,
   }),

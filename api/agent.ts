@@ -8,18 +8,25 @@ import {
   reorderModelChain,
   updateAgent,
 } from '../commands/agent.ts';
-import type { Ctx } from '../commands/context.ts';
-import { AGENT_KINDS } from '../domain/agent.ts';
+import type { Ctx, Loaded } from '../commands/context.ts';
+import * as Agent from '../domain/agent.ts';
+import type { Position } from '../domain/event.ts';
 import { AGENT_ROLES } from '../domain/grid.ts';
+import { invalid } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
-import { agentById, agentCount, agentPage, type Sight } from '../projections/agent.queries.ts';
+import { agentById, agentCount, agentPage, agentsAlive, type Sight } from '../projections/agent.queries.ts';
 import { AgentListRead, AgentModelRead, AgentModels, AgentRead } from '../projections/agent.ts';
 import { operation } from './operation.ts';
-import { Flag, listQuery, windowOf } from './paging.ts';
+import { AsOf, asOfQuery, Flag, listQuery, windowOf } from './paging.ts';
 
 const AGENTS = '/tenant/:tenant_id/agents';
 const AGENT = `${AGENTS}/:agent_id`;
-const query = listQuery({ q: z.string().min(1).max(255).optional(), is_active: Flag.optional(), kind: z.enum(AGENT_KINDS).optional() });
+const query = listQuery({
+  as_of: AsOf,
+  q: z.string().min(1).max(255).optional(),
+  is_active: Flag.optional(),
+  kind: z.enum(Agent.AGENT_KINDS).optional(),
+});
 
 /** OWNER, ADMIN and AUDITOR see every agent of the tenant; others those on which they hold the label View. */
 const sightOf = async (ctx: Ctx): Promise<Sight> => {
@@ -28,6 +35,20 @@ const sightOf = async (ctx: Ctx): Promise<Sight> => {
   const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
   const roles = AGENT_ROLES.filter((role) => state.grid[role].includes('View'));
   return { all: false, user_id, roles, since: state.members[user_id]?.created_at ?? ctx.at };
+};
+
+/** An agent as its events until then left it; null where it was not there. */
+const agentThen = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent> | null> => {
+  const loaded = await ctx.load(Agent, agent_id);
+  return loaded.state.status === 'live' ? loaded : null;
+};
+
+/** A page of the agents that there were, each folded from its own events, as far as the caller may see them today. */
+const agentsThen = async (ctx: Ctx, at: Position, sight: Sight, window: ReturnType<typeof windowOf>) => {
+  const { ids, next } = await agentsAlive(ctx.reads, ctx.tenant, at, window);
+  const seen = await Promise.all(ids.map(async (id) => sight.all || (await ctx.may('agent:read', id))));
+  const agents = await Promise.all(ids.filter((_, index) => seen[index]).map((id) => ctx.load(Agent, id)));
+  return { body: JSON.stringify(agents.map(({ state }) => AgentListRead.parse(state))), next };
 };
 
 export const agentOperations = {
@@ -50,9 +71,14 @@ export const agentOperations = {
     query,
     reply: z.array(AgentListRead),
     reads: 'agents',
-    run: async (ctx, { q, is_active, kind, ...window }) => {
+    run: async (ctx, { q, is_active, kind, as_of: _, ...window }) => {
       const sight = await sightOf(ctx);
       const filtered = q !== undefined || is_active !== undefined || kind !== undefined;
+      if (ctx.asOf) {
+        if (filtered || window.sort !== undefined)
+          throw invalid('/query/as_of', 'takes no filter and no sort beside it', 'not_with_filters');
+        return agentsThen(ctx, ctx.asOf, sight, windowOf(window));
+      }
       const [page, total] = await Promise.all([
         agentPage(ctx.reads, ctx.tenant, sight, { q, is_active, kind }, windowOf(window, ['created_at', 'updated_at', 'name'])),
         sight.all && !filtered ? agentCount(ctx.reads, ctx.tenant) : undefined,
@@ -67,7 +93,8 @@ export const agentOperations = {
     permit: { all: ['agent:read'], runner: true },
     reply: AgentRead,
     reads: 'agents',
-    run: (ctx, { agent_id }) => agentById(ctx.reads, ctx.tenant, agent_id),
+    query: asOfQuery,
+    run: (ctx, { agent_id }) => (ctx.asOf ? agentThen(ctx, agent_id) : agentById(ctx.reads, ctx.tenant, agent_id)),
   }),
   updateAgent: operation({
     method: 'patch',
@@ -92,7 +119,12 @@ export const agentOperations = {
     permit: 'agent:read',
     reply: z.array(AgentModelRead),
     reads: 'agents',
-    run: (ctx, { agent_id }) => agentById(ctx.reads, ctx.tenant, agent_id, 'models_doc'),
+    query: asOfQuery,
+    run: async (ctx, { agent_id }) => {
+      if (!ctx.asOf) return agentById(ctx.reads, ctx.tenant, agent_id, 'models_doc');
+      const then = await agentThen(ctx, agent_id);
+      return then && { doc: JSON.stringify(AgentModels.parse(then.state)), revision: then.revision };
+    },
   }),
   reorderModelChain: operation({
     method: 'put',

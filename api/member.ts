@@ -5,7 +5,7 @@ import { Id25 } from '../domain/id.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { agentsOwnedBy } from '../projections/agent.queries.ts';
 import { operation } from './operation.ts';
-import { listQuery, sliced } from './paging.ts';
+import { AsOf, listQuery, sliced } from './paging.ts';
 
 const MEMBERS = '/tenant/:tenant_id/members';
 const MEMBER = `${MEMBERS}/:user_id`;
@@ -29,7 +29,7 @@ export const memberOperations = {
     path: MEMBERS,
     summary: "List the tenant's members",
     permit: 'tenant:read',
-    query: listQuery({}),
+    query: listQuery({ as_of: AsOf }),
     reply: z.array(MemberRead),
     run: members,
   }),

@@ -2,13 +2,15 @@ import { zValidator } from '@hono/zod-validator';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import type { Ctx, Loaded } from '../commands/context.ts';
-import { PLATFORM, tokenOf } from '../domain/event.ts';
+import { PLATFORM, type Position, tokenOf } from '../domain/event.ts';
 import { isId25 } from '../domain/id.ts';
 import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Reads } from '../projections/reads.ts';
+import { mutationAnswer, place, readAnswer, stateAnswer } from './answer.ts';
+import { AS_OF_RESTS, positionOf } from './as-of.ts';
 import { jsonBody } from './body.ts';
-import { isRead, type Operation, type Operations, paramsOf, type Read } from './operation.ts';
+import { isRead, type Operation, type Operations, paramsOf } from './operation.ts';
 import type { Place } from './permit.ts';
 import { checked, refused } from './problem.ts';
 
@@ -20,6 +22,8 @@ export type Asked = {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly ifMatch: number | '*' | null;
+  /** The position as of which a read looks; null: now. */
+  readonly asOf?: Position | null;
 };
 
 /** A mutation under an Idempotency-Key: the same key, route and caller name the same request. */
@@ -55,62 +59,19 @@ const matchOf = (header: string | undefined): number | '*' | null => {
   return Number(revision);
 };
 
-/** RFC 9110 13.1.2: a list of tags or `*`, compared weakly. */
-const isFresh = (header: string | undefined, etag: string | undefined): boolean =>
-  header !== undefined &&
-  etag !== undefined &&
-  (header.trim() === '*' || (header.match(/"[^"]*"/g) as string[] | null)?.includes(etag) === true);
-
-const place = (template: string, params: Record<string, string>, reply: unknown): string =>
-  template.replace(/:([a-z_]+)/g, (_, name: string) => params[name] ?? String((reply as Record<string, unknown>)?.[name] ?? ''));
-
-const nextLink = (url: string, cursor: string): string => {
-  const next = new URL(url);
-  next.searchParams.set('cursor', cursor);
-  return `<${next.pathname}${next.search}>; rel="next"`;
-};
-
-const json = (body: string, status: number, headers: Record<string, string>): Response =>
-  new Response(body, { status, headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers } });
-
-const readAnswer = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
-  const headers: Record<string, string> = position ? { 'projection-position': position } : {};
-  if (answer === null) throw new Refusal('not_found', 'there is nothing here for you');
-  if ('doc' in answer) {
-    if (answer.revision !== null) headers.etag = `"${answer.revision}"`;
-    if (isFresh(c.req.header('if-none-match'), headers.etag)) return new Response(null, { status: 304, headers });
-    return json(answer.doc, row.status ?? 200, headers);
-  }
-  if (answer.next !== null) headers.link = nextLink(c.req.url, answer.next);
-  if (answer.total !== undefined) headers['total-count'] = String(answer.total);
-  return json(answer.body, row.status ?? 200, headers);
-};
-
-const mutationAnswer = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
-  const headers: Record<string, string> = loaded.revision >= 0 ? { etag: `"${loaded.revision}"` } : {};
-  if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
-  if (!row.reply || loaded.state === null) return new Response(null, { status: 204, headers });
-  if (row.location) headers.location = place(row.location, params, loaded.state);
-  return json(JSON.stringify(row.reply.parse(loaded.state)), loaded.existed ? 200 : (row.status ?? 200), headers);
-};
-
 /** Ids in a path that can't be one name nothing: 404, as for any other that is not there. */
 const checkIds = (names: readonly string[], params: Record<string, string>): void => {
   for (const name of names) if (!isId25(params[name] ?? '')) throw new Refusal('not_found', 'there is nothing here for you');
 };
 
-const runRead = async (c: Context, row: Operation, host: Host, ctx: Ctx, sent: object): Promise<Response> => {
+const runRead = async (c: Context, row: Operation, host: Host, asked: Asked, sent: { as_of?: string | undefined }): Promise<Response> => {
   const token = c.req.header('consistency-token');
-  if (token !== undefined && row.reads) await host.reads.passed(row.reads, token);
-  const position = row.reads ? host.reads.position(row.reads) : null;
-  const answer = await row.run(ctx, sent as never);
-  if (answer && 'state' in answer) {
-    const headers = answer.position
-      ? { 'projection-position': tokenOf(answer.position), ...(answer.revision >= 0 ? { etag: `"${answer.revision}"` } : {}) }
-      : {};
-    return json(JSON.stringify(row.reply!.parse(answer.state)), 200, headers);
-  }
-  return readAnswer(c, row, answer, position);
+  const rests = sent.as_of === undefined ? row.reads : AS_OF_RESTS;
+  if (token !== undefined && rests) await host.reads.passed(rests, token);
+  const asOf = sent.as_of === undefined ? null : await positionOf(host.reads, asked.tenant, sent.as_of);
+  const position = asOf ? tokenOf(asOf) : row.reads ? host.reads.position(row.reads) : null;
+  const answer = await row.run(host.context({ ...asked, asOf }), sent as never);
+  return answer && 'state' in answer ? stateAnswer(row, answer, position) : readAnswer(c, row, answer, position);
 };
 
 const runMutation = async (
@@ -156,7 +117,7 @@ const gate = (row: Operation, host: Host) => {
 };
 
 const answer = (c: Context, row: Operation, host: Host, { asked, params }: Entered, query: object): Promise<Response> =>
-  isRead(row) ? runRead(c, row, host, host.context(asked), { ...query, ...params }) : runMutation(c, row, host, asked, params, query);
+  isRead(row) ? runRead(c, row, host, asked, { ...query, ...params }) : runMutation(c, row, host, asked, params, query);
 
 const validated = (query: z.ZodType) =>
   zValidator('query', query, (result) => {

@@ -5,6 +5,7 @@ import { agentOperations } from './agent.ts';
 import { apikeyOperations } from './apikey.ts';
 import { auditOperations } from './audit.ts';
 import { deliveryOperationsOf } from './delivery.ts';
+import { historyOperations } from './history.ts';
 import { integrationOperations } from './integration.ts';
 import { meOperations } from './me.ts';
 import { memberOperations } from './member.ts';
@@ -24,6 +25,7 @@ export const operationsOf = ({ makeUser, storedDelivery }: OperationPorts): Oper
   ...apikeyOperations,
   ...auditOperations,
   ...deliveryOperationsOf(storedDelivery),
+  ...historyOperations,
   ...integrationOperations,
   ...meOperations,
   ...memberOperations,

@@ -10,6 +10,12 @@ export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
     ...shape,
   });
 
+/** `as_of`: an RFC 3339 time or a Consistency-Token. */
+export const AsOf = z.string().max(64).optional();
+
+/** The query of a read that can look at another time. */
+export const asOfQuery = z.strictObject({ as_of: AsOf });
+
 /** A query parameter that is `true` or `false`. */
 export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 

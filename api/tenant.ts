@@ -23,7 +23,7 @@ import { lastActiveAt, tenantPage } from '../projections/tenant.queries.ts';
 import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead } from '../projections/tenant.ts';
 import { PlanRead, planPage } from '../projections/tenant-plan.ts';
 import { operation } from './operation.ts';
-import { listQuery, windowOf } from './paging.ts';
+import { asOfQuery, listQuery, windowOf } from './paging.ts';
 
 const ADMIN = '/admin/tenants/:tenant_id';
 const OWN = '/tenant/:tenant_id';
@@ -139,6 +139,7 @@ export const tenantOperations = {
     path: OWN,
     summary: 'Read the tenant',
     permit: 'tenant:read',
+    query: asOfQuery,
     reply: TenantRead,
     run: async (ctx) => withPlan(ctx, await loadTenant(ctx)),
   }),

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Aggregate, Decision } from '../domain/aggregate.ts';
-import type { Actor, DomainEvent, Position } from '../domain/event.ts';
+import type { Actor, DomainEvent, Position, Recorded } from '../domain/event.ts';
 import type { Permission } from '../domain/permission.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { Reads } from '../projections/reads.ts';
@@ -36,6 +36,10 @@ export type Ctx = {
   /** RFC 3339 UTC with milliseconds; the same through one request. */
   readonly at: string;
   readonly reads: Reads;
+  /** The position as of which this request looks; `load` folds to it. Null: now. */
+  readonly asOf: Position | null;
+  /** The events of an aggregate, oldest first. */
+  readonly history: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string) => AsyncIterable<Recorded<E>>;
   /** Loads, decides, appends at the revision that was read, folds again and repeats on conflict. @throws Refusal */
   readonly transact: <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,

@@ -54,6 +54,9 @@ export const comparePositions = (a: Position, b: Position): number =>
 /** A position as clients carry it, `<commit>:<prepare>`. */
 export const tokenOf = ({ commit, prepare }: Position): string => `${commit}:${prepare}`;
 
+/** A position as text that sorts as positions do. */
+export const sortable = ({ commit, prepare }: Position): string => `${commit}`.padStart(20, '0') + `${prepare}`.padStart(20, '0');
+
 /** Reads a token; null where it is none. */
 export const parseToken = (token: string): Position | null => {
   const match = /^(\d{1,19}):(\d{1,19})$/.exec(token);

@@ -3,7 +3,16 @@ import type { Asked } from '../api/mount.ts';
 import type { permitter } from '../api/permit.ts';
 import type { Ctx, Loaded } from '../commands/context.ts';
 import type { Aggregate } from '../domain/aggregate.ts';
-import { type Actor, type DomainEvent, type Metadata, PLATFORM, type Recorded, streamName } from '../domain/event.ts';
+import {
+  type Actor,
+  comparePositions,
+  type DomainEvent,
+  type Metadata,
+  PLATFORM,
+  type Position,
+  type Recorded,
+  streamName,
+} from '../domain/event.ts';
 import type { Touched } from '../domain/idempotency.ts';
 import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
@@ -65,6 +74,15 @@ const derivedText = (key: string, label: string, alphabet: string, length: numbe
   return text;
 };
 
+/** @throws Refusal unavailable where the log is down */
+async function* mended<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* events;
+  } catch (error) {
+    mendLogError(error);
+  }
+}
+
 /** Builds the context of a request from what it asked and how it is run. */
 export const contexts = (deps: ContextDeps) => {
   const { log, hot, vault, reads, permit, publicUrl } = deps;
@@ -79,6 +97,24 @@ export const contexts = (deps: ContextDeps) => {
     if (revision >= 0)
       for await (const event of log.read(stream, { limit: revision + 1 }))
         loaded = { id, state: aggregate.evolve(loaded.state, event as Recorded<E>), revision: event.revision, position: event.position };
+    return loaded;
+  };
+
+  const historyOf = <S, E extends DomainEvent>({ category }: Aggregate<S, E>, tenant: string, id: string) =>
+    log.read(streamName(category, tenant, id)) as AsyncIterable<Recorded<E>>;
+
+  /** The state as the events up to a position left it. */
+  const loadUntil = async <S, E extends DomainEvent>(
+    aggregate: Aggregate<S, E>,
+    tenant: string,
+    id: string,
+    until: Position,
+  ): Promise<Loaded<S>> => {
+    let loaded = emptyOf(aggregate, id);
+    for await (const event of mended(historyOf(aggregate, tenant, id))) {
+      if (comparePositions(event.position, until) > 0) break;
+      loaded = { id, state: aggregate.evolve(loaded.state, event), revision: event.revision, position: event.position };
+    }
     return loaded;
   };
 
@@ -101,6 +137,9 @@ export const contexts = (deps: ContextDeps) => {
       session.repeatable ? derivedText(vault.digest(session.seed), String(made++), alphabet, length) : randomText(alphabet, length);
     const tenantOf = (aggregate: { platform?: boolean }, tenant?: string): string =>
       aggregate.platform ? PLATFORM : (tenant ?? asked.tenant);
+    /** A tenant's own stream is found by its id alone. */
+    const tenantFor = (aggregate: { platform?: boolean; category: string }, id: string, tenant?: string): string =>
+      tenantOf(aggregate, tenant ?? (aggregate.category === 'tenant' ? id : undefined));
     const place = { tenant_id: asked.tenant };
 
     return {
@@ -109,6 +148,7 @@ export const contexts = (deps: ContextDeps) => {
       actor,
       at,
       reads,
+      asOf: asked.asOf ?? null,
       publicUrl,
       transact: async (aggregate, id, decide, options = {}) => {
         const tenant = tenantOf(aggregate, options.tenant);
@@ -127,8 +167,10 @@ export const contexts = (deps: ContextDeps) => {
         session.touched.push({ stream: streamName(aggregate.category, tenant, id), revision: loaded.revision });
         return loaded;
       },
+      history: (aggregate, id) => mended(historyOf(aggregate, tenantOf(aggregate), id)),
       load: (aggregate, id, options = {}) => {
-        const tenant = tenantOf(aggregate, options.tenant ?? (aggregate.category === 'tenant' ? id : undefined));
+        const tenant = tenantFor(aggregate, id, options.tenant);
+        if (asked.asOf) return loadUntil(aggregate, tenant, id, asked.asOf);
         const stream = streamName(aggregate.category, tenant, id);
         const kept = session.replay?.findLast((touched) => touched.stream === stream);
         return (kept ? stateAt(aggregate, id, kept) : hot.load(aggregate, tenant, id)).catch(mendLogError);

@@ -1,5 +1,6 @@
+import { type Position, sortable } from '../domain/event.ts';
 import type { AgentRole } from '../domain/grid.ts';
-import { agents, counts, table } from './agent.ts';
+import { agents, counts, lives, table } from './agent.ts';
 import type { Condition, Doc, Page, Reads, Source } from './reads.ts';
 
 const from: Source = { projection: agents.name, table };
@@ -76,4 +77,20 @@ export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: st
     if (page.next === null) return ids;
     cursor = page.next;
   }
+};
+
+/** The ids of a page of the agents that there were at a position. */
+export const agentsAlive = async (
+  reads: Reads,
+  tenant_id: string,
+  at: Position,
+  page: { limit: number; cursor?: string | undefined; sort: { column: string; descending: boolean } },
+): Promise<{ ids: string[]; next: string | null }> => {
+  const where: Condition[] = [
+    { column: 'tenant_id', op: '=', value: tenant_id },
+    { column: 'born', op: '<=', value: sortable(at) },
+    { column: 'died', op: '>', value: sortable(at) },
+  ];
+  const { body, next } = await reads.page({ from: { projection: agents.name, table: lives }, where, ...page });
+  return { ids: (JSON.parse(body) as { id: string }[]).map(({ id }) => id), next };
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GRANTED } from '../domain/access.ts';
 import * as Agent from '../domain/agent.ts';
+import { sortable } from '../domain/event.ts';
 import type { AgentRole } from '../domain/grid.ts';
 import { Id25 } from '../domain/id.ts';
 import type { TenantEvent } from '../domain/tenant.ts';
@@ -95,6 +96,18 @@ const access: Table = {
   indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
 };
 
+/** Which agents there were when: from where to where in the log. */
+export const lives: Table = {
+  name: 'agent_lives',
+  key: ['tenant_id', 'id'],
+  columns: { tenant_id: 'text', id: 'text', created_at: 'timestamptz', born: 'text', died: 'text' },
+  docs: { doc: z.object({ id: z.string() }) },
+  indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
+};
+
+/** Later than any position. */
+const NEVER = '9'.repeat(40);
+
 export const counts: Table = {
   name: 'agent_counts',
   key: ['tenant_id'],
@@ -121,14 +134,15 @@ export const agents: Projection<Agent.AgentEvent | Extract<TenantEvent, { type: 
   name: 'agents',
   version: 1,
   categories: ['agent', 'tenant'],
-  tables: [table, access, counts],
+  tables: [table, access, counts, lives],
   on: {
     TenantCreated: ({ id }) => insert('agent_counts', { tenant_id: id }),
     AgentCreated: (event) => {
       const { status: _, roles: __, grants: ___, admin_only_by: ____, ...row } = Agent.evolve(Agent.initial, event);
       const { owner_id } = event.data;
       const owner = owner_id ? [held(event, 'role', owner_id, 'OWNER')] : [];
-      return [insert('agents', { ...row, deleted: false }), ...owner, counted(event.tenant, 1)];
+      const life = insert('agent_lives', { ...here(event), created_at: event.at, born: sortable(event.position), died: NEVER });
+      return [insert('agents', { ...row, deleted: false }), life, ...owner, counted(event.tenant, 1)];
     },
     AgentRoleAssigned: (event) => held(event, 'role', event.data.user_id, event.data.role),
     AgentRoleRevoked: (event) => lost(event, 'role', event.data.user_id),
@@ -145,7 +159,11 @@ export const agents: Projection<Agent.AgentEvent | Extract<TenantEvent, { type: 
     AgentAdminOnlyChanged: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
     AgentModelChainReordered: (event) =>
       patch('agents', here(event), { models: Agent.chained(event.data.models, event.at), updated_at: event.at }),
-    AgentDeleted: (event) => [patch('agents', here(event), { deleted: true, updated_at: event.at }), counted(event.tenant, -1)],
+    AgentDeleted: (event) => [
+      patch('agent_lives', here(event), { died: sortable(event.position) }),
+      patch('agents', here(event), { deleted: true, updated_at: event.at }),
+      counted(event.tenant, -1),
+    ],
     AgentSlugReleased: 'ignore',
   },
 };

@@ -28,5 +28,18 @@ export const auditPage = (
   reads.page({
     from: { projection: audit.name, table },
     where: [{ column: 'tenant_id', op: '=', value: tenant_id }, ...conditions(filter)],
+    tieBreak: 'place',
     ...window,
   });
+
+/** The position of a tenant's last event at or before a time, as a token; null where there is none. */
+export const positionAt = async (reads: Reads, tenant_id: string, time: string): Promise<string | null> => {
+  const where: Condition[] = [
+    { column: 'tenant_id', op: '=', value: tenant_id },
+    { column: 'created_at', op: '<=', value: time },
+  ];
+  const newest = { column: 'created_at', descending: true };
+  const page = await reads.page({ from: { projection: audit.name, table }, where, sort: newest, tieBreak: 'place', limit: 1 });
+  const [last] = JSON.parse(page.body) as { position: string }[];
+  return last?.position ?? null;
+};

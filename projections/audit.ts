@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PLATFORM, type Recorded } from '../domain/event.ts';
+import { PLATFORM, type Recorded, sortable, tokenOf } from '../domain/event.ts';
 import { type Changes, insert, type Projection } from './projection.ts';
 import type { Table } from './tables.ts';
 
@@ -16,6 +16,7 @@ export const AuditLogRead = z
     user_agent: z.string().nullable(),
     meta: z.record(z.string(), z.unknown()),
     created_at: z.string(),
+    position: z.string(),
   })
   .meta({ id: 'AuditLogRead' });
 
@@ -31,9 +32,10 @@ export const table: Table = {
     resource_type: 'text',
     resource_id: 'text',
     created_at: 'timestamptz',
+    place: 'text',
   },
   docs: { doc: AuditLogRead },
-  indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
+  indexes: [{ columns: ['tenant_id', 'created_at', 'place'] }],
 };
 
 /** Nouns of two words; every other event's noun is its first word. */
@@ -76,6 +78,8 @@ const line = (event: Recorded): Changes => {
     user_agent: event.meta.userAgent ?? null,
     meta,
     created_at: event.at,
+    position: tokenOf(event.position),
+    place: sortable(event.position),
   });
 };
 

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import type { Ctx } from '../commands/context.ts';
+import * as Agent from '../domain/agent.ts';
+import { comparePositions, type Position, tokenOf } from '../domain/event.ts';
+import { Id25 } from '../domain/id.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { AgentRead } from '../projections/agent.ts';
+import { positionOf } from './as-of.ts';
+import { operation } from './operation.ts';
+import { listQuery } from './paging.ts';
+
+const AGENT = '/tenant/:tenant_id/agents/:agent_id';
+
+const Change = z.object({ pointer: z.string(), from: z.unknown(), to: z.unknown() });
+const Named = z.object({ kind: z.enum(['user', 'agent', 'system']), id: z.string(), key_id: z.string().nullish() });
+
+const HistoryEntry = z
+  .object({
+    event_id: z.string(),
+    type: z.string(),
+    at: z.string(),
+    actor: Named,
+    cause: z.string().nullable(),
+    position: z.string(),
+    revision: z.int(),
+    changes: z.array(Change),
+  })
+  .meta({ id: 'HistoryEntry' });
+
+const ResourceDiff = z.object({ id: Id25, from: z.string(), to: z.string(), changes: z.array(Change) }).meta({ id: 'ResourceDiff' });
+
+type Fields = Record<string, unknown>;
+
+/** What can be seen of an agent: its fields, its chain, and who holds what on it. */
+const visible = (agent: Agent.Agent): Fields => {
+  if (agent.status === 'absent') return {};
+  const rolesOf = (held: Agent.Agent['roles'] | Agent.Agent['grants']) =>
+    Object.fromEntries(Object.entries(held).map(([user_id, { role }]) => [user_id, role]));
+  return {
+    ...AgentRead.parse(agent),
+    deleted: agent.status !== 'live',
+    models: agent.models.map(({ model_id, access }) => ({ model_id, access })),
+    roles: rolesOf(agent.roles),
+    grants: rolesOf(agent.grants),
+  };
+};
+
+const changesBetween = (from: Fields, to: Fields): z.output<typeof Change>[] =>
+  Object.keys({ ...from, ...to })
+    .filter((name) => JSON.stringify(from[name]) !== JSON.stringify(to[name]))
+    .map((name) => ({ pointer: `/${name}`, from: from[name] ?? null, to: to[name] ?? null }));
+
+/** Every event of the agent with the fields that it changed, newest first. @throws Refusal not_found */
+const history = async (ctx: Ctx, agent_id: string): Promise<z.output<typeof HistoryEntry>[]> => {
+  const entries: z.output<typeof HistoryEntry>[] = [];
+  let state = Agent.initial;
+  for await (const event of ctx.history(Agent, agent_id)) {
+    const before = visible(state);
+    state = Agent.evolve(state, event);
+    const { event_id, type, at, actor, meta, revision } = event;
+    const changes = changesBetween(before, visible(state)).filter(({ pointer }) => pointer !== '/updated_at');
+    entries.push({ event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes });
+  }
+  if (entries.length === 0) throw new Refusal('not_found', 'there is no such agent');
+  return entries.reverse();
+};
+
+const page = (entries: z.output<typeof HistoryEntry>[], limit: number, cursor: string | undefined) => {
+  const start = cursor === undefined ? 0 : entries.findIndex(({ event_id }) => event_id === cursor) + 1;
+  if (cursor !== undefined && start === 0)
+    throw new Refusal('invalid', 'the cursor is not one of this list', {
+      errors: [{ pointer: '/query/cursor', code: 'bad_cursor', message: 'is not a cursor of this list' }],
+    });
+  const items = entries.slice(start, start + limit);
+  return { body: JSON.stringify(items), next: start + limit < entries.length ? items.at(-1)!.event_id : null, total: entries.length };
+};
+
+const stateAt = async (ctx: Ctx, agent_id: string, until: Position): Promise<Fields> => {
+  let state = Agent.initial;
+  for await (const event of ctx.history(Agent, agent_id)) {
+    if (comparePositions(event.position, until) > 0) break;
+    state = Agent.evolve(state, event);
+  }
+  return visible(state);
+};
+
+export const historyOperations = {
+  readAgentHistory: operation({
+    method: 'get',
+    path: `${AGENT}/history`,
+    summary: 'Every event of the agent with the fields it changed',
+    permit: 'agent:read',
+    query: listQuery({}).omit({ sort: true }),
+    reply: z.array(HistoryEntry),
+    run: async (ctx, { agent_id, limit, cursor }) => page(await history(ctx, agent_id), limit, cursor),
+  }),
+  diffAgent: operation({
+    method: 'get',
+    path: `${AGENT}/diff`,
+    summary: 'What changed between two times or positions',
+    permit: 'agent:read',
+    query: z.strictObject({ from: z.string().max(64), to: z.string().max(64).optional() }),
+    reply: ResourceDiff,
+    run: async (ctx, { agent_id, from, to }) => {
+      const loaded = await ctx.load(Agent, agent_id);
+      const first = await positionOf(ctx.reads, ctx.tenant, from);
+      const last = to === undefined ? loaded.position! : await positionOf(ctx.reads, ctx.tenant, to);
+      const [before, after] = await Promise.all([stateAt(ctx, agent_id, first), stateAt(ctx, agent_id, last)]);
+      return { ...loaded, state: { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) } };
+    },
+  }),
+};
