@@ -61,6 +61,6 @@ export const backupStore = async (dir: string, to: string): Promise<number> => {
   const log = openLog(join(to, 'log'));
   repair(log.segments, log.segments.at(-1)!.base);
   say(`copied ${segments.length} segments, up to position ${log.end()}`);
-  log.close();
+  await log.close();
   return 0;
 };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { diskFull, readUpTo, writeAll } from './disk.ts';
 import { OVERHEAD, type Proposed, positionAt, roomFor, sizeAt, soundAt, writeRecord } from './record.ts';
 import { damaged } from './repair.ts';
+import { createRoom, type Room } from './room.ts';
 import {
   createSegment,
   offsetOf,
@@ -38,6 +39,7 @@ export const openLog = (dir: string) => {
   let start = Number.POSITIVE_INFINITY;
   let used = 0;
 
+  let room: Room | undefined;
   const last = (): Segment => segments.at(-1)!;
   const end = (): number => last().base + last().length;
 
@@ -97,8 +99,12 @@ export const openLog = (dir: string) => {
     return soundAt(bytes, 0, position) ? bytes.subarray(0, size) : undefined;
   };
 
+  /** Closes the last segment and begins another; only while no room is being made. */
   const roll = (): void => {
-    segments.push(createSegment(dir, end()));
+    const next = createSegment(dir, end());
+    room?.trim();
+    room = undefined;
+    segments.push(next);
     start = Number.POSITIVE_INFINITY;
     used = 0;
   };
@@ -106,9 +112,13 @@ export const openLog = (dir: string) => {
   /** Whether scavenging may have taken away what was at a position. */
   const mayBeFreed = (position: number): boolean => segments[indexOf(position)]!.packed !== undefined;
 
+  /** Whether a batch of so many bytes can begin now; if not, `whenFree` tells. */
+  const free = (bytes: number): boolean => room === undefined || room.fits(bytes);
+  const whenFree = (): Promise<void> => room?.quiet() ?? Promise.resolve();
+
   /** Where the next batch begins: a new segment where the last is full. */
   const startBatch = (): number => {
-    if (last().length >= SEGMENT_SIZE) roll();
+    if (last().length >= SEGMENT_SIZE && !room?.busy()) roll();
     if (pending.length > ROOM) pending = Buffer.allocUnsafe(ROOM);
     start = end();
     used = 0;
@@ -117,7 +127,7 @@ export const openLog = (dir: string) => {
 
   /** Adds an event to the batch and gives back its position. It can be read at once, by its position. */
   const put = (event: Proposed, stream: Buffer, revision: number, created: number, flags: number): number => {
-    const room = roomFor(event, stream);
+    const room = roomFor(event, stream.length);
     if (used + room > pending.length) pending = Buffer.concat([pending], Math.max(pending.length * 2, used + room));
     const position = start + used;
     used += writeRecord(pending, used, event, { stream, revision, position, created, batchStart: start, flags });
@@ -135,10 +145,13 @@ export const openLog = (dir: string) => {
     }
     fs.fdatasyncSync(segment.file);
     segment.length += used;
+    room ??= createRoom(segment);
+    room.provide();
   };
 
   const abandon = (): void => {
     fs.ftruncateSync(last().file, last().length);
+    room?.lost();
     used = 0;
     start = Number.POSITIVE_INFINITY;
   };
@@ -146,9 +159,11 @@ export const openLog = (dir: string) => {
   /** Behind the last event of the batch, written or not. */
   const pendingEnd = (): number => start + used;
 
-  const close = (): void => {
+  const close = async (): Promise<void> => {
+    await room?.stop();
+    room?.trim();
     for (const segment of segments) fs.closeSync(segment.file);
   };
 
-  return { dir, segments, roll, mayBeFreed, end, page, pageBefore, record, startBatch, put, commit, pendingEnd, close };
+  return { dir, segments, roll, free, whenFree, mayBeFreed, end, page, pageBefore, record, startBatch, put, commit, pendingEnd, close };
 };

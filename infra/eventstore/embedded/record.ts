@@ -77,8 +77,8 @@ const sizesOf = (event: Proposed, { stream, revision, position }: Place): Sizes 
 };
 
 /** An upper bound of a record's size, cheap to have before its place is known. */
-export const roomFor = (event: Proposed, stream: Buffer): number =>
-  OVERHEAD + 320 + stream.length + event.type.length + event.custom.length + event.data.length;
+export const roomFor = (event: Proposed, nameLength: number): number =>
+  OVERHEAD + 320 + nameLength + event.type.length + event.custom.length + event.data.length;
 
 const put = (to: Buffer, at: number, tag: number, bytes: Buffer): number => {
   to[at] = tag;

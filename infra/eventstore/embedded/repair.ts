@@ -33,6 +33,14 @@ const laterBatchBehind = (segment: Segment, stop: number): boolean => {
   return false;
 };
 
+/** Bytes behind an offset up to the last that is not zero: zeros are room, not something lost. */
+const written = (segment: Segment, from: number): number => {
+  const bytes = readUpTo(segment.file, from, segment.length - from);
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === 0) end--;
+  return end;
+};
+
 export const damaged = (position: number): Error => new Error(`the log is damaged at position ${position}: run "annals store verify"`);
 
 const cut = (segment: Segment, length: number): void => {
@@ -51,7 +59,7 @@ export const repair = (segments: Segment[], from: number): number => {
     const { complete, stop } = scan(segment, offsetOf(segment, from));
     if (complete === recordsEnd(segment)) continue;
     if (segment !== segments.at(-1) || laterBatchBehind(segment, stop)) throw damaged(segment.base + stop);
-    const lost = segment.length - complete;
+    const lost = written(segment, complete);
     cut(segment, complete);
     return lost;
   }

@@ -53,7 +53,10 @@ export const scavenge = async (parts: Parts): Promise<Scavenged> => {
   const { log } = parts;
   const freed: Scavenged = { events: 0, bytes: 0 };
   const last = log.segments.at(-1)!;
-  if (await frees(parts, last)) log.roll();
+  if (await frees(parts, last)) {
+    while (!log.free(Number.POSITIVE_INFINITY)) await log.whenFree();
+    log.roll();
+  }
   for (const segment of log.segments.slice(0, -1)) {
     if (!(await frees(parts, segment))) continue;
     const before = fs.fstatSync(segment.file).size;

@@ -61,9 +61,9 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
   }
 
   const close = async (): Promise<void> => {
-    writer.flush();
+    await writer.idle();
     await index.close(log.end());
-    log.close();
+    await log.close();
   };
   return { log, index, streams, signals, writer, cutOff, close };
 };

@@ -24,6 +24,9 @@ const resume = (segment: Segment, bytes: Buffer, start: number, from: number): n
   return undefined;
 };
 
+/** Zeros to the end: room that a running or killed store has made. */
+const isRoom = ({ file, length }: Segment, offset: number): boolean => readUpTo(file, offset, length - offset).every((byte) => byte === 0);
+
 const findings = function* (segment: Segment): Generator<Finding> {
   const end = recordsEnd(segment);
   for (let offset = SEGMENT_HEAD; offset < end; ) {
@@ -43,6 +46,7 @@ const findings = function* (segment: Segment): Generator<Finding> {
       offset += at;
       continue;
     }
+    if (isRoom(segment, offset + at)) return;
     yield { sound: false, offset: offset + at, bytes: bytes.subarray(at) };
     offset += resume(segment, bytes, offset, at + 1) ?? bytes.length;
   }
@@ -117,7 +121,7 @@ export const verifyStore = async (dir: string): Promise<number> => {
   say(
     `${events} events in ${log.segments.length} segments${damage.length === 0 ? ' are sound' : ` are sound, ${damage.length} places are damaged`}`,
   );
-  log.close();
+  await log.close();
   lock?.release();
   return damage.length === 0 && missing === 0 && sound ? 0 : 1;
 };

@@ -1,6 +1,7 @@
 import type { createDecider, Outcome, Write } from './decide.ts';
 import { diskFull } from './disk.ts';
 import type { Log } from './log.ts';
+import { roomFor } from './record.ts';
 
 type Job = { wish: Write; due: number; answer: (outcome: Outcome | { kind: 'late' }) => void };
 
@@ -14,6 +15,10 @@ type Parts = {
   /** The disk may or may not hold what was written: nobody may go on from here. */
   fatal: (error: unknown) => void;
 };
+
+/** An upper bound of what it adds to the log: its events, and metadata that a deleted stream gets with them. */
+const roomOf = ({ events, stream }: Write): number => events.reduce((sum, event) => sum + roomFor(event, stream.length * 3), METADATA_ROOM);
+const METADATA_ROOM = 4096;
 
 export type Writer = ReturnType<typeof createWriter>;
 
@@ -40,7 +45,11 @@ export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
     }
   };
 
+  const room = (): number => queue.reduce((sum, { wish }) => sum + roomOf(wish), 0);
+
   const flush = (): void => {
+    if (queue.length === 0) return;
+    if (!log.free(room())) return void log.whenFree().then(flush);
     const jobs = queue;
     queue = [];
     const before = log.end();
@@ -61,5 +70,13 @@ export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
   /** Runs `send` once when every answer of this turn is given: by it they leave in one write. */
   const afterAnswers = (send: () => void): void => void sinks.add(send);
 
-  return { submit, afterAnswers, idle: () => queue.length === 0, flush };
+  /** Until everything submitted is answered. */
+  const idle = async (): Promise<void> => {
+    while (queue.length > 0) {
+      await log.whenFree();
+      flush();
+    }
+  };
+
+  return { submit, afterAnswers, idle, flush };
 };
