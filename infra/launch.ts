@@ -1,11 +1,12 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, listenUrl } from './config.ts';
 import { lock } from './lock.ts';
 import { nats } from './nats/embedded.ts';
 import { serve, store, work } from './pieces.ts';
 import { postgres } from './postgres/embedded.ts';
-import { freePort, isFree, remember, remembered } from './process.ts';
+import { endHelpers, forget, freePort, isFree, remember, remembered } from './process.ts';
 import { type Ground, type Piece, replace, type Supervised, supervise } from './supervisor.ts';
 
 type Name = 'store' | 'postgres' | 'nats';
@@ -40,6 +41,7 @@ export type Launch = {
 };
 
 const OPEN_TO_PASS = 0o711;
+const PREPARING_MS = 1_000;
 
 /** Others may pass through a data directory of root's, so that PostgreSQL, which never is root, can reach its own part of it. */
 const makeData = (dir: string): void => {
@@ -79,7 +81,12 @@ const holdData = (dir: string): { release(): void } => {
   const held = lock(join(dir, 'lock'));
   if (!held) throw new Error(`annals already runs on ${dir}${remembered(pids) ? ` (process ${remembered(pids)?.pid})` : ''}`);
   remember(pids, process.pid);
-  return held;
+  return {
+    release: () => {
+      forget(pids);
+      held.release();
+    },
+  };
 };
 
 /** Starts whatever has no URL of its own, then the service. Says what goes wrong later by `say`. */
@@ -88,6 +95,7 @@ export const launch = (config: Config, say: (line: string) => void): Launch => {
   const ground: Ground = { logs: join(data, 'logs'), run: join(data, 'run'), say };
   const running: Partial<Record<string, Supervised>> = {};
   const closing = new AbortController();
+  const preparing: Promise<unknown>[] = [];
   let held: { release(): void } | undefined;
   let firstKey: FirstKey | undefined;
 
@@ -104,10 +112,15 @@ export const launch = (config: Config, say: (line: string) => void): Launch => {
   };
 
   const services = async (ports: Partial<Record<Name, number>>): Promise<Launched['env']> => {
-    const start = async <P extends Piece>(name: Name, url: string | undefined, prepare: (port: number) => P | Promise<P>) => {
-      if (url) return undefined;
+    const begun = async <P extends Piece>(name: Name, prepare: (port: number) => P | Promise<P>): Promise<P> => {
       ports[name] = await portFor(ports[name]);
       return run(await prepare(ports[name]));
+    };
+    const start = <P extends Piece>(name: Name, url: string | undefined, prepare: (port: number) => P | Promise<P>) => {
+      if (url) return undefined;
+      const beginning = begun(name, prepare);
+      preparing.push(beginning);
+      return beginning;
     };
     const [eventstore, database, delivery] = await Promise.all([
       start('store', config.eventstoreUrl, (port) => store({ dir: join(data, 'store'), port })),
@@ -141,10 +154,12 @@ export const launch = (config: Config, say: (line: string) => void): Launch => {
   const stop = (name: string): Promise<void> | undefined => running[name]?.stop();
   const close = async (): Promise<void> => {
     closing.abort(new Error('told to stop'));
+    endHelpers();
     await Promise.all([stop('serve'), stop('work')]);
     await stop('nats');
     await stop('postgres');
     await stop('store');
+    await Promise.race([Promise.allSettled(preparing), sleep(PREPARING_MS)]);
     held?.release();
   };
 

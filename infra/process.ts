@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, type ExecFileOptions, execFile, execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -106,3 +106,24 @@ export const freePort = (): Promise<number> =>
       server.close(() => resolve(port));
     });
   });
+
+const helpers = new Set<ChildProcess>();
+let helpersMayBegin = true;
+
+/** Runs a program that prepares something, and resolves to what it says. @throws with its `stderr` where it fails */
+export const help = (command: string, args: readonly string[], options: ExecFileOptions = {}): Promise<string> =>
+  new Promise((resolve, reject) => {
+    if (!helpersMayBegin) return reject(new Error('told to stop'));
+    const child = execFile(command, args, { ...options, encoding: 'utf8' }, (error, stdout, stderr) => {
+      helpers.delete(child);
+      if (error) return reject(Object.assign(error, { stderr }));
+      resolve(stdout);
+    });
+    helpers.add(child);
+  });
+
+/** Ends the programs that still prepare something, and lets no other begin: this process is about to end. initdb would outlive a polite signal. */
+export const endHelpers = (): void => {
+  helpersMayBegin = false;
+  for (const child of helpers) child.kill('SIGKILL');
+};

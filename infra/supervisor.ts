@@ -53,7 +53,8 @@ const LONGEST_DELAY_MS = 2_000;
 const SETTLED_MS = 1_000;
 const LOG_LIMIT = 10 * 1024 * 1024;
 const NICENESS = 5;
-const READY_MS = 60_000;
+/** PostgreSQL and the store may have much to repair after a crash. */
+const READY_MS = 600_000;
 const POLL_MS = 10;
 
 export const logFile = ({ logs }: Pick<Ground, 'logs'>, name: string): string => join(logs, `${name}.log`);
@@ -206,6 +207,7 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
 
   const stop = async (): Promise<void> => {
     stopping.abort();
+    ready.reject(new Error(`${piece.name} was told to stop`));
     child.kill(piece.stop);
     const late = setTimeout(() => child.kill('SIGKILL'), piece.grace);
     await kept;

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { cpSync, globSync, lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -57,11 +57,16 @@ export const inDir = async (use: (dir: string) => Promise<void>): Promise<void> 
   }
 };
 
+const everyPid = (): number[] =>
+  process.platform === 'linux'
+    ? readdirSync('/proc')
+        .map(Number)
+        .filter((pid) => pid > 0)
+    : execFileSync('ps', ['-axo', 'pid='], { encoding: 'utf8' }).trim().split('\n').map(Number);
+
 /** Living processes whose command line holds a text: that of a directory which only one test uses. */
 export const livingWith = (mark: string): number[] =>
-  readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => pid > 0 && pid !== process.pid && commandOf(pid).includes(mark) && startOf(pid) !== undefined);
+  everyPid().filter((pid) => pid !== process.pid && commandOf(pid).includes(mark) && startOf(pid) !== undefined);
 
 /** Resolves when a condition holds; rejects after ten seconds. */
 export const eventually = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   accessSync,
@@ -13,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
+import { help } from '../process.ts';
 
 /** Earlier ones lose streams when they crash. */
 const OLDEST = [2, 10, 23] as const;
@@ -27,8 +26,6 @@ const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string
   arm64: { file: 'nats-server_2.10.27-1+b2_arm64.deb', sha256: '0c9a617510b28c1b4fb4a38aabea6ab8cd7f026247f2abdff8b955b2278ce049' },
 };
 
-const run = promisify(execFile);
-
 const isRecent = (version: string): boolean => {
   const parts = /v(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number);
   if (!parts) return false;
@@ -38,8 +35,8 @@ const isRecent = (version: string): boolean => {
 
 const isUsable = async (binary: string): Promise<boolean> =>
   existsSync(binary) &&
-  run(binary, ['--version']).then(
-    ({ stdout }) => isRecent(stdout),
+  help(binary, ['--version']).then(
+    (says) => isRecent(says),
     () => false,
   );
 
@@ -82,9 +79,9 @@ const packageIn = (dir: string): string => {
 /** dpkg where it is, else the two tools that a .deb is made of. */
 const unpack = async (file: string, to: string): Promise<void> => {
   mkdirSync(to);
-  await run('dpkg-deb', ['-x', file, to]).catch(async () => {
-    await run('ar', ['x', file, 'data.tar.xz'], { cwd: to });
-    await run('tar', ['-xJf', 'data.tar.xz'], { cwd: to });
+  await help('dpkg-deb', ['-x', file, to]).catch(async () => {
+    await help('ar', ['x', file, 'data.tar.xz'], { cwd: to });
+    await help('tar', ['-xJf', 'data.tar.xz'], { cwd: to });
   });
 };
 
@@ -101,7 +98,8 @@ const apt = async (work: string, options: readonly string[]): Promise<void> => {
     'APT::Sandbox::User=root',
   ];
   const flags = [...own, ...options].flatMap((option) => ['-o', option]);
-  for (const words of [['update'], ['download', 'nats-server']]) await run('apt-get', [...flags, ...words], { cwd: work, timeout: APT_MS });
+  for (const words of [['update'], ['download', 'nats-server']])
+    await help('apt-get', [...flags, ...words], { cwd: work, timeout: APT_MS });
 };
 
 /** From Debian's stable archive, whose signature apt checks, without touching the system's own package lists. */

@@ -1,15 +1,15 @@
-import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import pg from 'pg';
+import { help } from '../process.ts';
 import type { Piece } from '../supervisor.ts';
 import { type Account, accountFor } from './account.ts';
 import { isPassable, nativeDir, openPlace } from './native.ts';
 
 const SUPERUSER = 'postgres';
 const NAME = 'annals';
+const HALF = 'data.new.';
 
 /** One collation and one case mapping on every system; and no time zone to look for. */
 const INITDB = [
@@ -106,15 +106,25 @@ const initdb = async (run: Run, binary: string, args: string[]): Promise<void> =
   });
 };
 
+/** What an earlier start did not finish. Its initdb may still be at work: then the next start finds the rest. */
+const dropHalves = (place: string): void => {
+  for (const name of readdirSync(place).filter((each) => each.startsWith(HALF)))
+    try {
+      rmSync(join(place, name), { recursive: true, force: true });
+    } catch {
+      // Somebody writes there.
+    }
+};
+
 /** Makes the cluster beside its final place and moves it there whole, so that half a one is never taken for one. */
 const makeCluster = async (native: string, place: string, password: string, account: Account | undefined): Promise<void> => {
-  const half = join(place, 'data.new');
-  const passwordFile = join(place, 'data.password');
-  rmSync(half, { recursive: true, force: true });
+  dropHalves(place);
+  const half = join(place, `${HALF}${process.pid}`);
+  const passwordFile = join(place, `${HALF}${process.pid}.password`);
   mkdirSync(half, { mode: 0o700 });
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   for (const path of [half, passwordFile]) own(path, account);
-  const run: Run = (command, args) => promisify(execFile)(command, args, { cwd: '/', env: ENV, ...account });
+  const run: Run = (command, args) => help(command, args, { cwd: '/', env: ENV, ...account });
   // Not flushed at once: what a power cut may spoil can be thrown away.
   const args = [...INITDB, '--no-sync', `--pwfile=${passwordFile}`, '-D', half];
   await initdb(run, join(native, 'bin', 'initdb'), args).finally(() => rmSync(passwordFile, { force: true }));
