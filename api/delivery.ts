@@ -71,7 +71,7 @@ export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery)
     const principal = await host.authenticate(c.req.header('authorization'));
     const { tenant_id, delivery_id } = c.req.param();
     const kept = isId25(tenant_id) && isId25(delivery_id) ? await stored(tenant_id, delivery_id) : null;
-    if (!kept) throw absent();
+    if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw absent();
     await host.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
     return c.body(Uint8Array.from(kept.body), 200, {
       'content-type': kept.facts.content_type,
@@ -82,4 +82,26 @@ export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery)
       etag: `"${kept.facts.sha256}"`,
     });
   });
+};
+
+const inPath = (name: string) => ({ name, in: 'path', required: true, schema: { type: 'string' } });
+
+/** How the bytes stand in the OpenAPI document. */
+export const deliveryPaths = {
+  '/tenant/{tenant_id}/deliveries/{delivery_id}/body': {
+    get: {
+      operationId: 'getDeliveryBody',
+      summary: 'Read the bytes of a delivery as they came',
+      description: "Needs `agent:chat:read` on the delivery's agent, or that agent's runner key.",
+      tags: ['deliveries'],
+      parameters: [inPath('tenant_id'), inPath('delivery_id')],
+      responses: {
+        200: {
+          description: 'The bytes, under the content type they came with',
+          content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
+        },
+        default: { $ref: '#/components/responses/Problem' },
+      },
+    },
+  },
 };

@@ -36,3 +36,56 @@ const answer = ({ id, outcome, token }: HookOutcome): Response =>
     status: token === null ? 200 : 202,
     headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
   });
+
+const header = (name: string, description: string, required = true) => ({
+  name,
+  in: 'header',
+  required,
+  description,
+  schema: { type: 'string' },
+});
+const outcome = (description: string, outcomes: readonly HookOutcome['outcome'][]) => ({
+  description,
+  content: {
+    'application/json': {
+      schema: {
+        type: 'object',
+        required: ['id', 'outcome'],
+        properties: { id: { type: 'string' }, outcome: { type: 'string', enum: outcomes } },
+      },
+    },
+  },
+});
+
+/** How the route stands in the OpenAPI document. */
+export const hookPaths = {
+  '/hooks/inbound/{integration_id}': {
+    post: {
+      operationId: 'receiveWebhook',
+      summary: "Take a provider's delivery",
+      description: `Verified by the provider's signature over the bytes as they come, before anything else is read. At most ${BODY_LIMIT} bytes.`,
+      tags: ['hooks'],
+      security: [],
+      parameters: [
+        { name: 'integration_id', in: 'path', required: true, schema: { type: 'string' } },
+        header('X-Hub-Signature-256', '`sha256=` and the hex HMAC-SHA-256 of the body'),
+        header('X-GitHub-Delivery', 'The delivery id: a delivery is taken once, however often it comes'),
+        header('X-GitHub-Event', 'The name of the event', false),
+      ],
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': { schema: {} },
+          'application/x-www-form-urlencoded': {
+            schema: { type: 'object', required: ['payload'], properties: { payload: { type: 'string' } } },
+          },
+        },
+      },
+      responses: {
+        202: outcome('Recorded; blocked ones go no further', ['accepted', 'blocked']),
+        200: outcome('Seen before; not processed again', ['duplicate']),
+        default: { $ref: '#/components/responses/Problem' },
+      },
+    },
+  },
+};

@@ -143,6 +143,21 @@ test('what a runner did with it is shown: acknowledged, or dead', async () => {
   await given.close();
 });
 
+test("a runner's key fetches the bytes of its agent's deliveries, and nothing else of them", async () => {
+  const given = await givenHook();
+  const { json } = await given.deliver();
+  const other = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;
+  const keyOf = async (agent: string) => (await given.call('POST', `agents/${agent}/runner-keys`, { name: 'Runner' })).json.key as string;
+  const fetched = async (key: string, path: string) =>
+    (await given.request(`${given.tenant}/${path}`, { headers: { authorization: `Bearer ${key}` } })).status;
+  const [own, foreign] = [await keyOf(given.agent), await keyOf(other)];
+  await given.settled();
+  assert.is(await fetched(own, `deliveries/${json.id}/body`), 200);
+  assert.is(await fetched(own, `deliveries/${json.id}`), 403);
+  assert.is(await fetched(foreign, `deliveries/${json.id}/body`), 404);
+  await given.close();
+});
+
 test("another tenant's, a missing and a malformed delivery are the same 404", async () => {
   const given = await givenHook();
   const { json } = await given.deliver();

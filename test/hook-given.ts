@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { agentOperations } from '../api/agent.ts';
+import { apikeyOperations } from '../api/apikey.ts';
 import { deliveryOperationsOf, mountDeliveryBodies } from '../api/delivery.ts';
 import { mountHooks } from '../api/hooks.ts';
 import { integrationOperations } from '../api/integration.ts';
 import { bootstrap } from '../infra/bootstrap.ts';
+import type { Log } from '../infra/eventstore/log.ts';
 import { hookPorts } from '../infra/hooks/ports.ts';
 import { readDelivery } from '../infra/hooks/stored.ts';
 import { hotOf, platform } from '../infra/platform.ts';
@@ -26,11 +28,9 @@ export const sign = (body: string | Uint8Array, secret = SECRET): string =>
 type Json = Record<string, unknown>;
 export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: Json };
 
-/** A platform in memory with one agent and one GitHub integration; `deliver` posts to its hook as GitHub would. */
-export const givenHook = async (settings: Json = {}) => {
-  const dir = mkdtempSync(join(tmpdir(), 'annals-hook-'));
-  const log = memoryLog();
-  const vault = await openVault({ log, masterKeyFile: join(dir, 'master.key') });
+/** One process of the platform over a log, as far as hooks need it; `masterKeyFile` is shared by those that share the log. */
+const processOver = async <L extends Log>(log: L, masterKeyFile: string) => {
+  const vault = await openVault({ log, masterKeyFile });
   const hot = hotOf(log);
   await hot.start();
   const sink = memorySink([agents, integrations, deliveries] as unknown as readonly AnyProjection[]);
@@ -48,7 +48,7 @@ export const givenHook = async (settings: Json = {}) => {
     reads: sink.reads,
     logger,
     publicUrl: 'https://annals.test',
-    operations: { ...agentOperations, ...integrationOperations, ...deliveryOperationsOf(stored) },
+    operations: { ...agentOperations, ...apikeyOperations, ...integrationOperations, ...deliveryOperationsOf(stored) },
     plain: (hono, host) => {
       mountHooks(hono, { ports, address });
       mountDeliveryBodies(hono, host, stored);
@@ -56,38 +56,14 @@ export const givenHook = async (settings: Json = {}) => {
     address,
     now: () => clock.now(),
   });
-  let first = { key: '', tenant_id: '' };
-  await bootstrap(log, systemContext(), undefined, (shown) => {
-    first = shown;
-  });
-  const tenant = `/tenant/${first.tenant_id}`;
 
   const request = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const response = await app.request(path, init);
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: text.startsWith('{') ? (JSON.parse(text) as Json) : {} };
+    const said = await response.text();
+    return { status: response.status, headers: response.headers, text: said, json: said.startsWith('{') ? (JSON.parse(said) as Json) : {} };
   };
 
-  const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
-    request(path.startsWith('/') ? path : `${tenant}/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${first.key}`, 'content-type': 'application/json', ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-
-  /** Waits until the views have what the log has now. */
-  const settled = async (): Promise<void> => {
-    const last = log.events.at(-1)!;
-    while (following.position()?.commit !== last.position.commit) await new Promise((resolve) => setTimeout(resolve, 1));
-  };
-
-  const agent = (await call('POST', 'agents', { name: 'Reviewer', slug: 'reviewer' })).json.id as string;
-  const connect = (more: Json = {}) =>
-    call('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Code', secret: SECRET, ...settings, ...more });
-  const connected = await connect();
-  const hook = connected.json.id as string;
-
-  const deliver = (body: string | Uint8Array = '{"zen":"Keep it simple"}', headers: Record<string, string | null> = {}, id = hook) => {
+  const post = (id: string, body: string | Uint8Array = '{"zen":"Keep it simple"}', headers: Record<string, string | null> = {}) => {
     const sent = new Headers({
       'content-type': 'application/json',
       'user-agent': 'GitHub-Hookshot/test',
@@ -99,35 +75,69 @@ export const givenHook = async (settings: Json = {}) => {
     return request(`/hooks/inbound/${id}`, { method: 'POST', headers: sent, body: body as never });
   };
 
-  const ofType = (...types: string[]) => log.events.filter(({ type }) => types.includes(type));
-  const accepted = () => ofType('WebhookAccepted');
+  const close = async (): Promise<void> => {
+    await ports.close();
+    await hot.close();
+    await following.stop();
+  };
+
+  return { app, log, vault, hot, sink, following, clock, lines, ports, systemContext, request, post, close };
+};
+
+/** The platform with one agent and one GitHub integration over a log; `deliver` posts to its hook as GitHub would. */
+export const givenHookOver = async <L extends Log>(log: L, settings: Json = {}) => {
+  const dir = mkdtempSync(join(tmpdir(), 'annals-hook-'));
+  const masterKeyFile = join(dir, 'master.key');
+  const process = await processOver(log, masterKeyFile);
+  const { request, post, following } = process;
+  let first = { key: '', tenant_id: '' };
+  await bootstrap(log, process.systemContext(), undefined, (shown) => {
+    first = shown;
+  });
+  const tenant = `/tenant/${first.tenant_id}`;
+
+  const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+    request(path.startsWith('/') ? path : `${tenant}/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${first.key}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+
+  /** Waits until the views have what the log has now. */
+  const settled = async (): Promise<void> => {
+    const [last] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
+    while (following.position()?.commit !== last!.position.commit) await new Promise((resolve) => setTimeout(resolve, 1));
+  };
+
+  const agent = (await call('POST', 'agents', { name: 'Reviewer', slug: 'reviewer' })).json.id as string;
+  const connect = (more: Json = {}) =>
+    call('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Code', secret: SECRET, ...settings, ...more });
+  const connected = await connect();
+  const hook = connected.json.id as string;
 
   return {
+    ...process,
     ...first,
     tenant,
-    app,
-    log,
-    hot,
-    vault,
-    ports,
-    sink,
-    clock,
-    lines,
     call,
-    request,
     settled,
     agent,
     connect,
     connected,
     hook,
-    deliver,
-    ofType,
-    accepted,
+    deliver: (body?: string | Uint8Array, headers?: Record<string, string | null>, id = hook) => post(id, body, headers),
+    /** Another process over the same log, through a connection of its own. */
+    beside: (connection: Log) => processOver(connection, masterKeyFile),
     close: async () => {
-      await ports.close();
-      await hot.close();
-      await following.stop();
+      await process.close();
       rmSync(dir, { recursive: true, force: true });
     },
   };
+};
+
+/** The same in memory, where every event can be looked at. */
+export const givenHook = async (settings: Json = {}) => {
+  const given = await givenHookOver(memoryLog(), settings);
+  const ofType = (...types: string[]) => given.log.events.filter(({ type }) => types.includes(type));
+  return { ...given, ofType, accepted: () => ofType('WebhookAccepted') };
 };

@@ -4,11 +4,12 @@ import type { SigningKeys } from '../../domain/signature.ts';
 import { presetOf } from '../../domain/webhook.ts';
 import { bounded } from '../bounded.ts';
 import type { Vault } from '../vault/vault.ts';
+import { busyWhereDown } from './recorder.ts';
 
 /** Opened secrets by the sealed text: a rotation makes another text, so that nothing has to be forgotten in time. */
 type Opened = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
 
-/** The keys that verify an integration's deliveries, opened once and kept in memory. @throws LogError */
+/** The keys that verify an integration's deliveries, opened once and kept in memory. @throws Refusal unavailable, not_found */
 export const signingKeys = (vault: Pick<Vault, 'open'>) => {
   const opened = bounded<string, Opened>(10_000);
 
@@ -31,6 +32,8 @@ export const signingKeys = (vault: Pick<Vault, 'open'>) => {
   return (integration: Integration, at: string): SigningKeys | Promise<SigningKeys> => {
     const known = opened.get(integration.id);
     const stands = known?.sealed === integration.sealed_secret && known.sealedPrevious === integration.sealed_previous_secret;
-    return known && stands ? valid(known, integration, at) : open(integration).then((entry) => valid(entry, integration, at));
+    return known && stands
+      ? valid(known, integration, at)
+      : open(integration).then((entry) => valid(entry, integration, at), busyWhereDown);
   };
 };
