@@ -105,7 +105,7 @@ const describe = async (
     body,
     facts: judged,
     ip,
-    user_agent: header('user-agent') ?? null,
+    user_agent: agentOf(header),
   };
 };
 
@@ -128,12 +128,14 @@ const rejectionOf = ({ header, body, ip }: HookRequest, naming: Naming, { agent_
     agent_id,
     reason,
     ip,
-    user_agent: header('user-agent') ?? null,
+    user_agent: agentOf(header),
     provider_delivery_id: isDeliveryId(id) ? id : null,
     event: eventName(header(naming.event)),
     size_bytes: body.length,
   };
 };
+
+const agentOf = (header: HookRequest['header']): string | null => header('user-agent')?.slice(0, 512) ?? null;
 
 const unsigned = () => new Refusal('unauthorized', 'the signature does not fit the body');
 
