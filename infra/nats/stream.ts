@@ -59,8 +59,7 @@ export const ensureStream = async (nats: NatsConnection, config: Partial<StreamC
   return differs ? streams.update(config.name, { ...found.config, ...config }) : found;
 };
 
-/** The stream that runners read: kept in files, refusing new messages rather than dropping old ones. */
-export const ensureInbound = (nats: NatsConnection): Promise<StreamInfo> =>
+const ensureMessages = (nats: NatsConnection): Promise<StreamInfo> =>
   ensureStream(nats, {
     name: STREAM,
     subjects: [SUBJECTS],
@@ -71,6 +70,28 @@ export const ensureInbound = (nats: NatsConnection): Promise<StreamInfo> =>
     duplicate_window: nanos(DUPLICATE_WINDOW_MS),
     allow_direct: true,
   });
+
+/** What the server says about settled messages is kept here until the log has it. */
+export const NOTICES = `${STREAM}_NOTICES`;
+const NOTICE_SUBJECTS = ['METRIC.CONSUMER.ACK', 'ADVISORY.CONSUMER.MAX_DELIVERIES', 'ADVISORY.CONSUMER.MSG_TERMINATED'].map(
+  (kind) => `$JS.EVENT.${kind}.${STREAM}.>`,
+);
+
+export const ensureNotices = (nats: NatsConnection): Promise<StreamInfo> =>
+  ensureStream(nats, {
+    name: NOTICES,
+    subjects: NOTICE_SUBJECTS,
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.Old,
+    max_age: nanos(MAX_AGE_MS),
+  });
+
+/**
+ * The stream that runners read: kept in files, refusing new messages rather than dropping old ones. The one that hears of
+ * acknowledgements is made first, so that none goes unheard.
+ */
+export const ensureInbound = (nats: NatsConnection): Promise<StreamInfo> => ensureNotices(nats).then(() => ensureMessages(nats));
 
 /** The stream's end: its last sequence, and its last message where it holds one. */
 export type Tip = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
