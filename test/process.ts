@@ -68,9 +68,9 @@ const everyPid = (): number[] =>
 export const livingWith = (mark: string): number[] =>
   everyPid().filter((pid) => pid !== process.pid && commandOf(pid).includes(mark) && startOf(pid) !== undefined);
 
-/** Resolves when a condition holds; rejects after ten seconds. */
+/** Resolves when a condition holds; rejects after thirty seconds. */
 export const eventually = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {
-  for (let tries = 0; tries < 500; tries++) {
+  for (let tries = 0; tries < 1_500; tries++) {
     if (await holds()) return;
     await sleep(20);
   }

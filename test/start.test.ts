@@ -1,4 +1,4 @@
-// limit: 300
+// limit: 600
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
