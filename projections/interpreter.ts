@@ -2,8 +2,17 @@ import type { Recorded } from '../domain/event.ts';
 import type { Held, Plan, TablePlan } from './plan.ts';
 import type { Change, Key, Row } from './projection.ts';
 
+/** A change with the table and the key text of its row. */
+type Placed = { readonly change: Change; readonly table: TablePlan; readonly key: string };
+/** The row that bears the revision of an event's stream. */
+type Bearer = { readonly table: TablePlan; readonly key: string };
 /** An event with what it changes; `reason` says why its changes could not even be told. */
-type Step = { readonly event: Recorded; readonly changes: readonly Change[]; readonly reason?: string };
+type Step = {
+  readonly event: Recorded;
+  readonly changes: readonly Placed[];
+  readonly bearers: readonly Bearer[];
+  readonly reason?: string;
+};
 
 /** The rows that a batch touches, by table and key text: what has to be loaded before it can be applied. */
 export type Touched = ReadonlyMap<string, ReadonlyMap<string, Key>>;
@@ -28,36 +37,37 @@ const tableOf = (plan: Plan, name: string): TablePlan => {
 
 const keyIn = (change: Change): Row => (change.op === 'insert' ? change.row : change.key);
 
-const stepOf = (plan: Plan, event: Recorded): Step => {
-  try {
-    const changes = plan.changesOf(event);
-    return { event, changes: Array.isArray(changes) ? changes : [changes as Change] };
-  } catch (error) {
-    return { event, changes: [], reason: reasonOf(error) };
-  }
+const NOTHING: readonly never[] = [];
+
+const changesOf = (plan: Plan, event: Recorded): readonly Change[] => {
+  const changes = plan.changesOf(event);
+  return Array.isArray(changes) ? changes : [changes as Change];
 };
 
 /** Tells what each event changes and which rows that touches. Events that do not concern the projection fall away. */
 export const ask = (plan: Plan, events: readonly Recorded[]): Asked => {
   const touched = new Map<string, Map<string, Key>>([...plan.tables.keys()].map((name) => [name, new Map()]));
-  const streamTables = [...plan.tables.values()].filter(({ table }) => table.stream);
-  const touch = ({ table, keyText, key }: TablePlan, row: Row) => {
+  const bearing = Map.groupBy(plan.tables.values(), ({ table }) => table.stream ?? '');
+  const touch = ({ table, keyText, key }: TablePlan, row: Row): string => {
     const kept = key(row);
-    touched.get(table.name)!.set(keyText(kept), kept);
+    const text = keyText(kept);
+    const rows = touched.get(table.name)!;
+    if (!rows.has(text)) rows.set(text, kept);
+    return text;
   };
-  const steps: Step[] = [];
-  for (const event of events) {
-    if (!plan.concerns(event)) continue;
-    let step = stepOf(plan, event);
+  const place = (change: Change): Placed => {
+    const table = tableOf(plan, change.table);
+    return { change, table, key: touch(table, keyIn(change)) };
+  };
+  const stepOf = (event: Recorded): Step => {
+    const bearers = bearing.get(event.category)?.map((table) => ({ table, key: touch(table, table.streamKey(event)) })) ?? NOTHING;
     try {
-      for (const change of step.changes) touch(tableOf(plan, change.table), keyIn(change));
+      return { event, changes: changesOf(plan, event).map(place), bearers };
     } catch (error) {
-      step = { event, changes: [], reason: reasonOf(error) };
+      return { event, changes: NOTHING, bearers, reason: reasonOf(error) };
     }
-    for (const table of streamTables) if (table.table.stream === event.category) touch(table, table.streamKey(event));
-    steps.push(step);
-  }
-  return { steps, touched };
+  };
+  return { steps: events.filter(plan.concerns).map(stepOf), touched };
 };
 
 /** The rows of one batch while it is applied: an event's rows count only once all of its changes went through. */
@@ -142,22 +152,18 @@ const next = (table: TablePlan, change: Change, event: Recorded, held: Held | nu
   return { row, revision: held.revision, touched, docs: STALE };
 };
 
-const apply = (table: TablePlan, change: Change, event: Recorded, rows: Overlay): void => {
-  const key = table.keyText(table.key(keyIn(change)));
+const apply = ({ change, table, key }: Placed, event: Recorded, rows: Overlay): void =>
   rows.write(table.table.name, key, next(table, change, event, rows.read(table.table.name, key)));
-};
 
-const bump = (table: TablePlan, event: Recorded, rows: Overlay): void => {
-  if (table.table.stream !== event.category) return;
-  const key = table.keyText(table.streamKey(event));
+const bump = ({ table, key }: Bearer, event: Recorded, rows: Overlay): void => {
   const held = rows.read(table.table.name, key);
   if (held) rows.write(table.table.name, key, { ...held, revision: event.revision, touched: `${event.stream}@${event.revision}` });
 };
 
-const applyStep = (plan: Plan, { event, changes, reason }: Step, rows: Overlay): void => {
+const applyStep = ({ event, changes, bearers, reason }: Step, rows: Overlay): void => {
   if (reason !== undefined) throw new Error(reason);
-  for (const change of changes) apply(tableOf(plan, change.table), change, event, rows);
-  for (const table of plan.tables.values()) bump(table, event, rows);
+  for (const change of changes) apply(change, event, rows);
+  for (const bearer of bearers) bump(bearer, event, rows);
 };
 
 const rendered = (table: TablePlan, held: Held | null): Held | null =>
@@ -185,7 +191,7 @@ export const settle = (plan: Plan, { steps }: Asked, lookup: Lookup, blocked: Re
       continue;
     }
     try {
-      applyStep(plan, step, rows);
+      applyStep(step, rows);
       if (careful) rows.render((name, held) => rendered(plan.tables.get(name)!, held));
       rows.commit();
     } catch (error) {

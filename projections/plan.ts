@@ -107,10 +107,9 @@ const tablePlan = (projection: string, table: Table): TablePlan => {
     ...[...counters].map((name): [string, ColumnType] => [name, 'bigint']),
   ]);
   const docs = Object.entries(table.docs).map(docPlan);
-  const schemas = Map.groupBy(
-    docs.flatMap(({ shape }) => Object.entries(shape ?? {})),
-    ([name]) => name,
-  );
+  const schemas = new Map<string, Set<z.ZodType>>();
+  for (const { shape } of docs)
+    for (const [name, schema] of Object.entries(shape ?? {})) schemas.set(name, (schemas.get(name) ?? new Set()).add(schema));
   const indexed = new Set([...table.key, ...(table.indexes ?? []).flatMap(({ columns }) => columns)]);
   const blank = Object.fromEntries([...types.keys()].map((name) => [name, counters.has(name) ? 0 : null]));
 
@@ -122,7 +121,7 @@ const tablePlan = (projection: string, table: Table): TablePlan => {
       const kept = type ? columnValue(type, value) : value;
       if (indexed.has(name)) indexable(kept);
       if (!type) shallow(kept);
-      if (strict) for (const [, schema] of taken ?? []) schema.parse(kept);
+      if (strict) for (const schema of taken ?? []) schema.parse(kept);
       return kept;
     } catch (error) {
       const { message } = error instanceof z.ZodError ? error.issues[0]! : (error as Error);
@@ -140,7 +139,11 @@ const tablePlan = (projection: string, table: Table): TablePlan => {
       return Object.fromEntries(table.key.map((name, at) => [name, parts[at]!]));
     },
     key: keysOf(table),
-    streamKey: (event) => Object.fromEntries(table.key.map((name) => [name, event[typeOfKeyColumn(name)!]])),
+    streamKey: (event) => {
+      const key: Record<string, string> = {};
+      for (const name of table.key) key[name] = event[typeOfKeyColumn(name)!];
+      return key;
+    },
     field,
     isCounter: (name) => counters.has(name),
     render: (row) => docs.map((doc) => doc.render(row)),

@@ -26,8 +26,7 @@ export const compareText = (a: string, b: string): number => {
   return wide(one) - wide(other);
 };
 
-const byLengthThenText = ([a]: [string, unknown], [b]: [string, unknown]): number =>
-  Buffer.byteLength(a) - Buffer.byteLength(b) || compareText(a, b);
+const byLengthThenText = (a: string, b: string): number => Buffer.byteLength(a) - Buffer.byteLength(b) || compareText(a, b);
 
 /** JSON as `jsonb` gives it back (keys by length, then by bytes), so that a row is the same whether it was kept or read again. */
 const canonical = (value: unknown, depth = 0): unknown => {
@@ -36,10 +35,9 @@ const canonical = (value: unknown, depth = 0): unknown => {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => canonical(item ?? null, depth + 1));
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-  return Object.fromEntries(
-    entries.map(([name, item]): [string, unknown] => [escapeText(name), canonical(item, depth + 1)]).sort(byLengthThenText),
-  );
+  const entries = new Map<string, unknown>();
+  for (const [name, item] of Object.entries(value)) if (item !== undefined) entries.set(escapeText(name), canonical(item, depth + 1));
+  return Object.fromEntries([...entries.keys()].sort(byLengthThenText).map((name) => [name, entries.get(name)]));
 };
 
 /** @throws Error where the value is nested too deep to be written as JSON */
