@@ -140,6 +140,38 @@ const main = defineCommand({
       },
     }),
     store,
+    rebuild: defineCommand({
+      meta: { name: 'rebuild', description: 'Build a projection anew beside the live one and put it in its place' },
+      args: {
+        projection: { type: 'positional', description: 'Name of the projection', required: false },
+        all: { type: 'boolean', description: 'Every projection, one after another' },
+        'if-equal': { type: 'boolean', description: 'Keep the old rows where the new ones differ' },
+      },
+      run: async ({ args }) => {
+        const { rebuild } = await import('./operator/rebuild.ts');
+        finish(
+          await rebuild(await configured(), { projection: args.projection, all: args.all === true, ifEqual: args['if-equal'] === true }),
+        );
+      },
+    }),
+    replay: defineCommand({
+      meta: { name: 'replay', description: 'Print events as JSON lines' },
+      args: {
+        stream: { type: 'positional', description: 'One stream; without it the whole log', required: false },
+        tenant: { type: 'string', description: 'Only events of this tenant' },
+        from: { type: 'string', description: 'From this position or time on' },
+        to: { type: 'string', description: 'Up to this position or time' },
+      },
+      run: async ({ args: { stream, tenant, from, to } }) => {
+        const { replay } = await import('./operator/replay.ts');
+        finish(await replay(await configured(), { stream, tenant, from, to }));
+      },
+    }),
+    doctor: defineCommand({
+      meta: { name: 'doctor', description: 'Look at everything the platform stands on and say what to do' },
+      setup: strict,
+      run: async () => finish(await (await import('./operator/doctor.ts')).doctor(await configured())),
+    }),
     demo: defineCommand({
       meta: { name: 'demo', description: 'Start all and send it real deliveries' },
       setup: strict,

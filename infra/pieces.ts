@@ -6,6 +6,8 @@ import type { Piece } from './supervisor.ts';
 const main = join(import.meta.dirname, 'main.ts');
 const POLL_MS = 20;
 const QUIET_MS = 10_000;
+/** Deliveries are accepted; the views get so long to come up too before the start counts as done without them. */
+const WHOLE_MS = 10_000;
 
 const node = (name: string, words: readonly string[], env: NodeJS.ProcessEnv): Omit<Piece, 'grace'> => ({
   name,
@@ -33,17 +35,24 @@ export const store = ({ dir, port }: { dir: string; port: number }): Store => {
   };
 };
 
-/** Resolves when /readyz says 200; tells now and then what it says instead. */
+type Readiness = { readonly status: number; readonly degraded: readonly string[] };
+
+const readiness = (base: string, ended: AbortSignal): Promise<Readiness | undefined> =>
+  fetch(`${base}/readyz`, { signal: AbortSignal.any([ended, AbortSignal.timeout(5_000)]) }).then(
+    async (response) => ({ status: response.status, degraded: ((await response.json()) as { degraded: string[] }).degraded }),
+    () => undefined,
+  );
+
+/** Resolves when /readyz says 200, and a little later where something is still degraded; tells now and then what it says instead. */
 const readyz = async (base: string, say: (line: string) => void, ended: AbortSignal): Promise<void> => {
+  let readySince: number | undefined;
   for (let told = Date.now(); !ended.aborted; await sleep(POLL_MS)) {
-    const status = await fetch(`${base}/readyz`, { signal: AbortSignal.any([ended, AbortSignal.timeout(5_000)]) }).then(
-      (response) => response.status,
-      () => undefined,
-    );
-    if (status === 200) return;
-    if (status === undefined || Date.now() - told < QUIET_MS) continue;
+    const found = await readiness(base, ended);
+    readySince = found?.status === 200 ? (readySince ?? Date.now()) : undefined;
+    if (readySince && (found?.degraded.length === 0 || Date.now() - readySince > WHOLE_MS)) return;
+    if (found === undefined || Date.now() - told < QUIET_MS) continue;
     told = Date.now();
-    say(`still waiting: ${base}/readyz answers ${status}`);
+    say(`still waiting: ${base}/readyz answers ${found.status}`);
   }
 };
 

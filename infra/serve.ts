@@ -9,6 +9,7 @@ import { openapi, type PlainPaths } from '../api/openapi.ts';
 import { operationsOf } from '../api/operations.ts';
 import { type Readiness, system, systemPaths } from '../api/system.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { projections } from '../projections/all.ts';
 import { bootstrap, type FirstKey } from './bootstrap.ts';
 import type { Config } from './config.ts';
 import { openLog } from './eventstore/client.ts';
@@ -22,7 +23,7 @@ import { openMetrics } from './http/metrics.ts';
 import { brokerLater } from './nats/broker.ts';
 import { brokerUsers } from './nats/credentials.ts';
 import { hotOf, platform } from './platform.ts';
-import { createReads } from './postgres/reads.ts';
+import { createReads, type PostgresReads } from './postgres/reads.ts';
 import { openVault } from './vault/vault.ts';
 
 const READY_FOR = 500;
@@ -64,6 +65,9 @@ const readinessOf = (log: Log, degraded: () => string[]): (() => Promise<Readine
   };
 };
 
+/** Every view is there and stands somewhere. */
+const viewsUp = (reads: PostgresReads): boolean => reads.healthy() && projections.every(({ name }) => reads.position(name) !== null);
+
 const show = (first: FirstKey): void => {
   if (process.send) process.send({ kind: 'first-key', ...first });
   else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
@@ -86,7 +90,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const metrics = openMetrics();
   const address = clientAddress(config.trustedProxies);
   const ports = hookPorts({ log, vault, hot, logger });
-  const degraded = () => [...(reads.healthy() ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker'])];
+  const degraded = () => [...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker'])];
   let document: unknown;
   const describe = () => {
     document ??= openapi(operations, { ...systemPaths } as PlainPaths, config.publicUrl);

@@ -1,0 +1,111 @@
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Config } from '../config.ts';
+import { openLog } from '../eventstore/client.ts';
+import { connectNats } from '../nats/connect.ts';
+import { attach } from './attach.ts';
+
+type Finding = { readonly what: string; readonly ok: boolean; readonly says: string; readonly cure?: string };
+
+const PATIENCE = 5_000;
+const OLDEST_POSTGRES = 150_000;
+const OLDEST_NATS = [2, 10, 23];
+const LITTLE_SPACE = 1024 ** 3;
+
+const inTime = <T>(work: Promise<T>): Promise<T> =>
+  Promise.race([
+    work,
+    sleep(PATIENCE, undefined, { ref: false }).then(() => Promise.reject(new Error(`no answer within ${PATIENCE / 1_000} s`))),
+  ]);
+
+const examined = async (what: string, cure: string, look: () => Promise<string>): Promise<Finding> => {
+  try {
+    return { what, ok: true, says: await inTime(look()) };
+  } catch (error) {
+    return { what, ok: false, says: (error as Error).message.split('\n')[0]!, cure };
+  }
+};
+
+const store = async (url: string): Promise<string> => {
+  const log = openLog(url);
+  try {
+    const began = performance.now();
+    await log.ping();
+    const marked = await log.last('platform-platform.first');
+    return `answers in ${Math.round(performance.now() - began)} ms, ${marked ? 'holds a platform' : 'is empty'}`;
+  } finally {
+    await log.close();
+  }
+};
+
+const postgres = async (url: string): Promise<string> => {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PATIENCE });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ version: string; number: number }>(
+      "select current_setting('server_version') as version, current_setting('server_version_num')::integer as number",
+    );
+    if (rows[0]!.number < OLDEST_POSTGRES) throw new Error(`version ${rows[0]!.version} is older than 15`);
+    return `version ${rows[0]!.version}`;
+  } finally {
+    await client.end();
+  }
+};
+
+const isOld = (version: string): boolean => {
+  const parts = version.split(/[.-]/).map(Number);
+  const differing = OLDEST_NATS.findIndex((part, index) => parts[index] !== part);
+  return differing >= 0 && (parts[differing] ?? 0) < OLDEST_NATS[differing]!;
+};
+
+const nats = async (config: Config): Promise<string> => {
+  const connection = await connectNats(config);
+  try {
+    const { version = '0' } = connection.info ?? {};
+    if (isOld(version)) throw new Error(`version ${version} may lose streams when it is killed; 2.10.23 is the oldest that does not`);
+    await (await connection.jetstreamManager()).getAccountInfo();
+    return `version ${version}, JetStream is on`;
+  } finally {
+    await connection.close();
+  }
+};
+
+const masterKey = async ({ masterKeyFile }: Config): Promise<string> => {
+  if (!existsSync(masterKeyFile)) throw new Error(`${masterKeyFile} is not there`);
+  const mode = statSync(masterKeyFile).mode & 0o777;
+  if (mode & 0o077) throw new Error(`${masterKeyFile} is open to others (mode ${mode.toString(8)})`);
+  return `${masterKeyFile}: keep a copy apart from the log`;
+};
+
+const space = async ({ annalsData }: Config): Promise<string> => {
+  const { bavail, bsize } = statfsSync(annalsData);
+  const free = bavail * bsize;
+  if (free < LITTLE_SPACE) throw new Error(`${Math.round(free / 1024 ** 2)} MiB are free`);
+  return `${Math.round(free / 1024 ** 3)} GiB are free`;
+};
+
+const service = async (url: string): Promise<string> => {
+  const response = await fetch(`${url}/readyz`);
+  const { degraded } = (await response.json()) as { degraded: string[] };
+  if (!response.ok) throw new Error('is not ready: it does not accept deliveries');
+  if (degraded.length > 0) throw new Error(`accepts deliveries, but is degraded: ${degraded.join(', ')}`);
+  return 'ready';
+};
+
+/** Looks at everything the platform stands on and says what to do about what is wrong. Resolves to the exit code: 1 where something is. */
+export const doctor = async (config: Config): Promise<number> => {
+  const { eventstoreUrl, databaseUrl } = attach(config);
+  const own = config.annalsUrl ?? `http://${config.host}:${config.port}`;
+  const findings = await Promise.all([
+    examined('event store', 'start it, or correct EVENTSTORE_URL', () => store(eventstoreUrl)),
+    examined('Postgres', 'start it, or correct DATABASE_URL', () => postgres(databaseUrl)),
+    ...(config.natsUrl ? [examined('NATS', 'start it with JetStream, or correct NATS_URL and NATS_ACCOUNT_SEED', () => nats(config))] : []),
+    examined('master key', 'put the file back from its copy, or correct MASTER_KEY_FILE; chmod 600', () => masterKey(config)),
+    examined('disk', `make room where ANNALS_DATA (${config.annalsData}) lies`, () => space(config)),
+    examined('service', `look at ${config.annalsData}/logs, or start it: npm start`, () => service(own)),
+  ]);
+  for (const { what, ok, says, cure } of findings)
+    console.log(`${ok ? 'ok  ' : 'FAIL'}  ${what.padEnd(12)} ${says}${cure ? `\n      -> ${cure}` : ''}`);
+  return findings.every(({ ok }) => ok) ? 0 : 1;
+};
