@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import { type Logger, pino } from 'pino';
 import { asyncapi } from '../api/asyncapi.ts';
-import { mountDeliveryBodies } from '../api/delivery.ts';
-import { mountHooks } from '../api/hooks.ts';
+import { deliveryPaths, mountDeliveryBodies } from '../api/delivery.ts';
+import { hookPaths, mountHooks } from '../api/hooks.ts';
 import type { Host } from '../api/mount.ts';
 import { openapi, type PlainPaths } from '../api/openapi.ts';
 import { operationsOf } from '../api/operations.ts';
@@ -93,7 +93,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const degraded = () => [...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker'])];
   let document: unknown;
   const describe = () => {
-    document ??= openapi(operations, { ...systemPaths } as PlainPaths, config.publicUrl);
+    document ??= openapi(operations, { ...systemPaths, ...hookPaths, ...deliveryPaths } as PlainPaths, config.publicUrl);
     return document;
   };
 

@@ -1,6 +1,7 @@
 import { projections } from '../projections/all.ts';
 import type { Config } from './config.ts';
 import { openLog } from './eventstore/client.ts';
+import { startAcknowledgements } from './nats/acknowledgements.ts';
 import { brokerLater } from './nats/broker.ts';
 import { startRelay } from './nats/relay.ts';
 import { startProjections } from './postgres/worker.ts';
@@ -16,13 +17,14 @@ export const work = async (config: Config): Promise<Closing> => {
   const kept = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger });
   const reactors = broker.whenConnected().then(async (nats): Promise<Closing[]> => {
     if (!nats) return [];
-    return [await startRelay({ log, nats, logger, publicUrl: config.publicUrl })];
+    return [await startRelay({ log, nats, logger, publicUrl: config.publicUrl }), startAcknowledgements({ log, nats, logger })];
   });
   logger.info('working');
   return {
     close: async () => {
-      await broker.close().catch(() => {});
+      if (!broker.healthy()) await broker.close();
       await Promise.all((await reactors).map((reactor) => reactor.close()));
+      await broker.close();
       await kept.close();
       await log.close();
     },
