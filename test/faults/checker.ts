@@ -22,8 +22,10 @@ export type Observed = {
   readonly rows: readonly Row[];
   /** Event ids in the order of the broker's stream. */
   readonly messages: readonly string[];
-  /** Event ids by agent, in the order in which its runner's command was given them. */
+  /** Event ids by agent, in the order in which its runner's command had their effect. */
   readonly effects: ReadonlyMap<string, readonly string[]>;
+  /** Event ids as runners gave them to their commands, however often. */
+  readonly given: readonly string[];
 };
 
 export type Findings = {
@@ -127,8 +129,18 @@ const disorder = ({ log, messages, effects }: Observed, cuts: number): string[] 
   return [...inStream, ...withRunners];
 };
 
-/** Compares what was sent with what is in the log, in the views, in the broker and with the runners. `cuts`: how often runners lost the broker. */
-export const check = (observed: Observed, cuts = 0): Findings => {
+/** A runner that is killed may have had no time to note what its command had done; otherwise nothing is given twice. */
+const givenAgain = ({ given }: Observed, runnerKills: number): string[] => {
+  const again = [...countsOf(given)].filter(([, count]) => count > 1);
+  const times = given.length - new Set(given).size;
+  return times > runnerKills ? again.map(([id, count]) => `${id} was given ${count} times to a command`) : [];
+};
+
+/** How often runners lost the broker, and how often they were killed themselves. */
+export type Disturbed = { readonly cuts: number; readonly runnerKills: number };
+
+/** Compares what was sent with what is in the log, in the views, in the broker and with the runners. */
+export const check = (observed: Observed, { cuts, runnerKills }: Disturbed = { cuts: 0, runnerKills: 0 }): Findings => {
   const { sent, log, messages } = observed;
   const recorded = new Map(log.map((event) => [keyOf(event.hook, event.delivery), event]));
   const found = [
@@ -140,9 +152,9 @@ export const check = (observed: Observed, cuts = 0): Findings => {
   ];
   return {
     lost: found.flatMap(({ lost }) => lost),
-    doubled: found.flatMap(({ doubled }) => doubled),
+    doubled: [...found.flatMap(({ doubled }) => doubled), ...givenAgain(observed, runnerKills)],
     strange: found.flatMap(({ strange }) => strange),
-    disordered: disorder(observed, cuts),
+    disordered: disorder(observed, cuts + runnerKills),
   };
 };
 

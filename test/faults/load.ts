@@ -23,7 +23,8 @@ export type Sent = {
 export const isAnswered = ({ answers }: Sent): boolean => answers.some(({ kind }) => kind !== 'unknown');
 
 const ANSWER_MS = 10_000;
-const AGAIN_MS = 300;
+const AGAIN_MS = 250;
+const MOST_AGAIN_MS = 3_000;
 
 const answerOf = (status: number, text: string, ms: number): Answer => {
   const kind = ({ 202: 'accepted', 200: 'duplicate', 503: 'unknown' } as const)[status] ?? 'refused';
@@ -106,7 +107,8 @@ export const startLoad = ({ bases, hooks, perSecond, duplicates, most }: LoadOpt
   };
 
   const untilAnswered = async (one: Sent): Promise<void> => {
-    while ((await once(one)).kind === 'unknown' && Date.now() < giveUpAt) await sleep(AGAIN_MS * (0.5 + Math.random()));
+    for (let wait = AGAIN_MS; (await once(one)).kind === 'unknown' && Date.now() < giveUpAt; wait = Math.min(MOST_AGAIN_MS, 2 * wait))
+      await sleep(wait * (0.5 + Math.random()));
   };
 
   const begin = (work: () => Promise<void>): void => {

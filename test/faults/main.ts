@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { isClean } from './checker.ts';
-import { PIECES, type PieceName, withPlatform } from './platform.ts';
-import { type Report, trial } from './trial.ts';
+import { withPlatform } from './platform.ts';
+import { type Report, TARGETS, type Target, trial } from './trial.ts';
 
 const MOST_SHOWN = 10;
 
@@ -13,10 +13,10 @@ const { values } = parseArgs({
   },
 });
 
-const isPiece = (name: string): name is PieceName => (PIECES as readonly string[]).includes(name);
-const unknown = values.only?.find((name) => !isPiece(name));
-if (unknown) throw new Error(`--only must be one of ${PIECES.join(', ')}, not ${unknown}`);
-const targets = values.only?.filter(isPiece) ?? PIECES;
+const isTarget = (name: string): name is Target => (TARGETS as readonly string[]).includes(name);
+const unknown = values.only?.find((name) => !isTarget(name));
+if (unknown) throw new Error(`--only must be one of ${TARGETS.join(', ')}, not ${unknown}`);
+const targets = values.only?.filter(isTarget) ?? TARGETS;
 
 const line = (name: string, value: number | string): void => console.log(`${name.padEnd(44)}${String(value).padStart(8)}`);
 

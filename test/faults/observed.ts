@@ -111,6 +111,7 @@ export const observe = async (platform: Platform, sent: readonly Sent[], hooks: 
       rows: await rowsOf(platform, hooks, token),
       messages: await messagesIn(nats),
       effects: new Map(runners.map(({ agent, effects }) => [agent.id, effects()])),
+      given: runners.flatMap(({ given }) => given()),
     };
     return { observed, acknowledged: acknowledged.size };
   } finally {

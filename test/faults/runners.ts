@@ -6,31 +6,46 @@ import type { Agent } from './tenants.ts';
 
 export type Runner = {
   readonly agent: Agent;
-  readonly program: Program;
-  /** Ids of the events that the command was given, in that order, each on disk before it was acknowledged. */
+  /** Ids of the events whose effect the command had, in that order, each on disk before it was acknowledged. */
   readonly effects: () => string[];
+  /** Ids as they were given to the command, however often. */
+  readonly given: () => string[];
   /** Ids in the runner's own ledger. */
   readonly ledger: () => string[];
+  /** Kills it at once and starts another in its place; resolves with the ms until that one waits for deliveries. */
+  readonly kill: () => Promise<number>;
 };
 
 const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);
 
+/** What a runner's agent does: one effect for an event, kept together with the event's id, as the contract of runners asks. */
+const command = (home: string): string =>
+  [
+    `cd '${home}'`,
+    'echo "$ANNALS_EVENT_ID" >> given',
+    'grep -qx "$ANNALS_EVENT_ID" effects 2>/dev/null || { echo "$ANNALS_EVENT_ID" >> effects && sync effects; }',
+  ].join(' && ');
+
 /** A real runner in a process of its own, whose command writes down what it is given. */
 export const startRunner = async ({ url, dir }: Pick<Platform, 'url' | 'dir'>, agent: Agent): Promise<Runner> => {
   const home = join(dir, `runner-${agent.id}`);
-  const effects = join(home, 'effects');
   mkdirSync(home, { recursive: true });
-  const exec = `echo "$ANNALS_EVENT_ID" >> '${effects}' && sync '${effects}'`;
   const { PATH } = process.env;
-  const running = program(process.execPath, [main, 'runner', '--agent', agent.slug, '--exec', exec], {
-    cwd: home,
-    env: { PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey },
-  });
+  const args = [main, 'runner', '--agent', agent.slug, '--exec', command(home)];
+  const start = (): Program => program(process.execPath, args, { cwd: home, env: { PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey } });
+  let running = start();
   await running.says(/waiting for deliveries/);
   return {
     agent,
-    program: running,
-    effects: () => linesOf(effects),
+    effects: () => linesOf(join(home, 'effects')),
+    given: () => linesOf(join(home, 'given')),
     ledger: () => linesOf(join(home, '.annals', 'runner', `${agent.id}.ledger`)),
+    kill: async () => {
+      const killedAt = Date.now();
+      await running.stop('SIGKILL');
+      running = start();
+      await running.says(/waiting for deliveries/);
+      return Date.now() - killedAt;
+    },
   };
 };

@@ -2,20 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { check, type Findings } from './checker.ts';
 import { isAnswered, type Load, type Sent, startLoad } from './load.ts';
 import { observe } from './observed.ts';
-import { PIECES, type PieceName, type Platform } from './platform.ts';
-import { startRunner } from './runners.ts';
+import { PIECES, type Platform } from './platform.ts';
+import { type Runner, startRunner } from './runners.ts';
 import { type EstateSize, makeEstate } from './tenants.ts';
+
+/** Every process that is killed: those of the platform, and runners. */
+export const TARGETS = [...PIECES, 'runner'] as const;
+export type Target = (typeof TARGETS)[number];
 
 export type TrialOptions = {
   /** How often each of them is killed. */
   kills: number;
-  targets?: readonly PieceName[];
+  targets?: readonly Target[];
   perSecond?: number;
   size?: EstateSize;
   say?: (line: string) => void;
 };
 
-export type Kill = { readonly target: PieceName; readonly backMs: number };
+export type Kill = { readonly target: Target; readonly backMs: number };
 
 export type Report = {
   readonly findings: Findings;
@@ -37,12 +41,17 @@ const shuffled = <T>(items: readonly T[]): T[] =>
 
 const pause = (): Promise<void> => sleep(PAUSE_MS[0] + Math.random() * (PAUSE_MS[1] - PAUSE_MS[0]));
 
+type Ground = { readonly platform: Platform; readonly runners: readonly Runner[] };
+
+const killOne = ({ platform, runners }: Ground, target: Target): Promise<number> =>
+  target === 'runner' ? shuffled(runners)[0]!.kill() : platform.kill(target);
+
 /** Kills each target so many times, in an order that chance gives, while the one before may still be coming back. */
-const killAll = async (platform: Platform, { kills, targets = PIECES, say = () => {} }: TrialOptions): Promise<Kill[]> => {
+const killAll = async (ground: Ground, { kills, targets = TARGETS, say = () => {} }: TrialOptions): Promise<Kill[]> => {
   const done: Kill[] = [];
   for (let round = 1; round <= kills; round++)
     for (const target of shuffled(targets)) {
-      const backMs = await platform.kill(target);
+      const backMs = await killOne(ground, target);
       done.push({ target, backMs });
       say(`round ${round}: ${target} was killed, its successor began after ${backMs} ms`);
       await pause();
@@ -90,14 +99,14 @@ export const trial = async (platform: Platform, options: TrialOptions): Promise<
   const began = Date.now();
   const load = startLoad({ bases: [platform.url], hooks, perSecond, duplicates: 0.1, most: MOST });
   await sleep(WARM_MS);
-  const kills = await killAll(platform, options);
+  const kills = await killAll({ platform, runners }, options);
   await sleep(WARM_MS);
   await load.finish();
   const seconds = (Date.now() - began) / 1_000;
   say(`the load is over after ${Math.round(seconds)} s; waiting until everything has come to rest`);
   const { observed, acknowledged } = await observe(platform, load.sent, hooks, runners);
-  const findings = check(observed, kills.filter(({ target }) => target === 'nats').length);
-  const had = [...observed.effects.values()].flat();
+  const killsOf = (name: Target): number => kills.filter(({ target }) => target === name).length;
+  const findings = check(observed, { cuts: killsOf('nats'), runnerKills: killsOf('runner') });
   return {
     findings,
     kills,
@@ -106,7 +115,8 @@ export const trial = async (platform: Platform, options: TrialOptions): Promise<
       'events in the log': observed.log.length,
       'rows in the view': observed.rows.length,
       'messages in the stream': observed.messages.length,
-      'given to commands': had.length,
+      'given to commands': observed.given.length,
+      'effects of commands': [...observed.effects.values()].flat().length,
       'in the ledgers of runners': runners.reduce((sum, { ledger }) => sum + new Set(ledger()).size, 0),
       'acknowledgements in the log': acknowledged,
       'drain, seconds': Math.round((Date.now() - began) / 1_000 - seconds),
