@@ -43,7 +43,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
       if (revision === TOMBSTONE_REVISION) stream.tombstoned = true;
       else stream.last = revision;
       if (stream.name.startsWith('$$')) streams.forgetMetadata(stream.name.slice(2));
-      recent.add(event.id, stream.name, revision);
+      recent.add(event.id, stream.key, revision);
       touch(stream.name);
     });
     return position;
@@ -110,11 +110,16 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
   const isGone = (stream: Stream): boolean =>
     stream.tombstoned || (stream.last < 0 && stream.name.startsWith('$$') && streams.get(stream.name.slice(2)).tombstoned);
 
+  const seenIn = (stream: Stream, event: Proposed): number | undefined => {
+    const seen = recent.find(event.id);
+    return seen?.stream === stream.key && hasId(stream, seen.revision, event) ? seen.revision : undefined;
+  };
+
   /** Where no revision is named, a repeat is known by the ids seen lately. */
   const anyRevision = (stream: Stream, metadata: StreamMetadata | null, { kind, events }: Write): Outcome => {
     let revision = -1;
-    for (const [i, { id }] of events.entries()) {
-      const seen = recent.revisionIn(id, stream.name);
+    for (const [i, event] of events.entries()) {
+      const seen = seenIn(stream, event);
       if (seen === undefined) return i === 0 ? write(kind, stream, metadata, events) : { kind: 'wrong', current: stream.last };
       revision = seen;
     }

@@ -31,7 +31,7 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
         const name = nameAt(bytes, at).toString();
         const stream = streams.get(name);
         index.put(stream.key, revisionAt(bytes, at), positionAt(bytes, at));
-        recent.add(idAt(bytes, at), name, revisionAt(bytes, at));
+        recent.add(idAt(bytes, at), stream.key, revisionAt(bytes, at));
       }
       index.settleNow(found.next);
     }
