@@ -44,8 +44,11 @@ const changesOf = (plan: Plan, event: Recorded): readonly Change[] => {
   return Array.isArray(changes) ? changes : [changes as Change];
 };
 
+/** Which rows are followed, by table and key text; the others are as if no event touched them. */
+export type Only = (table: string, key: string) => boolean;
+
 /** Tells what each event changes and which rows that touches. Events that do not concern the projection fall away. */
-export const ask = (plan: Plan, events: readonly Recorded[]): Asked => {
+export const ask = (plan: Plan, events: readonly Recorded[], only?: Only): Asked => {
   const touched = new Map<string, Map<string, Key>>([...plan.tables.keys()].map((name) => [name, new Map()]));
   const bearing = Map.groupBy(plan.tables.values(), ({ table }) => table.stream ?? '');
   const touch = ({ table, keyText, key }: TablePlan, row: Row): string => {
@@ -62,7 +65,8 @@ export const ask = (plan: Plan, events: readonly Recorded[]): Asked => {
   const stepOf = (event: Recorded): Step => {
     const bearers = bearing.get(event.category)?.map((table) => ({ table, key: touch(table, table.streamKey(event)) })) ?? NOTHING;
     try {
-      return { event, changes: changesOf(plan, event).map(place), bearers };
+      const placed = changesOf(plan, event).map(place);
+      return { event, changes: only ? placed.filter(({ table, key }) => only(table.table.name, key)) : placed, bearers };
     } catch (error) {
       return { event, changes: NOTHING, bearers, reason: reasonOf(error) };
     }

@@ -1,7 +1,7 @@
 import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../domain/event.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { writeCursor } from './cursor.ts';
-import { ask, settle, type Unapplied } from './interpreter.ts';
+import { ask, type Only, settle, type Unapplied } from './interpreter.ts';
 import { pageOf } from './memory.queries.ts';
 import { type Held, type Plan, planOf } from './plan.ts';
 import type { AnyProjection } from './projection.ts';
@@ -31,8 +31,8 @@ const keep = (projection: AnyProjection): Kept => ({
   blocked: new Set(),
 });
 
-const feedOne = ({ plan, tables, unapplied, blocked }: Kept, events: readonly Recorded[]): void => {
-  const settled = settle(plan, ask(plan, events), (table, key) => tables.get(table)!.get(key), blocked);
+const feedOne = ({ plan, tables, unapplied, blocked }: Kept, events: readonly Recorded[], only?: Only): void => {
+  const settled = settle(plan, ask(plan, events, only), (table, key) => tables.get(table)!.get(key), blocked);
   for (const [table, rows] of settled.writes)
     for (const [key, held] of rows) held ? tables.get(table)!.set(key, held) : tables.get(table)!.delete(key);
   for (const one of settled.unapplied) {
@@ -43,8 +43,8 @@ const feedOne = ({ plan, tables, unapplied, blocked }: Kept, events: readonly Re
 
 const shown = ({ table }: Source, held: Held | undefined): Held | null => (held && !(table.hidden && held.row[table.hidden]) ? held : null);
 
-/** Opens an empty sink over these projections. */
-export const memorySink = (projections: readonly AnyProjection[]): MemorySink => {
+/** Opens an empty sink over these projections; with `only`, of the rows that it names alone. */
+export const memorySink = (projections: readonly AnyProjection[], only?: Only): MemorySink => {
   const kept = new Map(projections.map((projection) => [projection.name, keep(projection)]));
   const waiting = new Set<() => void>();
   let position: Position | null = null;
@@ -97,7 +97,7 @@ export const memorySink = (projections: readonly AnyProjection[]): MemorySink =>
 
   return {
     feed: (events) => {
-      for (const one of kept.values()) feedOne(one, events);
+      for (const one of kept.values()) feedOne(one, events, only);
       position = events.at(-1)?.position ?? position;
       for (const look of [...waiting]) look();
     },

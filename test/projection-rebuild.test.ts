@@ -226,4 +226,19 @@ test('a rebuild that was interrupted at any point is taken up or begun again, an
   await again.close();
 });
 
+test('a schema that was dropped under a running worker is made and filled again', async () => {
+  const log = memoryLog();
+  const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);
+  await append(log, happened(many(10)));
+  await settled(reads, log, 'ideas');
+  await query(databaseUrl, 'drop schema ideas cascade');
+  await append(log, happened([['late', 'IdeaNoted', { title: 'late' }]]));
+  await until(
+    'all rows',
+    () => rowsIn(databaseUrl, 'ideas', 'ideas').catch(() => []),
+    ({ length }) => length === 11,
+  );
+  await close();
+});
+
 test.run();

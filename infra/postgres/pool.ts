@@ -43,7 +43,8 @@ export const statement = (text: string): { name: string; text: string } => ({
   text,
 });
 
-const down = /^(08|57P0|53300|53400|25P0[34])/;
+/** Connection, operator's intervention, resources, no such database, not let in: none of them an answer about the statement. */
+const down = /^(08|57|53|3D|28|25P0[34])/;
 const codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /** Whether the database is out of reach, as against an answer that it gave. */

@@ -23,6 +23,15 @@ const checkpointsOf = async (db: ClientBase, name: string): Promise<Map<string, 
   return new Map(rows.map((row) => [row.name, row]));
 };
 
+/** Whether the tables are all there: somebody may have dropped a schema to have it filled again. */
+const isWhole = async (db: ClientBase, name: string, { tables }: AnyProjection): Promise<boolean> => {
+  const { rows } = await db.query<{ count: number }>(
+    'select count(*)::integer as count from pg_tables where schemaname = $1 and tablename = any($2::text[])',
+    [name, tables.map((table) => table.name)],
+  );
+  return rows[0]!.count === tables.length;
+};
+
 const positionOf = ({ commit_position, prepare_position }: Checkpoint): Position | null =>
   commit_position === '-1' ? null : { commit: BigInt(commit_position), prepare: BigInt(prepare_position) };
 
@@ -52,7 +61,7 @@ export const openProjection = async (db: ClientBase, projection: AnyProjection):
   const shape = shapeOf(projection);
   const found = await checkpointsOf(db, name);
   const held = found.get(name);
-  if (!held) {
+  if (!held || (held.shape === shape && !(await isWhole(db, name, projection)))) {
     await dropSchema(db, nextOf(name));
     return { main: await emptyMember(db, name, projection), next: null };
   }

@@ -18,6 +18,7 @@ const TICK_MS = 500;
 const FIRST_RETRY_MS = 25;
 const PUBLISH_MS = 1_000;
 const LONGEST_PAUSE_MS = 5_000;
+const STEADY_MS = 30_000;
 
 /** One projection in this process. `standby`: another process writes it. `lost`: its lane has ended and it is to be opened again. */
 export type Tended = {
@@ -27,6 +28,9 @@ export type Tended = {
   /** Its parked events have not been tried by this process. */
   fresh: boolean;
   rebuilt: Rebuilt | null;
+  /** How often in a row its lane has ended, and when it may be opened again (of the monotonic clock). */
+  failures: number;
+  retryAt: number;
 };
 
 export type Work = {
@@ -68,7 +72,7 @@ const takeOver = async (db: pg.Client, locks: Locks, { lanes, tended, logger }: 
   for (const one of standby) if (won.has(one.projection.name)) one.state = 'opening';
   const members: Member[] = [];
   for (const one of tended) {
-    if (one.state === 'lost') {
+    if (one.state === 'lost' && performance.now() >= one.retryAt) {
       await lanes.take(namesOf(one));
       one.state = 'opening';
     }
@@ -144,6 +148,8 @@ export const startProjections = async ({ log, databaseUrl, projections, logger }
     error: null,
     fresh: true,
     rebuilt: null,
+    failures: 0,
+    retryAt: 0,
   }));
   let prepared: pg.Client | null = null;
   let lockless = false;
@@ -153,6 +159,8 @@ export const startProjections = async ({ log, databaseUrl, projections, logger }
       if (!names.some((name) => namesOf(one).has(name)) || one.state !== 'reading') continue;
       one.state = 'lost';
       one.error = error.message;
+      one.failures = performance.now() - one.retryAt > STEADY_MS ? 0 : one.failures + 1;
+      one.retryAt = performance.now() + Math.min(LONGEST_PAUSE_MS, one.failures * FIRST_RETRY_MS * 2 ** one.failures);
     }
     ticking.poke();
   };

@@ -1,0 +1,170 @@
+import type { ClientBase, Pool } from 'pg';
+import { comparePositions, PLATFORM, type Position, parseToken, type Recorded, streamName } from '../../domain/event.ts';
+import { memorySink } from '../../projections/memory.ts';
+import { type Held, planOf, type TablePlan } from '../../projections/plan.ts';
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { Log } from '../eventstore/log.ts';
+import { quoted } from './pool.ts';
+import { heldOf } from './sink.ts';
+
+/** One row that is not what the log makes of it; `event` is the first one that it shows nothing of. */
+export type Drift = {
+  readonly projection: string;
+  readonly table: string;
+  readonly key: Readonly<Record<string, string>>;
+  readonly columns: readonly string[];
+  readonly event: { readonly stream: string; readonly revision: number; readonly event_id: string; readonly type: string } | null;
+};
+
+export type DriftReport = {
+  readonly projection: string;
+  readonly position: string | null;
+  readonly checked: number;
+  readonly drifted: readonly Drift[];
+};
+
+type Sampled = { readonly plan: TablePlan; readonly key: string; readonly held: Held };
+type Snapshot = { readonly position: Position | null; readonly token: string | null; readonly rows: readonly Sampled[] };
+
+const MOST = 100_000;
+const PER_FEED = 500;
+
+const sample = async (db: ClientBase, projection: AnyProjection, most: number | 'all'): Promise<Snapshot> => {
+  await db.query('begin isolation level repeatable read read only');
+  try {
+    await db.query('set local enable_seqscan = on; set local statement_timeout = 0');
+    const { rows: checkpoints } = await db.query<{ token: string }>(
+      `select commit_position || ':' || prepare_position as token from annals.checkpoints where name = $1`,
+      [projection.name],
+    );
+    const token = checkpoints[0]?.token ?? null;
+    const rows: Sampled[] = [];
+    for (const plan of planOf(projection).tables.values()) {
+      const limit = most === 'all' ? `limit ${MOST}` : `order by random() limit ${Math.floor(most)}`;
+      const found = await db.query<Record<string, unknown>>(`select * from ${quoted(projection.name)}.${quoted(plan.table.name)} ${limit}`);
+      for (const row of found.rows) rows.push({ plan, key: plan.keyText(plan.key(row)), held: heldOf(plan, row) });
+    }
+    const position = token === null ? null : parseToken(token);
+    return { position, token: position && token, rows };
+  } finally {
+    await db.query('rollback').catch(() => {});
+  }
+};
+
+const spelled = (value: unknown): string => JSON.stringify(value ?? null);
+
+/** The columns in which two rows differ; all of them where one is missing. */
+const differing = ({ columns, docs, table }: TablePlan, a: Held, b: Held | undefined): string[] => {
+  const names = columns.map(([name]) => name);
+  if (!b) return names;
+  return [
+    ...names.filter((name) => spelled(a.row[name]) !== spelled(b.row[name])),
+    ...docs.flatMap(({ name }, at) => (a.docs[at] === b.docs[at] ? [] : [name])),
+    ...(table.stream && a.revision !== b.revision ? ['revision'] : []),
+  ];
+};
+
+type Wanted = ReadonlyMap<string, Sampled>;
+const nameOf = (table: string, key: string): string => `${table}\0${key}`;
+
+/** Folds events for some rows alone; `each` is called after every part, with one event a part where it is asked for. */
+const folded = async (
+  projection: AnyProjection,
+  wanted: Wanted,
+  events: AsyncIterable<Recorded>,
+  position: Position,
+  part = PER_FEED,
+  each?: (rows: (one: Sampled) => Held | undefined, last: Recorded) => void,
+) => {
+  const sink = memorySink([projection], (table, key) => wanted.has(nameOf(table, key)));
+  const row = ({ plan, key }: Sampled) => sink.rows(projection.name, plan.table.name).get(key);
+  let waiting: Recorded[] = [];
+  const flush = () => {
+    if (waiting.length === 0) return;
+    sink.feed(waiting);
+    each?.(row, waiting.at(-1)!);
+    waiting = [];
+  };
+  for await (const event of events) {
+    if (comparePositions(event.position, position) > 0) break;
+    if (waiting.push(event) >= part) flush();
+  }
+  flush();
+  return row;
+};
+
+const wantedOf = (rows: readonly Sampled[]): Wanted => new Map(rows.map((one) => [nameOf(one.plan.table.name, one.key), one]));
+
+async function* concerning(log: Log, projection: AnyProjection): AsyncIterable<Recorded> {
+  const { concerns } = planOf(projection);
+  for await (const event of log.readAll()) if (concerns(event)) yield event;
+}
+
+const ownStream = ({ plan: { table }, held: { row } }: Sampled): string | null =>
+  table.stream && typeof row.id === 'string'
+    ? streamName(table.stream, table.key.includes('tenant_id') ? (row.tenant_id as string) : PLATFORM, row.id)
+    : null;
+
+/** Rows that their own stream alone explains need no more: reading it is cheap. Of the others the whole log has to be asked. */
+const unexplained = async (log: Log, projection: AnyProjection, { rows, position }: Snapshot): Promise<Sampled[]> => {
+  const left: Sampled[] = [];
+  for (const one of rows) {
+    const stream = ownStream(one);
+    const row = stream && (await folded(projection, wantedOf([one]), log.read(stream), position!));
+    if (!row || differing(one.plan, one.held, row(one)).length > 0) left.push(one);
+  }
+  return left;
+};
+
+/** The first event that a drifted row shows nothing of: the one behind the last state that it agrees with. */
+const divergence = async (
+  log: Log,
+  projection: AnyProjection,
+  position: Position,
+  rows: readonly Sampled[],
+): Promise<Map<Sampled, Recorded | null>> => {
+  const found = new Map<Sampled, Recorded | null>(rows.map((one) => [one, null]));
+  const agreeing = new Set<Sampled>();
+  const before = new Map<Sampled, Held | undefined>();
+  await folded(projection, wantedOf(rows), concerning(log, projection), position, 1, (row, event) => {
+    for (const one of rows) {
+      const held = row(one);
+      if (held === before.get(one)) continue;
+      before.set(one, held);
+      const agrees = differing(one.plan, one.held, held).length === 0;
+      if (agrees) agreeing.add(one);
+      if (!agrees && (agreeing.delete(one) || found.get(one) === null)) found.set(one, event);
+    }
+  });
+  return found;
+};
+
+const eventOf = (event: Recorded | null | undefined): Drift['event'] =>
+  event ? { stream: event.stream, revision: event.revision, event_id: event.event_id, type: event.type } : null;
+
+/**
+ * Folds sampled rows again from the log, up to the projection's checkpoint, and compares. `most`: rows a table, or 'all' (at most
+ * 100,000 a table; a row that the log makes and the table has lost is found by a rebuild, which compares both ways).
+ */
+export const drift = async (log: Log, pool: Pool, projection: AnyProjection, most: number | 'all'): Promise<DriftReport> => {
+  const db = await pool.connect();
+  const snapshot = await sample(db, projection, most).finally(() => db.release());
+  const { position, token, rows } = snapshot;
+  const report = { projection: projection.name, position: token, checked: rows.length };
+  if (!position) return { ...report, drifted: [] };
+  const left = most === 'all' ? rows : await unexplained(log, projection, snapshot);
+  if (left.length === 0) return { ...report, drifted: [] };
+  const row = await folded(projection, wantedOf(left), concerning(log, projection), position);
+  const wrong = left.filter((one) => differing(one.plan, one.held, row(one)).length > 0);
+  const events = wrong.length > 0 ? await divergence(log, projection, position, wrong) : new Map<Sampled, Recorded | null>();
+  return {
+    ...report,
+    drifted: wrong.map((one) => ({
+      projection: projection.name,
+      table: one.plan.table.name,
+      key: one.plan.keyOf(one.key),
+      columns: differing(one.plan, one.held, row(one)),
+      event: eventOf(events.get(one)),
+    })),
+  };
+};

@@ -1,0 +1,63 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { drift } from '../infra/postgres/drift.ts';
+import { openPool } from '../infra/postgres/pool.ts';
+import { asOf } from '../projections/as-of.ts';
+import { memoryLog } from './memory-log.ts';
+import { append, type Given, happened, ideas } from './projection-given.ts';
+import { query, quiet, settled, world } from './projection-live.ts';
+import { freshDatabase } from './services.ts';
+
+const story: Given[] = [
+  ['a', 'IdeaNoted', { title: 'one' }],
+  ['b', 'IdeaNoted', { title: 'other' }],
+  ['a', 'IdeaRenamed', { title: 'two' }],
+  ['b', 'IdeaLinked', { to: 'a' }],
+  ['a', 'IdeaRenamed', { title: 'three' }],
+  ['a', 'IdeaTagged', { tag: 'x' }],
+  ['b', 'IdeaRenamed', { title: 7 }],
+];
+
+test('a resource as of any moment is the fold of its own stream until then', () => {
+  const events = happened(story).filter(({ id }) => id === 'a');
+  const titleAt = (at: string) => asOf(ideas, 'ideas', events, { at }).rows.get('t\0a')?.row.title;
+  assert.is(titleAt('2025-12-31T23:59:59.999Z'), undefined);
+  assert.is(titleAt('2026-01-01T00:00:00.001Z'), 'one');
+  assert.is(titleAt('2026-01-01T01:00:00.002+01:00'), 'two');
+  const { rows, position } = asOf(ideas, 'ideas', events, { position: events[1]!.position });
+  assert.equal([rows.get('t\0a')?.row.title, rows.get('t\0a')?.revision, position], ['two', 1, events[1]!.position]);
+  assert.is(asOf(ideas, 'ideas', [], { at: '2026-01-01T00:00:00Z' }).position, null);
+});
+
+test('rows that are what the log makes of them do not drift; a spoilt one is named with the first event that it shows nothing of', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  await append(log, happened(story));
+  await settled(reads, log, 'ideas');
+  const pool = openPool(databaseUrl, quiet, 'test');
+  for (const most of ['all', 10] as const) {
+    const clean = await drift(log, pool, ideas, most);
+    assert.equal([clean.checked, clean.drifted], [3, []]);
+  }
+  const stale = asOf(ideas, 'ideas', log.events, { position: log.events[3]!.position }).rows.get('t\0a')!;
+  await query(databaseUrl, `update ideas.ideas set title = $1, doc = $2, short_doc = $3, revision = 1 where id = 'a'`, [
+    'two',
+    ...stale.docs,
+  ]);
+  await query(databaseUrl, `update ideas.tags set idea_id = 'nobody'`);
+  for (const most of ['all', 10] as const) {
+    const { drifted } = await drift(log, pool, ideas, most);
+    assert.equal(
+      drifted.map(({ table, key, columns, event }) => [table, Object.values(key).at(-1), columns, event && [event.stream, event.revision]]),
+      [
+        ['ideas', 'a', ['title', 'doc', 'short_doc', 'revision'], ['idea-t.a', 2]],
+        ['tags', 'x', ['idea_id'], ['idea-t.a', 3]],
+      ],
+    );
+  }
+  await pool.end();
+  await close();
+});
+
+test.run();
