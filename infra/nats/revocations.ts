@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type * as Agent from '../../domain/agent.ts';
+import type * as ApiKey from '../../domain/apikey.ts';
+import type { Position, Recorded } from '../../domain/event.ts';
+import { MOST_SECONDS, type RunnerCredentialEvent } from '../../domain/runner-credential.ts';
+import type { Log } from '../eventstore/log.ts';
+import { type AccountParts, openAccount } from './account.ts';
+
+type Followed =
+  | RunnerCredentialEvent
+  | Extract<ApiKey.ApiKeyEvent, { type: 'ApiKeyRevoked' }>
+  | Extract<Agent.AgentEvent, { type: 'AgentDeleted' }>;
+
+const eventTypes = [
+  'RunnerCredentialIssued',
+  'RunnerCredentialRevoked',
+  'ApiKeyRevoked',
+  'AgentDeleted',
+] as const satisfies Followed['type'][];
+const RETRY_MS = 1_000;
+
+/** A credential that may still be in use. `causes`: what it stands and falls with: itself, the key that asked for it, its agent. */
+type Living = { readonly publicKey: string; readonly expires: number; readonly causes: readonly string[] };
+
+/** Which of the credentials of the last hour are void, from the events that made and ended them. */
+export const revocationList = () => {
+  const living = new Map<string, Living>();
+  const ended = new Set<string>();
+  return {
+    /** True where the event makes a credential void. */
+    take: (event: Recorded<Followed>): boolean => {
+      if (event.type !== 'RunnerCredentialIssued') {
+        ended.add(event.id);
+        return [...living.values()].some(({ causes }) => causes.includes(event.id));
+      }
+      const { public_key, agent_id, expires_at } = event.data;
+      const causes = [event.id, agent_id, ...(event.actor.key_id ? [event.actor.key_id] : [])];
+      living.set(event.id, { publicKey: public_key, expires: Date.parse(expires_at), causes });
+      return causes.some((cause) => ended.has(cause));
+    },
+    /** The void ones that have not expired by themselves, by public key; void from this second on. */
+    current: (now: number): Record<string, number> => {
+      for (const [id, { expires }] of living) if (expires < now) living.delete(id);
+      const dead = [...living.values()].filter(({ causes }) => causes.some((cause) => ended.has(cause)));
+      return Object.fromEntries(dead.map(({ publicKey }) => [publicKey, Math.floor(now / 1_000)]));
+    },
+  };
+};
+
+/** What is older ended by itself: no credential lives longer. */
+const anHourAgo = async (log: Log): Promise<Position | undefined> => {
+  const since = new Date(Date.now() - MOST_SECONDS * 1_000).toISOString();
+  for await (const event of log.readAll({ backwards: true })) if (event.at < since) return event.position;
+  return undefined;
+};
+
+/** Repeats what fails until it is done or the signal comes. */
+const untilDone = async <T>(work: () => Promise<T>, signal: AbortSignal, failed: (error: Error) => void): Promise<T | null> => {
+  while (!signal.aborted) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!signal.aborted) failed(error as Error);
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+  return null;
+};
+
+type Account = NonNullable<Awaited<ReturnType<typeof openAccount>>>;
+
+/** Keeps the account's list what the log says. `again`: what to wait for before it is told once more. */
+const keepTold = async (
+  account: Account,
+  list: ReturnType<typeof revocationList>,
+  again: () => Promise<void>,
+  signal: AbortSignal,
+  logger: Logger,
+): Promise<void> => {
+  const told = () => account.revoke(list.current(Date.now()));
+  while (!signal.aborted) {
+    const next = again();
+    await untilDone(told, signal, ({ message }) => logger.warn({ error: message }, 'credentials are not revoked yet'));
+    await next;
+  }
+};
+
+/**
+ * Ends broker connections whose credential, runner key or agent is no more, within a moment of the event. On a cluster of somebody else's
+ * that can't be done with the account's key alone: there credentials end when they expire.
+ */
+export const startRevocations = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
+  const { log, logger } = parts;
+  const control = new AbortController();
+  const { signal } = control;
+  const list = revocationList();
+  let wake = Promise.withResolvers<void>();
+  const push = (): void => wake.resolve();
+  const again = (): Promise<void> => {
+    wake = Promise.withResolvers();
+    return wake.promise;
+  };
+
+  const live = async (): Promise<void> => {
+    const account = await openAccount(parts, push);
+    if (!account) return logger.info('runner credentials can not be revoked on this broker; they end within the hour');
+    const from = await untilDone(
+      async () => ({ position: await anHourAgo(log) }),
+      signal,
+      () => {},
+    );
+    const subscription = log.follow({
+      from: from?.position,
+      filter: { eventTypes },
+      event: (event) => void (list.take(event as Recorded<Followed>) && push()),
+      caughtUp: push,
+    });
+    await keepTold(account, list, again, signal, logger);
+    await subscription.stop();
+    await account.close();
+  };
+
+  const living = live().catch((error: Error) => logger.error({ error: error.message }, 'credentials can not be revoked'));
+  return {
+    close: async () => {
+      control.abort();
+      push();
+      await living;
+    },
+  };
+};
