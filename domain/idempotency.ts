@@ -8,7 +8,7 @@ export type Touched = { stream: string; revision: number };
 
 /** How a request ended: with streams at revisions, from which its answer is rendered again, or refused. */
 export type Outcome =
-  | { kind: 'done'; touched: readonly Touched[]; location: string | null }
+  | { kind: 'done'; touched: readonly Touched[]; location: string | null; existed?: boolean }
   | { kind: 'refused'; code: RefusalCode; detail: string; errors?: readonly Fault[]; members?: Readonly<Record<string, unknown>> };
 
 export type IdempotencyEvent =

@@ -190,6 +190,21 @@ test('a chain is answered as it was set, though the agent is gone since', async 
   await p.close();
 });
 
+test('what was new at first is new in the repeat, and what was there already was there', async () => {
+  const p = await inMemory();
+  const { id } = (await create(p, 'a')).body as Agent;
+  const { user_id } = await join(p, 'MEMBER');
+  const grant = (key: string) =>
+    p.send('POST', `${p.tenant}/agents/${id}/grants`, { body: { user_id }, headers: { 'idempotency-key': key } });
+  const statuses: number[] = [];
+  for (const key of ['one', 'one', 'two', 'two']) {
+    statuses.push((await grant(key)).status);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  assert.equal(statuses, [201, 201, 200, 200]);
+  await p.close();
+});
+
 test('while the log is down the key is let go, and the repeat is done once it is back', async () => {
   const p = await inMemory();
   await p.send('GET', '/me');

@@ -24,8 +24,7 @@ const sha256 = (...parts: (string | Uint8Array)[]): string => {
 const PASSING: ReadonlySet<string> = new Set(['unavailable', 'not_caught_up', 'rate_limited', 'internal']);
 
 /** Says nothing final: the same request may fare better. */
-const passes = (error: unknown): boolean =>
-  !(error instanceof Refusal) || PASSING.has(error.code) || error.extra.retryAfter !== undefined;
+const passes = (error: unknown): boolean => !(error instanceof Refusal) || PASSING.has(error.code) || error.extra.retryAfter !== undefined;
 
 const refusedAs = ({ code, message, extra: { errors, members } }: Refusal): Outcome => ({
   kind: 'refused',
@@ -85,7 +84,13 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
     return { key: found.key, revision, mine: true };
   };
 
-  const replayed = async <T>(asked: Asked, seed: string, outcome: Outcome, once: Once, run: (ctx: Ctx) => Promise<T>): Promise<T> => {
+  const replayed = async <T extends Loaded<unknown>>(
+    asked: Asked,
+    seed: string,
+    outcome: Outcome,
+    once: Once,
+    run: (ctx: Ctx) => Promise<T>,
+  ): Promise<T> => {
     if (outcome.kind === 'refused') {
       const { code, detail, kind: _, ...extra } = outcome;
       throw new Refusal(code, detail, extra as RefusalExtra);
@@ -93,7 +98,8 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
     const location = outcome.location ?? undefined;
     if (once.oneTimeSecret)
       throw new Refusal('secret_already_shown', 'the secret was in the first answer and is kept nowhere', location ? { location } : {});
-    return run(context({ ...asked, ifMatch: null }, { seed, repeatable: true, resumed: false, replay: outcome.touched, touched: [] }));
+    const again = { seed, repeatable: true, resumed: false, replay: outcome.touched, touched: [] };
+    return { ...(await run(context({ ...asked, ifMatch: null }, again))), existed: outcome.existed === true };
   };
 
   return async <T extends Loaded<unknown>>(
@@ -110,7 +116,8 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
     const end = (event: IdempotencyEvent) => write(asked, stream, taken.revision, event);
     try {
       const loaded = await run(context(asked, session));
-      const outcome: Outcome = { kind: 'done', touched: session.touched, location: locate(loaded) };
+      const existed = loaded.existed === true ? { existed: true } : {};
+      const outcome: Outcome = { kind: 'done', touched: session.touched, location: locate(loaded), ...existed };
       await end({ type: 'IdempotencyKeyFinished', data: outcome }).catch(unlessTakenOver);
       return loaded;
     } catch (error) {
