@@ -31,6 +31,8 @@ const ResourceDiff = z.object({ id: Id25, from: z.string(), to: z.string(), chan
 
 type Fields = Record<string, unknown>;
 
+const absent = (): Refusal => new Refusal('not_found', 'there is no such agent');
+
 /** What can be seen of an agent: its fields, its chain, and who holds what on it. */
 const visible = (agent: Agent.Agent): Fields => {
   if (agent.status === 'absent') return {};
@@ -61,7 +63,7 @@ const history = async (ctx: Ctx, agent_id: string): Promise<z.output<typeof Hist
     const changes = changesBetween(before, visible(state)).filter(({ pointer }) => pointer !== '/updated_at');
     entries.push({ event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes });
   }
-  if (entries.length === 0) throw new Refusal('not_found', 'there is no such agent');
+  if (entries.length === 0) throw absent();
   return entries.reverse();
 };
 
@@ -103,8 +105,9 @@ export const historyOperations = {
     reply: ResourceDiff,
     run: async (ctx, { agent_id, from, to }) => {
       const loaded = await ctx.load(Agent, agent_id);
+      if (!loaded.position) throw absent();
       const first = await positionOf(ctx.reads, ctx.tenant, from);
-      const last = to === undefined ? loaded.position! : await positionOf(ctx.reads, ctx.tenant, to);
+      const last = to === undefined ? loaded.position : await positionOf(ctx.reads, ctx.tenant, to);
       const [before, after] = await Promise.all([stateAt(ctx, agent_id, first), stateAt(ctx, agent_id, last)]);
       return { ...loaded, state: { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) } };
     },
