@@ -146,6 +146,7 @@ export const accessOperations = {
     body: AgentUserGrant,
     reply: AgentUserGrantRead,
     status: 201,
+    also: 200,
     location: `${AGENT}/grants/:user_id`,
     run: grantAccess,
   }),
@@ -163,6 +164,7 @@ export const accessOperations = {
     permit: 'tenant:read',
     body: AgentGrantRequest,
     reply: AgentUserGrantRead,
+    also: 204,
     run: async (ctx, sent) => {
       await ctx.require('agent:roles:write', sent.agent_id);
       return requestGrant(ctx, sent);

@@ -58,7 +58,13 @@ const documented = (name: string, row: Operation, components: Components) => {
     ...(row.body
       ? { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(row.body, 'input', components) } } } }
       : {}),
-    responses: { [status]: { description: row.summary, ...content }, default: { $ref: '#/components/responses/Problem' } },
+    responses: {
+      [status]: { description: row.summary, ...content },
+      ...(row.also === 200 ? { 200: { description: 'It was there already, and is as asked for now', ...content } } : {}),
+      ...(row.also === 204 ? { 204: { description: 'It is there no more' } } : {}),
+      ...(isRead(row) ? { 304: { description: 'It is as the ETag in If-None-Match says' } } : {}),
+      default: { $ref: '#/components/responses/Problem' },
+    },
   };
 };
 

@@ -33,6 +33,8 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   /** Absent: 204. */
   readonly reply?: z.ZodType;
   readonly status?: 200 | 201 | 202 | 204;
+  /** Answered instead where it was there already (200) or is there no more (204). */
+  readonly also?: 200 | 204;
   /** The new resource's path; `:id` is the answer's id. */
   readonly location?: string;
   /** The answer bears a secret that is never shown again. */

@@ -64,14 +64,17 @@ export const system = (app: Hono, deps: SystemDeps): void => {
 };
 
 const answers = (description: string) => ({ 200: { description } });
-const open = (summary: string) => ({ get: { summary, security: [], tags: ['system'], responses: answers(summary) } });
+const open = (operationId: string, summary: string) => ({
+  get: { operationId, summary, security: [], tags: ['system'], responses: answers(summary) },
+});
 
 /** How the routes above stand in the OpenAPI document. */
 export const systemPaths = {
-  '/livez': open('Whether the process is alive'),
-  '/readyz': open('Whether deliveries can be accepted, and what is degraded'),
-  '/metrics': open('Prometheus metrics'),
-  '/openapi.json': open('This document'),
-  '/asyncapi.json': open('The messages to runners'),
-  '/docs': open('The API as a page'),
+  '/livez': open('isLive', 'Whether the process is alive'),
+  '/readyz': open('isReady', 'Whether deliveries can be accepted, and what is degraded'),
+  '/metrics': open('readMetrics', 'Prometheus metrics'),
+  '/openapi.json': open('readOpenApi', 'This document'),
+  '/asyncapi.json': open('readAsyncApi', 'The messages to runners'),
+  '/docs': open('readDocs', 'The API as a page'),
+  '/docs/scalar.js': open('readDocsScript', "The page's script"),
 };

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import { type Logger, pino } from 'pino';
 import { asyncapi } from '../api/asyncapi.ts';
-import { deliveryPaths, mountDeliveryBodies } from '../api/delivery.ts';
-import { hookPaths, mountHooks } from '../api/hooks.ts';
+import { mountDeliveryBodies } from '../api/delivery.ts';
+import { mountHooks } from '../api/hooks.ts';
 import type { Host } from '../api/mount.ts';
-import { openapi, type PlainPaths } from '../api/openapi.ts';
+import { openapi } from '../api/openapi.ts';
 import { operationsOf } from '../api/operations.ts';
-import { type Readiness, system, systemPaths } from '../api/system.ts';
+import { plainPaths } from '../api/plain.ts';
+import { type Readiness, system } from '../api/system.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { projections } from '../projections/all.ts';
 import { bootstrap, type FirstKey } from './bootstrap.ts';
@@ -93,7 +94,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const degraded = () => [...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker'])];
   let document: unknown;
   const describe = () => {
-    document ??= openapi(operations, { ...systemPaths, ...hookPaths, ...deliveryPaths } as PlainPaths, config.publicUrl);
+    document ??= openapi(operations, plainPaths, config.publicUrl);
     return document;
   };
 
