@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { openapi } from '../api/openapi.ts';
 import { plainPaths } from '../api/plain.ts';
 import { problems } from '../api/problem.ts';
+import { LABELS } from '../domain/grid.ts';
 import { sign } from './hook-given.ts';
 import { type Answer, inMemory } from './in-memory.ts';
 import { faults, type Schema, type Schemas, valuesOf } from './json-schema.ts';
@@ -111,9 +112,10 @@ type Things = Awaited<ReturnType<typeof things>>;
 
 const namedIn = ({ agent, user, models, plan }: Things) => {
   const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
-  const ids: Record<string, (string | null)[]> = {
+  const ids: Record<string, unknown[]> = {
     ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan] },
     ...{ provider: ['github'], delivery_id_source: [null], secret: ['a secret of more than 24 bytes'] },
+    ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
     ...{ sort: ['created_at', '-created_at', 'nothing'], from: now, to: now, as_of: now },
   };
   return (name: string) => {
