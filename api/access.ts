@@ -15,7 +15,6 @@ import {
   shownRole,
   transferOwnership,
 } from '../commands/access.ts';
-import type { Ctx } from '../commands/context.ts';
 import * as Agent from '../domain/agent.ts';
 import { tokenOf } from '../domain/event.ts';
 import { AGENT_ROLES, LABELS } from '../domain/grid.ts';
@@ -24,6 +23,7 @@ import { effectivePermissions } from '../domain/permission.ts';
 import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { AgentRead } from '../projections/agent.ts';
+import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { AsOf, asOfQuery, listQuery, sliced } from './paging.ts';
 

@@ -8,7 +8,7 @@ import {
   reorderModelChain,
   updateAgent,
 } from '../commands/agent.ts';
-import type { Ctx, Loaded } from '../commands/context.ts';
+import type { Loaded } from '../commands/context.ts';
 import * as Agent from '../domain/agent.ts';
 import type { Position } from '../domain/event.ts';
 import { AGENT_ROLES } from '../domain/grid.ts';
@@ -16,6 +16,7 @@ import { invalid } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { agentById, agentCount, agentPage, agentsAlive, type Sight } from '../projections/agent.queries.ts';
 import { AgentListRead, AgentModelRead, AgentModels, AgentRead } from '../projections/agent.ts';
+import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { AsOf, asOfQuery, Flag, listQuery, windowOf } from './paging.ts';
 

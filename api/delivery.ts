@@ -1,6 +1,5 @@
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { Ctx } from '../commands/context.ts';
 import { payloadText, type ReadDelivery } from '../commands/delivery.ts';
 import { isId25 } from '../domain/id.ts';
 import * as Integration from '../domain/integration.ts';
@@ -9,6 +8,7 @@ import { Instant } from '../domain/text.ts';
 import { deliveryById, deliveryPage, type Hook, markedDelivery } from '../projections/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../projections/delivery.ts';
 import type { Host } from './mount.ts';
+import type { Ctx } from './operation.ts';
 import { type Operations, operation, type Read } from './operation.ts';
 import { listQuery, sorted } from './paging.ts';
 

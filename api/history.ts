@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Ctx } from '../commands/context.ts';
 import * as Agent from '../domain/agent.ts';
 import { comparePositions, type Position, tokenOf } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { AgentRead } from '../projections/agent.ts';
 import { positionOf } from './as-of.ts';
+import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { listQuery } from './paging.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Ctx, Loaded } from '../commands/context.ts';
+import type { Loaded } from '../commands/context.ts';
 import {
   connectIntegration,
   disconnectIntegration,
@@ -14,6 +14,7 @@ import { Id25 } from '../domain/id.ts';
 import { PROVIDERS } from '../domain/integration.ts';
 import { integrationById, integrationPage, lastDeliveries } from '../projections/integration.queries.ts';
 import { integrations, WebhookIntegrationRead, WebhookIntegrationSecret } from '../projections/integration.ts';
+import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Ctx } from '../commands/context.ts';
 import * as Agent from '../domain/agent.ts';
 import { Id25 } from '../domain/id.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { TENANT_ROLES } from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
+import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 
 const MeRead = z

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Ctx } from '../commands/context.ts';
 import { changeMemberRole, inviteMember, MemberInvite, MemberUpdate, removeMember, shownMember } from '../commands/member.ts';
 import { Id25 } from '../domain/id.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { agentsOwnedBy } from '../projections/agent.queries.ts';
+import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { AsOf, listQuery, sliced } from './paging.ts';
 

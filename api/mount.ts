@@ -1,7 +1,7 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
-import type { Ctx, Loaded } from '../commands/context.ts';
+import type { Loaded } from '../commands/context.ts';
 import { PLATFORM, type Position, tokenOf } from '../domain/event.ts';
 import { isId25 } from '../domain/id.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -10,6 +10,7 @@ import type { Reads } from '../projections/reads.ts';
 import { mutationAnswer, place, readAnswer, stateAnswer } from './answer.ts';
 import { AS_OF_RESTS, positionOf } from './as-of.ts';
 import { jsonBody } from './body.ts';
+import type { Ctx } from './operation.ts';
 import { isRead, type Operation, type Operations, paramsOf } from './operation.ts';
 import type { Place } from './permit.ts';
 import { checked, refused } from './problem.ts';

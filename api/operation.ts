@@ -1,8 +1,11 @@
 import type { Hono } from 'hono';
 import type { z } from 'zod';
-import type { Ctx, Loaded } from '../commands/context.ts';
+import type { Ctx as CommandCtx, Loaded } from '../commands/context.ts';
 import type { Permit } from '../domain/permission.ts';
-import type { Doc, Page } from '../projections/reads.ts';
+import type { Doc, Page, Reads } from '../projections/reads.ts';
+
+/** What an operation works with: what commands do, and the read models. */
+export type Ctx = CommandCtx & { readonly reads: Reads };
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 

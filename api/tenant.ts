@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BreakGlass, openTenant } from '../commands/break-glass.ts';
-import type { Ctx, Loaded } from '../commands/context.ts';
+import type { Loaded } from '../commands/context.ts';
 import { createPlan, PlanCreate } from '../commands/plan.ts';
 import {
   AdminTenantUpdate,
@@ -22,6 +22,7 @@ import { agentCount } from '../projections/agent.queries.ts';
 import { lastActiveAt, tenantPage } from '../projections/tenant.queries.ts';
 import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead } from '../projections/tenant.ts';
 import { PlanRead, planPage } from '../projections/tenant-plan.ts';
+import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { asOfQuery, listQuery, windowOf } from './paging.ts';
 

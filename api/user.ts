@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Ctx } from '../commands/context.ts';
 import { AdminUserUpdate, updateUser } from '../commands/user.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { membershipsOf, userPage } from '../projections/user.queries.ts';
 import { AdminUserRow } from '../projections/user.ts';
+import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 

@@ -3,7 +3,6 @@ import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { Actor, DomainEvent, Position, Recorded } from '../domain/event.ts';
 import type { Permission } from '../domain/permission.ts';
 import type { Principal } from '../domain/principal.ts';
-import type { Reads } from '../projections/reads.ts';
 
 /** An aggregate as it stands: folded state, the revision of its last event (-1: no stream yet) and that event's place in the log. */
 export type Loaded<S> = {
@@ -35,7 +34,6 @@ export type Ctx = {
   readonly actor: Actor;
   /** RFC 3339 UTC with milliseconds; the same through one request. */
   readonly at: string;
-  readonly reads: Reads;
   /** The position as of which this request looks; `load` folds to it. Null: now. */
   readonly asOf: Position | null;
   /** The events of an aggregate, oldest first. */

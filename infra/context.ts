@@ -1,7 +1,8 @@
 import { createHmac, randomBytes, randomInt } from 'node:crypto';
 import type { Asked } from '../api/mount.ts';
+import type { Ctx } from '../api/operation.ts';
 import type { permitter } from '../api/permit.ts';
-import type { Ctx, Loaded } from '../commands/context.ts';
+import type { Loaded } from '../commands/context.ts';
 import type { Aggregate } from '../domain/aggregate.ts';
 import {
   type Actor,

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Asked, Host, Once } from '../../api/mount.ts';
-import type { Ctx, Loaded } from '../../commands/context.ts';
+import type { Ctx } from '../../api/operation.ts';
+import type { Loaded } from '../../commands/context.ts';
 import { type Metadata, type Recorded, streamName } from '../../domain/event.ts';
 import { category, evolve, held, type Idempotency, type IdempotencyEvent, initial, type Outcome } from '../../domain/idempotency.ts';
 import type { Principal } from '../../domain/principal.ts';
