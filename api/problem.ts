@@ -53,7 +53,7 @@ export const problem = (refusal: Refusal, instance: string, requestId: string): 
     ...refusal.extra.members,
     request_id: requestId,
   };
-  return new Response(JSON.stringify(body), { status, headers: { ...headersOf(refusal), 'x-request-id': requestId } });
+  return new Response(JSON.stringify(body), { status, headers: headersOf(refusal) });
 };
 
 const pointer = (root: string, path: readonly PropertyKey[]): string =>

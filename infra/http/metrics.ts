@@ -14,10 +14,17 @@ export const openMetrics = () => {
     registers: [registry],
   });
   const routeOf = (c: Context): string => matchedRoutes(c).findLast(({ path }) => path !== '*' && path !== '/*')?.path ?? 'unknown';
+  // A series found by one key costs a tenth of one found by its labels.
+  const known = new Map<string, Histogram.Internal<string>>();
+  const seriesOf = (method: string, route: string, status: number): Histogram.Internal<string> => {
+    const key = `${method} ${route} ${status}`;
+    const series = known.get(key) ?? requests.labels(method, route, String(status));
+    known.set(key, series);
+    return series;
+  };
   return {
     registry,
-    observe: (c: Context, status: number, milliseconds: number) =>
-      requests.observe({ method: c.req.method, route: routeOf(c), status: String(status) }, milliseconds / 1_000),
+    observe: (c: Context, status: number, milliseconds: number) => seriesOf(c.req.method, routeOf(c), status).observe(milliseconds / 1_000),
     /** A gauge whose value is asked for at each scrape. */
     gauge: (name: string, help: string, value: () => number) =>
       new Gauge({
