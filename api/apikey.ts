@@ -8,6 +8,7 @@ import {
   revokeRunnerKey,
   revokeTenantKey,
 } from '../commands/apikey.ts';
+import * as Agent from '../domain/agent.ts';
 import { keyPage } from '../projections/apikey.queries.ts';
 import { ApiKeyCreated, ApiKeyRead } from '../projections/apikey.ts';
 import { operation } from './operation.ts';
@@ -72,8 +73,10 @@ export const apikeyOperations = {
     path: RUNNER,
     summary: "List the keys of an agent's runners",
     permit: 'agent:settings:write',
-    run: (ctx, { agent_id, ...window }) =>
-      keyPage(ctx.reads, { kind: 'runner', tenant_id: ctx.tenant, agent_id }, windowOf(window, columns)),
+    run: async (ctx, { agent_id, ...window }) => {
+      Agent.present((await ctx.load(Agent, agent_id)).state);
+      return keyPage(ctx.reads, { kind: 'runner', tenant_id: ctx.tenant, agent_id }, windowOf(window, columns));
+    },
   }),
   createRunnerKey: operation({
     ...made,

@@ -1,4 +1,5 @@
 import { issueRunnerCredential, type MakeBrokerUser, revokeRunnerCredential } from '../commands/runner-credential.ts';
+import * as Agent from '../domain/agent.ts';
 import { runnerCredentialPage } from '../projections/runner-credential.queries.ts';
 import { RunnerCredentialIssued, RunnerCredentialRead, runnerCredentials } from '../projections/runner-credential.ts';
 import { type Operations, operation } from './operation.ts';
@@ -17,7 +18,10 @@ export const runnerCredentialOperations = (makeUser: MakeBrokerUser): Operations
     query: listQuery({}),
     reply: RunnerCredentialRead.array(),
     reads: runnerCredentials.name,
-    run: (ctx, { tenant_id, agent_id, ...query }) => runnerCredentialPage(ctx.reads, { tenant_id, agent_id }, windowOf(query)),
+    run: async (ctx, { tenant_id, agent_id, ...query }) => {
+      Agent.present((await ctx.load(Agent, agent_id)).state);
+      return runnerCredentialPage(ctx.reads, { tenant_id, agent_id }, windowOf(query));
+    },
   }),
   issueRunnerCredential: operation({
     method: 'post',
