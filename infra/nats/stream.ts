@@ -45,6 +45,15 @@ const orNull = async <T>(work: Promise<T>, ...absent: number[]): Promise<T | nul
   }
 };
 
+/** Makes what is not there. Another who makes the same thing at the same time is no error. */
+const made = async <T>(find: () => Promise<T | null>, add: () => Promise<T>): Promise<T> =>
+  (await find()) ??
+  (await add().catch(async (error: unknown) => {
+    const found = await find();
+    if (found) return found;
+    throw error;
+  }));
+
 export const manager = (nats: NatsConnection): Promise<JetStreamManager> => nats.jetstreamManager({ checkAPI: false });
 
 const replicas = (nats: NatsConnection): number => ((nats.info as { cluster?: string } | undefined)?.cluster ? CLUSTER_REPLICAS : 1);
@@ -52,8 +61,10 @@ const replicas = (nats: NatsConnection): number => ((nats.info as { cluster?: st
 /** Makes a stream, or brings the one that is there to this configuration; its replicas stay as they were made. */
 export const ensureStream = async (nats: NatsConnection, config: Partial<StreamConfig> & { name: string }): Promise<StreamInfo> => {
   const { streams } = await manager(nats);
-  const found = await orNull(streams.info(config.name), NO_STREAM);
-  if (!found) return streams.add({ ...config, num_replicas: replicas(nats) });
+  const found = await made(
+    () => orNull(streams.info(config.name), NO_STREAM),
+    () => streams.add({ ...config, num_replicas: replicas(nats) }),
+  );
   const have = found.config as unknown as Record<string, unknown>;
   const differs = Object.entries(config).some(([name, value]) => JSON.stringify(have[name]) !== JSON.stringify(value));
   return differs ? streams.update(config.name, { ...found.config, ...config }) : found;
@@ -132,6 +143,8 @@ export const ensureConsumer = async (
   limits: ConsumerLimits = {},
 ): Promise<ConsumerInfo> => {
   const { consumers } = await manager(nats);
-  const found = await orNull(consumers.info(STREAM, consumerName(agent)), NO_CONSUMER);
-  return found ?? consumers.add(STREAM, consumerConfig(tenant, agent, limits));
+  return made(
+    () => orNull(consumers.info(STREAM, consumerName(agent)), NO_CONSUMER),
+    () => consumers.add(STREAM, consumerConfig(tenant, agent, limits)),
+  );
 };
