@@ -99,22 +99,24 @@ export const launch = (config: Config, say: (line: string) => void): Launch => {
   let held: { release(): void } | undefined;
   let firstKey: FirstKey | undefined;
 
-  const run = async <P extends Piece>(piece: P): Promise<P> => {
+  const run = async (piece: Piece): Promise<Supervised> => {
     await replace(piece, ground);
     closing.signal.throwIfAborted();
-    running[piece.name] = supervise(piece, ground);
-    await running[piece.name]!.ready;
-    return piece;
+    const supervised = supervise(piece, ground);
+    running[piece.name] = supervised;
+    return supervised;
   };
 
   const hears = (message: unknown): void => {
     if ((message as FirstKey | null)?.kind === 'first-key') firstKey = message as FirstKey;
   };
 
-  const services = async (ports: Partial<Record<Name, number>>): Promise<Launched['env']> => {
-    const begun = async <P extends Piece>(name: Name, prepare: (port: number) => P | Promise<P>): Promise<P> => {
+  /** Begins each service that has no URL; who needs one may begin too, as its address is known before it answers. */
+  const services = async (ports: Partial<Record<Name, number>>): Promise<{ urls: Launched['env']; ready: Promise<unknown> }> => {
+    const begun = async <P extends Piece>(name: Name, prepare: (port: number) => P | Promise<P>) => {
       ports[name] = await portFor(ports[name]);
-      return run(await prepare(ports[name]));
+      const piece = await prepare(ports[name]);
+      return { piece, ready: (await run(piece)).ready };
     };
     const start = <P extends Piece>(name: Name, url: string | undefined, prepare: (port: number) => P | Promise<P>) => {
       if (url) return undefined;
@@ -122,18 +124,21 @@ export const launch = (config: Config, say: (line: string) => void): Launch => {
       preparing.push(beginning);
       return beginning;
     };
-    const [eventstore, database, delivery] = await Promise.all([
+    const begunAll = await Promise.all([
       start('store', config.eventstoreUrl, (port) => store({ dir: join(data, 'store'), port })),
       start('postgres', config.databaseUrl, (port) => postgres({ dir: join(data, 'postgres'), port })),
       start('nats', config.natsUrl, (port) => nats({ dir: join(data, 'nats'), port })),
     ]);
-    const seed = delivery?.accountSeed ?? config.natsAccountSeed;
-    return {
-      EVENTSTORE_URL: config.eventstoreUrl ?? eventstore!.url(),
-      DATABASE_URL: config.databaseUrl ?? database!.url,
-      NATS_URL: config.natsUrl ?? delivery!.url,
+    const [eventstore, database, delivery] = begunAll;
+    if (eventstore && !eventstore.piece.isKnown()) await eventstore.ready;
+    const seed = delivery?.piece.accountSeed ?? config.natsAccountSeed;
+    const urls = {
+      EVENTSTORE_URL: config.eventstoreUrl ?? eventstore!.piece.url(),
+      DATABASE_URL: config.databaseUrl ?? database!.piece.url,
+      NATS_URL: config.natsUrl ?? delivery!.piece.url,
       ...(seed && { NATS_ACCOUNT_SEED: seed }),
     };
+    return { urls, ready: Promise.all(begunAll.map((each) => each?.ready)) };
   };
 
   const begin = async (): Promise<Launched> => {
@@ -145,9 +150,13 @@ export const launch = (config: Config, say: (line: string) => void): Launch => {
     await Promise.all(leftovers.map((piece) => replace(piece, ground)));
     await requirePort(config);
     const ports = portsIn(state);
-    const urls = await services(ports);
+    const { urls, ready } = await services(ports);
     writeFileSync(state, JSON.stringify({ ports }), { mode: 0o600 });
-    await Promise.all([run(serve({ env: { ...env, ...urls }, base: loopback(url), say, hears })), run(work({ ...env, ...urls }))]);
+    const parts = await Promise.all([
+      run(serve({ env: { ...env, ...urls }, base: loopback(url), say, hears })),
+      run(work({ ...env, ...urls })),
+    ]);
+    await Promise.all([ready, ...parts.map((each) => each.ready)]);
     return { url, env: urls, ports, firstKey: () => firstKey, pid: (name) => running[name]?.pid() };
   };
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Piece } from './supervisor.ts';
@@ -19,15 +19,20 @@ const node = (name: string, words: readonly string[], env: NodeJS.ProcessEnv): O
   hears: () => {},
 });
 
-export type Store = Piece & { readonly url: () => string };
+export type Store = Piece & {
+  readonly url: () => string;
+  /** Whether `url` can be told before it runs. */
+  readonly isKnown: () => boolean;
+};
 
-/** The embedded event store as a process. It makes its secret when it starts first, so `url` is known when it is ready. */
+/** The embedded event store as a process. It makes its secret when it starts first, so `url` is known when it is ready, from then on before. */
 export const store = ({ dir, port }: { dir: string; port: number }): Store => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   return {
     ...node('store', ['store', 'serve', '--dir', dir, '--port', String(port)], process.env),
     grace: 10_000,
     says: /^store ready /m,
+    isKnown: () => existsSync(join(dir, 'secret')),
     url: () => {
       const secret = encodeURIComponent(readFileSync(join(dir, 'secret'), 'utf8').trim());
       return `esdb://127.0.0.1:${port}?tls=false&connectionName=${secret}`;

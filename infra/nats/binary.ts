@@ -143,7 +143,9 @@ const HELP =
 /** A nats-server that may be run: kept from an earlier start, installed, or fetched without being root. @throws where there is none */
 export const natsBinary = async (own: string): Promise<string> => {
   const caches = [packageCache, own];
-  const found = await firstUsable([...caches.map((dir) => join(dir, 'nats-server')), ...installed()]);
+  // What lies there was asked for its version when it came.
+  const kept = caches.map((dir) => join(dir, 'nats-server')).find((file) => existsSync(file));
+  const found = kept ?? (await firstUsable(installed()));
   if (found) return found;
   if (process.platform !== 'linux') throw new Error(HELP);
   const cache = caches.find(isWritable);
