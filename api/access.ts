@@ -15,6 +15,7 @@ import {
   shownRole,
   transferOwnership,
 } from '../commands/access.ts';
+import { standing } from '../domain/access.ts';
 import * as Agent from '../domain/agent.ts';
 import { tokenOf } from '../domain/event.ts';
 import { AGENT_ROLES, LABELS } from '../domain/grid.ts';
@@ -71,19 +72,24 @@ const live = async (ctx: Ctx, agent_id: string) => {
   return loaded;
 };
 
-const holders = (held: Agent.Agent['roles'] | Agent.Agent['grants']) =>
-  Object.entries(held).map(([id, { created_at }]) => ({ id, created_at }));
+/** Those whose role or grant counts: what an earlier membership left is not shown. */
+const holders = async <Role>(ctx: Ctx, held: Agent.Held<Role>) => {
+  const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
+  return Object.entries(held)
+    .filter(([id]) => standing(held, members, id))
+    .map(([id, { created_at }]) => ({ id, created_at }));
+};
 
 const roles = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
   const { state } = await live(ctx, agent_id);
-  const { items, next } = sliced(holders(state.roles), window);
+  const { items, next } = sliced(await holders(ctx, state.roles), window);
   const shown = await Promise.all(items.map(({ id }) => shownRole(ctx, state, id)));
   return { body: JSON.stringify(z.array(AgentRoleAssignmentRead).parse(shown)), next };
 };
 
 const grants = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
   const { state } = await live(ctx, agent_id);
-  const { items, next } = sliced(holders(state.grants), window);
+  const { items, next } = sliced(await holders(ctx, state.grants), window);
   return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(shownGrant(state, id)))), next };
 };
 

@@ -26,12 +26,7 @@ export const AgentRolePermissionGrid = z
 type OnAgent = { readonly tenant_id: string; readonly agent_id: string };
 type OnUser = OnAgent & { readonly user_id: string };
 
-const isMember = async (ctx: Ctx, user_id: string): Promise<boolean> => user_id in (await ctx.load(Tenant, ctx.tenant)).state.members;
-
-/** @throws Refusal invalid where the user is no member of this tenant */
-const checkMember = async (ctx: Ctx, user_id: string, pointer: string): Promise<void> => {
-  if (!(await isMember(ctx, user_id))) throw invalid(pointer, 'is not a member of this tenant', 'not_a_member');
-};
+const membersOf = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
 /** A role on an agent with the name of who holds it. */
 export const shownRole = async (ctx: Ctx, agent: Agent.Agent, user_id: string) => {
@@ -49,21 +44,25 @@ export const assignRole = async (
   ctx: Ctx,
   { agent_id, user_id, role }: Input<typeof AgentRoleAssignmentCreate, 'tenant_id' | 'agent_id' | 'user_id'>,
 ) => {
-  if (!(await isMember(ctx, user_id))) throw new Refusal('not_found', 'there is no such member');
-  const loaded = await ctx.transact(Agent, agent_id, Access.assignRole(user_id, role));
+  const members = await membersOf(ctx);
+  if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');
+  const loaded = await ctx.transact(Agent, agent_id, Access.assignRole(user_id, role, members));
   return { ...loaded, state: await shownRole(ctx, loaded.state, user_id) };
 };
 
-export const revokeRole = (ctx: Ctx, { agent_id, user_id }: OnUser) => ctx.transact(Agent, agent_id, Access.revokeRole(user_id));
+export const revokeRole = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
+  ctx.transact(Agent, agent_id, Access.revokeRole(user_id, await membersOf(ctx)));
 
 const granted = (ctx: Ctx, loaded: Loaded<Agent.Agent>, user_id: string) => {
   const state = shownGrant(loaded.state, user_id);
   return { ...loaded, state, existed: state.created_at !== ctx.at };
 };
 
+/** @throws Refusal not_found, invalid where the user is no member of this tenant */
 export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) => {
-  await checkMember(ctx, user_id, '/user_id');
-  return granted(ctx, await ctx.transact(Agent, agent_id, Access.grant(user_id, role)), user_id);
+  const members = await membersOf(ctx);
+  if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');
+  return granted(ctx, await ctx.transact(Agent, agent_id, Access.grant(user_id, role, members)), user_id);
 };
 
 export const revokeAccess = (ctx: Ctx, { agent_id, user_id }: OnUser) => ctx.transact(Agent, agent_id, Access.revokeGrant(user_id));
@@ -77,7 +76,7 @@ export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<
 export const transferOwnership = async (
   ctx: Ctx,
   { agent_id, new_owner_id }: Input<typeof AgentOwnershipTransfer, 'tenant_id' | 'agent_id'>,
-) => ctx.transact(Agent, agent_id, Access.transferOwnership(new_owner_id, await isMember(ctx, new_owner_id)));
+) => ctx.transact(Agent, agent_id, Access.transferOwnership(new_owner_id, await membersOf(ctx)));
 
 /** Replaces the labels of the roles that are named; the others keep theirs. @throws Refusal invalid where OWNER's would shrink */
 export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {

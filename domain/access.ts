@@ -1,4 +1,4 @@
-import { type Agent, type AgentEvent, present } from './agent.ts';
+import { type Agent, type AgentEvent, type Held, present } from './agent.ts';
 import type { AgentRole } from './grid.ts';
 import { invalid, Refusal } from './refusal.ts';
 
@@ -8,39 +8,51 @@ export type GrantRole = (typeof GRANTS)[number];
 /** The role whose labels a grant gives. */
 export const GRANTED: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
 
-const ownersOf = ({ roles }: Agent): string[] => Object.keys(roles).filter((user_id) => roles[user_id]!.role === 'OWNER');
+/** Who is a member of the tenant, and since when. */
+export type Members = Readonly<Record<string, { readonly created_at: string }>>;
 
-const checkLastOwner = (agent: Agent, user_id: string): void => {
-  const owners = ownersOf(agent);
+/** What somebody holds; what was given before they became a member (again) counts no more. */
+export const standing = <Role>(held: Held<Role>, members: Members, user_id: string): Held<Role>[string] | undefined => {
+  const given = held[user_id];
+  const member = members[user_id];
+  return given && member && given.updated_at >= member.created_at ? given : undefined;
+};
+
+/** The members who own the agent. */
+export const ownersOf = ({ roles }: Agent, members: Members): string[] =>
+  Object.keys(roles).filter((user_id) => standing(roles, members, user_id)?.role === 'OWNER');
+
+const checkLastOwner = (agent: Agent, members: Members, user_id: string): void => {
+  const owners = ownersOf(agent, members);
   if (owners.length === 1 && owners[0] === user_id)
     throw new Refusal('conflict', 'an agent always has an OWNER: transfer the ownership instead');
 };
 
 /** Gives a member a role on the agent, in place of the one held. @throws Refusal not_found, conflict for the last OWNER */
 export const assignRole =
-  (user_id: string, role: AgentRole) =>
+  (user_id: string, role: AgentRole, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     present(agent);
-    if (agent.roles[user_id]?.role === role) return [];
-    if (role !== 'OWNER') checkLastOwner(agent, user_id);
+    if (standing(agent.roles, members, user_id)?.role === role) return [];
+    if (role !== 'OWNER') checkLastOwner(agent, members, user_id);
     return [{ type: 'AgentRoleAssigned', data: { user_id, role } }];
   };
 
 /** @throws Refusal not_found, conflict for the last OWNER */
 export const revokeRole =
-  (user_id: string) =>
+  (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     present(agent);
     if (!agent.roles[user_id]) throw new Refusal('not_found', 'holds no role on this agent');
-    checkLastOwner(agent, user_id);
+    checkLastOwner(agent, members, user_id);
     return [{ type: 'AgentRoleRevoked', data: { user_id } }];
   };
 
 export const grant =
-  (user_id: string, role: GrantRole) =>
+  (user_id: string, role: GrantRole, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     present(agent);
-    return agent.grants[user_id]?.role === role ? [] : [{ type: 'AgentAccessGranted', data: { user_id, role } }];
+    return standing(agent.grants, members, user_id)?.role === role ? [] : [{ type: 'AgentAccessGranted', data: { user_id, role } }];
   };
 
 export const revokeGrant =
@@ -53,11 +65,12 @@ export const revokeGrant =
 
 /** Makes a member the only OWNER; who was one is MANAGER from then on. @throws Refusal not_found, invalid where the user is no member */
 export const transferOwnership =
-  (new_owner_id: string, isMember: boolean) =>
+  (new_owner_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     present(agent);
-    if (!isMember) throw invalid('/new_owner_id', 'is not a member of this tenant', 'not_a_member');
-    const old_owner_ids = ownersOf(agent).filter((user_id) => user_id !== new_owner_id);
-    if (old_owner_ids.length === 0 && agent.roles[new_owner_id]?.role === 'OWNER') return [];
+    if (!members[new_owner_id]) throw invalid('/new_owner_id', 'is not a member of this tenant', 'not_a_member');
+    const owners = ownersOf(agent, members);
+    const old_owner_ids = owners.filter((user_id) => user_id !== new_owner_id);
+    if (old_owner_ids.length === 0 && owners.includes(new_owner_id)) return [];
     return [{ type: 'AgentOwnershipTransferred', data: { new_owner_id, old_owner_ids } }];
   };

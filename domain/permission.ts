@@ -1,11 +1,11 @@
-import { GRANTED } from './access.ts';
+import { GRANTED, standing } from './access.ts';
 import type { Agent } from './agent.ts';
 import { changed } from './aggregate.ts';
 import type { Deciding } from './event.ts';
 import { AGENT_LABELS, type AgentLabel, type AgentPermission, type Grid, LABELS } from './grid.ts';
 import type { Principal } from './principal.ts';
 import { invalid } from './refusal.ts';
-import { type Member, present, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
+import { present, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
 
 export type TenantPermission =
   | 'tenant:read'
@@ -40,10 +40,6 @@ export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission)
   return role === 'MEMBER' ? permission === 'tenant:agents:create' : permission === 'tenant:audit:read';
 };
 
-/** What was given before somebody became a member (again) counts no more. */
-const since = <Role>(held: { role: Role; updated_at: string } | undefined, member: Member): Role | undefined =>
-  held && held.updated_at >= member.created_at ? held.role : undefined;
-
 /** Whether a member's tenant role, role on the agent and grant together allow it. */
 export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permission: AgentPermission): boolean => {
   const member = tenant.members[user_id];
@@ -51,8 +47,8 @@ export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permi
   if (member.role === 'OWNER' || member.role === 'ADMIN') return true;
   if (member.role === 'AUDITOR' && permission === 'agent:read') return true;
   if (agent.is_admin_only) return false;
-  const role = since(agent.roles[user_id], member);
-  const grant = since(agent.grants[user_id], member);
+  const role = standing(agent.roles, tenant.members, user_id)?.role;
+  const grant = standing(agent.grants, tenant.members, user_id)?.role;
   const labels = [...(role ? tenant.grid[role] : []), ...(grant ? tenant.grid[GRANTED[grant]] : [])];
   return labels.some((label) => AGENT_LABELS[label] === permission);
 };
@@ -84,8 +80,8 @@ export type Effective = { label: AgentLabel; allowed: boolean; decided_by: Decid
 /** Every label, with what decided it: the tenant role, a role on the agent, a grant, or the agent being for admins only. */
 export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): Effective[] => {
   const member = tenant.members[user_id];
-  const role = member && since(agent.roles[user_id], member) ? agent.roles[user_id] : undefined;
-  const grant = member && since(agent.grants[user_id], member) ? agent.grants[user_id] : undefined;
+  const role = standing(agent.roles, tenant.members, user_id);
+  const grant = standing(agent.grants, tenant.members, user_id);
   const sources = [
     ...(role ? [{ labels: tenant.grid[role.role], by: role.by }] : []),
     ...(grant ? [{ labels: tenant.grid[GRANTED[grant.role]], by: grant.by }] : []),

@@ -105,7 +105,7 @@ test('a model may stand in a chain once', () =>
     .refuses('invalid', '/model_ids'));
 
 test('nothing can be done with an agent that is not there, deleted or released', () => {
-  const decisions = [update({ name: 'X' }), Agent.reorderModelChain([A]), Agent.remove, Access.assignRole(ACTOR, 'OWNER')];
+  const decisions = [update({ name: 'X' }), Agent.reorderModelChain([A]), Agent.remove, Access.assignRole(ACTOR, 'OWNER', {})];
   for (const decision of decisions)
     for (const events of [[], [created, deleted], [created, deleted, released]])
       given(Agent, ...events)
@@ -119,12 +119,26 @@ test('deletion keeps what the agent was; a released slug is told by the state', 
   assert.is(given(Agent, created, deleted, released).state.status, 'released');
 });
 
+const members = { [ACTOR]: { created_at: at(0) }, [B]: { created_at: at(0) } };
+
 test('the last owner of an agent can be neither revoked nor made less', () => {
-  given(Agent, created).when(Access.revokeRole(ACTOR)).refuses('conflict');
-  given(Agent, created).when(Access.assignRole(ACTOR, 'MANAGER')).refuses('conflict');
+  given(Agent, created).when(Access.revokeRole(ACTOR, members)).refuses('conflict');
+  given(Agent, created)
+    .when(Access.assignRole(ACTOR, 'MANAGER', members))
+    .refuses('conflict');
   given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } })
-    .when(Access.revokeRole(ACTOR))
+    .when(Access.revokeRole(ACTOR, members))
     .emits({ type: 'AgentRoleRevoked', data: { user_id: ACTOR } });
+});
+
+test('who was an owner in an earlier membership is none now: neither the last one goes nor is a role taken for given', () => {
+  const again = { [ACTOR]: { created_at: at(0) }, [B]: { created_at: at(5) } };
+  const story = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
+  story.when(Access.revokeRole(ACTOR, again)).refuses('conflict');
+  story.when(Access.assignRole(B, 'OWNER', again)).emits({ type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
+  story
+    .when(Access.transferOwnership(A, { ...again, [A]: { created_at: at(0) } }))
+    .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [ACTOR] } });
 });
 
 test('every event moves the time of the last change', () =>
