@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { ownersOf } from '../domain/access.ts';
 import * as Agent from '../domain/agent.ts';
+import type { Decision } from '../domain/aggregate.ts';
 import * as Member from '../domain/member.ts';
 import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
@@ -14,11 +16,14 @@ export const MemberUpdate = z.strictObject({ role: z.enum(Tenant.TENANT_ROLES) }
 
 export type ShownMember = { user_id: string; email: string; name: string | null; role: Tenant.TenantRole; created_at: string };
 
-/** The caller's own role in the tenant: what it may do to OWNERs depends on it. */
-const ownRole = async (ctx: Ctx): Promise<Tenant.TenantRole> => {
-  const { state } = await ctx.load(Tenant, ctx.tenant);
-  return (ctx.principal.kind === 'user' && state.members[ctx.principal.user_id]?.role) || 'MEMBER';
-};
+const callerRole = ({ principal }: Ctx, { members }: Tenant.Tenant): Tenant.TenantRole =>
+  (principal.kind === 'user' && members[principal.user_id]?.role) || 'MEMBER';
+
+/** Decides with the caller's own role in the tenant, of that very moment: what it may do to OWNERs depends on it. */
+const asCaller =
+  (ctx: Ctx, decide: (by: Tenant.TenantRole) => Decision<Tenant.Tenant, Tenant.TenantEvent>): Decision<Tenant.Tenant, Tenant.TenantEvent> =>
+  (tenant) =>
+    decide(callerRole(ctx, tenant))(tenant);
 
 /** A member with the name behind the id. */
 export const shownMember = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<ShownMember> => {
@@ -34,26 +39,39 @@ const shown = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: string): 
 
 /** Adds the user of an e-mail address, registered where nobody has it yet. @throws Refusal conflict, forbidden */
 export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof MemberInvite, 'tenant_id'>) => {
-  const by = await ownRole(ctx);
+  // First: whoever is refused must leave nobody registered.
+  Member.checkOwners(callerRole(ctx, (await ctx.load(Tenant, ctx.tenant)).state), role);
   const user = await registerUser(ctx, email);
-  return shown(ctx, await ctx.transact(Tenant, ctx.tenant, Member.add(user.id, role, by)), user.id);
+  const add = asCaller(ctx, (by) => Member.add(user.id, role, by));
+  return shown(ctx, await ctx.transact(Tenant, ctx.tenant, add), user.id);
 };
 
 export const changeMemberRole = async (ctx: Ctx, { user_id, role }: Input<typeof MemberUpdate, 'tenant_id' | 'user_id'>) =>
-  shown(ctx, await ctx.transact(Tenant, ctx.tenant, Member.changeRole(user_id, role, await ownRole(ctx))), user_id);
+  shown(
+    ctx,
+    await ctx.transact(
+      Tenant,
+      ctx.tenant,
+      asCaller(ctx, (by) => Member.changeRole(user_id, role, by)),
+    ),
+    user_id,
+  );
 
 /** The agents that nobody else owns, among those that somebody is known to own. */
 const orphans = async (ctx: Ctx, user_id: string, agent_ids: readonly string[]): Promise<string[]> => {
+  const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
   const agents = await Promise.all(agent_ids.map((id) => ctx.load(Agent, id)));
-  const alone = ({ status, roles }: Agent.Agent) =>
-    status === 'live' && roles[user_id]?.role === 'OWNER' && Object.values(roles).filter(({ role }) => role === 'OWNER').length === 1;
+  const alone = (agent: Agent.Agent) => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
   return agents.filter(({ state }) => alone(state)).map(({ id }) => id);
 };
 
 /** @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or, with their ids, of agents */
 export const removeMember = async (ctx: Ctx, user_id: string, owned: readonly string[]) => {
-  const by = await ownRole(ctx);
   const agent_ids = await orphans(ctx, user_id, owned);
   if (agent_ids.length > 0) throw new Refusal('conflict', 'is the only OWNER of agents: transfer them first', { members: { agent_ids } });
-  return ctx.transact(Tenant, ctx.tenant, Member.remove(user_id, by));
+  return ctx.transact(
+    Tenant,
+    ctx.tenant,
+    asCaller(ctx, (by) => Member.remove(user_id, by)),
+  );
 };

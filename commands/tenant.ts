@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PLATFORM } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
 import * as Plan from '../domain/plan.ts';
 import { invalid } from '../domain/refusal.ts';
@@ -53,29 +54,32 @@ const settled = <T extends object>(fields: T, resets: Partial<Record<keyof T, un
     }),
   ) as { [Name in keyof T]?: NonNullable<T[Name]> };
 
+/** The id of whoever has, or will have, an e-mail address. */
+export const userId = (ctx: Pick<Ctx, 'naturalId'>, email: string): string => ctx.naturalId('user', email.toLowerCase(), 0, PLATFORM);
+
 /** The user of an e-mail address, registered where nobody has it yet. */
-export const registerUser = (ctx: Ctx, email: string, name: string | null = null) => {
-  const address = email.toLowerCase();
-  return ctx.transact(User, ctx.naturalId('user', address, 0, 'platform'), User.register(address, name), { fresh: true });
-};
+export const registerUser = (ctx: Ctx, email: string, name: string | null = null) =>
+  ctx.transact(User, userId(ctx, email), User.register(email.toLowerCase(), name), { fresh: true });
 
 /** The plan that a tenant is on where none is named. */
-export const firstPlanId = (ctx: Ctx): string => ctx.naturalId('plan', 'free', 0, 'platform');
+export const firstPlanId = (ctx: Ctx): string => ctx.naturalId('plan', 'free', 0, PLATFORM);
 
 /** Creates tenant, owner and the owner's key, shown once as `owner_key`. @throws Refusal slug_taken, invalid */
 export const createTenant = async (ctx: Ctx, { owner_email, plan_id = firstPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
   const plan = await ctx.load(Plan, plan_id);
   if (plan.state.status === 'absent') throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
-  const owner = await registerUser(ctx, owner_email);
+  const owner_id = userId(ctx, owner_email);
   const tenant = await createNatural(ctx, Tenant, {
     kind: 'tenant',
     key: fields.slug,
-    claim: (generation) => Tenant.create({ ...fields, plan_id, generation }, owner.id),
+    claim: (generation) => Tenant.create({ ...fields, plan_id, generation }, owner_id),
     tenantOf: (id) => id,
   });
+  // Behind the tenant: a slug that is taken must leave nobody registered.
+  await registerUser(ctx, owner_email);
   const issued = await issueKey(
     ctx,
-    { kind: 'tenant', tenant_id: tenant.id, agent_id: null, owner_id: owner.id },
+    { kind: 'tenant', tenant_id: tenant.id, agent_id: null, owner_id },
     { name: 'Owner', expires_at: null },
   );
   const state = { ...tenant.state, member_count: 1, agent_count: 0, owner_key: issued.state.key };

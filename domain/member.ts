@@ -7,8 +7,8 @@ const memberOf = (tenant: Tenant, user_id: string): Member => {
   return member;
 };
 
-/** An ADMIN may do all with members but touch OWNERs, the ones there are and the ones to come. */
-const checkOwners = (by: TenantRole, ...roles: TenantRole[]): void => {
+/** An ADMIN may do all with members but touch OWNERs, the ones there are and the ones to come. @throws Refusal forbidden */
+export const checkOwners = (by: TenantRole, ...roles: TenantRole[]): void => {
   if (by !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'only an OWNER may change OWNERs');
 };
 
