@@ -134,8 +134,11 @@ export const openLog = (dir: string) => {
     return position;
   };
 
-  /** Writes and syncs the batch. On a full disk nothing has happened; any other error leaves open what the disk holds. */
-  const commit = (): void => {
+  /**
+   * Writes and syncs the batch. On a full disk nothing has happened; any other error leaves open what the disk holds. Room is made ahead only
+   * while batches are small: a large one shares the journal's cost among many, and writing zeros beside it would only take the disk from it.
+   */
+  const commit = (small: boolean): void => {
     const segment = last();
     try {
       writeAll(segment.file, pending.subarray(0, used), segment.length);
@@ -146,7 +149,8 @@ export const openLog = (dir: string) => {
     fs.fdatasyncSync(segment.file);
     segment.length += used;
     room ??= createRoom(segment);
-    room.provide();
+    if (small) room.provide();
+    else room.passed();
   };
 
   const abandon = (): void => {

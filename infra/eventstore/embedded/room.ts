@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import type { Segment } from './segment.ts';
 
 const STEP = 1 << 20;
-const AHEAD = 2 << 20;
+const AHEAD = 1 << 19;
 const PAUSE_AFTER_FAILURE_MS = 1_000;
 
 export type Room = ReturnType<typeof createRoom>;
@@ -36,18 +36,23 @@ export const createRoom = (segment: Segment) => {
       pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;
     }
     filling = undefined;
-    provide();
+  };
+
+  /** The log has grown, perhaps beyond the room. */
+  const passed = (): void => {
+    until = Math.max(until, segment.length);
   };
 
   /** Begins to write more room where little is left. */
   const provide = (): void => {
-    until = Math.max(until, segment.length);
+    passed();
     if (filling || closed || until - segment.length >= AHEAD || Date.now() < pausedUntil) return;
     filling = fill();
   };
 
   return {
     provide,
+    passed,
     /** Whether so many bytes can be written now without meeting zeros that are on their way. */
     fits: (bytes: number): boolean => filling === undefined || segment.length + bytes <= until,
     /** After the file was cut to the segment's length. */

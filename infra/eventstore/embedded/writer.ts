@@ -19,6 +19,7 @@ type Parts = {
 /** An upper bound of what it adds to the log: its events, and metadata that a deleted stream gets with them. */
 const roomOf = ({ events, stream }: Write): number => events.reduce((sum, event) => sum + roomFor(event, stream.length * 3), METADATA_ROOM);
 const METADATA_ROOM = 4096;
+const FEW = 2;
 
 export type Writer = ReturnType<typeof createWriter>;
 
@@ -31,7 +32,7 @@ export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
     const start = log.startBatch();
     const now = Date.now();
     const decided = jobs.map(({ wish, due }) => (due <= now ? { kind: 'late' as const } : decide(wish)));
-    if (log.pendingEnd() > start) log.commit();
+    if (log.pendingEnd() > start) log.commit(jobs.length <= FEW);
     return decided;
   };
 
