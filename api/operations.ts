@@ -2,6 +2,7 @@ import type { ReadDelivery } from '../commands/delivery.ts';
 import type { MakeBrokerUser } from '../commands/runner-credential.ts';
 import { accessOperations } from './access.ts';
 import { agentOperations } from './agent.ts';
+import { allowedAccountOperations } from './allowed-account.ts';
 import { apikeyOperations } from './apikey.ts';
 import { auditOperations } from './audit.ts';
 import { deliveryOperationsOf } from './delivery.ts';
@@ -11,17 +12,19 @@ import { meOperations } from './me.ts';
 import { memberOperations } from './member.ts';
 import { modelOperations } from './model.ts';
 import type { Operations } from './operation.ts';
+import { type Operators, opsOperationsOf } from './ops.ts';
 import { runnerCredentialOperations } from './runner-credential.ts';
 import { tenantOperations } from './tenant.ts';
 import { userOperations } from './user.ts';
 
 /** What operations need of the drivers beside the context: the broker's side of runner credentials, and the bytes of deliveries. */
-export type OperationPorts = { readonly makeUser: MakeBrokerUser; readonly storedDelivery: ReadDelivery };
+export type OperationPorts = { readonly makeUser: MakeBrokerUser; readonly storedDelivery: ReadDelivery; readonly operators: Operators };
 
 /** Every operation there is, by name. */
-export const operationsOf = ({ makeUser, storedDelivery }: OperationPorts): Operations => ({
+export const operationsOf = ({ makeUser, storedDelivery, operators }: OperationPorts): Operations => ({
   ...accessOperations,
   ...agentOperations,
+  ...allowedAccountOperations,
   ...apikeyOperations,
   ...auditOperations,
   ...deliveryOperationsOf(storedDelivery),
@@ -30,6 +33,7 @@ export const operationsOf = ({ makeUser, storedDelivery }: OperationPorts): Oper
   ...meOperations,
   ...memberOperations,
   ...modelOperations,
+  ...opsOperationsOf(operators),
   ...runnerCredentialOperations(makeUser),
   ...tenantOperations,
   ...userOperations,

@@ -175,6 +175,11 @@ const main = defineCommand({
         finish(await replay(await configured(), { stream, tenant, from, to }));
       },
     }),
+    verify: defineCommand({
+      meta: { name: 'verify', description: 'Fold every row again from the log and compare' },
+      setup: strict,
+      run: async () => finish(await (await import('./operator/verify.ts')).verify(await configured())),
+    }),
     doctor: defineCommand({
       meta: { name: 'doctor', description: 'Look at everything the platform stands on and say what to do' },
       setup: strict,

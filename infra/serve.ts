@@ -23,6 +23,7 @@ import { listen } from './http/listen.ts';
 import { openMetrics } from './http/metrics.ts';
 import { brokerLater } from './nats/broker.ts';
 import { brokerUsers } from './nats/credentials.ts';
+import { openOperators } from './operator/operators.ts';
 import { hotOf, platform } from './platform.ts';
 import { createReads, type PostgresReads } from './postgres/reads.ts';
 import { openVault } from './vault/vault.ts';
@@ -83,12 +84,15 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   await onceThere(hot.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
   const broker = brokerLater(config, logger);
+  const operators = openOperators(config.databaseUrl!, log, logger);
   const storedDelivery = readDelivery(log);
   const operations = operationsOf({
     makeUser: (asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)),
     storedDelivery,
+    operators,
   });
   const metrics = openMetrics();
+  const standing = metrics.projections(operators.statuses);
   const address = clientAddress(config.trustedProxies);
   const ports = hookPorts({ log, vault, hot, logger });
   const degraded = () => [...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker'])];
@@ -103,7 +107,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountDeliveryBodies(app, host, storedDelivery);
     system(app, {
       readiness: readinessOf(log, degraded),
-      metrics: metrics.text,
+      metrics: () => standing().then(metrics.text),
       mayReadMetrics: (from, authorization) =>
         config.metricsToken === undefined ? isLoopback(from) : isLoopback(from) || authorization === `Bearer ${config.metricsToken}`,
       address: address as never,
@@ -135,7 +139,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
       await server.close();
       await ports.close();
       await hot.close();
-      await Promise.all([reads.close(), broker.close(), log.close()]);
+      await Promise.all([reads.close(), operators.close(), broker.close(), log.close()]);
     },
   };
 };

@@ -5,6 +5,7 @@ import pino from 'pino';
 import { mountDeliveryBodies } from '../api/delivery.ts';
 import { mountHooks } from '../api/hooks.ts';
 import { operationsOf } from '../api/operations.ts';
+import type { Operators } from '../api/ops.ts';
 import { system } from '../api/system.ts';
 import { issueKey } from '../commands/apikey.ts';
 import { tokenOf } from '../domain/event.ts';
@@ -21,6 +22,20 @@ import { memoryLog } from './memory-log.ts';
 export type Answer = { status: number; headers: Headers; body: unknown; text: string };
 
 type Sent = { key?: string; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> };
+
+const nothing = async () => null;
+
+/** There is no database in memory, so there is nothing that an operator could rebuild. */
+const withoutDatabase: Operators = {
+  statuses: async () => [],
+  rebuild: nothing,
+  rebuildOf: nothing,
+  promote: nothing,
+  abort: nothing,
+  parked: nothing,
+  retry: nothing,
+  drift: async () => ({ at: new Date().toISOString(), projections: [] }),
+};
 
 /**
  * The whole platform over a log in memory and the memory sink of its projections: what `app.request` answers is what a server would.
@@ -44,6 +59,7 @@ export const inMemory = async () => {
       throw new Refusal('not_configured', 'there is no broker in memory');
     },
     storedDelivery,
+    operators: withoutDatabase,
   });
   const { app, host, systemContext } = platform({
     log,

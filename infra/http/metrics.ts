@@ -2,6 +2,15 @@ import type { Context } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
+const standing = {
+  lag_events: 'Events that the projection has yet to apply',
+  lag_seconds: 'How far the projection is behind, in seconds',
+  events_per_second: 'Events applied a second',
+  parked: 'Streams with events that could not be applied',
+} as const;
+
+type Standing = { readonly name: string } & { readonly [Field in keyof typeof standing]: number };
+
 /** The process's metrics for Prometheus, requests by method, route and status among them. */
 export const openMetrics = () => {
   const registry = new Registry();
@@ -25,16 +34,21 @@ export const openMetrics = () => {
   return {
     registry,
     observe: (c: Context, status: number, milliseconds: number) => seriesOf(c.req.method, routeOf(c), status).observe(milliseconds / 1_000),
-    /** A gauge whose value is asked for at each scrape. */
-    gauge: (name: string, help: string, value: () => number) =>
-      new Gauge({
-        name,
-        help,
-        registers: [registry],
-        collect() {
-          this.set(value());
-        },
-      }),
+    /** Gauges by projection, asked for at each scrape; a scrape goes without them where they can't be had. */
+    projections: (statuses: () => Promise<readonly Standing[]>) => {
+      const gauges = Object.entries(standing).map(([field, help]) => ({
+        field: field as keyof typeof standing,
+        gauge: new Gauge({ name: `annals_projection_${field}`, help, labelNames: ['projection'], registers: [] }),
+      }));
+      for (const { gauge } of gauges) registry.registerMetric(gauge);
+      return async (): Promise<void> => {
+        const found = await statuses().catch(() => []);
+        for (const { field, gauge } of gauges) {
+          gauge.reset();
+          for (const status of found) gauge.set({ projection: status.name }, status[field]);
+        }
+      };
+    },
     text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 };

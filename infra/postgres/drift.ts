@@ -2,7 +2,7 @@ import type { ClientBase, Pool } from 'pg';
 import { comparePositions, PLATFORM, type Position, parseToken, type Recorded, streamName } from '../../domain/event.ts';
 import { memorySink } from '../../projections/memory.ts';
 import { type Held, planOf, type TablePlan } from '../../projections/plan.ts';
-import type { AnyProjection } from '../../projections/projection.ts';
+import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Log } from '../eventstore/log.ts';
 import { quoted } from './pool.ts';
 import { heldOf } from './sink.ts';
@@ -13,6 +13,9 @@ export type Drift = {
   readonly table: string;
   readonly key: Readonly<Record<string, string>>;
   readonly columns: readonly string[];
+  readonly stored: Row;
+  /** Null: the log makes no such row. */
+  readonly folded: Row | null;
   readonly event: { readonly stream: string; readonly revision: number; readonly event_id: string; readonly type: string } | null;
 };
 
@@ -164,6 +167,8 @@ export const drift = async (log: Log, pool: Pool, projection: AnyProjection, mos
       table: one.plan.table.name,
       key: one.plan.keyOf(one.key),
       columns: differing(one.plan, one.held, row(one)),
+      stored: one.held.row,
+      folded: row(one)?.row ?? null,
       event: eventOf(events.get(one)),
     })),
   };

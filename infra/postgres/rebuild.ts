@@ -54,28 +54,39 @@ const comparable = async (db: ClientBase, { projection }: Tended): Promise<boole
   return rows[0]?.shape === shapeOf(projection);
 };
 
+/** How the new rows compare with the old ones, once both are written together; null: it has not come that far. */
+export const compareRebuilt = async ({ lanes, pool }: Work, one: Tended): Promise<{ comparison: Comparison | null } | null> => {
+  const { name, tables } = one.projection;
+  if (!lanes.live() || !together(lanes, name)) return null;
+  const db = await pool.connect();
+  try {
+    return { comparison: lanes.laneOf(name) && (await comparable(db, one)) ? await compare(db, tables, name, nextOf(name)) : null };
+  } finally {
+    db.release();
+  }
+};
+
 /**
  * Ends the rebuild of a projection whose new rows have caught up: compares where both are written together, then promotes.
  * With `keepIfDifferent` the old rows stay where they differ. null: it has not come that far.
  */
-export const finishRebuild = async ({ lanes, pool, logger }: Work, one: Tended, keepIfDifferent: boolean): Promise<Rebuilt | null> => {
-  const { name, tables } = one.projection;
+export const finishRebuild = async (work: Work, one: Tended, keepIfDifferent: boolean): Promise<Rebuilt | null> => {
+  const { lanes, pool, logger } = work;
+  const { name } = one.projection;
+  const compared = await compareRebuilt(work, one);
   const live = lanes.live();
-  if (!live || !together(lanes, name)) return null;
-  const db = await pool.connect();
-  try {
-    const comparison = lanes.laneOf(name) && (await comparable(db, one)) ? await compare(db, tables, name, nextOf(name)) : null;
-    if (keepIfDifferent && comparison && comparison.differing > 0) {
-      await abandon({ lanes }, db, name);
-      return { at: new Date().toISOString(), promoted: false, comparison };
-    }
-    await live.between(async (members, client) => ({ members: await promote(members, client, name), result: null }));
-    logger.info({ name, differing: comparison?.differing ?? null }, 'a rebuilt projection took the place of the old one');
-    await db.query(`drop schema if exists ${quoted(retiredOf(name))} cascade`).catch(() => {});
-    return { at: new Date().toISOString(), promoted: true, comparison };
-  } finally {
-    db.release();
+  if (!compared || !live) return null;
+  const { comparison } = compared;
+  const at = new Date().toISOString();
+  if (keepIfDifferent && comparison && comparison.differing > 0) {
+    const db = await pool.connect();
+    await abandon(work, db, name).finally(() => db.release());
+    return { at, promoted: false, comparison };
   }
+  await live.between(async (members, client) => ({ members: await promote(members, client, name), result: null }));
+  logger.info({ name, differing: comparison?.differing ?? null }, 'a rebuilt projection took the place of the old one');
+  await pool.query(`drop schema if exists ${quoted(retiredOf(name))} cascade`).catch(() => {});
+  return { at, promoted: true, comparison };
 };
 
 /** Gives a rebuild up: the new rows go, the old ones were never touched. */

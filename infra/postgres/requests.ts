@@ -3,13 +3,23 @@ import type { ClientBase, Pool } from 'pg';
 /** Where a request wakes the worker that holds the projection. */
 export const ASKED = 'annals_asked';
 
-/** `rebuild` promotes whatever it finds and reports it; `rebuild-if-equal` keeps the old rows where the new ones differ. */
-export type RequestKind = 'rebuild' | 'rebuild-if-equal' | 'abort' | 'retry';
+/**
+ * `rebuild` promotes whatever it finds and reports it; `rebuild-if-equal` keeps the old rows where the new ones differ; `rebuild-held` has
+ * both written, compared, until `promote` or `abort`.
+ */
+export type RequestKind = 'rebuild' | 'rebuild-if-equal' | 'rebuild-held' | 'promote' | 'abort' | 'retry';
 
-export type Request = { readonly id: number; readonly kind: RequestKind; readonly projection: string; readonly stream: string | null };
+export type Request = {
+  readonly id: number;
+  readonly kind: RequestKind;
+  readonly projection: string;
+  readonly stream: string | null;
+  /** What is known of it while it is under way. */
+  readonly outcome: unknown;
+};
 
 /** What became of a request; `done_at` is null while it is under way. */
-export type RequestState = { readonly id: number; readonly done_at: string | null; readonly outcome: unknown };
+export type RequestState = { readonly id: number; readonly projection: string; readonly done_at: string | null; readonly outcome: unknown };
 
 type Querier = Pick<ClientBase, 'query'> | Pool;
 
@@ -23,16 +33,17 @@ export const ask = async (db: Querier, kind: RequestKind, projection: string, st
 };
 
 export const requestState = async (db: Querier, id: number): Promise<RequestState | null> => {
-  const { rows } = await db.query<RequestState>('select id::double precision as id, done_at, outcome from annals.requests where id = $1', [
-    id,
-  ]);
+  const { rows } = await db.query<RequestState>(
+    'select id::double precision as id, projection, done_at, outcome from annals.requests where id = $1',
+    [id],
+  );
   return rows[0] ?? null;
 };
 
 /** What is asked of these projections and not yet done, oldest first. */
 export const openRequests = async (db: Querier, projections: readonly string[]): Promise<Request[]> => {
   const { rows } = await db.query<Request>(
-    'select id::double precision as id, kind, projection, stream from annals.requests where done_at is null and projection = any($1::text[]) order by requests.id',
+    'select id::double precision as id, kind, projection, stream, outcome from annals.requests where done_at is null and projection = any($1::text[]) order by requests.id',
     [projections],
   );
   return rows;
@@ -44,6 +55,10 @@ export const endRequests = (db: Querier, projection: string, kinds: readonly Req
     'update annals.requests set done_at = now(), outcome = $3 where projection = $1 and kind = any($2::text[]) and done_at is null',
     [projection, kinds, JSON.stringify(outcome)],
   );
+
+/** Leaves what is known of a request that goes on. */
+export const noteRequest = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
+  db.query('update annals.requests set outcome = $2 where id = $1', [id, JSON.stringify(outcome)]);
 
 export const endRequest = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
   db.query('update annals.requests set done_at = now(), outcome = $2 where id = $1', [id, JSON.stringify(outcome)]);

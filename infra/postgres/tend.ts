@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { hasEnded } from './lane.ts';
 import { retryParked } from './parked.ts';
-import { abandon, finishRebuild, type Rebuilt } from './rebuild.ts';
-import { endRequest, endRequests, openRequests, type Request } from './requests.ts';
+import { abandon, compareRebuilt, finishRebuild, type Rebuilt } from './rebuild.ts';
+import { endRequest, endRequests, noteRequest, openRequests, type Request } from './requests.ts';
 import { nextOf, openNext } from './standing.ts';
 import type { Tended, Work } from './worker.ts';
 
-const REBUILDS = ['rebuild', 'rebuild-if-equal'] as const;
+const REBUILDS = ['rebuild', 'rebuild-if-equal', 'rebuild-held', 'promote'] as const;
 
 const retry = async ({ log, lanes }: Work, name: string, stream: string | null): Promise<number | null> => {
   const lane = lanes.laneOf(name);
@@ -20,10 +20,19 @@ const retryOnce = async (work: Work, one: Tended): Promise<void> => {
   one.fresh = false;
 };
 
+/** Lays new rows beside old ones once they are written together, and leaves the rest to an operator. */
+const hold = async (work: Work, one: Tended, request: Request): Promise<false> => {
+  const compared = request.outcome === null ? await compareRebuilt(work, one) : null;
+  if (compared) await noteRequest(work.pool, request.id, compared);
+  return false;
+};
+
 /** Whether a rebuild came to its end in this turn. */
 const finish = async (work: Work, one: Tended, requests: readonly Request[]): Promise<boolean> => {
   const { name } = one.projection;
   if (!work.lanes.laneOf(nextOf(name)) || requests.some(({ kind }) => kind === 'abort')) return false;
+  const held = requests.find(({ kind }) => kind === 'rebuild-held');
+  if (held && !requests.some(({ kind }) => kind === 'promote')) return hold(work, one, held);
   const keep = requests.some(({ kind }) => kind === 'rebuild-if-equal');
   const rebuilt: Rebuilt | null = await finishRebuild(work, one, keep);
   if (!rebuilt) return false;
@@ -37,6 +46,10 @@ const answer = async (work: Work, db: pg.Client, one: Tended, request: Request):
   if (request.kind === 'retry') {
     const freed = await retry(work, name, request.stream);
     if (freed !== null) await endRequest(db, request.id, { freed });
+    return;
+  }
+  if (request.kind === 'promote') {
+    if (!work.lanes.laneOf(nextOf(name))) await endRequest(db, request.id, { promoted: false });
     return;
   }
   if (request.kind === 'abort') {
