@@ -83,6 +83,8 @@ export type LoadOptions = {
 export type Load = {
   readonly sent: readonly Sent[];
   readonly acceptedAt: readonly number[];
+  /** Settles when `most` were sent, or the load was ended. */
+  readonly pacing: Promise<void>;
   /** Sends no more, waits until every post is answered or has been repeated for `patience` ms, and resolves. */
   readonly finish: (patience?: number) => Promise<void>;
 };
@@ -138,6 +140,7 @@ export const startLoad = ({ bases, hooks, perSecond, duplicates, most }: LoadOpt
   return {
     sent,
     acceptedAt,
+    pacing,
     finish: async (patience = 60_000) => {
       ending = true;
       giveUpAt = Date.now() + patience;

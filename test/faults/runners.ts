@@ -14,6 +14,7 @@ export type Runner = {
   readonly ledger: () => string[];
   /** Kills it at once and starts another in its place; resolves with the ms until that one waits for deliveries. */
   readonly kill: () => Promise<number>;
+  readonly stop: () => Promise<unknown>;
 };
 
 const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);
@@ -47,5 +48,6 @@ export const startRunner = async ({ url, dir }: Pick<Platform, 'url' | 'dir'>, a
       await running.says(/waiting for deliveries/);
       return Date.now() - killedAt;
     },
+    stop: () => running.stop(),
   };
 };
