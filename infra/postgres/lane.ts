@@ -45,18 +45,21 @@ export const hasEnded = (error: unknown): boolean => error instanceof Error && '
 
 type Batch = { readonly events: readonly Recorded[]; readonly to: Position };
 
-const rateOver = (ms: number) => {
-  const marks: [at: number, count: number][] = [];
-  const fresh = () => {
-    while (marks.length > 0 && performance.now() - marks[0]![0] > ms) marks.shift();
-  };
+/** Counts by quarters of a second, of which the last few are kept. */
+const rateOver = (quarters: number) => {
+  const counts: { quarter: number; count: number }[] = [];
+  const now = () => Math.floor(performance.now() / 250);
   return {
-    add: (count: number) => void marks.push([performance.now(), count]),
+    add: (count: number) => {
+      const last = counts.at(-1);
+      if (last?.quarter === now()) last.count += count;
+      else counts.push({ quarter: now(), count });
+      if (counts.length > quarters) counts.shift();
+    },
     value: () => {
-      fresh();
-      const [first] = marks;
-      if (!first) return 0;
-      return (marks.reduce((sum, [, count]) => sum + count, 0) * 1_000) / Math.max(1_000, performance.now() - first[0]);
+      const fresh = counts.filter(({ quarter }) => quarter > now() - quarters);
+      const over = Math.max(4, now() - (fresh[0]?.quarter ?? 0) + 1);
+      return (fresh.reduce((sum, { count }) => sum + count, 0) * 4) / over;
     },
   };
 };
@@ -132,9 +135,8 @@ const careful = async (member: Member, db: pg.PoolClient, events: readonly Recor
 
 const write = async (members: readonly Member[], db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
   const behind = members.filter((member) => !member.position() || comparePositions(to, member.position()!) > 0);
-  const entries: Entry[] = [];
-  for (const member of behind) entries.push(await member.entry(db, events, to));
-  if (entries.length === 0) return;
+  if (behind.length === 0) return;
+  const entries = await Promise.all(behind.map((member) => member.entry(db, events, to)));
   try {
     await commit(db, entries);
     for (const [index, member] of behind.entries()) member.done(entries[index]!);
@@ -147,7 +149,7 @@ const write = async (members: readonly Member[], db: pg.PoolClient, { events, to
 /** Starts reading for these members from a position that none of them is behind. */
 export const startLane = ({ log, pool, logger, members: first, from, filter, caughtUp, broken }: LaneOptions): Lane => {
   const inbox = intake();
-  const rate = rateOver(5_000);
+  const rate = rateOver(20);
   let members = first;
   let position = from;
   let size = 512;

@@ -72,8 +72,7 @@ const bridge = async (
 ): Promise<void> => {
   if (!to || (from && comparePositions(from, to) >= 0)) return;
   const apply = async (events: readonly Recorded[], until: Position) => {
-    const entries = [];
-    for (const member of members) entries.push(await member.entry(db, events, until));
+    const entries = await Promise.all(members.map((member) => member.entry(db, events, until)));
     await commit(db, entries);
     for (const [index, member] of members.entries()) member.done(entries[index]!);
   };

@@ -4,7 +4,7 @@ import { ask, settle, type Touched, type Unapplied, type Writes } from '../../pr
 import { type Held, type Plan, planOf } from '../../projections/plan.ts';
 import type { AnyProjection, Key } from '../../projections/projection.ts';
 import { type RowCache, rowCache } from './rows.ts';
-import { type SchemaSink, schemaSink } from './sink.ts';
+import { type SchemaSink, schemaSink, type TableSink } from './sink.ts';
 
 const CACHE_CHARACTERS = 48_000_000;
 
@@ -44,24 +44,26 @@ export type Standing = { readonly position: Position | null; readonly blocked: I
 
 type Known = ReadonlyMap<string, ReadonlyMap<string, Held | null>>;
 
-/** Every touched row, from the cache or else from the table. They are held apart: what is loaded may push others out of the cache. */
-const load = async (db: ClientBase, sink: SchemaSink, touched: Touched, cache: RowCache): Promise<Known> => {
-  const known = new Map<string, Map<string, Held | null>>();
-  for (const [name, keys] of touched) {
-    const rows = new Map<string, Held | null>();
-    const missing: [string, Key][] = [];
-    for (const [text, key] of keys) {
-      const held = cache.get(name, text);
-      if (held === undefined) missing.push([text, key]);
-      else rows.set(text, held);
-    }
-    const wanted = missing.map(([, key]) => key);
-    const found = await sink.tables.get(name)!.load(db, wanted);
-    for (const [text] of missing) rows.set(text, found.get(text) ?? null);
-    known.set(name, rows);
+const loadTable = async (db: ClientBase, table: TableSink, name: string, keys: ReadonlyMap<string, Key>, cache: RowCache) => {
+  const rows = new Map<string, Held | null>();
+  const missing = new Map<string, Key>();
+  for (const [text, key] of keys) {
+    const held = cache.get(name, text);
+    if (held === undefined) missing.set(text, key);
+    else rows.set(text, held);
   }
-  return known;
+  const found = await table.load(db, [...missing.values()]);
+  for (const text of missing.keys()) rows.set(text, found.get(text) ?? null);
+  return rows;
 };
+
+/** Every touched row, from the cache or else from the table. They are held apart: what is loaded may push others out of the cache. */
+const load = async (db: ClientBase, sink: SchemaSink, touched: Touched, cache: RowCache): Promise<Known> =>
+  new Map(
+    await Promise.all(
+      [...touched].map(async ([name, keys]) => [name, await loadTable(db, sink.tables.get(name)!, name, keys, cache)] as const),
+    ),
+  );
 
 const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache): Member => {
   const sink = schemaSink(name, plan);

@@ -28,8 +28,8 @@ export const connection = (databaseUrl: string, name: string, options = ''): pg.
 });
 
 /** Opens a pool; nothing is connected until the first query. `name` is what the server's list of activity shows. */
-export const openPool = (databaseUrl: string, logger: Logger, name: string, { max = 5, options = '' } = {}): pg.Pool => {
-  const pool = new pg.Pool({ ...connection(databaseUrl, name, options), max, idleTimeoutMillis: 60_000 });
+export const openPool = (databaseUrl: string, logger: Logger, name: string, { max = 5, options = '', pipeline = false } = {}): pg.Pool => {
+  const pool = new pg.Pool({ ...connection(databaseUrl, name, options), max, pipeline, idleTimeoutMillis: 60_000 });
   pool.on('error', ({ message }) => logger.debug({ pool: name, reason: message }, 'a database connection was lost'));
   return pool;
 };

@@ -141,7 +141,7 @@ const everyTick = (turn: () => Promise<void>, failed: (error: Error) => void) =>
  * seconds. It never throws: while the database or the log is away it waits and tries again.
  */
 export const startProjections = async ({ log, databaseUrl, projections, logger }: ProjectionOptions): Promise<Projections> => {
-  const pool = openPool(databaseUrl, logger, 'projections', { max: 6, options: '-c synchronous_commit=off' });
+  const pool = openPool(databaseUrl, logger, 'projections', { max: 6, options: '-c synchronous_commit=off', pipeline: true });
   const tended: Tended[] = projections.map((projection) => ({
     projection,
     state: 'standby',
