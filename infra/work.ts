@@ -4,6 +4,7 @@ import { openLog } from './eventstore/client.ts';
 import { startAcknowledgements } from './nats/acknowledgements.ts';
 import { brokerLater } from './nats/broker.ts';
 import { startRelay } from './nats/relay.ts';
+import { startRevocations } from './nats/revocations.ts';
 import { startProjections } from './postgres/worker.ts';
 import { loggerOf } from './serve.ts';
 
@@ -17,7 +18,11 @@ export const work = async (config: Config): Promise<Closing> => {
   const kept = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger });
   const reactors = broker.whenConnected().then(async (nats): Promise<Closing[]> => {
     if (!nats) return [];
-    return [await startRelay({ log, nats, logger, publicUrl: config.publicUrl }), startAcknowledgements({ log, nats, logger })];
+    return [
+      await startRelay({ log, nats, logger, publicUrl: config.publicUrl }),
+      startAcknowledgements({ log, nats, logger }),
+      startRevocations({ ...config, log, logger }),
+    ];
   });
   logger.info('working');
   return {

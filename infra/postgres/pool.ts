@@ -31,6 +31,8 @@ export const connection = (databaseUrl: string, name: string, options = ''): pg.
 export const openPool = (databaseUrl: string, logger: Logger, name: string, { max = 5, options = '', pipeline = false } = {}): pg.Pool => {
   const pool = new pg.Pool({ ...connection(databaseUrl, name, options), max, pipeline, idleTimeoutMillis: 60_000 });
   pool.on('error', ({ message }) => logger.debug({ pool: name, reason: message }, 'a database connection was lost'));
+  // A connection that is lost while it is lent out says so twice: to whoever waits for an answer, and here.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 };
 
