@@ -1,4 +1,5 @@
 import { agents } from './agent.ts';
+import { allowedAccounts } from './allowed-account.ts';
 import { apikeys } from './apikey.ts';
 import { audit } from './audit.ts';
 import { deliveries } from './delivery.ts';
@@ -13,6 +14,7 @@ import { users } from './user.ts';
 /** Every projection there is; the worker keeps these. */
 export const projections: readonly AnyProjection[] = [
   agents,
+  allowedAccounts,
   apikeys,
   audit,
   deliveries,

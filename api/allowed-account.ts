@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { AllowedAccountCreate, allowAccount, disallowAccount } from '../commands/allowed-account.ts';
+import { allowedAccountPage } from '../projections/allowed-account.queries.ts';
+import { AllowedAccountRead, allowedAccounts } from '../projections/allowed-account.ts';
+import { operation } from './operation.ts';
+import { listQuery, windowOf } from './paging.ts';
+
+const ACCOUNTS = '/admin/allowed-accounts';
+
+export const allowedAccountOperations = {
+  listAllowedAccounts: operation({
+    method: 'get',
+    path: ACCOUNTS,
+    summary: 'List the addresses that may sign in',
+    permit: 'platform',
+    query: listQuery({}),
+    reply: z.array(AllowedAccountRead),
+    reads: allowedAccounts.name,
+    run: (ctx, window) => allowedAccountPage(ctx.reads, windowOf(window, ['created_at', 'email'])),
+  }),
+  allowAccount: operation({
+    method: 'post',
+    path: ACCOUNTS,
+    summary: 'Let whoever has an address sign in',
+    permit: 'platform',
+    body: AllowedAccountCreate,
+    reply: AllowedAccountRead,
+    status: 201,
+    location: `${ACCOUNTS}/:id`,
+    run: allowAccount,
+  }),
+  disallowAccount: operation({
+    method: 'delete',
+    path: `${ACCOUNTS}/:id`,
+    summary: 'Let an address sign in no more',
+    permit: 'platform',
+    run: disallowAccount,
+  }),
+};
