@@ -7,22 +7,24 @@ import type { Principal } from './principal.ts';
 import { invalid } from './refusal.ts';
 import { present, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
 
-export type TenantPermission =
-  | 'tenant:read'
-  | 'tenant:agents:create'
-  | 'tenant:audit:read'
-  | 'tenant:billing:read'
-  | 'tenant:billing:write'
-  | 'tenant:close'
-  | 'tenant:credentials:write'
-  | 'tenant:integrations:read'
-  | 'tenant:integrations:write'
-  | 'tenant:keys:write'
-  | 'tenant:marketplace:write'
-  | 'tenant:members:write'
-  | 'tenant:settings:write'
-  | 'tenant:skills:write'
-  | 'tenant:tools:write';
+export const TENANT_PERMISSIONS = [
+  'tenant:read',
+  'tenant:agents:create',
+  'tenant:audit:read',
+  'tenant:billing:read',
+  'tenant:billing:write',
+  'tenant:close',
+  'tenant:credentials:write',
+  'tenant:integrations:read',
+  'tenant:integrations:write',
+  'tenant:keys:write',
+  'tenant:marketplace:write',
+  'tenant:members:write',
+  'tenant:settings:write',
+  'tenant:skills:write',
+  'tenant:tools:write',
+] as const;
+export type TenantPermission = (typeof TENANT_PERMISSIONS)[number];
 
 /** What an operation asks of its caller. `any`: any valid credential. `none`: open to everybody. */
 export type Permission = 'none' | 'any' | 'platform' | TenantPermission | AgentPermission;
