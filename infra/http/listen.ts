@@ -1,18 +1,28 @@
-import type { Server } from 'node:http';
-import { createAdaptorServer } from '@hono/node-server';
+import { createServer } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
+import { answerUnheard, faultOf, refuse } from './unheard.ts';
 
 const DRAIN_MS = 10_000;
+const options = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 2_000,
+  requireHostHeader: false,
+};
 
 /** Serves an application. `close` stops taking connections, lets requests end (10 s at most) and closes the rest. @throws Error of one line */
 export const listen = async (
   app: Hono,
   { host, port }: { host: string; port: number },
 ): Promise<{ port: number; close: () => Promise<void> }> => {
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    serverOptions: { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 2_000 },
-  }) as Server;
+  const hear = getRequestListener(app.fetch);
+  const server = createServer(options, (incoming, outgoing) => {
+    const fault = faultOf(incoming);
+    void (fault ? refuse(outgoing, fault) : hear(incoming, outgoing));
+  });
+  server.on('clientError', answerUnheard);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(error.code === 'EADDRINUSE' ? new Error(`PORT ${port} of ${host} is taken by another process`) : error),

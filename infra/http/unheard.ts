@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { problem } from '../../api/problem.ts';
+import { Refusal } from '../../domain/refusal.ts';
+
+const MOST_HEADERS = 200;
+const DOTS = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
+const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
+
+/** What Node's parser takes and the application never sees: URLs resolve dots, and headers beyond 2,000 are dropped. */
+export const faultOf = ({ url = '', httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
+  if (rawHeaders.length > MOST_HEADERS * 2) return new Refusal('headers_too_large', `a request may have at most ${MOST_HEADERS} headers`);
+  if (httpVersionMinor > 0 && !headers.host) return new Refusal('malformed', 'the header Host is missing');
+  if (!TARGET.test(url)) return new Refusal('malformed', 'this is no path');
+  return DOTS.test(url) ? new Refusal('malformed', 'a path may not have the segments . and ..') : null;
+};
+
+const refusalOf = ({ code }: NodeJS.ErrnoException): Refusal => {
+  if (code === 'HPE_HEADER_OVERFLOW') return new Refusal('headers_too_large', 'the headers may have at most 16 KiB');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('too_slow', 'the request took too long to come');
+  return new Refusal('malformed', 'this is not HTTP/1.1 as RFC 9112 has it');
+};
+
+const written = async (refusal: Refusal) => {
+  const answer = problem(refusal, '', randomUUID());
+  const text = await answer.text();
+  const headers = { ...Object.fromEntries(answer.headers), 'content-length': Buffer.byteLength(text), connection: 'close' };
+  return { status: answer.status, headers, text };
+};
+
+export const refuse = async (outgoing: ServerResponse, refusal: Refusal): Promise<void> => {
+  const { status, headers, text } = await written(refusal);
+  outgoing.writeHead(status, headers).end(text);
+};
+
+const onWire = ({ status, headers, text }: Awaited<ReturnType<typeof written>>): string =>
+  [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', text].join(
+    '\r\n',
+  );
+
+type Answering = { readonly _httpMessage?: { readonly headersSent: boolean } | null };
+
+/** Answers on a bare socket what is no request, unless another answer is on its way there; then the connection is closed. */
+export const answerUnheard = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {
+  const midway = (socket as Duplex & Answering)._httpMessage?.headersSent === true;
+  if (error.code === 'ECONNRESET' || !socket.writable || midway) socket.destroy(error);
+  else socket.end(onWire(await written(refusalOf(error))));
+};
