@@ -1,5 +1,6 @@
 import { type DeliveryFacts, factsOf } from './delivery.ts';
 import type { Recorded } from './event.ts';
+import { scanJson } from './json.ts';
 
 /** A body up to this many bytes travels in its message; a larger one is fetched from its address. */
 export const INLINE_LIMIT = 65_536;
@@ -17,6 +18,8 @@ export type Message = {
   readonly attributes: Readonly<Record<string, string>>;
   readonly contentType: string;
   readonly body: Uint8Array;
+  /** The body was found to be JSON when it came, and is as it came. */
+  readonly isJson: boolean;
   /** Where the body is read when it is too large for a message. */
   readonly reference: string;
 };
@@ -41,6 +44,10 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   delivery_id: facts.provider_delivery_id,
 });
 
+/** What acceptance has read need not be read again; a redacted body is another one. */
+const foundJson = ({ guardrails = [] }: Partial<DeliveryFacts>): boolean =>
+  guardrails.some(({ rule, verdict }) => rule === 'json' && verdict === 'pass') && !guardrails.some(({ verdict }) => verdict === 'redact');
+
 const webhook = (event: Recorded, publicUrl: string): Message => {
   const facts = factsOf(event);
   return {
@@ -49,6 +56,7 @@ const webhook = (event: Recorded, publicUrl: string): Message => {
     attributes: webhookAttributes(event, facts, publicUrl),
     contentType: facts.content_type,
     body: event.data as Uint8Array,
+    isJson: foundJson(facts),
     reference: `${publicUrl}/tenant/${event.tenant}/deliveries/${event.id}/body`,
   };
 };
@@ -59,33 +67,31 @@ export const delivering: Readonly<Record<string, Delivering>> = {
 };
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(contentType.trim());
 
-const isJson = (bytes: Uint8Array): boolean => {
-  try {
-    JSON.parse(decoder.decode(bytes));
-    return true;
-  } catch {
-    return false;
-  }
+/** What stands behind the attributes: text, and the body where it goes as it is. */
+const parts = (message: Message, inlineLimit: number): readonly [string, Uint8Array | null] => {
+  const { contentType, body, isJson, reference } = message;
+  if (body.length > inlineLimit) return [`,"dataref":${JSON.stringify(reference)}`, null];
+  if (isJsonType(contentType) && (isJson || scanJson(body) === 'json')) return [',"data":', body];
+  return [`,"data_base64":"${body.toBase64()}"`, null];
 };
 
-const joined = (parts: readonly Uint8Array[]): Uint8Array => {
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-};
+const CLOSE = 0x7d;
+/** UTF-8 needs three bytes at most for what UTF-16 says in one unit. */
+const WIDEST = 3;
 
-const body = ({ contentType, body: bytes, reference }: Message, inlineLimit: number): Uint8Array[] => {
-  if (bytes.length > inlineLimit) return [encoder.encode(`,"dataref":${JSON.stringify(reference)}}`)];
-  if (isJsonType(contentType) && isJson(bytes)) return [encoder.encode(',"data":'), bytes, encoder.encode('}')];
-  return [encoder.encode(`,"data_base64":"${bytes.toBase64()}"}`)];
+/** Head, body and closing brace in one piece of memory. */
+const joined = (head: string, body: Uint8Array | null): Uint8Array => {
+  const whole = new Uint8Array(head.length * WIDEST + (body?.length ?? 0) + 1);
+  let at = encoder.encodeInto(head, whole).written;
+  if (body) {
+    whole.set(body, at);
+    at += body.length;
+  }
+  whole[at++] = CLOSE;
+  return whole.subarray(0, at);
 };
 
 /** The message of an event as a CloudEvent in its JSON form; a JSON body stands in it byte by byte as it came. */
@@ -101,5 +107,6 @@ export const encode = (event: Recorded, type: string, message: Message, inlineLi
     ...(message.contentType === '' ? {} : { datacontenttype: message.contentType }),
     ...extensions,
   });
-  return joined([encoder.encode(head.slice(0, -1)), ...body(message, inlineLimit)]);
+  const [text, body] = parts(message, inlineLimit);
+  return joined(head.slice(0, -1) + text, body);
 };
