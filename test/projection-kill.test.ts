@@ -1,3 +1,4 @@
+// limit: 300
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'uvu';

@@ -202,12 +202,16 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
   };
   const fail = (error: Error): void => {
     if (stopped) return;
-    void finish();
+    const names = members.map(({ name }) => name);
     logger.warn(
-      { names: members.map(({ name }) => name), reason: error.message },
+      { names, reason: error.message },
       isFenced(error) ? 'another writer is at work' : 'projections stopped; they will be opened again',
     );
-    broken(error, members);
+    // What is under way is over before the members are given up: it may still move them.
+    void finish()
+      .catch(() => {})
+      .then(() => turn)
+      .then(() => broken(error, members));
   };
   const run = async (): Promise<void> => {
     while (!stopped) {

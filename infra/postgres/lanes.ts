@@ -83,6 +83,11 @@ const bridge = async (
   if (members.some((member) => !member.position() || comparePositions(member.position()!, to) < 0)) await apply([], to);
 };
 
+const without = async (members: readonly Member[], names: ReadonlySet<string>) => {
+  for (const member of members) if (names.has(member.name)) member.close();
+  return { members: members.filter(({ name }) => !names.has(name)), result: null };
+};
+
 export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
   const lanes = new Set<Lane>();
   let live: Lane | null = null;
@@ -102,6 +107,7 @@ export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
       broken: (error, lost) => {
         lanes.delete(lane);
         if (lane === live) live = null;
+        for (const member of lost) member.close();
         broken(
           error,
           lost.map(({ name }) => name),
@@ -130,6 +136,7 @@ export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
         return { members: [...held, ...members], result: null };
       });
     } catch (error) {
+      for (const member of members) member.close();
       broken(
         error as Error,
         members.map(({ name }) => name),
@@ -141,6 +148,7 @@ export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
     lanes.delete(lane);
     if (lane === live) live = null;
     await lane.stop();
+    for (const member of lane.members()) member.close();
   };
 
   return {
@@ -155,7 +163,7 @@ export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
       await joining;
       for (const lane of [...lanes]) {
         if (!lane.members().some(({ name }) => names.has(name))) continue;
-        await lane.between(async (held) => ({ members: held.filter(({ name }) => !names.has(name)), result: null })).catch(() => {});
+        await lane.between((held) => without(held, names)).catch(() => {});
         if (lane.members().length === 0) await close(lane);
       }
     },

@@ -3,10 +3,8 @@ import { comparePositions, type Position, type Recorded } from '../../domain/eve
 import { ask, settle, type Touched, type Unapplied, type Writes } from '../../projections/interpreter.ts';
 import { type Held, type Plan, planOf } from '../../projections/plan.ts';
 import type { AnyProjection, Key } from '../../projections/projection.ts';
-import { type RowCache, rowCache } from './rows.ts';
+import { type Room, type RowCache, rowCache } from './rows.ts';
 import { type SchemaSink, schemaSink, type TableSink } from './sink.ts';
-
-const CACHE_CHARACTERS = 48_000_000;
 
 /** What one projection has to write for one batch, from its checkpoint to the batch's end. */
 export type Entry = {
@@ -36,6 +34,8 @@ export type Member = {
   /** Applies events of streams that were parked once more, at the position where the projection stands. */
   readonly retry: (db: ClientBase, events: readonly Recorded[], streams: readonly string[]) => Promise<Entry | null>;
   readonly done: (entry: Entry) => void;
+  /** Gives the room of its rows back; it is not used again. */
+  readonly close: () => void;
   /** The same projection under the name that it was promoted to. */
   readonly renamed: (name: string) => Member;
 };
@@ -103,10 +103,11 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
       for (const { event } of unapplied) blocked.add(event.stream);
       position = to;
     },
+    close: cache.clear,
     renamed: (to) => memberOf(to, plan, { position, blocked }, cache),
   };
 };
 
 /** Opens a projection for its one writer, under the schema's name. A position of null says that its tables are empty. */
-export const openMember = (name: string, projection: AnyProjection, standing: Standing): Member =>
-  memberOf(name, planOf(projection), standing, rowCache(CACHE_CHARACTERS, standing.position === null));
+export const openMember = (name: string, projection: AnyProjection, standing: Standing, room: Room): Member =>
+  memberOf(name, planOf(projection), standing, rowCache(room, standing.position === null));

@@ -37,6 +37,7 @@ const promote = async (members: readonly Member[], db: PoolClient, name: string)
   const next = members.find((member) => member.name === nextOf(name))!;
   await rename(db, name);
   const promoted = next.renamed(name);
+  members.find((member) => member.name === name)?.close();
   await tell(db, promoted);
   return [...members.filter((member) => member !== next && member.name !== name), promoted];
 };

@@ -5,26 +5,34 @@ export type RowCache = {
   /** undefined: not known here; null: known to be absent. */
   readonly get: (table: string, key: string) => Held | null | undefined;
   readonly set: (table: string, key: string, held: Held | null) => void;
+  /** Gives its room back. */
   readonly clear: () => void;
 };
+
+/** Room for rows, in characters of their documents: one for all projections of a process, so that its memory stays flat. */
+export type Room = { used: number; readonly most: number; readonly least: number };
+
+/** `most` for all together; each cache may hold `least` however full the others are. */
+export const openRoom = (most = 64_000_000, least = 1_000_000): Room => ({ used: 0, most, least });
 
 const SMALLEST = 256;
 const sizeOf = (held: Held | null): number => (held ? held.docs.reduce((sum, doc) => sum + doc.length, SMALLEST) : SMALLEST);
 
-/**
- * Opens a cache of at most `characters` of documents. `complete`: the tables are empty now, so that what is not here is nowhere,
- * until the first row has had to leave.
- */
-export const rowCache = (characters: number, complete: boolean): RowCache => {
+/** Opens a cache. `complete`: the tables are empty now, so that what is not here is nowhere, until the first row has had to leave. */
+export const rowCache = (room: Room, complete: boolean): RowCache => {
   const rows = new Map<string, Held | null>();
   const nameOf = (table: string, key: string): string => `${table}\0${key}`;
   let used = 0;
   let whole = complete;
 
+  const take = (size: number): void => {
+    used += size;
+    room.used += size;
+  };
   const drop = (name: string): void => {
     const held = rows.get(name);
     if (held === undefined) return;
-    used -= sizeOf(held);
+    take(-sizeOf(held));
     rows.delete(name);
   };
   return {
@@ -42,16 +50,16 @@ export const rowCache = (characters: number, complete: boolean): RowCache => {
       drop(name);
       if (held === null && whole) return;
       rows.set(name, held);
-      used += sizeOf(held);
+      take(sizeOf(held));
       for (const oldest of rows.keys()) {
-        if (used <= characters) return;
+        if (used <= room.least || room.used <= room.most) return;
         whole = false;
         drop(oldest);
       }
     },
     clear: () => {
       rows.clear();
-      used = 0;
+      take(-used);
       whole = false;
     },
   };

@@ -3,6 +3,7 @@ import type { Position } from '../../domain/event.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { createSchema, dropSchema, shapeOf } from './ddl.ts';
 import { type Member, openMember } from './member.ts';
+import type { Room } from './rows.ts';
 
 /** The schema in which a projection is built anew beside the live one. */
 export const nextOf = (name: string): string => `${name}__next`;
@@ -40,36 +41,36 @@ const blockedOf = async (db: ClientBase, name: string): Promise<string[]> => {
   return rows.map(({ stream }) => stream);
 };
 
-const memberAt = async (db: ClientBase, name: string, projection: AnyProjection, checkpoint: Checkpoint): Promise<Member> =>
-  openMember(name, projection, { position: positionOf(checkpoint), blocked: await blockedOf(db, name) });
+const memberAt = async (db: ClientBase, name: string, projection: AnyProjection, checkpoint: Checkpoint, room: Room): Promise<Member> =>
+  openMember(name, projection, { position: positionOf(checkpoint), blocked: await blockedOf(db, name) }, room);
 
-const emptyMember = async (db: ClientBase, name: string, projection: AnyProjection): Promise<Member> => {
+const emptyMember = async (db: ClientBase, name: string, projection: AnyProjection, room: Room): Promise<Member> => {
   await createSchema(db, name, projection);
-  return openMember(name, projection, { position: null, blocked: [] });
+  return openMember(name, projection, { position: null, blocked: [] }, room);
 };
 
 /** Begins to build a projection anew beside the live one. */
-export const openNext = (db: ClientBase, projection: AnyProjection): Promise<Member> =>
-  emptyMember(db, nextOf(projection.name), projection);
+export const openNext = (db: ClientBase, projection: AnyProjection, room: Room): Promise<Member> =>
+  emptyMember(db, nextOf(projection.name), projection, room);
 
 /**
  * Opens a projection for its one writer: makes it where there is none, takes an interrupted rebuild up again, and begins one where the
  * stored version is another. Of an old shape the rows stand still until then, of the same shape they go on.
  */
-export const openProjection = async (db: ClientBase, projection: AnyProjection): Promise<Opened | Newer> => {
+export const openProjection = async (db: ClientBase, projection: AnyProjection, room: Room): Promise<Opened | Newer> => {
   const { name, version } = projection;
   const shape = shapeOf(projection);
   const found = await checkpointsOf(db, name);
   const held = found.get(name);
   if (!held || (held.shape === shape && !(await isWhole(db, name, projection)))) {
     await dropSchema(db, nextOf(name));
-    return { main: await emptyMember(db, name, projection), next: null };
+    return { main: await emptyMember(db, name, projection, room), next: null };
   }
   if (held.version > version) return { newer: held.version };
-  const main = held.shape === shape ? await memberAt(db, name, projection, held) : null;
+  const main = held.shape === shape ? await memberAt(db, name, projection, held, room) : null;
   const begun = found.get(nextOf(name));
   if (begun && begun.version === version && begun.shape === shape)
-    return { main, next: await memberAt(db, nextOf(name), projection, begun) };
+    return { main, next: await memberAt(db, nextOf(name), projection, begun, room) };
   if (begun) await dropSchema(db, nextOf(name));
-  return { main, next: held.version === version && main ? null : await openNext(db, projection) };
+  return { main, next: held.version === version && main ? null : await openNext(db, projection, room) };
 };

@@ -58,7 +58,7 @@ const answer = async (work: Work, db: pg.Client, one: Tended, request: Request):
     await endRequest(db, request.id, {});
     return;
   }
-  if (!work.lanes.laneOf(nextOf(name)) && work.lanes.laneOf(name)) work.lanes.start([await openNext(db, one.projection)]);
+  if (!work.lanes.laneOf(nextOf(name)) && work.lanes.laneOf(name)) work.lanes.start([await openNext(db, one.projection, work.room)]);
 };
 
 const one = async (work: Work, db: pg.Client, tended: Tended, requests: readonly Request[]): Promise<void> => {

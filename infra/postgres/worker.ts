@@ -10,6 +10,7 @@ import type { Member } from './member.ts';
 import { openPool } from './pool.ts';
 import type { Rebuilt } from './rebuild.ts';
 import { ASKED } from './requests.ts';
+import { openRoom, type Room } from './rows.ts';
 import { nextOf, openProjection } from './standing.ts';
 import { openHead, type ProjectionStatus, publishStatuses, statusOf } from './status.ts';
 import { tend } from './tend.ts';
@@ -38,6 +39,7 @@ export type Work = {
   readonly pool: pg.Pool;
   readonly logger: Logger;
   readonly lanes: Lanes;
+  readonly room: Room;
   readonly tended: readonly Tended[];
 };
 
@@ -52,8 +54,8 @@ export type Projections = { readonly close: () => Promise<void>; readonly status
 
 const namesOf = ({ projection }: Tended): ReadonlySet<string> => new Set([projection.name, nextOf(projection.name)]);
 
-const open = async (db: pg.Client, locks: Locks, one: Tended): Promise<Member[]> => {
-  const opened = await openProjection(db, one.projection);
+const open = async (db: pg.Client, locks: Locks, room: Room, one: Tended): Promise<Member[]> => {
+  const opened = await openProjection(db, one.projection, room);
   if ('newer' in opened) {
     one.state = 'standby';
     one.error = `version ${opened.newer} is in the database, this program knows ${one.projection.version}`;
@@ -66,7 +68,7 @@ const open = async (db: pg.Client, locks: Locks, one: Tended): Promise<Member[]>
   return [opened.main, opened.next].filter((member): member is Member => member !== null);
 };
 
-const takeOver = async (db: pg.Client, locks: Locks, { lanes, tended, logger }: Work): Promise<void> => {
+const takeOver = async (db: pg.Client, locks: Locks, { lanes, room, tended, logger }: Work): Promise<void> => {
   const standby = tended.filter(({ state }) => state === 'standby');
   const won = new Set(await locks.acquire(standby.map(({ projection }) => projection.name)));
   for (const one of standby) if (won.has(one.projection.name)) one.state = 'opening';
@@ -76,7 +78,7 @@ const takeOver = async (db: pg.Client, locks: Locks, { lanes, tended, logger }: 
       await lanes.take(namesOf(one));
       one.state = 'opening';
     }
-    if (one.state === 'opening') members.push(...(await open(db, locks, one)));
+    if (one.state === 'opening') members.push(...(await open(db, locks, room, one)));
   }
   if (members.length > 0) logger.info({ names: members.map(({ name }) => name) }, 'following projections');
   lanes.start(members);
@@ -169,7 +171,7 @@ export const startProjections = async ({ log, databaseUrl, projections, logger }
     lockless = true;
     ticking.poke();
   });
-  const work: Work = { log, pool, logger, lanes, tended };
+  const work: Work = { log, pool, logger, lanes, room: openRoom(), tended };
 
   const head = openHead(log);
   const writer = `${hostname()} ${process.pid}`;
