@@ -1,0 +1,159 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, inMemory } from './in-memory.ts';
+import { join } from './people.ts';
+
+type Json = Record<string, unknown>;
+
+const p = await inMemory();
+let count = 0;
+const made = async (): Promise<string> => {
+  const { body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${count}`, slug: `a${count++}` } });
+  return `${p.tenant}/agents/${(body as Json).id}`;
+};
+const patch = (path: string, name: string, headers: Record<string, string> = {}) => p.send('PATCH', path, { body: { name }, headers });
+const codeOf = ({ body }: Answer) => (body as Json).code;
+const list = async (query: string): Promise<{ names: unknown[]; answer: Answer }> => {
+  const answer = await p.send('GET', `${p.tenant}/agents?${query}`);
+  return { answer, names: (answer.body as Json[]).map(({ name }) => name) };
+};
+const nextOf = ({ headers }: Answer): string | undefined => /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
+
+test('If-Match lets a change through at its revision alone; a refused one changes nothing', async () => {
+  const path = await made();
+  assert.is((await patch(path, 'One', { 'if-match': '"0"' })).headers.get('etag'), '"1"');
+  for (const tag of ['"0"', '"2"', '"x"', '1', '', '"999999999999999999"']) {
+    const answer = await patch(path, 'Two', { 'if-match': tag });
+    assert.equal([answer.status, codeOf(answer)], [412, 'precondition_failed'], tag);
+  }
+  assert.is((await patch(path, 'Two', { 'if-match': '*' })).headers.get('etag'), '"2"');
+  assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"1"' } })).status, 412);
+  assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"2"' } })).status, 204);
+});
+
+test('of many changes at once under one ETag one is made', async () => {
+  const path = await made();
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`, { 'if-match': '"0"' })));
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+  assert.equal(answers.filter(({ status }) => status === 412).length, 19);
+});
+
+test('without a condition all of many changes at once are made, one behind the other', async () => {
+  const path = await made();
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`)));
+  const tags = answers.map(({ headers }) => headers.get('etag'));
+  assert.equal(new Set(tags).size, 20);
+});
+
+test('a condition on what is not there tells nothing about what is', async () => {
+  const { user_id } = await join(p, 'MEMBER');
+  const key = p.eventsOf('ApiKeyCreated').find(({ data }) => (data as { owner_id: string }).owner_id === user_id)!.id;
+  const missing = `c${'0'.repeat(24)}`;
+  for (const headers of [{ 'if-match': '"7"' }, { 'if-match': '*' }]) {
+    const foreign = await p.send('DELETE', `/admin/api-keys/${key}`, { headers });
+    const absent = await p.send('DELETE', `/admin/api-keys/${missing}`, { headers });
+    assert.equal([foreign.status, codeOf(foreign)], [404, 'not_found']);
+    assert.is((foreign.body as Json).detail, (absent.body as Json).detail);
+  }
+});
+
+test('a read answers 304 to the ETag it has, alone, in a list, weak or as *', async () => {
+  const path = await made();
+  await p.settled();
+  const read = (tag: string) => p.send('GET', path, { headers: { 'if-none-match': tag } });
+  for (const tag of ['"0"', 'W/"0"', '"7", "0"', '*']) {
+    const answer = await read(tag);
+    assert.equal([answer.status, answer.text, answer.headers.get('etag')], [304, '', '"0"'], tag);
+  }
+  for (const tag of ['"1"', '0', '"00"']) assert.is((await read(tag)).status, 200, tag);
+  const changed = await patch(path, 'Changed');
+  const headers = { 'if-none-match': '"0"', 'consistency-token': changed.headers.get('consistency-token')! };
+  assert.is((await p.send('GET', path, { headers })).headers.get('etag'), '"1"');
+});
+
+test('a token of a change is waited for; every read says how far it stands', async () => {
+  const path = await made();
+  for (let turn = 0; turn < 20; turn++) {
+    const changed = await patch(path, `Turn ${turn}`);
+    const token = changed.headers.get('consistency-token')!;
+    const read = await p.send('GET', path, { headers: { 'consistency-token': token } });
+    assert.is((read.body as Json).name, `Turn ${turn}`);
+    const [stands, asked] = [read.headers.get('projection-position')!, token].map((one) => BigInt(one.split(':')[0]!));
+    assert.ok(stands! >= asked!, `${stands} ${asked}`);
+  }
+});
+
+test('a token that is none is refused; one from the future waits 2 s and says when to come back', async () => {
+  const path = await made();
+  const read = (token: string) => p.send('GET', path, { headers: { 'consistency-token': token } });
+  for (const token of ['', 'x', '1', '1:', ':1', '-1:-1', '1:1:1', `${'9'.repeat(20)}:1`, '1.5:1', '1:1 ']) {
+    const { status } = await read(token);
+    assert.ok(status === 400 || (token === '1:1 ' && status === 200) || status === 422, `${token}: ${status}`);
+  }
+  const began = performance.now();
+  const answer = await read('9223372036854775807:9223372036854775807');
+  const ms = performance.now() - began;
+  assert.equal([answer.status, codeOf(answer)], [503, 'not_caught_up']);
+  assert.ok(answer.headers.get('retry-after') && ms > 1_900 && ms < 4_000, `${ms}`);
+});
+
+test('pages follow each other by Link, newest first, each item once, whatever is created meanwhile', async () => {
+  for (let n = 0; n < 7; n++) await made();
+  await p.settled();
+  const all = (await list('limit=200')).names;
+  let path: string | undefined = `${p.tenant}/agents?limit=3`;
+  const seen: unknown[] = [];
+  while (path) {
+    const page: Answer = await p.send('GET', path);
+    seen.push(...(page.body as Json[]).map(({ name }) => name));
+    await made();
+    path = nextOf(page);
+    if (path) assert.match(path, new RegExp(`^${p.tenant}/agents\\?limit=3&cursor=[\\w-]+$`));
+  }
+  assert.equal(seen, all);
+});
+
+test('the count is of the whole list, and only where nothing narrows it', async () => {
+  await p.settled();
+  const count = async (query: string) => (await list(query)).answer.headers.get('total-count');
+  const whole = String((await list('limit=200')).names.length);
+  assert.equal([await count(''), await count('limit=1')], [whole, whole]);
+  for (const query of ['q=Agent', 'is_active=true', 'kind=user']) assert.is(await count(query), null, query);
+  const { key } = await join(p, 'MEMBER', p.tenant_id, 'other@example.com');
+  assert.is((await p.send('GET', `${p.tenant}/agents`, { key })).headers.get('total-count'), null);
+});
+
+test('lists are sorted by a field, either way, and filtered', async () => {
+  await p.settled();
+  const { names } = await list('sort=name&limit=200');
+  assert.equal(names, [...names].sort());
+  assert.equal((await list('sort=-name&limit=200')).names, [...names].reverse());
+  assert.equal((await list('q=AGENT%2010')).names, ['Agent 10']);
+  assert.equal((await list('is_active=false')).names, []);
+  assert.equal((await list('q=%25')).names, [], 'a per cent sign is itself');
+});
+
+test('a window out of bounds is refused where it lies', async () => {
+  const cases: [string, string][] = [
+    ...['0', '201', '-1', '1.5', 'x', '', '1e9'].map((limit): [string, string] => [`limit=${limit}`, '/query/limit']),
+    ...['x', 'e30', 'W10', 'WyJhIiwiYiJd', '%00', 'a'.repeat(1_001)].map((cursor): [string, string] => [
+      `cursor=${cursor}`,
+      '/query/cursor',
+    ]),
+    ...['nothing', '-', '', '--name', 'constructor', 'name;drop'].map((sort): [string, string] => [`sort=${sort}`, '/query/sort']),
+    ['limit=1&limit=2', '/query/limit'],
+    ['is_active=yes', '/query/is_active'],
+    ['kind=x', '/query/kind'],
+    ['q=', '/query/q'],
+    ['page=1', '/query/page'],
+  ];
+  for (const [query, pointer] of cases) {
+    const { status, body, text } = await p.send('GET', `${p.tenant}/agents?${query}`);
+    assert.equal([status, (body as { errors: { pointer: string }[] }).errors?.[0]?.pointer], [422, pointer], `${query} ${text}`);
+  }
+  assert.is((await p.send('DELETE', `${await made()}?force=true`)).status, 422);
+});
+
+test('the platform ends', () => p.close());
+
+test.run();
