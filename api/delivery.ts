@@ -93,7 +93,7 @@ export const deliveryPaths = {
       operationId: 'getDeliveryBody',
       summary: 'Read the bytes of a delivery as they came',
       description: "Needs `agent:chat:read` on the delivery's agent, or that agent's runner key.",
-      tags: ['deliveries'],
+      tags: ['Webhooks in'],
       parameters: [inPath('tenant_id'), inPath('delivery_id')],
       responses: {
         200: {

@@ -69,7 +69,7 @@ export const hookPaths = {
       operationId: 'receiveWebhook',
       summary: "Take a provider's delivery",
       description: `Verified by the provider's signature over the bytes as they come, before anything else is read. At most ${BODY_LIMIT} bytes.`,
-      tags: ['hooks'],
+      tags: ['Webhooks in'],
       security: [],
       parameters: [
         { name: 'integration_id', in: 'path', required: true, schema: { type: 'string' } },

@@ -52,7 +52,7 @@ const documented = (name: string, row: Operation, components: Components) => {
     operationId: name,
     summary: row.summary,
     description: permissionText(row.permit),
-    tags: [row.path.split('/').findLast((part) => part && !part.startsWith(':')) ?? 'platform'],
+    tags: [row.area ?? 'Others'],
     ...(row.permit === 'none' ? { security: [] } : {}),
     parameters: [...parametersOf(row, components), ...headersOf(row)],
     ...(row.body

@@ -30,6 +30,8 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly method: Method;
   readonly path: Path;
   readonly summary: string;
+  /** The heading under which the document shows it. */
+  readonly area?: string;
   readonly permit: Permit;
   readonly query?: Query;
   readonly body?: Body;

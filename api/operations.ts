@@ -20,21 +20,24 @@ import { userOperations } from './user.ts';
 /** What operations need of the drivers beside the context: the broker's side of runner credentials, and the bytes of deliveries. */
 export type OperationPorts = { readonly makeUser: MakeBrokerUser; readonly storedDelivery: ReadDelivery; readonly operators: Operators };
 
-/** Every operation there is, by name. */
-export const operationsOf = ({ makeUser, storedDelivery, operators }: OperationPorts): Operations => ({
-  ...accessOperations,
-  ...agentOperations,
-  ...allowedAccountOperations,
-  ...apikeyOperations,
-  ...auditOperations,
-  ...deliveryOperationsOf(storedDelivery),
-  ...historyOperations,
-  ...integrationOperations,
-  ...meOperations,
-  ...memberOperations,
-  ...modelOperations,
-  ...opsOperationsOf(operators),
-  ...runnerCredentialOperations(makeUser),
-  ...tenantOperations,
-  ...userOperations,
+/** Every area's table; its name is the heading under which the document shows it. */
+const areasOf = ({ makeUser, storedDelivery, operators }: OperationPorts): Readonly<Record<string, Operations>> => ({
+  Agents: { ...agentOperations, ...historyOperations },
+  Access: accessOperations,
+  Models: modelOperations,
+  'API keys': apikeyOperations,
+  'Webhooks in': { ...integrationOperations, ...deliveryOperationsOf(storedDelivery) },
+  Runners: runnerCredentialOperations(makeUser),
+  Tenants: { ...tenantOperations, ...memberOperations },
+  Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
+  Audit: auditOperations,
+  Operators: opsOperationsOf(operators),
 });
+
+/** Every operation there is, by name. */
+export const operationsOf = (ports: OperationPorts): Operations =>
+  Object.fromEntries(
+    Object.entries(areasOf(ports)).flatMap(([area, operations]) =>
+      Object.entries(operations).map(([name, row]) => [name, { ...row, area }]),
+    ),
+  );

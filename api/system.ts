@@ -16,7 +16,17 @@ export type SystemDeps = {
   readonly docsScript: () => Promise<{ gzip: Uint8Array<ArrayBuffer>; etag: string }>;
 };
 
-const boot = "Scalar.createApiReference('#app', { url: '/openapi.json', telemetry: false, withDefaultFonts: false })";
+/** Nothing of the page calls a foreign host. */
+const settings = {
+  url: '/openapi.json',
+  telemetry: false,
+  withDefaultFonts: false,
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+};
+const boot = `Scalar.createApiReference('#app', ${JSON.stringify(settings)})`;
 const policy = `default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'`;
 
 const page = `<!doctype html>
@@ -64,7 +74,7 @@ export const system = (app: Hono, deps: SystemDeps): void => {
 
 const answers = (description: string) => ({ 200: { description } });
 const open = (operationId: string, summary: string) => ({
-  get: { operationId, summary, security: [], tags: ['system'], responses: answers(summary) },
+  get: { operationId, summary, security: [], tags: ['System'], responses: answers(summary) },
 });
 
 /** How the routes above stand in the OpenAPI document. */
