@@ -7,7 +7,7 @@ import { AgentRead } from '../projections/agent.ts';
 import { positionOf } from './as-of.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
-import { listQuery } from './paging.ts';
+import { listQuery, pageOf } from './paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -67,16 +67,6 @@ const history = async (ctx: Ctx, agent_id: string): Promise<z.output<typeof Hist
   return entries.reverse();
 };
 
-const page = (entries: z.output<typeof HistoryEntry>[], limit: number, cursor: string | undefined) => {
-  const start = cursor === undefined ? 0 : entries.findIndex(({ event_id }) => event_id === cursor) + 1;
-  if (cursor !== undefined && start === 0)
-    throw new Refusal('invalid', 'the cursor is not one of this list', {
-      errors: [{ pointer: '/query/cursor', code: 'bad_cursor', message: 'is not a cursor of this list' }],
-    });
-  const items = entries.slice(start, start + limit);
-  return { body: JSON.stringify(items), next: start + limit < entries.length ? items.at(-1)!.event_id : null, total: entries.length };
-};
-
 const stateAt = async (ctx: Ctx, agent_id: string, until: Position): Promise<Fields> => {
   let state = Agent.initial;
   for await (const event of ctx.history(Agent, agent_id)) {
@@ -94,7 +84,11 @@ export const historyOperations = {
     permit: 'agent:read',
     query: listQuery({}).omit({ sort: true }),
     reply: z.array(HistoryEntry),
-    run: async (ctx, { agent_id, limit, cursor }) => page(await history(ctx, agent_id), limit, cursor),
+    run: async (ctx, { agent_id, limit, cursor }) => {
+      const entries = await history(ctx, agent_id);
+      const { items, next } = pageOf(entries, ({ event_id }) => event_id, { limit, cursor });
+      return { body: JSON.stringify(items), next, total: entries.length };
+    },
   }),
   diffAgent: operation({
     method: 'get',

@@ -42,15 +42,26 @@ type Dated = { readonly id: string; readonly created_at: string };
 const order = (a: Dated, b: Dated): number =>
   a.created_at === b.created_at ? (a.id < b.id ? -1 : 1) : a.created_at < b.created_at ? -1 : 1;
 
-/** A page of a list that is at hand whole; its cursor is the last item's place. @throws Refusal invalid */
-export const sliced = <T extends Dated>(
+type Window = { readonly limit: number; readonly cursor?: string | undefined };
+
+/** A page of a list that is at hand whole and in order; its cursor names the last item. @throws Refusal invalid */
+export const pageOf = <T>(
   items: readonly T[],
-  { limit, cursor, sort }: { limit: number; cursor?: string | undefined; sort?: string | undefined },
-) => {
-  const { descending } = sorted(sort, ['created_at']);
-  const all = items.toSorted((a, b) => (descending ? order(b, a) : order(a, b)));
-  const after = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
+  idOf: (item: T) => string,
+  { limit, cursor }: Window,
+): { items: T[]; next: string | null } => {
+  const after = cursor === undefined ? 0 : items.findIndex((item) => idOf(item) === cursor) + 1;
   if (cursor !== undefined && after === 0) throw invalid('/query/cursor', 'is not a cursor of this list', 'bad_cursor');
-  const page = all.slice(after, after + limit);
-  return { items: page, next: after + limit < all.length ? page.at(-1)!.id : null };
+  const page = items.slice(after, after + limit);
+  return { items: page, next: after + limit < items.length ? idOf(page.at(-1)!) : null };
+};
+
+/** The same of what has an age: newest first, or as `sort` says. */
+export const sliced = <T extends Dated>(items: readonly T[], window: Window & { readonly sort?: string | undefined }) => {
+  const { descending } = sorted(window.sort, ['created_at']);
+  return pageOf(
+    items.toSorted((a, b) => (descending ? order(b, a) : order(a, b))),
+    ({ id }) => id,
+    window,
+  );
 };
