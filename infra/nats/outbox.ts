@@ -14,6 +14,7 @@ export type Chain = { sequence: number; messageId: string | null };
 
 const BATCH_MESSAGES = 512;
 const BATCH_BYTES = 2 * 1_048_576;
+const BATCHES_IN_FLIGHT = 4;
 /** Beyond so many messages that wait, the log is read no further. */
 const HIGH_WATER = 1_024;
 const HIGH_WATER_BYTES = 4 * 1_048_576;
@@ -34,7 +35,7 @@ const headersOf = ({ id, token, delivery }: Outgoing, { sequence, messageId }: C
 };
 
 /** Sends a batch in which each message names the one before; so one acknowledgement, the last, speaks for all. @throws Overtaken, NatsError */
-const sendBatch = async (nats: NatsConnection, batch: readonly Outgoing[], chain: Chain): Promise<Chain> => {
+const sendBatch = async (nats: NatsConnection, batch: readonly Outgoing[], chain: Chain): Promise<void> => {
   let at = chain;
   const last = batch.length - 1;
   for (const message of batch.slice(0, last)) {
@@ -44,7 +45,6 @@ const sendBatch = async (nats: NatsConnection, batch: readonly Outgoing[], chain
   const end = batch[last]!;
   const ack = await nats.jetstream().publish(end.subject, end.payload, { headers: headersOf(end, at), timeout: ACK_TIMEOUT_MS });
   if (ack.seq !== at.sequence + 1) throw new Overtaken(`a message was stored as ${ack.seq}, not as ${at.sequence + 1}`);
-  return { sequence: ack.seq, messageId: end.id };
 };
 
 const batchSize = (pending: readonly Outgoing[]): number => {
@@ -56,25 +56,55 @@ const batchSize = (pending: readonly Outgoing[]): number => {
   return Math.min(BATCH_MESSAGES, over === -1 ? pending.length : Math.max(1, over));
 };
 
-/** Publishes what is added, in that order, one batch in flight while the next gathers. `failed` settles with the first error, for good. */
+const ahead = ({ sequence }: Chain, batch: readonly Outgoing[]): Chain => ({
+  sequence: sequence + batch.length,
+  messageId: batch.at(-1)!.id,
+});
+
+/**
+ * Publishes what is added, in that order: a batch at once, further ones behind it while they are full. `failed` settles with the first
+ * error, for good; what was in flight behind it names messages that are not there, so the server takes none of it.
+ */
 export const outbox = (nats: NatsConnection, tip: Chain, sent: (batch: readonly Outgoing[]) => void) => {
   let chain = tip;
   let pending: Outgoing[] = [];
   let bytes = 0;
+  let flying = 0;
   let flushing: Promise<void> | null = null;
+  let room: PromiseWithResolvers<void> | null = null;
   let broken = false;
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => {});
 
+  const launch = (): Promise<void> => {
+    const batch = pending.slice(0, batchSize(pending));
+    const before = chain;
+    chain = ahead(chain, batch);
+    pending = pending.slice(batch.length);
+    bytes -= batch.reduce((sum, { payload }) => sum + payload.length, 0);
+    flying += batch.length;
+    if (pending.length < BATCH_MESSAGES && bytes < BATCH_BYTES) {
+      room?.resolve();
+      room = null;
+    }
+    const landing = sendBatch(nats, batch, before).then(() => {
+      flying -= batch.length;
+      sent(batch);
+    });
+    landing.catch(() => {});
+    return landing;
+  };
+
+  const full = (): boolean => pending.length >= BATCH_MESSAGES || bytes >= BATCH_BYTES;
+
   const flush = async (): Promise<void> => {
     // What arrives in the same turn goes in one batch.
     await new Promise((resolve) => setImmediate(resolve));
-    while (pending.length > 0) {
-      const batch = pending.slice(0, batchSize(pending));
-      chain = await sendBatch(nats, batch, chain);
-      pending = pending.slice(batch.length);
-      bytes -= batch.reduce((sum, { payload }) => sum + payload.length, 0);
-      sent(batch);
+    const landings: Promise<void>[] = [];
+    for (;;) {
+      while (pending.length > 0 && (landings.length === 0 || (landings.length < BATCHES_IN_FLIGHT && full()))) landings.push(launch());
+      if (landings.length === 0) return;
+      await landings.shift();
     }
   };
 
@@ -85,6 +115,7 @@ export const outbox = (nats: NatsConnection, tip: Chain, sent: (batch: readonly 
     run.catch((error: unknown) => {
       broken = true;
       failure.reject(error);
+      room?.reject(error);
     });
     return run;
   };
@@ -92,14 +123,17 @@ export const outbox = (nats: NatsConnection, tip: Chain, sent: (batch: readonly 
   return {
     failed: failure.promise,
     chain: (): Chain => chain,
-    waiting: (): number => pending.length,
-    /** A promise where the caller should wait: it is kept when all that waits has gone. */
+    /** Messages that wait or are in flight. */
+    waiting: (): number => pending.length + flying,
+    /** A promise where the caller should wait until there is room again. */
     add: (message: Outgoing): void | Promise<void> => {
       if (broken) return failure.promise;
       pending.push(message);
       bytes += message.payload.length;
       flushing ??= start();
-      return pending.length >= HIGH_WATER || bytes >= HIGH_WATER_BYTES ? flushing : undefined;
+      if (pending.length < HIGH_WATER && bytes < HIGH_WATER_BYTES) return;
+      room ??= Promise.withResolvers();
+      return room.promise;
     },
     idle: async (): Promise<void> => void (await flushing?.catch(() => {})),
   };
