@@ -118,6 +118,8 @@ export const replace = async (
   const left = [remembered(pidFile(ground, name)), own && marked(own.file, own.mark)].filter((known): known is Known => !!known);
   for (const known of left) await end(known, stop, grace);
   forget(pidFile(ground, name));
+  // The pid in it may be anybody's by now (in a container it soon is), and PostgreSQL would take that for a server of its own.
+  if (own && left.length === 0) forget(own.file);
 };
 
 const endOf = (child: ChildProcess): Promise<string> =>

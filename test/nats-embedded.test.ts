@@ -1,3 +1,4 @@
+// limit: 300
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, credsAuthenticator, Events, jwtAuthenticator, type NatsConnection } from 'nats';

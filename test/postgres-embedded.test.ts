@@ -1,4 +1,4 @@
-// limit: 240
+// limit: 600
 import {
   chmodSync,
   chownSync,
@@ -118,6 +118,20 @@ test('what a killed supervisor left is replaced: one server per directory, with 
     await rowOf(second.url, 'select from kept');
     is(await second.program.stop(), 0);
     equal(livingWith(dir), []);
+  }));
+
+test('a pid file whose pid is now somebody else’s does not keep it from starting', () =>
+  inDir(async (dir) => {
+    const first = await started(begin(dir));
+    await first.program.stop();
+    const stranger = program('sleep', ['60'], { cwd: '/', ...accountFor() });
+    const file = join(dir, 'postgres/data/postmaster.pid');
+    writeFileSync(file, `${stranger.child.pid}\n${join(dir, 'postgres/data')}\n1\n1\n\n127.0.0.1\n`);
+    const { uid, gid } = statSync(join(dir, 'postgres/data'));
+    chownSync(file, uid, gid);
+    const second = await started(begin(dir));
+    ok(startOf(stranger.child.pid!), 'and the stranger is left alone');
+    is(await second.program.stop(), 0);
   }));
 
 test('a dropped database is there again, empty, after the next start', () =>

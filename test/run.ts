@@ -10,7 +10,7 @@ type Outcome = { file: string; passed: number; failed: number; skipped: number; 
 
 const DEFAULT_LIMIT_S = 120;
 /** A file whose tests are over has this long to close what it opened. */
-const CLOSING_MS = 5_000;
+const CLOSING_MS = 15_000;
 const TERM_MS = 2_000;
 
 const root = `${import.meta.dirname}/..`;
@@ -117,6 +117,7 @@ const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed }: S
   TEST_DATABASE_URL: databaseUrl,
   TEST_NATS_URL: natsUrl,
   ...(natsAccountSeed && { TEST_NATS_ACCOUNT_SEED: natsAccountSeed }),
+  ...(process.env.DATABASE_URL && { TEST_DATABASE_IS_KEPT: '1' }),
 });
 
 const stop = async ({ supervised, dir }: Running): Promise<void> => {

@@ -111,12 +111,21 @@ const onServer = async (url: string, sql: string): Promise<void> => {
   await client.query(sql).finally(() => client.end());
 };
 
-/** The URL of an empty database that nobody else uses; it is dropped when the file's tests are over. */
+/** Where the server is not ours to throw away, what was made there is dropped when the file's tests are over. */
+const made: string[] = [];
+
+const dropMade = async (): Promise<void> => {
+  const { databaseUrl } = await services();
+  for (const name of made.splice(0)) await onServer(databaseUrl, `drop database if exists ${name} with (force)`).catch(() => {});
+};
+
+/** The URL of an empty database that nobody else uses. */
 export const freshDatabase = async (): Promise<string> => {
   const { databaseUrl } = await services();
   const name = `test_${randomBytes(8).toString('hex')}`;
   await onServer(databaseUrl, `create database ${name}`);
-  process.once('beforeExit', () => void onServer(databaseUrl, `drop database if exists ${name} with (force)`).catch(() => {}));
+  const isKept = handedOn() ? env.TEST_DATABASE_IS_KEPT !== undefined : given.databaseUrl !== undefined;
+  if (isKept && made.push(name) === 1) process.once('beforeExit', () => void dropMade());
   const url = new URL(databaseUrl);
   url.pathname = `/${name}`;
   return url.href;
