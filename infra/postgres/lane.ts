@@ -21,6 +21,8 @@ export type Lane = {
   /** How far apart in the log two events have lain on average: what an estimate of a lag rests on. */
   readonly stretch: () => number;
   readonly caughtUp: () => boolean;
+  /** It has ended by itself: what becomes of its members is told by `broken`, now or soon. */
+  readonly failed: () => boolean;
   /** Runs between two batches, when every member stands at the lane's position; what it returns become the members. */
   readonly between: <T>(
     work: (members: readonly Member[], db: pg.PoolClient) => Promise<{ members: readonly Member[]; result: T }>,
@@ -155,6 +157,7 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
   let size = 512;
   let stretch = 200;
   let stopped = false;
+  let failed = false;
   let live = false;
   let end = false;
   let turn: Promise<unknown> = Promise.resolve();
@@ -202,6 +205,7 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
   };
   const fail = (error: Error): void => {
     if (stopped) return;
+    failed = true;
     const names = members.map(({ name }) => name);
     logger.warn(
       { names, reason: error.message },
@@ -245,6 +249,7 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
     waiting: inbox.size,
     stretch: () => stretch,
     caughtUp: () => live && inbox.size() === 0,
+    failed: () => failed,
     between: (work) =>
       inTurn(async () => {
         if (stopped) throw Object.assign(new Error('the lane has ended'), { ended: true });

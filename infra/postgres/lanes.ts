@@ -122,6 +122,7 @@ export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
   const join = async (lane: Lane): Promise<void> => {
     if (!lanes.has(lane)) return;
     await lane.stop();
+    if (lane.failed()) return;
     lanes.delete(lane);
     const members = lane.members();
     if (members.length === 0) return;
