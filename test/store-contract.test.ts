@@ -50,6 +50,7 @@ test('an append at the revision that was read succeeds, at another it conflicts'
   assert.is(nextExpectedRevision, 1n);
   assert.is(await typeOf(client.appendToStream(stream('a'), event('x'), { expectedRevision: NO_STREAM })), 'wrong-expected-version');
   assert.is(await typeOf(client.appendToStream(stream('a'), event('x'), { expectedRevision: 0n })), 'wrong-expected-version');
+  assert.is(await typeOf(client.appendToStream(stream('a'), event('x'), { expectedRevision: 2n })), 'wrong-expected-version');
   await client.appendToStream(stream('a'), event('2'), { expectedRevision: 1n });
   assert.equal(await labels(client.readStream(stream('a'))), ['0', '1', '2']);
 });

@@ -162,6 +162,7 @@ test('several clients, and restarts between their calls, find the store that the
   const shared: Real = { store, clients: Array.from({ length: CLIENTS }, () => clientOf(store)), prefix: '' };
   const commands = fc.commands([appends, appends, appends, repeats, races, reads, reads, removals, tombstones, metadataSets, restarts], {
     maxCommands: 40,
+    size: 'max',
   });
   await fc.assert(
     fc.asyncProperty(commands, async (all) => {
@@ -171,7 +172,7 @@ test('several clients, and restarts between their calls, find the store that the
       for (const name of STREAMS) assert.equal(await readBack(shared, 1, name), read(model, name));
       assert.equal(await everything(shared), model.log);
     }),
-    { numRuns: 40, endOnFailure: false, interruptAfterTimeLimit: 45_000 },
+    { numRuns: 25, endOnFailure: false, interruptAfterTimeLimit: 30_000 },
   );
   for (const client of shared.clients) await client.dispose();
   assert.is(await shared.store.end(), 0);

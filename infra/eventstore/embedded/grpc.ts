@@ -148,7 +148,7 @@ export const grpcServer = (
   methods: Methods,
   admit: (headers: IncomingHttpHeaders) => Status | undefined,
 ): { server: Http2Server; close: (status: Status) => Promise<void> } => {
-  const server = createServer({ settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 } });
+  const server = createServer({ maxSessionMemory: 1024, settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 } });
   const sessions = new Set<ServerHttp2Session>();
   const calls = new Set<Call>();
   server.on('session', (session) => {

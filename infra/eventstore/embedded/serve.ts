@@ -44,6 +44,17 @@ const readMethod =
     end: () => {},
   });
 
+/** One at a time: who comes meanwhile gets the answer of the one under way. */
+const alone = <T>(work: () => Promise<T>): (() => Promise<T>) => {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+};
+
 const STREAMS = '/event_store.client.streams.Streams';
 
 const methodsOf = (store: Store, host: string, port: () => number): Methods => ({
@@ -54,7 +65,7 @@ const methodsOf = (store: Store, host: string, port: () => number): Methods => (
   [`${STREAMS}/Tombstone`]: removeMethod(store.writer, 'tombstone'),
   [FEATURES]: featuresMethod,
   [GOSSIP]: gossipMethod(host, port),
-  [SCAVENGE]: wordsMethod(async () => scavengedWords(await scavenge(store))),
+  [SCAVENGE]: wordsMethod(alone(async () => scavengedWords(await scavenge(store)))),
 });
 
 const stopProcess = (error: unknown): never => {
