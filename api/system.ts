@@ -86,4 +86,5 @@ export const systemPaths = {
   '/asyncapi.json': open('readAsyncApi', 'The messages to runners'),
   '/docs': open('readDocs', 'The API as a page'),
   '/docs/scalar.js': open('readDocsScript', "The page's script"),
+  '/docs/boot.js': open('readDocsStart', 'What starts the page'),
 };
