@@ -5,7 +5,9 @@ import {
   AgentUpdate,
   createAgent,
   deleteAgent,
+  Restore,
   reorderModelChain,
+  restoreAgent,
   updateAgent,
 } from '../commands/agent.ts';
 import type { Loaded } from '../commands/context.ts';
@@ -49,7 +51,8 @@ const agentsThen = async (ctx: Ctx, at: Position, sight: Sight, window: ReturnTy
   const { ids, next } = await agentsAlive(ctx.reads, ctx.tenant, at, window);
   const seen = await Promise.all(ids.map(async (id) => sight.all || (await ctx.may('agent:read', id))));
   const agents = await Promise.all(ids.filter((_, index) => seen[index]).map((id) => ctx.load(Agent, id)));
-  return { body: JSON.stringify(agents.map(({ state }) => AgentListRead.parse(state))), next };
+  const live = agents.filter(({ state }) => state.status === 'live');
+  return { body: JSON.stringify(live.map(({ state }) => AgentListRead.parse(state))), next };
 };
 
 export const agentOperations = {
@@ -112,6 +115,15 @@ export const agentOperations = {
     summary: 'Delete an agent',
     permit: 'agent:delete',
     run: deleteAgent,
+  }),
+  restoreAgent: operation({
+    method: 'post',
+    path: `${AGENT}/restore`,
+    summary: 'Undelete an agent, or give it the settings of an earlier revision',
+    permit: 'tenant:read',
+    body: Restore,
+    reply: AgentRead,
+    run: restoreAgent,
   }),
   listAgentModels: operation({
     method: 'get',

@@ -3,6 +3,7 @@ import type { Loaded } from '../commands/context.ts';
 import {
   connectIntegration,
   disconnectIntegration,
+  integrationThen,
   rotateSecret,
   SecretRotate,
   type ShownIntegration,
@@ -16,7 +17,7 @@ import { integrationById, integrationPage, lastDeliveries } from '../projections
 import { integrations, WebhookIntegrationRead, WebhookIntegrationSecret } from '../projections/integration.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
-import { listQuery, windowOf } from './paging.ts';
+import { asOfQuery, listQuery, windowOf } from './paging.ts';
 
 const INTEGRATIONS = '/tenant/:tenant_id/webhook-integrations';
 const INTEGRATION = `${INTEGRATIONS}/:id`;
@@ -64,8 +65,9 @@ export const integrationOperations = {
     summary: 'Read a webhook integration',
     permit: 'tenant:read',
     reply: WebhookIntegrationRead,
+    query: asOfQuery,
     reads: integrations.name,
-    run: (ctx, { id }) => integrationById(ctx.reads, ctx.tenant, id, ctx.publicUrl),
+    run: (ctx, { id }) => (ctx.asOf ? integrationThen(ctx, id) : integrationById(ctx.reads, ctx.tenant, id, ctx.publicUrl)),
   }),
   updateWebhookIntegration: operation({
     method: 'patch',

@@ -61,7 +61,9 @@ export const permitter = ({ peek, load, now }: PermitDeps) => {
     const role = roleIn(tenant, principal)!;
     if (role === 'OWNER' || role === 'ADMIN') return;
     const agent = agent_id ? await read(Agent, tenant.id, agent_id) : Agent.initial;
-    if (agent.status !== 'live' || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
+    // Who may delete an agent may bring it back.
+    const there = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');
+    if (!there || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
     if (!isAgentPermission(permission) || !agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);
   };
 

@@ -3,6 +3,7 @@ import * as Agent from '../domain/agent.ts';
 import { Id25 } from '../domain/id.ts';
 import * as Model from '../domain/model.ts';
 import { invalid, Refusal } from '../domain/refusal.ts';
+import { restore, undelete } from '../domain/restore.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { Slug, text } from '../domain/text.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
@@ -51,6 +52,27 @@ export const AgentUpdate = z
   .meta({ id: 'AgentUpdate' });
 
 export const AgentModelChainUpdate = z.strictObject({ model_ids: z.array(Id25).min(1).max(5) }).meta({ id: 'AgentModelChainUpdate' });
+
+export const Restore = z.strictObject({ revision: z.int().min(0).optional() }).meta({ id: 'Restore' });
+
+/** The agent as it was at a revision. @throws Refusal invalid where it never had that one */
+const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
+  let state = Agent.initial;
+  let last = -1;
+  for await (const event of ctx.history(Agent, agent_id)) {
+    if (event.revision > revision) break;
+    state = Agent.evolve(state, event);
+    last = event.revision;
+  }
+  if (last !== revision) throw invalid('/revision', 'the agent has no such revision', 'unknown_revision');
+  return state;
+};
+
+/** Undeletes, or with a revision gives back the settings of then. @throws Refusal not_found, conflict, invalid */
+export const restoreAgent = async (ctx: Ctx, { agent_id, revision }: Input<typeof Restore, 'tenant_id' | 'agent_id'>) => {
+  await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);
+  return ctx.transact(Agent, agent_id, revision === undefined ? undelete : restore(await agentAt(ctx, agent_id, revision), revision));
+};
 
 const claim = (slug: string, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
   if (agent.status === 'absent') return create();

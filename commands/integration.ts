@@ -60,6 +60,12 @@ const shown = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>, 
   },
 });
 
+/** An integration of the tenant as the context's time has it; null where it was not there. */
+export const integrationThen = async (ctx: Ctx, id: string): Promise<Loaded<ShownIntegration> | null> => {
+  const loaded = await ctx.load(Integration, id);
+  return loaded.state.status === 'connected' && loaded.state.tenant_id === ctx.tenant ? shown(ctx, loaded) : null;
+};
+
 /** @throws Refusal invalid where the tenant has no such agent */
 const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
   const { state } = await ctx.load(Agent, agent_id);

@@ -65,6 +65,7 @@ export type AgentEvent =
   | { type: 'AgentAccessGranted'; data: { user_id: string; role: GrantRole } }
   | { type: 'AgentAccessRevoked'; data: { user_id: string } }
   | { type: 'AgentDeleted'; data: object }
+  | { type: 'AgentRestored'; data: { of_revision: number | null; models?: readonly ChainLink[] } & Partial<Restorable> }
   | { type: 'AgentSlugReleased'; data: object };
 
 /** A place in the chain; `since` is null where the model came with this event. */
@@ -99,6 +100,10 @@ export type Agent = AgentSettings & {
   created_at: string;
   updated_at: string;
 };
+
+/** What restoring a revision brings back, the model chain apart. */
+export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
+  Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref'>;
 
 /** What a field is where the create body leaves it out. */
 export const defaults = {
@@ -202,6 +207,10 @@ const changedBy = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'Ag
       return { grants: given(agent.grants, event.data.user_id, event.data.role, event) };
     case 'AgentAccessRevoked':
       return { grants: taken(agent.grants, event.data.user_id) };
+    case 'AgentRestored': {
+      const { of_revision: _, models, ...fields } = event.data;
+      return { ...fields, ...(models ? { models: chained(models, event.at) } : {}), status: 'live' };
+    }
     case 'AgentDeleted':
       return { status: 'deleted' };
     case 'AgentSlugReleased':

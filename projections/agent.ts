@@ -164,6 +164,12 @@ export const agents: Projection<Agent.AgentEvent | Extract<TenantEvent, { type: 
       patch('agents', here(event), { deleted: true, updated_at: event.at }),
       counted(event.tenant, -1),
     ],
+    AgentRestored: (event) => {
+      const { of_revision, models, ...fields } = event.data;
+      const chain = models ? { models: Agent.chained(models, event.at) } : {};
+      const change = patch('agents', here(event), { ...fields, ...chain, deleted: false, updated_at: event.at });
+      return of_revision === null ? [change, patch('agent_lives', here(event), { died: NEVER }), counted(event.tenant, 1)] : change;
+    },
     AgentSlugReleased: 'ignore',
   },
 };

@@ -97,7 +97,9 @@ const born = (event: Recorded<Extract<Tenant.TenantEvent, { type: 'TenantCreated
   agent_count: 0,
 });
 
-type Counted = Extract<AgentEvent, { type: 'AgentCreated' | 'AgentDeleted' }> | Extract<ApiKeyEvent, { type: 'ApiKeyUsed' }>;
+type Counted =
+  | Extract<AgentEvent, { type: 'AgentCreated' | 'AgentDeleted' | 'AgentRestored' }>
+  | Extract<ApiKeyEvent, { type: 'ApiKeyUsed' }>;
 
 const changed =
   (fields: Row) =>
@@ -133,6 +135,7 @@ export const tenants: Projection<Tenant.TenantEvent | Counted> = {
     SuperAdminAccessOpened: changed({}),
     ApiKeyUsed: ({ meta, at }) => (meta.tenant === PLATFORM ? [] : patch('activity', { tenant_id: meta.tenant }, { last_active_at: at })),
     AgentCreated: ({ tenant }) => add('tenants', { id: tenant }, { agent_count: 1 }),
+    AgentRestored: ({ tenant, data }) => (data.of_revision === null ? add('tenants', { id: tenant }, { agent_count: 1 }) : []),
     AgentDeleted: ({ tenant }) => add('tenants', { id: tenant }, { agent_count: -1 }),
   },
 };

@@ -71,6 +71,46 @@ test('as of a time a list holds the agents that there were, the deleted ones too
   await p.close();
 });
 
+test('restoring a revision gives its settings and chain back, and never who may do what', async () => {
+  const p = await inMemory();
+  const models = bodyOf<{ id: string }[]>(await p.send('GET', `${p.tenant}/models`)).map(({ id }) => id);
+  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent', voice: 'alto' } });
+  const path = `${p.tenant}/agents/${bodyOf(made).id}`;
+  await p.send('PUT', `${path}/models`, { body: { model_ids: models } });
+  const then = await p.send('GET', path);
+  await p.send('PUT', `${path}/models`, { body: { model_ids: [models[0]] } });
+  await p.send('PATCH', path, {
+    body: { name: 'Other', voice: null, can_author_skills: true, is_active: false, ssh_public_key: 'ssh-ed25519 A' },
+  });
+  const restored = await p.send('POST', `${path}/restore`, { body: { revision: 1 } });
+  const kept = { can_author_skills: true, is_active: false, ssh_public_key: 'ssh-ed25519 A', updated_at: bodyOf(restored).updated_at };
+  assert.equal(bodyOf(restored), { ...bodyOf(then), ...kept });
+  const headers = { 'consistency-token': tokenOf(restored) };
+  assert.equal((await p.send('GET', path, { headers })).body, restored.body);
+  const chain = bodyOf<{ model_id: string }[]>(await p.send('GET', `${path}/models`, { headers }));
+  assert.equal(
+    chain.map(({ model_id }) => model_id),
+    models,
+  );
+  assert.is((await p.send('POST', `${path}/restore`, { body: { revision: 99 } })).status, 422);
+  await p.close();
+});
+
+test('a deleted agent comes back until its slug was taken again', async () => {
+  const p = await inMemory();
+  const create = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
+  const path = `${p.tenant}/agents/${bodyOf(await create()).id}`;
+  await p.send('DELETE', path);
+  const back = await p.send('POST', `${path}/restore`, { body: {} });
+  assert.is(back.status, 200, back.text);
+  assert.is((await p.send('GET', path, { headers: { 'consistency-token': tokenOf(back) } })).status, 200);
+  assert.is((await p.send('GET', `${p.tenant}/agents`)).headers.get('total-count'), '1');
+  await p.send('DELETE', path);
+  assert.is((await create()).status, 201);
+  assert.is((await p.send('POST', `${path}/restore`, { body: {} })).status, 409);
+  await p.close();
+});
+
 test('history names each change with who made it, a diff what lies between two of them', async () => {
   const p = await inMemory();
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });

@@ -1,0 +1,42 @@
+import { type Agent, type AgentEvent, present, type Restorable } from './agent.ts';
+import { changed, same } from './aggregate.ts';
+import { Refusal } from './refusal.ts';
+
+/** Brings a deleted agent back. @throws Refusal not_found, conflict where its slug was taken again */
+export const undelete = (agent: Agent): AgentEvent[] => {
+  if (agent.status === 'absent') throw new Refusal('not_found', 'there is no such agent');
+  if (agent.status === 'released') throw new Refusal('conflict', 'the slug was taken again: this agent can not come back');
+  return agent.status === 'live' ? [] : [{ type: 'AgentRestored', data: { of_revision: null } }];
+};
+
+const restorable = (agent: Agent): Restorable => {
+  const { name, description, description_prompt, environment_mode, image_ref, initial_greeting, iteration_warn_threshold } = agent;
+  const { resource_class, voice, external_mail_enabled, repo_url, code_ref } = agent;
+  return {
+    name,
+    description,
+    description_prompt,
+    environment_mode,
+    image_ref,
+    initial_greeting,
+    iteration_warn_threshold,
+    resource_class,
+    voice,
+    external_mail_enabled,
+    repo_url,
+    code_ref,
+  };
+};
+
+/** Gives the settings and the model chain back that the agent had at a revision; never who may do what. @throws Refusal not_found */
+export const restore =
+  (then: Agent, of_revision: number) =>
+  (agent: Agent): AgentEvent[] => {
+    present(agent);
+    const fields = changed(agent, restorable(then));
+    const models = same(then.models, agent.models)
+      ? {}
+      : { models: then.models.map(({ created_at, ...model }) => ({ ...model, since: created_at })) };
+    const data = { of_revision, ...fields, ...models };
+    return Object.keys(data).length > 1 ? [{ type: 'AgentRestored', data }] : [];
+  };
