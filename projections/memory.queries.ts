@@ -2,7 +2,7 @@ import { columnType, type Place, readCursor, type SortValue } from './cursor.ts'
 import type { Held } from './plan.ts';
 import type { Row } from './projection.ts';
 import type { Condition, PageQuery } from './reads.ts';
-import { compareText } from './values.ts';
+import { compareText, escapeText } from './values.ts';
 
 type Rows = (table: string) => readonly Held[];
 
@@ -15,7 +15,10 @@ const compare = (a: unknown, b: unknown): number => {
   return Number(a) - Number(b);
 };
 
-const instant = (value: unknown): unknown => (typeof value === 'string' ? new Date(value).toISOString() : value);
+const instant = (value: string): string => new Date(value).toISOString();
+
+/** A value as rows hold it. */
+const kept = (value: unknown, timed: boolean): unknown => (typeof value !== 'string' ? value : timed ? instant(value) : escapeText(value));
 
 const compares = (
   row: Row,
@@ -25,7 +28,7 @@ const compares = (
   const held = row[column];
   if (value === null) return op === '=' && (held === null || held === undefined);
   if (held === null || held === undefined) return false;
-  const order = compare(held, timed ? instant(value) : value);
+  const order = compare(held, kept(value, timed));
   return { '=': order === 0, '<': order < 0, '<=': order <= 0, '>': order > 0, '>=': order >= 0 }[op];
 };
 
@@ -36,9 +39,9 @@ const holds = (condition: Condition, row: Row, rows: Rows, typeOf: (column: stri
         Object.entries(condition.on).every(([theirs, ours]) => other.row[theirs] === row[ours]) &&
         condition.where.every((one) => holds(one, other.row, rows, () => null)),
     );
-  if (condition.op === 'in') return condition.value.includes(row[condition.column] as string);
+  if (condition.op === 'in') return condition.value.some((value) => escapeText(value) === row[condition.column]);
   if (condition.op === 'contains') {
-    const wanted = condition.value.toLowerCase();
+    const wanted = escapeText(condition.value).toLowerCase();
     return [condition.column].flat().some((column) => ((row[column] as string | null) ?? '').toLowerCase().includes(wanted));
   }
   return compares(row, condition, typeOf(condition.column) === 'timestamptz');

@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Reads, Source } from '../projections/reads.ts';
+import { memorySink } from '../projections/memory.ts';
+import type { Condition, PageQuery, Reads, Source } from '../projections/reads.ts';
 import { memoryLog } from './memory-log.ts';
 import { append, type Given, happened, ideas, ideasTable } from './projection-given.ts';
 import { comparable, foldedRows, rowsIn, settled, world } from './projection-live.ts';
@@ -75,6 +77,60 @@ test('a token is enough to read what was just written, by many readers at once',
     });
     assert.equal(new Set(await Promise.all(seen)), new Set([(event.data as { title: string }).title]));
   }
+  await close();
+});
+
+const walk = async (reads: Reads, query: Omit<PageQuery, 'cursor'>): Promise<string[]> => {
+  const bodies: string[] = [];
+  for (let cursor: string | undefined; bodies.length < 50; ) {
+    const { body, next } = await reads.page({ ...query, cursor });
+    bodies.push(body);
+    if (!next) break;
+    cursor = next;
+  }
+  return bodies;
+};
+
+const texts = fc.constantFrom('a', 'B', '%', '_', '\\', "'", '"', '\0', '\ud800', '😀', 'ü', '');
+const condition: fc.Arbitrary<Condition> = fc.oneof(
+  fc.record({ column: fc.constantFrom('title', 'id'), op: fc.constantFrom('=', '<', '<=', '>', '>=' as const), value: texts }),
+  fc.record({ column: fc.constant('score'), op: fc.constantFrom('=', '<', '>=' as const), value: fc.constantFrom(null, 0, 1, 2.5) }),
+  fc.record({ column: fc.constant('links'), op: fc.constantFrom('=', '>' as const), value: fc.constantFrom(0, 1) }),
+  fc.record({
+    column: fc.constant('created_at'),
+    op: fc.constantFrom('<', '>=' as const),
+    value: fc.constantFrom('2026-01-01T00:00:00.005Z', '2026-01-01T02:00:00.01+02:00'),
+  }),
+  fc.record({ column: fc.constant('id'), op: fc.constant('in' as const), value: fc.array(fc.constantFrom('i1', 'i2', 'i3', '\0')) }),
+  fc.record({ column: fc.constantFrom('title', ['title', 'id']), op: fc.constant('contains' as const), value: texts }),
+  texts.map((tag): Condition => ({ op: 'exists', table: 'tags', on: { idea_id: 'id' }, where: [{ column: 'tag', op: '>=', value: tag }] })),
+);
+const pageQuery = fc.record({
+  doc: fc.constantFrom('doc', 'short_doc'),
+  where: fc.array(condition, { maxLength: 2 }),
+  sort: fc.record({ column: fc.constantFrom('created_at', 'title', 'score', 'links', 'id'), descending: fc.boolean() }),
+  limit: fc.integer({ min: 1, max: 5 }),
+});
+
+test('Postgres and the memory sink give the same pages to the same questions', async () => {
+  const log = memoryLog();
+  const { reads, close } = await world(log, await freshDatabase(), [ideas]);
+  const titles = ['a', 'A', 'b%', 'B_', 'ü', '😀', '\uffff', 'a\0', "quo'te\\", ''];
+  const given = titles.flatMap((title, n): Given[] => [
+    [`i${n}`, 'IdeaNoted', { title, ...(n % 3 === 0 ? {} : { score: (n % 4) / 2 }), ...(n === 9 ? { gone: true } : {}) }],
+    [`i${n}`, 'IdeaTagged', { tag: `${title}#` }],
+    [`i${n}`, 'IdeaLinked', { to: `i${n % 4}` }],
+  ]);
+  await append(log, happened(given));
+  await settled(reads, log, 'ideas');
+  const sink = memorySink([ideas]);
+  sink.feed(log.events);
+  await fc.assert(
+    fc.asyncProperty(pageQuery, async (query) => {
+      assert.equal(await walk(reads, { from, ...query }), await walk(sink.reads, { from, ...query }));
+    }),
+    { numRuns: 150 },
+  );
   await close();
 });
 
