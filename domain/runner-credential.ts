@@ -54,10 +54,14 @@ export const evolve = (credential: RunnerCredential, event: Recorded<RunnerCrede
   }
 };
 
+/** @throws Refusal secret_already_shown where the credential was issued with another key, which nobody has any more */
 export const issue =
   (issued: Issued) =>
-  (credential: RunnerCredential): RunnerCredentialEvent[] =>
-    credential.status === 'absent' ? [{ type: 'RunnerCredentialIssued', data: issued }] : [];
+  ({ status, public_key }: RunnerCredential): RunnerCredentialEvent[] => {
+    if (status === 'absent') return [{ type: 'RunnerCredentialIssued', data: issued }];
+    if (public_key === issued.public_key) return [];
+    throw new Refusal('secret_already_shown', 'this credential was issued before; ask for a new one');
+  };
 
 /** @throws Refusal not_found where the credential is another agent's */
 export const revoke =

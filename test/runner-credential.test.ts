@@ -20,6 +20,9 @@ const revoked = { type: 'RunnerCredentialRevoked', data: {} } as const;
 test('a credential is issued once and revoked once, by its own agent alone', () => {
   given(RunnerCredential).when(RunnerCredential.issue(issued)).emits(made);
   given(RunnerCredential, made).when(RunnerCredential.issue(issued)).emits();
+  given(RunnerCredential, made)
+    .when(RunnerCredential.issue({ ...issued, public_key: 'U2' }))
+    .refuses('secret_already_shown');
   given(RunnerCredential, made).when(RunnerCredential.revoke(issued.agent_id)).emits(revoked);
   given(RunnerCredential, made, revoked).when(RunnerCredential.revoke(issued.agent_id)).emits();
   given(RunnerCredential, made).when(RunnerCredential.revoke('another')).refuses('not_found');

@@ -83,6 +83,7 @@ export const startRelay = async ({ log, nats, logger, publicUrl }: RelayParts): 
     published += batch.length;
     position = batch.at(-1)!.token;
     failures = 0;
+    lastError = null;
   };
 
   /** Rejects when the stream's end is no longer where this relay left it: emptied, made anew, or carried on by another. */
