@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id25 } from '../domain/id.ts';
 import * as Model from '../domain/model.ts';
+import { invalid } from '../domain/refusal.ts';
 import { Slug, text } from '../domain/text.ts';
 import type { Ctx, Input } from './context.ts';
 import { createNatural } from './natural.ts';
@@ -27,6 +28,15 @@ export const ModelCreate = z
   })
   .meta({ id: 'ModelCreate' });
 
-/** @throws Refusal slug_taken */
-export const registerModel = (ctx: Ctx, fields: Input<typeof ModelCreate>) =>
-  createNatural(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });
+/** @throws Refusal invalid where a model of the chain is not there */
+const checkChain = async (ctx: Ctx, chain: readonly string[]): Promise<void> => {
+  const models = await Promise.all(chain.map((id) => ctx.load(Model, id)));
+  const absent = models.findIndex(({ state }) => state.status === 'absent');
+  if (absent >= 0) throw invalid(`/failover_chain/${absent}`, 'there is no such model', 'unknown_model');
+};
+
+/** @throws Refusal slug_taken, invalid */
+export const registerModel = async (ctx: Ctx, fields: Input<typeof ModelCreate>) => {
+  await checkChain(ctx, fields.failover_chain);
+  return createNatural(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });
+};
