@@ -104,6 +104,7 @@ const gate = (row: Operation, host: Host) => {
     const principal = row.permit === 'none' ? nobody : await host.authenticate(c.req.header('authorization'));
     checkIds(ids, params);
     const as = await host.permit(principal, row.permit, params);
+    if (as === 'guest' && !isRead(row)) throw new Refusal('forbidden', 'who was let into a tenant may look, and nothing more');
     const asked = {
       principal,
       tenant: params.tenant_id ?? PLATFORM,
