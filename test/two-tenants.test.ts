@@ -1,0 +1,148 @@
+// limit: 300
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Answer } from './in-memory.ts';
+import { type Call, callsOf, type Document } from './two-tenants/places.ts';
+import { ask, atHome, comparable, expected, told, type Variant, variantsOf } from './two-tenants/probe.ts';
+import { PRINCIPALS, type PrincipalName } from './two-tenants/rules.ts';
+import { undeclared } from './two-tenants/shape.ts';
+import { seeded, type World } from './two-tenants/world.ts';
+
+/** Every allowed change as everybody who may, each in a world of its own; else as two of them, chosen by the seed. */
+const WHOLE = process.env.TWO_TENANTS === 'whole';
+const SEED = Number(process.env.SEED ?? Math.floor(Date.now() / 86_400_000));
+
+/** What follows by itself from asking, whatever the answer. */
+const BY_ITSELF = ['ApiKeyUsed', 'AccessRefused', 'AccessRefusalsCounted'];
+
+/** In memory there is neither a broker that makes users nor a database to rebuild. */
+const WITHOUT_DRIVERS: Record<string, number> = { issueRunnerCredential: 409 };
+const withoutDrivers = ({ operationId, path }: Call): number | undefined =>
+  path.startsWith('/admin/projections/{name}') ? 404 : WITHOUT_DRIVERS[operationId];
+
+type Tried = { readonly call: Call; readonly variant: Variant; readonly who: PrincipalName; readonly answer: Answer };
+
+const name = ({ call, variant, who }: Omit<Tried, 'answer'>): string => `${call.method} ${call.path} as ${who}, ${variant.label}`;
+
+const faults: string[] = [];
+const wrong = (tried: Omit<Tried, 'answer'>, why: string): void => void faults.push(`${name(tried)}: ${why}`);
+
+const isAllowed = (call: Call, variant: Variant, who: PrincipalName): boolean => expected(call, variant, who).includes(200);
+
+const checkStatus = (tried: Tried): void => {
+  const { call, variant, who, answer } = tried;
+  if (variant.differs?.in === 'query') {
+    if (answer.status >= 500) wrong(tried, `answers ${answer.status}`);
+    return;
+  }
+  const wanted = expected(call, variant, who);
+  const ok = wanted.includes(200) && (answer.status < 300 || answer.status === withoutDrivers(call));
+  if (!ok && !wanted.includes(answer.status))
+    wrong(tried, `answers ${answer.status} where ${wanted.join(' or ')} is right: ${answer.text}`);
+};
+
+const checkShape = (document: Document, tried: Tried): void => {
+  if (tried.answer.status < 300)
+    for (const field of undeclared(document, tried.call, tried.answer)) wrong(tried, `shows ${field}, undeclared`);
+  if (/node_modules|\.ts:\d|select |insert into/i.test(tried.answer.text)) wrong(tried, 'tells what it is made of');
+};
+
+/** What was appended since, but for what follows by itself. */
+const appended = (world: World, since: number, { who, call }: { who: PrincipalName; call: Call }): string[] =>
+  world.log.events
+    .slice(since)
+    .map(({ type }) => type)
+    .filter((type) => !BY_ITSELF.includes(type) && !(type === 'SuperAdminRead' && who === 'guest' && call.method === 'GET'));
+
+/** Foreign ids, and ids of something else, answer as those that name nothing. */
+const checkAlike = (world: World, answers: readonly Tried[]): void => {
+  const toldBy = ({ call, variant, answer }: Tried): string => told(world, call, variant, answer);
+  const missing = answers.find(({ variant }) => variant.label.endsWith('missing'));
+  for (const other of answers)
+    if (missing && !other.variant.label.endsWith('malformed') && toldBy(other) !== toldBy(missing))
+      wrong(other, `answers ${toldBy(other)}, a missing one ${toldBy(missing)}`);
+};
+
+const groupOf = ({ differs, label }: Variant): string =>
+  label.startsWith('everything') ? 'everything' : `${differs!.in} ${differs!.name}`;
+
+let calls = 0;
+
+const tryRefused = async (world: World, call: Call, who: PrincipalName): Promise<void> => {
+  const tried: Tried[] = [];
+  for (const variant of variantsOf(call)) {
+    const changes = call.method !== 'GET' && isAllowed(call, variant, who);
+    if (changes || atHome(who, call, variant)) continue;
+    const before = world.log.events.length;
+    calls++;
+    const one = { call, variant, who, answer: await ask(world, call, variant, who) };
+    const events = appended(world, before, one);
+    if (events.length > 0) wrong(one, `${one.answer.status}, yet ${events.join(', ')} happened`);
+    checkStatus(one);
+    checkShape(world.document as Document, one);
+    if (variant.differs && comparable(who, variant)) tried.push(one);
+  }
+  for (const group of Object.values(Object.groupBy(tried, ({ variant }) => groupOf(variant)))) checkAlike(world, group!);
+};
+
+const documentOf = (world: World): Document => world.document as unknown as Document;
+
+/** The rows of everything but the audit log and what tells when keys were used. */
+const rowsOf = (world: World): string =>
+  JSON.stringify(
+    ['agents', 'allowed_accounts', 'deliveries', 'integrations', 'models', 'plans', 'runner_credentials', 'users'].map((projection) => [
+      ...world.sink.rows(projection, projection === 'runner_credentials' ? 'runner_credentials' : projection).entries(),
+    ]),
+  );
+
+test('nobody reaches, changes or learns of what is not theirs, wherever the id stands', async () => {
+  const world = await seeded();
+  const rows = rowsOf(world);
+  for (const call of callsOf(documentOf(world))) for (const who of PRINCIPALS) await tryRefused(world, call, who);
+  await world.settled();
+  assert.is(rowsOf(world), rows, 'no row changed');
+  assert.equal(world.unapplied(), []);
+  await world.close();
+  console.log(`${calls} calls in one world`);
+  assert.equal(faults.splice(0).slice(0, 40), []);
+});
+
+const sampled = <T>(all: readonly T[], index: number): readonly T[] =>
+  WHOLE || all.length <= 2 ? all : [all[(SEED + index) % all.length]!, all[(SEED + index + 1) % all.length]!];
+
+test('whoever may change something can', async () => {
+  const first = await seeded();
+  const changing = callsOf(documentOf(first)).filter(({ method }) => method !== 'GET');
+  await first.close();
+  const tried = changing.flatMap((call, index) => {
+    const [variant] = variantsOf(call);
+    const allowed = PRINCIPALS.filter((who) => isAllowed(call, variant!, who));
+    if (allowed.length === 0) faults.push(`${call.method} ${call.path} is for nobody`);
+    return sampled(allowed, index).map((who) => ({ call, variant: variant!, who }));
+  });
+  for (const one of tried) {
+    const world = await seeded();
+    const answer = await ask(world, one.call, one.variant, one.who);
+    checkStatus({ ...one, answer });
+    checkShape(documentOf(world), { ...one, answer });
+    await world.close();
+  }
+  console.log(`${tried.length} allowed changes, each in a world of its own (seed ${SEED})`);
+  assert.equal(faults.splice(0).slice(0, 40), []);
+});
+
+test('every route is in the document, and everything in the document is a route', async () => {
+  const world = await seeded();
+  const routes = world.app.routes
+    .filter(({ path, method }) => method !== 'ALL' && path !== '/*')
+    .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
+  const documented = Object.entries(documentOf(world).paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.equal([...new Set(routes)].sort(), documented.sort());
+  for (const path of ['/', '/api', '/api/v1', '/v1', '/tenant', '/admin', '/nowhere/at/all'])
+    assert.is((await world.send('GET', path)).status, 404, path);
+  await world.close();
+});
+
+test.run();

@@ -1,0 +1,187 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openapi, type PlainPaths } from '../../api/openapi.ts';
+import { plainPaths } from '../../api/plain.ts';
+import { issueKey } from '../../commands/apikey.ts';
+import { registerUser } from '../../commands/tenant.ts';
+import * as RunnerCredential from '../../domain/runner-credential.ts';
+import * as User from '../../domain/user.ts';
+import { inMemory } from '../in-memory.ts';
+import { neighbour } from '../people.ts';
+import type { PrincipalName } from './rules.ts';
+
+type Platform = Awaited<ReturnType<typeof inMemory>>;
+type Made = { id: string; user_id: string; key: string; secret: string; url: string };
+
+/** What there is one of in each tenant, and on the platform. */
+export type ResourceType =
+  | 'tenant'
+  | 'agent'
+  | 'member'
+  | 'role holder'
+  | 'grantee'
+  | 'heir'
+  | 'api key'
+  | 'runner key'
+  | 'integration'
+  | 'delivery'
+  | 'runner credential'
+  | 'user'
+  | 'model'
+  | 'plan'
+  | 'allowed account'
+  | 'platform key'
+  | 'projection'
+  | 'rebuild'
+  | 'parked event';
+
+export type Resources = Partial<Record<ResourceType, string>>;
+export type World = Awaited<ReturnType<typeof seeded>>;
+
+const sent = async (p: Platform, method: string, path: string, key: string, body?: unknown): Promise<Made> => {
+  const answer = await p.send(method, path, { key, ...(body === undefined ? {} : { body }) });
+  if (answer.status >= 300) throw new Error(`the seed was refused: ${method} ${path} ${answer.status} ${answer.text}`);
+  return answer.body as Made;
+};
+
+const PEOPLE = [
+  'admin',
+  'member',
+  'auditor',
+  'viewer',
+  'manager',
+  'agent owner',
+  'granted viewer',
+  'granted editor',
+  'suspended',
+  'removed',
+] as const;
+type Person = (typeof PEOPLE)[number];
+const TENANT_ROLE: Partial<Record<Person, string>> = { admin: 'ADMIN', auditor: 'AUDITOR' };
+
+const delivered = async (p: Platform, { url, secret }: Made): Promise<string> => {
+  const raw = '{"zen":"speak like a human"}';
+  const headers = {
+    'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`,
+    'x-github-delivery': randomUUID(),
+    'x-github-event': 'ping',
+  };
+  const answer = await p.send('POST', new URL(url).pathname, { key: '', raw, headers });
+  if (answer.status !== 202) throw new Error(`the seed's delivery was refused: ${answer.text}`);
+  return (answer.body as Made).id;
+};
+
+const credentialOf = (p: Platform, tenant: string, agent_id: string): Promise<{ id: string }> => {
+  const ctx = p.systemContext(tenant);
+  const fields = { public_key: 'U', subject: 's', stream: 's', consumer: 'c', expires_at: new Date(Date.now() + 600_000).toISOString() };
+  return ctx.transact(RunnerCredential, ctx.newId(), RunnerCredential.issue({ ...fields, agent_id }), { fresh: true });
+};
+
+/** One of everything in a tenant, and somebody of every role. */
+const tenantSeed = async (p: Platform, slug: string) => {
+  const { id, tenant, key: owner } = await neighbour(p, slug);
+  const post = (path: string, body?: unknown) => sent(p, 'POST', `${tenant}${path}`, owner, body);
+  const ids = {} as Record<Person, string>;
+  const keys = {} as Record<Person, string>;
+  for (const person of PEOPLE) {
+    const email = `${person.replace(' ', '.')}@${slug}.test`;
+    ids[person] = (await post('/members', { email, role: TENANT_ROLE[person] ?? 'MEMBER' })).user_id;
+    keys[person] = await p.keyOf(id, ids[person]);
+  }
+  const agent = (await post('/agents', { name: 'One', slug: 'one' })).id;
+  const second = (await post('/agents', { name: 'Two', slug: 'two' })).id;
+  const roles = { viewer: 'VIEWER', manager: 'MANAGER', 'agent owner': 'OWNER' } as const;
+  for (const [person, role] of Object.entries(roles))
+    await sent(p, 'PUT', `${tenant}/agents/${agent}/roles/${ids[person as Person]}`, owner, { role });
+  await post(`/agents/${agent}/grants`, { user_id: ids['granted viewer'] });
+  await post(`/agents/${agent}/grants`, { user_id: ids['granted editor'], role: 'EDITOR' });
+  const runnerKey = await post(`/agents/${agent}/runner-keys`, { name: 'runner' });
+  const otherRunner = await post(`/agents/${second}/runner-keys`, { name: 'other runner' });
+  const apiKey = await post('/api-keys', { name: 'spare' });
+  const integration = await post('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'Repo' });
+  const resources: Resources = {
+    tenant: id,
+    agent,
+    member: ids.member,
+    user: ids.member,
+    'role holder': ids.viewer,
+    grantee: ids['granted viewer'],
+    heir: ids.manager,
+    'api key': apiKey.id,
+    'runner key': runnerKey.id,
+    integration: integration.id,
+    delivery: await delivered(p, integration),
+    'runner credential': (await credentialOf(p, id, agent)).id,
+  };
+  return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, resources };
+};
+
+const superAdmin = async (p: Platform, email: string) => {
+  const ctx = p.systemContext();
+  const { id } = await registerUser(ctx, email);
+  await ctx.transact(User, id, User.grantSuperAdmin('a test'));
+  const bound = { kind: 'platform', tenant_id: null, agent_id: null, owner_id: id } as const;
+  return { user_id: id, key: (await issueKey(ctx, bound, { name: email, expires_at: null })).state.key };
+};
+
+/** Credentials that were good once. */
+const spent = async (p: Platform, t: Awaited<ReturnType<typeof tenantSeed>>) => {
+  const expires_at = new Date(Date.now() + 40).toISOString();
+  const expired = await sent(p, 'POST', `${t.tenant}/api-keys`, t.owner, { name: 'expired', expires_at });
+  const revoked = await sent(p, 'POST', `${t.tenant}/api-keys`, t.owner, { name: 'revoked' });
+  await sent(p, 'DELETE', `${t.tenant}/api-keys/${revoked.id}`, t.owner);
+  await sent(p, 'PATCH', `/api/v1/admin/users/${t.ids.suspended}`, p.key, { is_suspended: true });
+  await sent(p, 'DELETE', `${t.tenant}/members/${t.ids.removed}`, t.owner);
+  const closed = await neighbour(p, 'suspended');
+  await sent(p, 'POST', `/admin/tenants/${closed.id}/suspend`, p.key, { reason: 'a test' });
+  await sleep(50);
+  return { expired: expired.key, revoked: revoked.key, 'of suspended tenant': closed.key };
+};
+
+const platformSeed = async (p: Platform): Promise<Resources> => {
+  const models = (await p.send('GET', '/admin/models')).body as Made[];
+  const plans = (await p.send('GET', '/admin/plans')).body as Made[];
+  const account = await sent(p, 'POST', '/admin/allowed-accounts', p.key, { email: 'somebody@allowed.test' });
+  const key = await sent(p, 'POST', '/admin/api-keys', p.key, { name: 'spare' });
+  return {
+    model: models[0]!.id,
+    plan: plans[0]!.id,
+    'allowed account': account.id,
+    'platform key': key.id,
+    projection: 'agents',
+    rebuild: `c${'0'.repeat(24)}`,
+    'parked event': randomUUID(),
+  };
+};
+
+/** Two tenants with one of everything, and a key of everybody. Home is the first one. */
+export const seeded = async () => {
+  const p = await inMemory();
+  await p.settled();
+  const home = await tenantSeed(p, 'home');
+  const away = await tenantSeed(p, 'away');
+  const outside = await superAdmin(p, 'outside@annals.test');
+  const guest = await superAdmin(p, 'guest@annals.test');
+  await sent(p, 'POST', `/admin/tenants/${home.id}/break-glass`, guest.key, { reason: 'a test', minutes: 60 });
+  const demoted = await superAdmin(p, 'demoted@annals.test');
+  await sent(p, 'PATCH', `/api/v1/admin/users/${demoted.user_id}`, p.key, { is_super_admin: false });
+  const platform = await platformSeed(p);
+  const old = await spent(p, home);
+  await p.settled();
+  const keys: Record<PrincipalName, string> = {
+    ...home.keys,
+    ...old,
+    owner: home.owner,
+    runner: home.runner,
+    'other runner': home.otherRunner,
+    stranger: away.owner,
+    'strange runner': away.runner,
+    'super-admin': outside.key,
+    guest: guest.key,
+    demoted: demoted.key,
+    none: '',
+    garbage: 'ann_notakey0_0000000000000000000000000000000000',
+  };
+  const document = openapi(p.operations, plainPaths as PlainPaths, 'http://annals.test');
+  return { ...p, keys, document, own: { ...platform, ...home.resources }, foreign: away.resources, tenantNames: ['home', 'away'] };
+};
