@@ -1,4 +1,4 @@
-// limit: 180
+// limit: 240
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';

@@ -13,6 +13,8 @@ import type { Hook } from './tenants.ts';
 
 /** What nothing has moved in for so long has come to rest: twice the time after which the broker hands a message out again. */
 const REST_MS = 70_000;
+/** Acknowledgements are reported every few seconds. */
+const REPORT_MS = 20_000;
 
 const loggedOf = (event: Recorded<DeliveryEvent>): Logged => {
   const { integration_id, agent_id, provider_delivery_id } = factsOf(event);
@@ -97,6 +99,14 @@ const rest = async (nats: NatsConnection, runners: readonly Runner[], expected: 
   }
 };
 
+/** The log when it has as many acknowledgements as there are deliveries, or after some time without. */
+const reported = async (log: Log, expected: number) => {
+  for (const end = Date.now() + REPORT_MS; ; await sleep(1_000)) {
+    const whole = await readWhole(log);
+    if (whole.acknowledged.size >= expected || Date.now() > end) return whole;
+  }
+};
+
 /** Looks everywhere, once everything has come to rest. */
 export const observe = async (platform: Platform, sent: readonly Sent[], hooks: readonly Hook[], runners: readonly Runner[]) => {
   const log = platform.openLog();
@@ -104,7 +114,7 @@ export const observe = async (platform: Platform, sent: readonly Sent[], hooks: 
   try {
     const { deliveries } = await readWhole(log);
     await rest(nats, runners, deliveries.length);
-    const { token, acknowledged } = await readWhole(log);
+    const { token, acknowledged } = await reported(log, deliveries.length);
     const observed: Observed = {
       sent,
       log: deliveries,

@@ -4,6 +4,8 @@ import { ADMIN_KEY, must, type Platform } from './platform.ts';
 import type { Estate } from './tenants.ts';
 
 const QUIET_MS = 3_000;
+/** What shows the log. Other paths of operators show who keeps the views and how: that is another process after a start. */
+const SHOWN = /^\/(tenant|(api\/v1\/)?admin\/(tenants|users|plans|models|api-keys|audit-logs|allowed-accounts))(\/|$)/;
 
 /** Resolves with the log's last position when nothing has been written for some seconds: reactors and notes of use have ended. */
 export const quietLog = async (platform: Platform): Promise<string> => {
@@ -70,7 +72,7 @@ export const allAnswers = async (platform: Platform, estate: Estate, token: stri
   const { paths } = await must<Document>(platform.call('GET', '/openapi.json'), 200);
   const places = await placesOf(platform, estate, token);
   const asked = Object.entries(paths).flatMap(([path, { get }]) => {
-    if (!get || !/^\/(tenant|admin)\//.test(path)) return [];
+    if (!get || !SHOWN.test(path)) return [];
     const fitting = places.filter(({ values }) => Object.keys(values).join(' ') === namesIn(path));
     return fitting.map(({ key, values }) => ({ path: fill(path, values), key }));
   });
