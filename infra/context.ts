@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, randomInt } from 'node:crypto';
+import { createHmac, randomInt, randomUUID } from 'node:crypto';
 import type { Asked } from '../api/mount.ts';
 import type { Ctx } from '../api/operation.ts';
 import type { permitter } from '../api/permit.ts';
@@ -49,7 +49,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 export const freshSession = (): Session => ({
-  seed: randomBytes(18).toString('base64url'),
+  seed: randomUUID(),
   repeatable: false,
   resumed: false,
   replay: null,

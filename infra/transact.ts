@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Loaded } from '../commands/context.ts';
 import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import { type DomainEvent, type Metadata, type Recorded, streamName } from '../domain/event.ts';
@@ -10,7 +10,7 @@ const ATTEMPTS = 100;
 
 /** A UUID that depends on its parts alone. */
 export const derivedId = (...parts: (string | number)[]): string => {
-  const hex = createHash('sha256').update(parts.join('\0')).digest('hex');
+  const hex = hash('sha256', parts.join('\0'), 'hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
 
