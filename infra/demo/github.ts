@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** One delivery as GitHub sends it. */
 export type Delivery = { readonly id: string; readonly event: string; readonly body: string };
@@ -14,8 +15,23 @@ export const exampleDeliveries = (): Delivery[] => {
 
 const signature = (secret: string, body: string): string => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 
-/** Posts a delivery with GitHub's headers, signed with a secret. Resolves to the status that GitHub would see. */
-export const deliver = async (hook: string, secret: string, { id, event, body }: Delivery): Promise<number> => {
+const UNAVAILABLE = 503;
+const MOST_POSTS = 20;
+const RETRY_MS = 500;
+
+/** The last answer's status, and how many posts it took. */
+export type Answer = { readonly status: number; readonly posts: number };
+
+/** Posts a delivery with GitHub's headers, signed with a secret; again where the service has no time for it, as a provider does. */
+export const deliver = async (hook: string, secret: string, delivery: Delivery): Promise<Answer> => {
+  for (let posts = 1; ; posts++) {
+    const status = await post(hook, secret, delivery);
+    if (status !== UNAVAILABLE || posts === MOST_POSTS) return { status, posts };
+    await sleep(RETRY_MS);
+  }
+};
+
+const post = async (hook: string, secret: string, { id, event, body }: Delivery): Promise<number> => {
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'GitHub-Hookshot/annals-demo',
