@@ -21,6 +21,8 @@ export type TransactOptions = {
   tenant?: string;
   /** A creation: begin as if there were no stream, which is one round trip where that holds. */
   fresh?: boolean;
+  /** Not what the request is about: its condition is meant for another. */
+  aside?: boolean;
 };
 
 /** A request as a handler gets it: path, query and body in one object. */

@@ -59,7 +59,7 @@ export const userId = (ctx: Pick<Ctx, 'naturalId'>, email: string): string => ct
 
 /** The user of an e-mail address, registered where nobody has it yet. */
 export const registerUser = (ctx: Ctx, email: string, name: string | null = null) =>
-  ctx.transact(User, userId(ctx, email), User.register(email.toLowerCase(), name), { fresh: true });
+  ctx.transact(User, userId(ctx, email), User.register(email.toLowerCase(), name), { fresh: true, aside: true });
 
 /** The plan that a tenant is on where none is named. */
 export const firstPlanId = (ctx: Ctx): string => ctx.naturalId('plan', 'free', 0, PLATFORM);

@@ -156,8 +156,8 @@ export const contexts = (deps: ContextDeps) => {
         const number = writes++;
         const kept = session.replay?.[number];
         if (kept) return stateAt(aggregate, id, kept).catch(mendLogError);
-        const matched = ifMatch;
-        ifMatch = null;
+        const matched = options.aside ? null : ifMatch;
+        if (!options.aside) ifMatch = null;
         const loaded = await transact(aggregate, tenant, id, decide, {
           meta: options.tenant && options.tenant !== asked.tenant ? { ...meta, tenant: options.tenant } : meta,
           seed: `${session.seed}:${number}`,

@@ -31,6 +31,14 @@ test('If-Match lets a change through at its revision alone; a refused one change
   assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"2"' } })).status, 204);
 });
 
+test('a condition is meant for what the request is about, not for what is written beside it', async () => {
+  const tag = (await p.send('PATCH', p.tenant, { body: { name: 'Renamed' } })).headers.get('etag')!;
+  const invite = (email: string, match: string) =>
+    p.send('POST', `${p.tenant}/members`, { body: { email }, headers: { 'if-match': match } });
+  assert.is((await invite('one@example.com', tag)).status, 201);
+  assert.is((await invite('two@example.com', tag)).status, 412);
+});
+
 test('of many changes at once under one ETag one is made', async () => {
   const path = await made();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`, { 'if-match': '"0"' })));
