@@ -7,7 +7,7 @@ import { Refusal } from '../domain/refusal.ts';
 import { Instant } from '../domain/text.ts';
 import { deliveryById, deliveryPage, type Hook, markedDelivery } from '../projections/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../projections/delivery.ts';
-import type { Host } from './mount.ts';
+import { askedOf, type Host } from './mount.ts';
 import type { Ctx } from './operation.ts';
 import { type Operations, operation, type Read } from './operation.ts';
 import { listQuery, sorted } from './paging.ts';
@@ -72,7 +72,8 @@ export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery)
     const { tenant_id, delivery_id } = c.req.param();
     const kept = isId25(tenant_id) && isId25(delivery_id) ? await stored(tenant_id, delivery_id) : null;
     if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw absent();
-    await host.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
+    const as = await host.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
+    if (as === 'guest') await host.guest(askedOf(c, host, principal, tenant_id), `GET ${c.req.path}`);
     return c.body(Uint8Array.from(kept.body), 200, {
       'content-type': kept.facts.content_type,
       'content-disposition': `attachment; filename="${delivery_id}"`,

@@ -96,6 +96,15 @@ const runMutation = async (
 
 type Entered = { readonly asked: Asked; readonly params: Record<string, string> };
 
+export const askedOf = (c: Context, host: Host, principal: Principal, tenant_id?: string): Asked => ({
+  principal,
+  tenant: tenant_id ?? PLATFORM,
+  requestId: c.get('requestId'),
+  ip: host.address(c),
+  userAgent: c.req.header('user-agent')?.slice(0, 512) ?? null,
+  ifMatch: null,
+});
+
 /** Who asks and whether they may, before anything else of the request is looked at. */
 const gate = (row: Operation, host: Host) => {
   const ids = paramsOf(row.path).filter((name) => name === 'id' || name.endsWith('_id'));
@@ -105,16 +114,9 @@ const gate = (row: Operation, host: Host) => {
     checkIds(ids, params);
     const as = await host.permit(principal, row.permit, params);
     if (as === 'guest' && !isRead(row)) throw new Refusal('forbidden', 'who was let into a tenant may look, and nothing more');
-    const asked = {
-      principal,
-      tenant: params.tenant_id ?? PLATFORM,
-      requestId: c.get('requestId'),
-      ip: host.address(c),
-      userAgent: c.req.header('user-agent')?.slice(0, 512) ?? null,
-      ifMatch: isRead(row) ? null : matchOf(c.req.header('if-match')),
-    };
+    const asked = askedOf(c, host, principal, params.tenant_id);
     if (as === 'guest') await host.guest(asked, `${c.req.method} ${c.req.path}`);
-    return { asked, params };
+    return { asked: isRead(row) ? asked : { ...asked, ifMatch: matchOf(c.req.header('if-match')) }, params };
   };
 };
 

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { sign } from './hook-given.ts';
 import { type Answer, inMemory } from './in-memory.ts';
 import { join, neighbour } from './people.ts';
 
@@ -112,6 +113,25 @@ test("lists show what is the tenant's own", async () => {
     assert.is(status, 200, path);
     for (const secret of secrets) assert.not.ok(text.includes(secret), `${path} shows ${secret}`);
   }
+});
+
+test('what a super-admin reads inside a tenant is an event there, the bytes of a delivery too', async () => {
+  const secret = 'a secret of more than 24 bytes';
+  const body = { provider: 'github', agent_id: foreign.agent_id, label: 'Signed', secret };
+  const hook = idOf(await p.send('POST', `${theirs.tenant}/webhook-integrations`, { key: theirs.key, body }));
+  const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'push', 'x-hub-signature-256': sign('{}', secret) };
+  const delivery = idOf(await p.send('POST', `/hooks/inbound/${hook}`, { raw: '{}', headers }));
+  const paths = [`/deliveries/${delivery}/body`, `/agents/${foreign.agent_id}`, '/audit-logs'].map((path) => theirs.tenant + path);
+  const visits = () => p.eventsOf('SuperAdminRead').filter(({ meta }) => meta.tenant === theirs.id).length;
+  for (const path of paths) assert.is((await p.send('GET', path)).status, 403, path);
+  assert.is(visits(), 0);
+  await p.send('POST', `/admin/tenants/${theirs.id}/break-glass`, { body: { reason: 'a question', minutes: 5 } });
+  await p.settled();
+  for (const [index, path] of paths.entries()) {
+    assert.is((await p.send('GET', path)).status, 200, path);
+    assert.is(visits(), index + 1, path);
+  }
+  assert.is((await p.send('PATCH', paths[1]!, { body: { voice: 'v' } })).status, 403, 'but only read');
 });
 
 test('the platform is closed to keys of tenants, and a malformed id is a missing one', async () => {
