@@ -36,6 +36,15 @@ export const broker = async () => {
     await ended(child);
   };
 
+  // A test that runs out of time ends by a signal: its server would stay.
+  const endNow = (): void => {
+    child.kill('SIGKILL');
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 10 });
+  };
+  const leave = (): never => process.exit(1);
+  process.once('exit', endNow);
+  process.once('SIGTERM', leave);
+
   await start();
   return {
     address,
@@ -53,6 +62,8 @@ export const broker = async () => {
     },
     close: async (): Promise<void> => {
       await Promise.all(connections.map((connection) => connection.close()));
+      process.off('exit', endNow);
+      process.off('SIGTERM', leave);
       await kill();
       rmSync(dir, { recursive: true, force: true });
     },
