@@ -2,17 +2,17 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startAnnals, stopPrograms } from './annals.ts';
 import { fill } from './fixture.ts';
-import { median } from './format.ts';
+import { table } from './format.ts';
 import { limits } from './limits.ts';
 import type { Figures } from './load.ts';
 import { endHelpers } from './measure.ts';
-import { watchMemory } from './memory.ts';
-import { memoryTable, resultTable } from './report.ts';
-import { type Bench, settled, workloads } from './workloads.ts';
+import { processorTimeOf, watchMemory } from './processes.ts';
+import { costTable, memoryTable, resultTable } from './report.ts';
+import { type Bench, settled, type Workload, workloads } from './workloads.ts';
 
 const USAGE = `npm run bench -- [W1 … W6] [--seconds 5] [--runs 3] [--agents 10000]   the service beside its limits
 npm run bench -- store [--runs 3]                                       the embedded event store beside a plain one
-npm run bench -- rebuild                                                the projections from nothing`;
+npm run bench -- rebuild [--events 1000000]                             the projections from nothing`;
 
 const SIZES = { tenants: 20, integrations: 100 };
 const WARMUP_SECONDS = 2;
@@ -33,24 +33,41 @@ const chosen = (names: readonly string[]) => {
 
 type Wanted = { readonly work: ReturnType<typeof chosen>; readonly runs: number; readonly seconds: number; readonly agents: number };
 
+type Measured = { readonly results: Map<string, Figures[]>; readonly costs: Map<string, Record<string, number>[]> };
+
+const add = <T>(to: Map<string, T[]>, name: string, one: T): void => void to.set(name, [...(to.get(name) ?? []), one]);
+
+/** What each process of the platform has spent so far; what it writes in the background counts as part of the request. */
+const spent = ({ annals }: Bench): Record<string, number> =>
+  Object.fromEntries(Object.entries(annals.pids()).map(([name, pid]) => [name, pid ? processorTimeOf(pid) : Number.NaN]));
+
+const runOnce = async (bench: Bench, workload: Workload): Promise<{ figures: Figures; cost: Record<string, number>; settling: number }> => {
+  const before = spent(bench);
+  const { sent, ...figures } = await workload.run(bench);
+  const settling = workload.writes ? await settled(bench) : 0;
+  const after = spent(bench);
+  const cost = Object.fromEntries(Object.entries(after).map(([name, time]) => [name, (time - before[name]!) / sent]));
+  return { figures, cost, settling };
+};
+
 /** Each run measures every limit and every workload once, so that a slow spell of the machine hits all alike. */
-const measure = async (bench: Bench, { work, runs }: Wanted): Promise<Map<string, Figures[]>> => {
-  const results = new Map<string, Figures[]>();
+const measure = async (bench: Bench, { work, runs }: Wanted): Promise<Measured> => {
+  const measured: Measured = { results: new Map(), costs: new Map() };
   const note = (name: string, figures: Figures): void => {
-    results.set(name, [...(results.get(name) ?? []), figures]);
+    add(measured.results, name, figures);
     say(`${name}: ${Math.round(figures.rate)}/s, p50 ${figures.p50.toFixed(2)}, p99 ${figures.p99.toFixed(2)} ms`);
   };
   const needed = limits.filter(({ under }) => work.some(({ name }) => under.includes(name)));
-  const settling: number[] = [];
   for (let run = 0; run < runs; run++) {
     for (const limit of needed) note(limit.name, await limit.run(bench));
     for (const workload of work) {
-      note(workload.name, await workload.run(bench));
-      if (workload.writes) settling.push(await settled(bench));
+      const { figures, cost, settling } = await runOnce(bench, workload);
+      note(workload.name, figures);
+      if (workload.writes) say(`   views and broker had all of it ${settling.toFixed(1)} s later`);
+      add(measured.costs, workload.name, cost);
     }
   }
-  if (settling.length > 0) say(`views and broker had all of it ${median(settling).toFixed(1)} s after a workload that writes`);
-  return results;
+  return measured;
 };
 
 const service = async (wanted: Wanted): Promise<string> => {
@@ -63,10 +80,10 @@ const service = async (wanted: Wanted): Promise<string> => {
   const watched = watchMemory(platform.pids, most);
   watched.look();
   const atRest = { ...most };
-  const results = await measure(bench, wanted);
+  const { results, costs } = await measure(bench, wanted);
   watched.stop();
   const ground = `Node ${process.versions.node}, ${availableParallelism()} cores, ${wanted.runs} runs of ${wanted.seconds} s, medians`;
-  return [ground, resultTable(results), memoryTable(atRest, most)].join('\n\n');
+  return [ground, resultTable(results), costTable(costs, Object.keys(most)), memoryTable(atRest, most)].join('\n\n');
 };
 
 const leave = async (code: number): Promise<never> => {
@@ -81,14 +98,22 @@ const { positionals, values } = parseArgs({
     seconds: { type: 'string', default: '5' },
     runs: { type: 'string', default: '3' },
     agents: { type: 'string', default: '10000' },
+    events: { type: 'string', default: '1000000' },
     help: { type: 'boolean', short: 'h' },
   },
 });
+
+const rebuild = async (events: number): Promise<string> => {
+  const { catchUp, rebuild, ratio, memoryMb } = await (await import('./rebuild.ts')).rebuildBench(events);
+  const figures = [events, catchUp, rebuild, ratio, memoryMb.most].map(String);
+  return table(['events', 'bare catch-up /s', 'rebuild /s', 'ratio', 'memory, MiB'], [figures]);
+};
 
 const bench = async (): Promise<string> => {
   if (values.help) return USAGE;
   const [first] = positionals;
   const runs = number(values.runs, 'runs');
+  if (first === 'rebuild') return rebuild(number(values.events, 'events'));
   if (first === 'store') return (await import('./store.ts')).storeBench(runs);
   const work = chosen(positionals);
   return service({ work, runs, seconds: number(values.seconds, 'seconds'), agents: number(values.agents, 'agents') });

@@ -47,3 +47,17 @@ export const memoryTable = (atRest: Memory, most: Memory): string =>
     ['memory, MiB', 'at rest', 'most'],
     Object.keys(most).map((name) => [name, count(atRest[name] ?? Number.NaN), count(most[name] ?? Number.NaN)]),
   );
+
+/** Microseconds of processor time a request, by the name of the workload and of the process, a figure a run. */
+export type Costs = ReadonlyMap<string, readonly Readonly<Record<string, number>>[]>;
+
+export const costTable = (costs: Costs, processes: readonly string[]): string =>
+  table(
+    ['processor, us a request', ...processes, 'all'],
+    [...costs]
+      .sort(([a], [b]) => a.localeCompare(b))
+      .map(([name, runs]) => {
+        const each = processes.map((process) => median(runs.map((run) => run[process] ?? Number.NaN)));
+        return [name, ...each.map(count), count(each.reduce((sum, one) => sum + one, 0))];
+      }),
+  );

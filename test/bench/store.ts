@@ -4,7 +4,7 @@ import { freePort } from '../../infra/process.ts';
 import { type Program, root } from '../process.ts';
 import { annals, scratch, tracked } from './annals.ts';
 import { count, median, milliseconds, ratio, table } from './format.ts';
-import { memoryOf } from './memory.ts';
+import { memoryOf } from './processes.ts';
 
 /** Where the scripts lie that drive any event store through the unchanged client. */
 const scripts = join(root, '../shared/bench/store');

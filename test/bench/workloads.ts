@@ -4,7 +4,7 @@ import { STREAM } from '../../domain/runner-credential.ts';
 import type { Annals } from './annals.ts';
 import { encode } from './connection.ts';
 import { call, type Fixture, shown } from './fixture.ts';
-import { type Figures, figuresOf, histogram, load, record } from './load.ts';
+import { figuresOf, histogram, type LoadFigures, load, record } from './load.ts';
 import { loadApart } from './measure.ts';
 import { agentBody, pushBody, signatureOf } from './payload.ts';
 import { MARK, nameOf, shooter, type Volley } from './shots.ts';
@@ -19,7 +19,7 @@ export type Bench = {
 export type Workload = {
   readonly name: string;
   readonly title: string;
-  readonly run: (bench: Bench) => Promise<Figures>;
+  readonly run: (bench: Bench) => Promise<LoadFigures>;
   /** What it changes goes on in the background for a while. */
   readonly writes?: true;
 };
@@ -75,12 +75,12 @@ const lists = ({ tenants }: Fixture): string[] =>
 
 const volley =
   (order: Volley['order'], texts: (fixture: Fixture) => string[]) =>
-  ({ annals: { port }, fixture, warmup, seconds }: Bench): Promise<Figures> =>
+  ({ annals: { port }, fixture, warmup, seconds }: Bench): Promise<LoadFigures> =>
     loadApart({ port, warmup, seconds, connections: CONNECTIONS, volley: { texts: texts(fixture), order, naming: 'each', run: newRun() } });
 
 const hooks =
   (naming: Volley['naming']) =>
-  ({ annals: { port }, fixture, warmup, seconds }: Bench): Promise<Figures> =>
+  ({ annals: { port }, fixture, warmup, seconds }: Bench): Promise<LoadFigures> =>
     loadApart({ port, warmup, seconds, connections: CONNECTIONS, volley: deliveryVolley(fixture, naming) });
 
 export const asRunner = (annals: Annals): Promise<NatsConnection> =>
@@ -90,7 +90,7 @@ const DELIVERY_ID = /"delivery_id":"([^"]+)"/;
 const LATE_MS = 10_000;
 
 /** Deliveries at a fixed rate: from when each was due to when a subscriber of the broker has it. */
-const toRunner = async ({ annals, fixture, warmup, seconds }: Bench): Promise<Figures> => {
+const toRunner = async ({ annals, fixture, warmup, seconds }: Bench): Promise<LoadFigures> => {
   const nats = await asRunner(annals);
   const times = histogram();
   const dueAt = new Map<string, number>();
@@ -108,10 +108,10 @@ const toRunner = async ({ annals, fixture, warmup, seconds }: Bench): Promise<Fi
     dueAt.set(nameOf(wanted.run, number), due);
     return shot(number);
   };
-  await load({ port: annals.port, warmup, seconds, connections: CONNECTIONS, rate: DELIVERIES_A_SECOND, request });
+  const loaded = await load({ port: annals.port, warmup, seconds, connections: CONNECTIONS, rate: DELIVERIES_A_SECOND, request });
   for (const end = Date.now() + LATE_MS; dueAt.size > 0 && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 20));
   await nats.close();
-  return figuresOf(times, warmup + seconds, dueAt.size);
+  return { ...loaded, ...figuresOf(times, warmup + seconds, dueAt.size) };
 };
 
 /** In the order in which they run: what only reads comes first. */
