@@ -38,7 +38,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
         (event.json ? JSON_DATA : 0) |
         (isLink(event.type) ? LINK : 0) |
         (revision === TOMBSTONE_REVISION ? TOMBSTONE : 0);
-      position = log.put(event, stream.bytes, revision, created, flags);
+      position = log.put(event, Buffer.from(stream.name), revision, created, flags);
       index.put(stream.key, revision, position);
       if (revision === TOMBSTONE_REVISION) stream.tombstoned = true;
       else stream.last = revision;
@@ -71,7 +71,13 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
   };
 
   const appendNothing = (stream: Stream, extra: Piece[]): Outcome => {
-    const position = log.put(noEvent(), stream.bytes, stream.last + 1, Date.now(), extra.length === 0 ? NOTHING | LAST_OF_APPEND : NOTHING);
+    const position = log.put(
+      noEvent(),
+      Buffer.from(stream.name),
+      stream.last + 1,
+      Date.now(),
+      extra.length === 0 ? NOTHING | LAST_OF_APPEND : NOTHING,
+    );
     if (extra.length > 0) put(extra);
     return { kind: 'done', revision: stream.last, position };
   };
@@ -94,7 +100,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
 
   const hasId = (stream: Stream, revision: number, event: Proposed): boolean => {
     const position = index.find(stream.key, revision);
-    const record = position === undefined ? undefined : log.record(position);
+    const record = position === undefined ? undefined : log.glance(position);
     return record?.length ? idAt(record, 0).equals(event.id) : false;
   };
 

@@ -5,17 +5,19 @@ export const writeAll = (file: number, bytes: Buffer, at: number): void => {
   for (let done = 0; done < bytes.length; ) done += fs.writeSync(file, bytes, done, bytes.length - done, at + done);
 };
 
-/** As many bytes as the file has there, up to `length`. */
-export const readUpTo = (file: number, at: number, length: number): Buffer => {
-  const bytes = Buffer.allocUnsafe(length);
+/** Fills the buffer from an offset on, as far as the file goes. */
+export const readInto = (bytes: Buffer, file: number, at: number): Buffer => {
   let done = 0;
-  while (done < length) {
-    const got = fs.readSync(file, bytes, done, length - done, at + done);
+  while (done < bytes.length) {
+    const got = fs.readSync(file, bytes, done, bytes.length - done, at + done);
     if (got === 0) break;
     done += got;
   }
   return bytes.subarray(0, done);
 };
+
+/** As many bytes as the file has there, up to `length`. */
+export const readUpTo = (file: number, at: number, length: number): Buffer => readInto(Buffer.allocUnsafe(length), file, at);
 
 export const syncDirectory = (path: string): void => {
   const file = fs.openSync(path, 'r');

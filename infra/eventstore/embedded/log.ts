@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { diskFull, readUpTo, writeAll } from './disk.ts';
+import { diskFull, readInto, readUpTo, writeAll } from './disk.ts';
 import { OVERHEAD, type Proposed, positionAt, roomFor, sizeAt, soundAt, writeRecord } from './record.ts';
 import { damaged } from './repair.ts';
 import { createRoom, type Room } from './room.ts';
@@ -39,6 +39,7 @@ export const openLog = (dir: string) => {
   let start = Number.POSITIVE_INFINITY;
   let used = 0;
 
+  const desk = Buffer.alloc(GLANCE);
   let room: Room | undefined;
   const last = (): Segment => segments.at(-1)!;
   const end = (): number => last().base + last().length;
@@ -80,24 +81,31 @@ export const openLog = (dir: string) => {
     return { bytes: Buffer.alloc(0), next: 0 };
   };
 
-  /** The record at a position; nothing where no record begins there. */
-  const record = (position: number): Buffer | undefined => {
+  const pendingRecord = (position: number): Buffer | undefined => {
+    const bytes = pending.subarray(Math.min(position - start, used), used);
+    return soundAt(bytes, 0, position) ? bytes.subarray(0, sizeAt(bytes, 0)) : undefined;
+  };
+
+  const recordBy = (position: number, scratch: Buffer): Buffer | undefined => {
     if (position < 0) return undefined;
-    if (position >= start) {
-      const bytes = pending.subarray(Math.min(position - start, used), used);
-      return soundAt(bytes, 0, position) ? bytes.subarray(0, sizeAt(bytes, 0)) : undefined;
-    }
+    if (position >= start) return pendingRecord(position);
     if (position >= end()) return undefined;
     const segment = segments[indexOf(position)]!;
     const offset = offsetOf(segment, position);
     const left = recordsEnd(segment) - offset;
     if (left < OVERHEAD) return undefined;
-    const glance = readUpTo(segment.file, offset, Math.min(GLANCE, left));
-    const size = sizeAt(glance, 0);
+    const first = readInto(scratch, segment.file, offset);
+    const size = sizeAt(first, 0);
     if (size < OVERHEAD || size > left) return undefined;
-    const bytes = size <= glance.length ? glance : readUpTo(segment.file, offset, size);
+    const bytes = size <= first.length ? first : readUpTo(segment.file, offset, size);
     return soundAt(bytes, 0, position) ? bytes.subarray(0, size) : undefined;
   };
+
+  /** The record at a position; nothing where no record begins there. */
+  const record = (position: number): Buffer | undefined => recordBy(position, Buffer.allocUnsafe(GLANCE));
+
+  /** The same, in memory that the next glance takes again. */
+  const glance = (position: number): Buffer | undefined => recordBy(position, desk);
 
   /** Closes the last segment and begins another; only while no room is being made. */
   const roll = (): void => {
@@ -169,5 +177,22 @@ export const openLog = (dir: string) => {
     for (const segment of segments) fs.closeSync(segment.file);
   };
 
-  return { dir, segments, roll, free, whenFree, mayBeFreed, end, page, pageBefore, record, startBatch, put, commit, pendingEnd, close };
+  return {
+    dir,
+    segments,
+    roll,
+    free,
+    whenFree,
+    mayBeFreed,
+    end,
+    page,
+    pageBefore,
+    record,
+    glance,
+    startBatch,
+    put,
+    commit,
+    pendingEnd,
+    close,
+  };
 };

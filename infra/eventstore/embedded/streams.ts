@@ -7,7 +7,6 @@ import type { Index } from './stream-index.ts';
 /** What the store knows of a stream. `last` is -1 where there is no event; `metadata` is undefined until somebody asks. */
 export type Stream = {
   name: string;
-  bytes: Buffer;
   key: number;
   last: number;
   tombstoned: boolean;
@@ -23,16 +22,17 @@ export const createStreams = (log: Log, index: Index, hash: typeof keyOf = keyOf
   let young = new Map<string, Stream>();
   let old = new Map<string, Stream>();
 
-  const load = (name: string, bytes: Buffer): Stream => {
+  const load = (name: string): Stream => {
+    const bytes = Buffer.from(name);
     for (let probe = 0; ; probe++) {
       const key = hash(name, probe);
       const last = index.last(key);
-      if (!last) return { name, bytes, key, last: -1, tombstoned: false, metadata: undefined };
-      const record = log.record(last.position);
+      if (!last) return { name, key, last: -1, tombstoned: false, metadata: undefined };
+      const record = log.glance(last.position);
       if (!record) throw new Error(`the index names position ${last.position}, where no event is: run "annals store verify"`);
       if (!nameAt(record, 0).equals(bytes)) continue;
       const tombstoned = last.revision === TOMBSTONE_REVISION;
-      return { name, bytes, key, last: tombstoned ? -1 : last.revision, tombstoned, metadata: undefined };
+      return { name, key, last: tombstoned ? -1 : last.revision, tombstoned, metadata: undefined };
     }
   };
 
@@ -45,7 +45,7 @@ export const createStreams = (log: Log, index: Index, hash: typeof keyOf = keyOf
     return stream;
   };
 
-  const get = (name: string): Stream => young.get(name) ?? keep(old.get(name) ?? load(name, Buffer.from(name)));
+  const get = (name: string): Stream => young.get(name) ?? keep(old.get(name) ?? load(name));
 
   const metadata = (stream: Stream): StreamMetadata | null => {
     if (stream.metadata !== undefined) return stream.metadata;

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { bloomOf } from './bloom.ts';
-import { readUpTo } from './disk.ts';
+import { readInto, readUpTo } from './disk.ts';
 import type { Entry } from './memtable.ts';
 
 export const TABLE_MAGIC = 'annals index 1';
@@ -10,6 +10,10 @@ export const FOOTER = 64;
 export const FIELDS = 3;
 export const PAGE_ENTRIES = 128;
 const ENTRY = FIELDS * 8;
+
+// A look-up reads one page, here: nothing is kept of it.
+const desk = new Float64Array(PAGE_ENTRIES * FIELDS);
+const deskBytes = Buffer.from(desk.buffer);
 
 const doublesOf = (bytes: Buffer): Float64Array => new Float64Array(new Uint8Array(bytes).buffer);
 
@@ -37,6 +41,13 @@ export const openTable = (path: string) => {
 
   /** Entries `from` to `to` (exclusive) of the file. */
   const read = (from: number, to: number): Float64Array => doublesOf(readUpTo(file, from * ENTRY, (Math.min(to, count) - from) * ENTRY));
+
+  const readPage = (page: number): Float64Array => {
+    const from = page * PAGE_ENTRIES;
+    const entries = Math.min(PAGE_ENTRIES, count - from);
+    readInto(deskBytes.subarray(0, entries * ENTRY), file, from * ENTRY);
+    return desk.subarray(0, entries * FIELDS);
+  };
 
   /** The last page that begins at or before an entry; -1 where all are behind it. */
   const pageOf = (key: number, revision: number): number => {
@@ -66,7 +77,7 @@ export const openTable = (path: string) => {
     if (!bloom.mayHave(key)) return undefined;
     const page = pageOf(key, Number.POSITIVE_INFINITY);
     if (page < 0) return undefined;
-    const entries = read(page * PAGE_ENTRIES, (page + 1) * PAGE_ENTRIES);
+    const entries = readPage(page);
     const at = (seek(entries, key, Number.POSITIVE_INFINITY) - 1) * FIELDS;
     return entries[at] === key ? { revision: entries[at + 1]!, position: entries[at + 2]! } : undefined;
   };
@@ -75,7 +86,7 @@ export const openTable = (path: string) => {
   const range = (key: number, from: number, to: number, into: number[]): void => {
     if (!bloom.mayHave(key)) return;
     for (let page = Math.max(0, pageOf(key, from)); page * PAGE_ENTRIES < count; page++) {
-      const entries = read(page * PAGE_ENTRIES, (page + 1) * PAGE_ENTRIES);
+      const entries = readPage(page);
       for (let at = seek(entries, key, from) * FIELDS; at < entries.length; at += FIELDS) {
         if (entries[at] !== key || entries[at + 1]! > to) return;
         into.push(entries[at + 2]!);
