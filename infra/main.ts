@@ -1,5 +1,5 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
-import { join } from 'node:path';
+import { join, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { type ArgsDef, type CommandContext, type CommandDef, defineCommand, renderUsage, runCommand } from 'citty';
 import type { Config } from './config.ts';
@@ -65,6 +65,11 @@ const strict = <T extends ArgsDef>({ args, cmd }: CommandContext<T>): void => {
 
 const portOf = (value: string): number => {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw usageError('--port must be a port number');
+  return Number(value);
+};
+
+const countOf = (value: string): number => {
+  if (!/^[1-9]\d{0,2}$/.test(value)) throw usageError('--concurrency must be a number from 1 to 999');
   return Number(value);
 };
 
@@ -139,12 +144,14 @@ const main = defineCommand({
       args: {
         agent: { type: 'string', description: 'Slug of the agent', required: true },
         exec: { type: 'string', description: 'Command that reads the CloudEvent from standard input', required: true },
+        concurrency: { type: 'string', description: 'How many deliveries at once', default: '1' },
       },
       setup: strict,
-      run: async ({ args: { agent, exec } }) => {
-        const { annalsUrl, annalsKey } = await configured('annalsUrl', 'annalsKey');
+      run: async ({ args: { agent, exec, concurrency } }) => {
+        const { annalsUrl, annalsKey, annalsData } = await configured('annalsUrl', 'annalsKey');
+        const dir = join(annalsData, 'runner');
         const { runner } = await import('./nats/runner.ts');
-        finish(await runner({ url: annalsUrl!, key: annalsKey!, agent, exec }));
+        finish(await runner({ url: annalsUrl!, key: annalsKey!, agent, exec, dir, concurrency: countOf(concurrency) }));
       },
     }),
     store,
