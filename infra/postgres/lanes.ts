@@ -118,19 +118,8 @@ export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
     return lane;
   };
 
-  /** A lane that has caught up hands its members to the live one, or becomes it. */
-  const join = async (lane: Lane): Promise<void> => {
-    if (!lanes.has(lane)) return;
-    await lane.stop();
-    if (lane.failed()) return;
-    lanes.delete(lane);
+  const handOver = async (target: Lane, lane: Lane): Promise<void> => {
     const members = lane.members();
-    if (members.length === 0) return;
-    if (!live) {
-      live = open(members, lane.position(), true);
-      return;
-    }
-    const target = live;
     try {
       await target.between(async (held, db) => {
         await bridge(log, db, members, lane.position(), target.position());
@@ -143,6 +132,16 @@ export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
         members.map(({ name }) => name),
       );
     }
+  };
+
+  /** A lane that has caught up hands its members to the live one, or becomes it. It is known until they are there. */
+  const join = async (lane: Lane): Promise<void> => {
+    if (!lanes.has(lane)) return;
+    await lane.stop();
+    if (lane.failed()) return;
+    if (live) await handOver(live, lane);
+    else if (lane.members().length > 0) live = open(lane.members(), lane.position(), true);
+    lanes.delete(lane);
   };
 
   const close = async (lane: Lane): Promise<void> => {

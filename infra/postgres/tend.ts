@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { hasEnded } from './lane.ts';
+import type { Member } from './member.ts';
 import { retryParked } from './parked.ts';
 import { abandon, compareRebuilt, finishRebuild, type Rebuilt } from './rebuild.ts';
 import { endRequest, endRequests, noteRequest, openRequests, type Request } from './requests.ts';
@@ -7,6 +8,8 @@ import { nextOf, openNext } from './standing.ts';
 import type { Tended, Work } from './worker.ts';
 
 const REBUILDS = ['rebuild', 'rebuild-if-equal', 'rebuild-held', 'promote'] as const;
+
+const isRebuild = ({ kind }: Request): boolean => kind.startsWith('rebuild');
 
 const retry = async ({ log, lanes }: Work, name: string, stream: string | null): Promise<number | null> => {
   const lane = lanes.laneOf(name);
@@ -41,30 +44,38 @@ const finish = async (work: Work, one: Tended, requests: readonly Request[]): Pr
   return true;
 };
 
-const answer = async (work: Work, db: pg.Client, one: Tended, request: Request): Promise<void> => {
+const answer = async (work: Work, db: pg.Client, one: Tended, request: Request): Promise<Member | undefined> => {
   const { name } = one.projection;
   if (request.kind === 'retry') {
     const freed = await retry(work, name, request.stream);
     if (freed !== null) await endRequest(db, request.id, { freed });
-    return;
+    return undefined;
   }
   if (request.kind === 'promote') {
     if (!work.lanes.laneOf(nextOf(name))) await endRequest(db, request.id, { promoted: false });
-    return;
+    return undefined;
   }
   if (request.kind === 'abort') {
     await abandon(work, db, name);
     await endRequests(db, name, REBUILDS, { at: new Date().toISOString(), promoted: false, comparison: null });
     await endRequest(db, request.id, {});
-    return;
+    return undefined;
   }
-  if (!work.lanes.laneOf(nextOf(name)) && work.lanes.laneOf(name)) work.lanes.start([await openNext(db, one.projection, work.room)]);
+  const begun = work.lanes.laneOf(nextOf(name)) !== null;
+  return begun || !work.lanes.laneOf(name) ? undefined : openNext(db, one.projection, work.room);
 };
 
-const one = async (work: Work, db: pg.Client, tended: Tended, requests: readonly Request[]): Promise<void> => {
+/** The rebuild that begins by what was asked, if one does. */
+const one = async (work: Work, db: pg.Client, tended: Tended, requests: readonly Request[]): Promise<Member | undefined> => {
   await retryOnce(work, tended);
-  if (await finish(work, tended, requests)) return;
-  for (const request of requests) await answer(work, db, tended, request);
+  if (await finish(work, tended, requests)) return undefined;
+  let begun: Member | undefined;
+  for (const request of requests) {
+    if (begun && isRebuild(request)) continue;
+    const next = await answer(work, db, tended, request);
+    begun = request.kind === 'abort' ? undefined : (next ?? begun);
+  }
+  return begun;
 };
 
 /** What there is to do for the projections of this process besides reading: retries, rebuilds that can be ended, requests. */
@@ -74,14 +85,16 @@ export const tend = async (work: Work, db: pg.Client): Promise<void> => {
     db,
     mine.map(({ projection }) => projection.name),
   );
+  const begun: Member[] = [];
   for (const tended of mine) {
     try {
-      await one(
+      const next = await one(
         work,
         db,
         tended,
         requests.filter(({ projection }) => projection === tended.projection.name),
       );
+      if (next) begun.push(next);
       tended.error = null;
     } catch (error) {
       if (hasEnded(error)) continue;
@@ -91,4 +104,6 @@ export const tend = async (work: Work, db: pg.Client): Promise<void> => {
       tended.error = message;
     }
   }
+  // Together: what is rebuilt at once reads the log once.
+  work.lanes.start(begun);
 };
