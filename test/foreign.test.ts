@@ -156,6 +156,15 @@ test('the platform is closed to keys of tenants, and a malformed id is a missing
     assert.is((await p.send('GET', `${p.tenant}/agents/${encodeURI(id)}`, { key: admin })).status, 404, id);
 });
 
+test('a key is bound to its tenant, though who made it is at home in another too', async () => {
+  const there = await join(p, 'OWNER', theirs.id);
+  for (const path of ['', '/agents', `/agents/${foreign.agent_id}`]) {
+    assert.is((await p.send('GET', theirs.tenant + path, { key: there.key })).status, 200, path);
+    assert.is((await p.send('GET', theirs.tenant + path, { key: admin })).status, 404, path);
+    assert.is((await p.send('GET', p.tenant + path.replace(foreign.agent_id, ours.agent_id), { key: there.key })).status, 404, path);
+  }
+});
+
 test('the platform ends', () => p.close());
 
 test.run();
