@@ -22,6 +22,8 @@ export type AppOptions = {
 declare module 'hono' {
   interface ContextVariableMap {
     requestId: string;
+    /** What the answer says of the caller's limits. */
+    limits: { readonly policy: string; readonly state: string } | undefined;
   }
 }
 
@@ -68,6 +70,12 @@ export const createApp = ({ operations, host, plain, corsOrigins, requestId, fai
     if (outgoing) for (const [name, value] of Object.entries(common)) outgoing.setHeader(name, value);
     await next();
     if (!outgoing) for (const [name, value] of Object.entries(common)) c.res.headers.set(name, value);
+    const limits = c.get('limits');
+    if (limits) {
+      const set = (name: string, value: string) => (outgoing ? outgoing.setHeader(name, value) : c.res.headers.set(name, value));
+      set('ratelimit-policy', limits.policy);
+      set('ratelimit', limits.state);
+    }
     answered?.(c, c.res.status, performance.now() - began);
   });
   if (corsOrigins)
@@ -82,6 +90,8 @@ export const createApp = ({ operations, host, plain, corsOrigins, requestId, fai
           'Total-Count',
           'Consistency-Token',
           'Projection-Position',
+          'RateLimit',
+          'RateLimit-Policy',
           'Retry-After',
           'X-Request-Id',
         ],

@@ -68,7 +68,7 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
 /** The bytes of a delivery as they came, which an operation cannot answer with. Its agent's runner may fetch them too. */
 export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery): void => {
   app.get(`${DELIVERY}/body`, async (c) => {
-    const principal = await host.authenticate(c.req.header('authorization'));
+    const principal = await host.authenticate(c);
     const { tenant_id, delivery_id } = c.req.param();
     const kept = isId25(tenant_id) && isId25(delivery_id) ? await stored(tenant_id, delivery_id) : null;
     if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw absent();

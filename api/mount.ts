@@ -32,7 +32,8 @@ export type Once = { readonly key: string; readonly route: string; readonly body
 
 /** What the platform does for the operations; infra/ puts it together. */
 export type Host = {
-  readonly authenticate: (authorization: string | undefined) => Promise<Principal>;
+  /** Finds out who asks, within their limits. @throws Refusal unauthorized and its like, rate_limited */
+  readonly authenticate: (c: Context) => Promise<Principal>;
   readonly permit: (principal: Principal, permit: Operation['permit'], place: Place) => Promise<'guest' | undefined>;
   readonly context: (asked: Asked) => Ctx;
   /** Runs a mutation once under its key; `locate` says where its result lies. */
@@ -110,7 +111,7 @@ const gate = (row: Operation, host: Host) => {
   const ids = paramsOf(row.path).filter((name) => name === 'id' || name.endsWith('_id'));
   return async (c: Context): Promise<Entered> => {
     const params: Record<string, string> = c.req.param();
-    const principal = row.permit === 'none' ? nobody : await host.authenticate(c.req.header('authorization'));
+    const principal = row.permit === 'none' ? nobody : await host.authenticate(c);
     checkIds(ids, params);
     const as = await host.permit(principal, row.permit, params);
     if (as === 'guest' && !isRead(row)) throw new Refusal('forbidden', 'who was let into a tenant may look, and nothing more');

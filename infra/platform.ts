@@ -12,6 +12,7 @@ import { PLATFORM } from '../domain/event.ts';
 import * as Integration from '../domain/integration.ts';
 import * as Model from '../domain/model.ts';
 import * as Plan from '../domain/plan.ts';
+import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
@@ -20,6 +21,7 @@ import type { Reads } from '../projections/reads.ts';
 import { contexts } from './context.ts';
 import { type Log, LogError } from './eventstore/log.ts';
 import { type Hot, openHot } from './hot.ts';
+import type { Limiter } from './http/limits.ts';
 import { onlyOnce } from './http/once.ts';
 import type { Vault } from './vault/vault.ts';
 
@@ -40,6 +42,8 @@ export type PlatformParts = {
   readonly address: (c: Context) => string | null;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly answered?: (c: Context, status: number, milliseconds: number) => void;
+  /** Absent: nobody is limited, as in tests that ask for nothing else. */
+  readonly limits?: Limiter;
   readonly now?: () => number;
 };
 
@@ -47,7 +51,7 @@ const SYSTEM = { kind: 'system', name: 'annals' } as const;
 
 /** Puts the platform together over its drivers: the HTTP application, and a context for what the platform does by itself. */
 export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
-  const { log, hot, vault, reads, logger, publicUrl } = parts;
+  const { log, hot, vault, reads, logger, publicUrl, limits } = parts;
   const permit = permitter({ ...hot, now });
   const context = contexts({ log, hot, vault, reads, permit, publicUrl, now });
   const noted = new Map<string, number>();
@@ -67,8 +71,26 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
       .catch((error) => logger.debug({ err: error }, 'the use of a key was not noted'));
   };
 
+  const identify = authenticator({ ...hot, naturalId: vault.naturalId, digest: vault.digest, used, now });
+
+  /** Who asks, unless too many who were nobody asked from there. */
+  const authenticate = async (c: Context): Promise<Principal> => {
+    const authorization = c.req.header('authorization');
+    if (!limits) return identify(authorization);
+    const address = parts.address(c);
+    limits.admit(address, authorization, now());
+    try {
+      const principal = await identify(authorization);
+      limits.count(principal, authorization ?? '', now(), (told) => c.set('limits', told));
+      return principal;
+    } catch (error) {
+      const isGuess = authorization !== undefined && error instanceof Refusal && error.code === 'unauthorized';
+      throw (isGuess && limits.guessed(address, now())) || error;
+    }
+  };
+
   const host: Host = {
-    authenticate: authenticator({ ...hot, naturalId: vault.naturalId, digest: vault.digest, used, now }),
+    authenticate,
     permit,
     context: (asked) => context(asked),
     once: onlyOnce({ log, context, now }),

@@ -19,6 +19,7 @@ import { hookPorts } from './hooks/ports.ts';
 import { readDelivery } from './hooks/stored.ts';
 import { clientAddress, isLoopback } from './http/address.ts';
 import { docsScript } from './http/docs.ts';
+import { limiter } from './http/limits.ts';
 import { listen } from './http/listen.ts';
 import { openMetrics } from './http/metrics.ts';
 import { brokerLater } from './nats/broker.ts';
@@ -128,6 +129,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     plain,
     address,
     corsOrigins: config.corsOrigins,
+    limits: limiter(),
     answered: metrics.observe,
   });
   await onceThere(() => bootstrap(log, systemContext(), config.annalsAdminKey, show), logger, 'the first start');

@@ -13,6 +13,7 @@ import { Refusal } from '../domain/refusal.ts';
 import { bootstrap } from '../infra/bootstrap.ts';
 import { hookPorts } from '../infra/hooks/ports.ts';
 import { readDelivery } from '../infra/hooks/stored.ts';
+import type { Limiter } from '../infra/http/limits.ts';
 import { hotOf, platform } from '../infra/platform.ts';
 import { openVault } from '../infra/vault/vault.ts';
 import { projections } from '../projections/all.ts';
@@ -41,7 +42,7 @@ const withoutDatabase: Operators = {
  * The whole platform over a log in memory and the memory sink of its projections: what `app.request` answers is what a server would.
  * `close` ends it; `now` may be moved.
  */
-export const inMemory = async () => {
+export const inMemory = async ({ limits }: { limits?: Limiter } = {}) => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-'));
   const log = memoryLog();
   const sink = memorySink(projections);
@@ -83,6 +84,7 @@ export const inMemory = async () => {
       });
     },
     address,
+    ...(limits ? { limits } : {}),
     now: () => clock.now(),
   });
   let first = { key: '', tenant_id: '' };
