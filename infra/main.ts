@@ -1,5 +1,5 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
-import { join, join } from 'node:path';
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { type ArgsDef, type CommandContext, type CommandDef, defineCommand, renderUsage, runCommand } from 'citty';
 import type { Config } from './config.ts';
