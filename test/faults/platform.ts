@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
@@ -7,7 +7,7 @@ import { variableNames } from '../../infra/config.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/log.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
-import { end, freePort, type Known, remembered, startOf } from '../../infra/process.ts';
+import { end, freePort, type Known, remembered } from '../../infra/process.ts';
 import { inDir, type Program, program, root } from '../process.ts';
 
 export const PIECES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
@@ -55,7 +55,7 @@ export const openPlatform = async (dir: string) => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = { ...clean(), ANNALS_DATA: data, PORT: String(port), ANNALS_ADMIN_KEY: ADMIN_KEY, NO_COLOR: '1' };
-  const extra: Program[] = [];
+  const company: Program[] = [];
   let running: Program | undefined;
 
   const known = (name: PieceName): Known | undefined => remembered(join(data, 'run', `${name}.pid`));
@@ -103,7 +103,7 @@ export const openPlatform = async (dir: string) => {
   const serveToo = async (): Promise<string> => {
     const PORT = String(await freePort());
     const one = program(process.execPath, [main, 'serve'], { env: { ...env, ...urlsIn(data), PORT } });
-    extra.push(one);
+    company.push(one);
     await one.says(/"listening"/);
     return `http://127.0.0.1:${PORT}`;
   };
@@ -122,29 +122,23 @@ export const openPlatform = async (dir: string) => {
     dir,
     data,
     url,
-    env,
     start,
     stop,
     sweep,
     kill,
     serveToo,
     call,
-    pid: (name: PieceName): number | undefined => known(name)?.pid,
+    /** What is to end with the platform. */
+    accompany: (one: Program): void => void company.push(one),
     said: (): string => running?.output() ?? '',
     urls: () => urlsIn(data),
-    logOf: (name: PieceName): string => {
-      const file = join(data, 'logs', `${name}.log`);
-      return existsSync(file) ? readFileSync(file, 'utf8') : '';
-    },
     openLog: (): Log => openLog(urlsIn(data).EVENTSTORE_URL),
     connectNats: (): Promise<NatsConnection> => {
       const { NATS_URL, NATS_ACCOUNT_SEED } = urlsIn(data);
       return connectNats({ natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED });
     },
-    isAlive: (pid: number): boolean => startOf(pid) !== undefined,
     close: async (): Promise<void> => {
-      await Promise.all(extra.map((each) => each.stop()));
-      await stop();
+      await Promise.all([stop(), ...company.map((each) => each.stop())]);
       await sweep();
     },
   };

@@ -28,12 +28,17 @@ const command = (home: string): string =>
   ].join(' && ');
 
 /** A real runner in a process of its own, whose command writes down what it is given. */
-export const startRunner = async ({ url, dir }: Pick<Platform, 'url' | 'dir'>, agent: Agent): Promise<Runner> => {
+export const startRunner = async ({ url, dir, accompany }: Platform, agent: Agent): Promise<Runner> => {
   const home = join(dir, `runner-${agent.id}`);
   mkdirSync(home, { recursive: true });
   const { PATH } = process.env;
   const args = [main, 'runner', '--agent', agent.slug, '--exec', command(home)];
-  const start = (): Program => program(process.execPath, args, { cwd: home, env: { PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey } });
+  const env = { PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey };
+  const start = (): Program => {
+    const one = program(process.execPath, args, { cwd: home, env });
+    accompany(one);
+    return one;
+  };
   let running = start();
   await running.says(/waiting for deliveries/);
   return {
