@@ -4,12 +4,12 @@ import { Refusal } from '../../domain/refusal.ts';
 /** So many requests in any stretch of so many seconds, evenly refilled. */
 export type Policy = { readonly name: string; readonly quota: number; readonly seconds: number };
 
-/** What one API key or runner key may ask: 200 a second for as long as it likes, a minute's worth of them at once. */
-export const CREDENTIAL: Policy = { name: 'credential', quota: 12_000, seconds: 60 };
+/** What one API key or runner key may ask: far above what a machine answers, so that it stops only what has run away. */
+export const CREDENTIAL: Policy = { name: 'credential', quota: 1_000_000, seconds: 60 };
 /** What all keys of a tenant may ask together. */
-export const TENANT: Policy = { name: 'tenant', quota: 60_000, seconds: 60 };
+export const TENANT: Policy = { name: 'tenant', quota: 5_000_000, seconds: 60 };
 /** What a platform key may ask: its bearer runs the platform, and is only kept from running away. */
-export const PLATFORM_KEY: Policy = { name: 'platform', quota: 1_000_000, seconds: 60 };
+export const PLATFORM_KEY: Policy = { name: 'platform', quota: 10_000_000, seconds: 60 };
 /** How many credentials that are none may come from one address. */
 export const BAD_CREDENTIALS: Policy = { name: 'bad-credentials', quota: 20, seconds: 60 };
 
