@@ -54,6 +54,9 @@ const appended = (world: World, since: number, { who, call }: { who: PrincipalNa
     .map(({ type }) => type)
     .filter((type) => !BY_ITSELF.includes(type) && !(type === 'SuperAdminRead' && who === 'guest' && call.method === 'GET'));
 
+/** What a super-admin reads inside a tenant is an event that the tenant sees. */
+const isVisit = ({ call, who, answer }: Tried): boolean => who === 'guest' && call.path.startsWith('/tenant/') && answer.status < 300;
+
 /** Foreign ids, and ids of something else, answer as those that name nothing. */
 const checkAlike = (world: World, answers: readonly Tried[]): void => {
   const toldBy = ({ call, variant, answer }: Tried): string => told(world, call, variant, answer);
@@ -78,6 +81,8 @@ const tryRefused = async (world: World, call: Call, who: PrincipalName): Promise
     const one = { call, variant, who, answer: await ask(world, call, variant, who) };
     const events = appended(world, before, one);
     if (events.length > 0) wrong(one, `${one.answer.status}, yet ${events.join(', ')} happened`);
+    if (isVisit(one) && world.log.events.slice(before).every(({ type }) => type !== 'SuperAdminRead'))
+      wrong(one, 'the tenant is told nothing of it');
     checkStatus(one);
     checkShape(world.document as Document, one);
     if (variant.differs && comparable(who, variant)) tried.push(one);
