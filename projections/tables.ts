@@ -5,7 +5,9 @@ export type ColumnType = 'text' | 'boolean' | 'integer' | 'bigint' | 'double pre
 /**
  * A table of a projection. A row is an object; what filters and sorting need stands in columns, the rest in its rendered documents:
  * each entry of `docs` is a text column that holds the row's JSON, rendered through that schema when the row is written, so that a field
- * the schema does not name cannot leak and a read parses nothing. A row is read back as its columns over the fields of its first document.
+ * the schema does not name cannot leak and a read parses nothing. A row is read back as its columns over the fields of its documents, the
+ * first document's before the others'. Columns that an insert leaves out are null, counters 0; times are kept in UTC with milliseconds;
+ * `revision` and `touched` (the event that last moved the row) are columns of every table.
  */
 export type Table = {
   readonly name: string;
