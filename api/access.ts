@@ -81,16 +81,16 @@ const holders = async <Role>(ctx: Ctx, held: Agent.Held<Role>) => {
 };
 
 const roles = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
-  const { state } = await live(ctx, agent_id);
+  const { state, position } = await live(ctx, agent_id);
   const { items, next } = sliced(await holders(ctx, state.roles), window);
   const shown = await Promise.all(items.map(({ id }) => shownRole(ctx, state, id)));
-  return { body: JSON.stringify(z.array(AgentRoleAssignmentRead).parse(shown)), next };
+  return { body: JSON.stringify(z.array(AgentRoleAssignmentRead).parse(shown)), next, position };
 };
 
 const grants = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
-  const { state } = await live(ctx, agent_id);
+  const { state, position } = await live(ctx, agent_id);
   const { items, next } = sliced(await holders(ctx, state.grants), window);
-  return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(shownGrant(state, id)))), next };
+  return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(shownGrant(state, id)))), next, position };
 };
 
 /** One's own are open to everybody who sees the agent; others' need the right to manage roles. */

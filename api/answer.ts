@@ -32,6 +32,7 @@ export const readAnswer = (c: Context, row: Operation, answer: Read, position: s
     if (isFresh(c.req.header('if-none-match'), headers.etag)) return new Response(null, { status: 304, headers });
     return json(answer.doc, row.status ?? 200, headers);
   }
+  if (answer.position && !position) headers['projection-position'] = tokenOf(answer.position);
   if (answer.next !== null) headers.link = nextLink(c.req.url, answer.next);
   if (answer.total !== undefined) headers['total-count'] = String(answer.total);
   return json(answer.body, row.status ?? 200, headers);

@@ -1,10 +1,11 @@
 import { type Context, Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { HTTPException } from 'hono/http-exception';
+import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { type Host, mount } from './mount.ts';
 import type { Operations } from './operation.ts';
-import { problem } from './problem.ts';
+import { problem, problems } from './problem.ts';
 
 export type AppOptions = {
   readonly operations: Operations;
@@ -15,6 +16,8 @@ export type AppOptions = {
   readonly requestId: () => string;
   /** Told of what was thrown that is no Refusal; may turn it into one. */
   readonly failed: (error: unknown, c: Context) => Refusal;
+  /** Told of every call that was refused to somebody who is known. */
+  readonly refused?: (c: Context, principal: Principal, refusal: Refusal) => void;
   /** Told of every answer. */
   readonly answered?: (c: Context, status: number, milliseconds: number) => void;
 };
@@ -22,6 +25,8 @@ export type AppOptions = {
 declare module 'hono' {
   interface ContextVariableMap {
     requestId: string;
+    /** Who asks, once that is known. */
+    principal: Principal | undefined;
     /** What the answer says of the caller's limits. */
     limits: { readonly policy: string; readonly state: string } | undefined;
   }
@@ -57,7 +62,7 @@ const refusalOf = (error: unknown, c: Context, failed: AppOptions['failed']): Re
 };
 
 /** The whole HTTP application: request ids, the operations, the plain routes, and problems for everything that goes wrong. */
-export const createApp = ({ operations, host, plain, corsOrigins, requestId, failed, answered }: AppOptions): Hono => {
+export const createApp = ({ operations, host, plain, corsOrigins, requestId, failed, refused, answered }: AppOptions): Hono => {
   const app = new Hono({ strict: true });
   app.use('*', async (c, next) => {
     const { incoming, outgoing } = (c.env ?? {}) as FromNode;
@@ -100,6 +105,11 @@ export const createApp = ({ operations, host, plain, corsOrigins, requestId, fai
   plain(app);
   mount(app, operations, host);
   app.notFound((c) => unknownRoute(app, c));
-  app.onError((error, c) => problem(refusalOf(error, c, failed), c.req.path, c.get('requestId')));
+  app.onError((error, c) => {
+    const refusal = refusalOf(error, c, failed);
+    const principal = c.get('principal');
+    if (principal && problems[refusal.code].status === 403) refused?.(c, principal, refusal);
+    return problem(refusal, c.req.path, c.get('requestId'));
+  });
   return app;
 };

@@ -12,10 +12,11 @@ export const AS_OF_RESTS = audit.name;
 const NEVER: Position = { commit: 0n, prepare: 0n };
 
 /** What `as_of` names: a token as it is, a time as the tenant's last event until then. @throws Refusal invalid */
-export const positionOf = async (reads: Reads, tenant: string, text: string): Promise<Position> => {
+export const positionOf = async (reads: Reads, tenant: string, text: string, name = 'as_of'): Promise<Position> => {
   const given = parseToken(text);
   if (given) return given;
-  if (!Instant.safeParse(text).success) throw invalid('/query/as_of', 'must be an RFC 3339 date-time or a Consistency-Token', 'bad_as_of');
+  if (!Instant.safeParse(text).success)
+    throw invalid(`/query/${name}`, 'must be an RFC 3339 date-time or a Consistency-Token', 'bad_as_of');
   const found = await positionAt(reads, tenant, new Date(text).toISOString());
   return (found && parseToken(found)) || NEVER;
 };

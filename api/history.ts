@@ -100,8 +100,8 @@ export const historyOperations = {
     run: async (ctx, { agent_id, from, to }) => {
       const loaded = await ctx.load(Agent, agent_id);
       if (!loaded.position) throw absent();
-      const first = await positionOf(ctx.reads, ctx.tenant, from);
-      const last = to === undefined ? loaded.position : await positionOf(ctx.reads, ctx.tenant, to);
+      const first = await positionOf(ctx.reads, ctx.tenant, from, 'from');
+      const last = to === undefined ? loaded.position : await positionOf(ctx.reads, ctx.tenant, to, 'to');
       const [before, after] = await Promise.all([stateAt(ctx, agent_id, first), stateAt(ctx, agent_id, last)]);
       return { ...loaded, state: { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) } };
     },

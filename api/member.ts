@@ -20,7 +20,7 @@ const members = async (ctx: Ctx, window: { limit: number; cursor?: string | unde
   const ids = Object.entries(tenant.state.members).map(([id, { created_at }]) => ({ id, created_at }));
   const { items, next } = sliced(ids, window);
   const shown = await Promise.all(items.map(({ id }) => shownMember(ctx, tenant.state, id)));
-  return { body: JSON.stringify(z.array(MemberRead).parse(shown)), next, total: ids.length };
+  return { body: JSON.stringify(z.array(MemberRead).parse(shown)), next, total: ids.length, position: tenant.position };
 };
 
 export const memberOperations = {

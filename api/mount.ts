@@ -25,6 +25,8 @@ export type Asked = {
   readonly ifMatch: number | '*' | null;
   /** The position as of which a read looks; null: now. */
   readonly asOf?: Position | null;
+  /** Fold from the log itself: the caller knows of something that this process may not have heard of yet. */
+  readonly fresh?: boolean;
 };
 
 /** A mutation under an Idempotency-Key: the same key, route and caller name the same request. */
@@ -72,7 +74,7 @@ const runRead = async (c: Context, row: Operation, host: Host, asked: Asked, sen
   if (token !== undefined && rests) await host.reads.passed(rests, token);
   const asOf = sent.as_of === undefined ? null : await positionOf(host.reads, asked.tenant, sent.as_of);
   const position = asOf ? tokenOf(asOf) : row.reads ? host.reads.position(row.reads) : null;
-  const answer = await row.run(host.context({ ...asked, asOf }), sent as never);
+  const answer = await row.run(host.context({ ...asked, asOf, fresh: token !== undefined }), sent as never);
   return answer && 'state' in answer ? stateAnswer(row, answer, position) : readAnswer(c, row, answer, position);
 };
 

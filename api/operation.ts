@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import type { z } from 'zod';
 import type { Ctx as CommandCtx, Loaded } from '../commands/context.ts';
+import type { Position } from '../domain/event.ts';
 import type { Permit } from '../domain/permission.ts';
 import type { Doc, Page, Reads } from '../projections/reads.ts';
 
@@ -21,7 +22,7 @@ type Output<T> = T extends z.ZodType ? z.output<T> : unknown;
 type Sent<Path extends string, Query, Body> = Output<Query> & Output<Body> & { [Name in Params<Path>]: string };
 
 /** What a read answers: a document, a page (with the whole list's count where the caller may know it), or nothing there. */
-export type Read = Doc | (Page & { readonly total?: number | undefined }) | null;
+export type Read = Doc | (Page & { readonly total?: number | undefined; readonly position?: Position | null }) | null;
 
 // biome-ignore lint/suspicious/noExplicitAny: a table holds operations of every shape
 export type Operation = OperationOf<string, any, any>;

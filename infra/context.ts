@@ -56,7 +56,8 @@ export const freshSession = (): Session => ({
   touched: [],
 });
 
-const actorOf = (principal: Principal): Actor => {
+/** How a caller stands in the events that they cause. */
+export const actorOf = (principal: Principal): Actor => {
   if (principal.kind === 'user') return { kind: 'user', id: principal.user_id, key_id: principal.key_id };
   if (principal.kind === 'runner') return { kind: 'agent', id: principal.agent_id, key_id: principal.key_id };
   return { kind: 'system', id: principal.name };
@@ -174,7 +175,9 @@ export const contexts = (deps: ContextDeps) => {
         if (asked.asOf) return loadUntil(aggregate, tenant, id, asked.asOf);
         const stream = streamName(aggregate.category, tenant, id);
         const kept = session.replay?.findLast((touched) => touched.stream === stream);
-        return (kept ? stateAt(aggregate, id, kept) : hot.load(aggregate, tenant, id)).catch(mendLogError);
+        return (
+          kept ? stateAt(aggregate, id, kept) : asked.fresh ? hot.refresh(aggregate, tenant, id) : hot.load(aggregate, tenant, id)
+        ).catch(mendLogError);
       },
       may: async (permission, agent_id) => {
         try {
