@@ -23,6 +23,7 @@ import { type Log, LogError } from './eventstore/log.ts';
 import { type Hot, openHot } from './hot.ts';
 import type { Limiter } from './http/limits.ts';
 import { onlyOnce } from './http/once.ts';
+import { refusedAccesses } from './http/refused.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the hot path reads of without appending: kept coherent by one live subscription. */
@@ -49,12 +50,15 @@ export type PlatformParts = {
 
 const SYSTEM = { kind: 'system', name: 'annals' } as const;
 
-/** Puts the platform together over its drivers: the HTTP application, and a context for what the platform does by itself. */
+/**
+ * Puts the platform together over its drivers: the HTTP application, and a context for what the platform does by itself. `close` records
+ * the refusals that are left.
+ */
 export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
   const { log, hot, vault, reads, logger, publicUrl, limits } = parts;
   const permit = permitter({ ...hot, now });
   const context = contexts({ log, hot, vault, reads, permit, publicUrl, now });
-  const noted = new Map<string, number>();
+  const usedIn = new Map<string, number>();
 
   const systemContext = (tenant = PLATFORM) =>
     context({ principal: SYSTEM, tenant, requestId: randomUUID(), ip: null, userAgent: null, ifMatch: null });
@@ -62,9 +66,9 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
   /** One event an hour for a key in use, after the answer; losing one loses nothing but freshness. */
   const used = (key: ApiKey.ApiKey): void => {
     const hour = Math.floor(now() / 3_600_000);
-    if (noted.get(key.id) === hour) return;
-    noted.set(key.id, hour);
-    if (noted.size > 100_000) noted.clear();
+    if (usedIn.get(key.id) === hour) return;
+    usedIn.set(key.id, hour);
+    if (usedIn.size > 100_000) usedIn.clear();
     const at = new Date(now()).toISOString();
     systemContext(key.tenant_id ?? PLATFORM)
       .transact(ApiKey, key.id, ApiKey.use(at))
@@ -76,18 +80,20 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
   /** Who asks, unless too many who were nobody asked from there. */
   const authenticate = async (c: Context): Promise<Principal> => {
     const authorization = c.req.header('authorization');
-    if (!limits) return identify(authorization);
     const address = parts.address(c);
-    limits.admit(address, authorization, now());
+    limits?.admit(address, authorization, now());
     try {
       const principal = await identify(authorization);
-      limits.count(principal, authorization ?? '', now(), (told) => c.set('limits', told));
+      c.set('principal', principal);
+      limits?.count(principal, authorization ?? '', now(), (told) => c.set('limits', told));
       return principal;
     } catch (error) {
       const isGuess = authorization !== undefined && error instanceof Refusal && error.code === 'unauthorized';
-      throw (isGuess && limits.guessed(address, now())) || error;
+      throw (isGuess && limits?.guessed(address, now())) || error;
     }
   };
+
+  const noted = refusedAccesses({ log, logger, now: () => new Date(now()).toISOString(), address: parts.address });
 
   const host: Host = {
     authenticate,
@@ -115,7 +121,8 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
     corsOrigins: parts.corsOrigins,
     requestId: randomUUID,
     failed,
+    refused: noted.refused,
     ...(parts.answered ? { answered: parts.answered } : {}),
   });
-  return { app, host, systemContext };
+  return { app, host, systemContext, close: noted.close };
 };

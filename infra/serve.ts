@@ -118,7 +118,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     });
   };
 
-  const { app, systemContext } = platform({
+  const { app, systemContext, close } = platform({
     log,
     hot,
     vault,
@@ -140,6 +140,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     close: async () => {
       await server.close();
       await ports.close();
+      await close();
       await hot.close();
       await Promise.all([reads.close(), operators.close(), broker.close(), log.close()]);
     },

@@ -62,7 +62,7 @@ export const inMemory = async ({ limits }: { limits?: Limiter } = {}) => {
     storedDelivery,
     operators: withoutDatabase,
   });
-  const { app, host, systemContext } = platform({
+  const { app, host, systemContext, close } = platform({
     log,
     hot,
     vault,
@@ -131,6 +131,8 @@ export const inMemory = async ({ limits }: { limits?: Limiter } = {}) => {
     clock,
     send,
     settled,
+    /** Records what was refused so far, which is done behind the answers. */
+    refusalsRecorded: close,
     systemContext,
     /** What the projections could not apply: nothing, in a test that does not ask for it. */
     unapplied: () =>
@@ -140,6 +142,7 @@ export const inMemory = async ({ limits }: { limits?: Limiter } = {}) => {
     tenant: `/tenant/${first.tenant_id}`,
     close: async () => {
       await ports.close();
+      await close();
       await hot.close();
       await following.stop();
       rmSync(dir, { recursive: true, force: true });

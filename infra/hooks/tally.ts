@@ -6,15 +6,22 @@ const MOST_PENDING = 1_000;
 /** The caller of all those for whom there was no room. */
 const OTHERS = 'others';
 
-export type Noted = { readonly event: RejectionEvent; readonly at: string };
+export type Noted<E = RejectionEvent> = { readonly event: E; readonly at: string };
 
 type Sum = { count: number; first: string; last: string };
 
-/** What one hook rejected: so many a minute one by one, beyond that how many of which caller, so that nobody fills the log. */
-export const tally = () => {
+/** How something refused becomes an event, alone and summed, and by whom it is summed. */
+export type Tallied<T, E> = {
+  readonly one: (refused: T) => E;
+  readonly counted: (sum: Sum & { caller: string }) => E;
+  readonly callerOf: (refused: T) => string | null;
+};
+
+/** What one place refused: so many a minute one by one, beyond that how many of which caller, so that nobody fills the log. */
+export const tallyOf = <T, E>({ one, counted, callerOf }: Tallied<T, E>) => {
   let minute = '';
   let admitted = 0;
-  let pending: Noted[] = [];
+  let pending: Noted<E>[] = [];
   let sums = new Map<string, Sum>();
 
   const sum = (caller: string, at: string): void => {
@@ -27,9 +34,7 @@ export const tally = () => {
   };
 
   const closeMinute = (): void => {
-    for (const [caller, counted] of sums) {
-      pending.push({ event: { type: 'WebhookRejectionsCounted', data: { caller, ...counted } }, at: counted.last });
-    }
+    for (const [caller, sum] of sums) pending.push({ event: counted({ caller, ...sum }), at: sum.last });
     sums = new Map();
     admitted = 0;
   };
@@ -41,13 +46,13 @@ export const tally = () => {
   };
 
   return {
-    note: (rejection: Rejection, at: string): void => {
+    note: (refused: T, at: string): void => {
       turn(at);
-      if (admitted++ < ONE_BY_ONE) pending.push({ event: { type: 'WebhookRejected', data: rejection }, at });
-      else sum(rejection.ip ?? OTHERS, at);
+      if (admitted++ < ONE_BY_ONE) pending.push({ event: one(refused), at });
+      else sum(callerOf(refused) ?? OTHERS, at);
     },
     /** What is ready to be recorded; `last`: with the minute that still runs. */
-    take: (at: string, last: boolean): readonly Noted[] => {
+    take: (at: string, last: boolean): readonly Noted<E>[] => {
       turn(at);
       if (last) closeMinute();
       const taken = pending;
@@ -55,7 +60,7 @@ export const tally = () => {
       return taken;
     },
     /** Gives back what could not be recorded; an outage of hours must not fill the memory. */
-    giveBack: (noted: readonly Noted[]): void => {
+    giveBack: (noted: readonly Noted<E>[]): void => {
       pending = [...noted, ...pending].slice(0, MOST_PENDING);
     },
     /** Nothing waits, and what the running minute has seen need not be known any more. */
@@ -63,4 +68,13 @@ export const tally = () => {
   };
 };
 
-export type Tally = ReturnType<typeof tally>;
+export type Tally<T, E> = ReturnType<typeof tallyOf<T, E>>;
+
+const webhooks: Tallied<Rejection, RejectionEvent> = {
+  one: (data) => ({ type: 'WebhookRejected', data }),
+  counted: (data) => ({ type: 'WebhookRejectionsCounted', data }),
+  callerOf: ({ ip }) => ip,
+};
+
+/** What one hook rejected. */
+export const tally = (): Tally<Rejection, RejectionEvent> => tallyOf(webhooks);
