@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { hotOf, platform } from '../infra/platform.ts';
+import { inMemory } from './in-memory.ts';
+import { type InMemory, join } from './people.ts';
+
+const WITHIN_MS = 1_000;
+
+/** A second API process over the same log: a cache and a subscription of its own. */
+const beside = async (p: InMemory) => {
+  const hot = hotOf(p.log);
+  await hot.start();
+  const { app, close } = platform({
+    log: p.log,
+    hot,
+    vault: p.vault,
+    reads: p.sink.reads,
+    logger: pino({ level: 'silent' }),
+    publicUrl: 'http://annals.test',
+    operations: p.operations,
+    plain: () => undefined,
+    address: () => '127.0.0.1',
+    now: () => p.clock.now(),
+  });
+  const get = async (path: string, key: string) => (await app.request(path, { headers: { authorization: `Bearer ${key}` } })).status;
+  return {
+    get,
+    close: async () => {
+      await close();
+      await hot.close();
+    },
+  };
+};
+
+/** How long a process goes on taking what was taken back on another, in milliseconds. */
+const untilDead = async (alive: () => Promise<number>): Promise<{ status: number; ms: number }> => {
+  const began = performance.now();
+  for (;;) {
+    const status = await alive();
+    const ms = performance.now() - began;
+    if (status !== 200 || ms > 5 * WITHIN_MS) return { status, ms };
+    await sleep(1);
+  }
+};
+
+type Given = { readonly p: InMemory; readonly key: string; readonly key_id: string; readonly user_id: string };
+type End = { readonly what: string; readonly status: number; readonly end: (given: Given) => Promise<unknown> };
+
+const ENDS: readonly End[] = [
+  { what: 'a revoked key', status: 401, end: ({ p, key_id }) => p.send('DELETE', `${p.tenant}/api-keys/${key_id}`) },
+  {
+    what: 'a suspended user',
+    status: 401,
+    end: ({ p, user_id }) => p.send('PATCH', `/api/v1/admin/users/${user_id}`, { body: { is_suspended: true } }),
+  },
+  { what: 'a removed member', status: 401, end: ({ p, user_id }) => p.send('DELETE', `${p.tenant}/members/${user_id}`) },
+  {
+    what: 'a suspended tenant',
+    status: 403,
+    end: ({ p }) => p.send('POST', `/admin/tenants/${p.tenant_id}/suspend`, { body: { reason: 'a test' } }),
+  },
+];
+
+for (const { what, status, end } of ENDS)
+  test(`${what} is dead on every API process within a second, warm as its cache is`, async () => {
+    const p = await inMemory();
+    const other = await beside(p);
+    const member = await join(p, 'MEMBER');
+    const here = async () => (await p.send('GET', p.tenant, { key: member.key })).status;
+    const there = () => other.get(p.tenant, member.key);
+    assert.equal([await here(), await there(), await there()], [200, 200, 200]);
+    const answer = (await end({ p, ...member })) as { status: number; text: string };
+    assert.ok(answer.status < 300, answer.text);
+    for (const process of [here, there]) {
+      const dead = await untilDead(process);
+      assert.is(dead.status, status);
+      assert.ok(dead.ms <= WITHIN_MS, `${dead.ms} ms`);
+    }
+    await other.close();
+    await p.close();
+  });
+
+test('an expired key is dead on every API process at its second, nobody telling them', async () => {
+  const p = await inMemory();
+  const other = await beside(p);
+  const start = Date.now();
+  const expires_at = new Date(start + 60_000).toISOString();
+  const { key } = (await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'short', expires_at } })).body as { key: string };
+  const both = async () => [(await p.send('GET', p.tenant, { key })).status, await other.get(p.tenant, key)];
+  assert.equal(await both(), [200, 200]);
+  p.clock.now = () => start + 59_999;
+  assert.equal(await both(), [200, 200]);
+  p.clock.now = () => start + 60_000;
+  assert.equal(await both(), [401, 401]);
+  await other.close();
+  await p.close();
+});
+
+test('what was taken back and given again works again on every API process', async () => {
+  const p = await inMemory();
+  const other = await beside(p);
+  const member = await join(p, 'MEMBER');
+  const suspend = (is_suspended: boolean) => p.send('PATCH', `/api/v1/admin/users/${member.user_id}`, { body: { is_suspended } });
+  assert.is(await other.get(p.tenant, member.key), 200);
+  await suspend(true);
+  assert.is((await untilDead(() => other.get(p.tenant, member.key))).status, 401);
+  await suspend(false);
+  const back = await untilDead(async () => ((await other.get(p.tenant, member.key)) === 200 ? 204 : 200));
+  assert.is(back.status, 204);
+  assert.ok(back.ms <= WITHIN_MS, `${back.ms} ms`);
+  await other.close();
+  await p.close();
+});
+
+test.run();
