@@ -1,0 +1,134 @@
+// limit: 180
+import { randomUUID } from 'node:crypto';
+import { CancelledError, TimeoutError, UnavailableError } from '@eventstore/db-client';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Metadata, Position } from '../domain/event.ts';
+import { openLog } from '../infra/eventstore/client.ts';
+import { classify } from '../infra/eventstore/errors.ts';
+import { type Log, LogError, type NewEvent } from '../infra/eventstore/log.ts';
+import { freePort } from '../infra/process.ts';
+import { pause, startStore, storeDir } from './store-process.ts';
+
+const meta: Metadata = { tenant: 'platform', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
+
+const happened = (over: Partial<NewEvent> = {}): NewEvent => ({ id: randomUUID(), type: 'Happened', data: { n: 1 }, meta, ...over });
+
+const refusal = async (work: Promise<unknown>): Promise<string> => {
+  try {
+    await work;
+    return 'none';
+  } catch (error) {
+    return error instanceof LogError ? error.kind : `not a LogError: ${error}`;
+  }
+};
+
+const withLog = async (work: (log: Log) => Promise<void>): Promise<void> => {
+  const store = await startStore();
+  const log = openLog(store.url);
+  try {
+    await work(log);
+  } finally {
+    await log.close();
+    await store.end();
+  }
+};
+
+test('what a server would answer twice is never sent', () =>
+  withLog(async (log) => {
+    const wrong = [
+      [happened({ type: '' })],
+      [happened({ id: 'none' })],
+      [happened({ id: '00000000-0000-0000-0000-000000000000' })],
+      [happened({ data: new Uint8Array(1_000_001) })],
+      [happened({ data: { text: 'x'.repeat(1_000_000) } })],
+      [],
+    ];
+    for (const events of wrong) assert.is(await refusal(log.append('thing-platform.a', 'none', events)), 'wrong-request');
+    assert.is(await log.last('thing-platform.a'), null);
+  }));
+
+test('an append repeated whole is the first one again; anything else there is a conflict', () =>
+  withLog(async (log) => {
+    const [one, two] = [happened(), happened()];
+    const first = await log.append('thing-platform.a', 'none', [one, two]);
+    assert.equal(await log.append('thing-platform.a', 'none', [one, two]), first);
+    assert.is(await refusal(log.append('thing-platform.a', 'none', [happened()])), 'conflict');
+    assert.is(await refusal(log.append('thing-platform.a', 0, [two, happened()])), 'conflict');
+    assert.equal(first.revision, 1);
+  }));
+
+test('bytes come back as bytes, JSON as JSON, foreign streams not at all', () =>
+  withLog(async (log) => {
+    const data = new Uint8Array([0, 255, 10]);
+    await log.append('thing-platform.a', 'none', [happened({ data }), happened({ data: { ä: ['🙂'] } })]);
+    await log.append('no name of ours', 'none', [happened()]);
+    const read = await Array.fromAsync(log.read('thing-platform.a'));
+    assert.equal([...(read[0]!.data as Uint8Array)], [...data]);
+    assert.equal(read[1]!.data, { ä: ['🙂'] });
+    const all = await Array.fromAsync(log.readAll());
+    assert.equal(
+      all.map(({ stream }) => stream),
+      ['thing-platform.a', 'thing-platform.a'],
+    );
+    const [last] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
+    assert.equal(last!.position, read[1]!.position);
+  }));
+
+test('errors are conflict, gone, unavailable or a wrong request', () => {
+  const grpc = Object.assign(new Error('x'), { metadata: undefined }) as never;
+  for (const error of [new UnavailableError(grpc), new TimeoutError(grpc), new CancelledError(grpc), new Error('Server Is Not Ready')])
+    assert.is(classify(error).kind, 'unavailable', String(error));
+  assert.is(classify(new Error('something else')).kind, 'wrong-request');
+});
+
+type Seen = { ids: Map<string, number>; positions: Position[] };
+
+test('sixteen writers and a follower lose nothing and double nothing while the store is killed', async () => {
+  const port = await freePort();
+  let store = await startStore({ dir: storeDir(), port });
+  const log = openLog(store.url);
+  const acknowledged = new Map<string, string>();
+  const seen: Seen = { ids: new Map(), positions: [] };
+  let running = true;
+  let refused = 0;
+  const following = log.follow({
+    filter: { streamPrefixes: ['kill-'] },
+    event: ({ event_id, position }) => {
+      seen.ids.set(event_id, (seen.ids.get(event_id) ?? 0) + 1);
+      seen.positions.push(position);
+    },
+  });
+  const write = async (stream: string): Promise<void> => {
+    for (let revision = -1; running; ) {
+      const event = happened();
+      const appended = await log.append(stream, revision < 0 ? 'none' : revision, [event], { deadline: 20_000 }).catch(() => null);
+      if (!appended) return void refused++;
+      acknowledged.set(event.id, `${stream}@${appended.revision}`);
+      revision = appended.revision;
+    }
+  };
+  const writers = Array.from({ length: 16 }, (_, number) => write(`kill-platform.${number}`));
+  for (let kill = 0; kill < 4; kill++) {
+    await pause(400 + Math.random() * 400);
+    await store.end('SIGKILL');
+    store = await startStore({ dir: store.dir, port });
+  }
+  await pause(300);
+  running = false;
+  await Promise.all(writers);
+  const stored = new Map<string, string>();
+  for await (const event of log.readAll()) stored.set(event.event_id, `${event.stream}@${event.revision}`);
+  for (let waited = 0; seen.ids.size < stored.size && waited < 200; waited++) await pause(50);
+  await following.stop();
+  assert.is(refused, 0);
+  assert.ok(acknowledged.size > 100, `${acknowledged.size} acknowledged`);
+  for (const [id, place] of acknowledged) assert.is(stored.get(id), place);
+  assert.is(stored.size, acknowledged.size);
+  assert.equal([...seen.ids.keys()].sort(), [...stored.keys()].sort());
+  assert.ok([...seen.ids.values()].every((times) => times === 1));
+  await log.close();
+  await store.end();
+});
+
+test.run();
