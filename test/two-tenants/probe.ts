@@ -4,7 +4,7 @@ import { type PrincipalName, type Rule, ruleFor, type State, verdict, type Where
 import type { ResourceType, World } from './world.ts';
 
 /** One way to point an operation at things: what stands in each place. */
-export type Variant = { readonly label: string; readonly states: readonly State[]; readonly differs: Place | null };
+export type Variant = { readonly label: string; readonly states: readonly State[]; readonly differs: Place | null; readonly asOf?: true };
 
 const STATES: readonly State[] = ['foreign', 'missing', 'malformed', 'other type'];
 /** What belongs to no tenant has no foreign one; a tenant is its own. */
@@ -39,12 +39,13 @@ export const variantsOf = (call: Call): Variant[] => {
     ),
   );
   if (!call.path.startsWith('/tenant/')) return [base, ...each];
+  const asOf: Variant[] = call.parameters?.some(({ name }) => name === 'as_of') ? [{ ...base, label: 'own, as of now', asOf: true }] : [];
   const whole = (state: State): Variant => ({
     label: `everything ${state}`,
     states: call.places.map((place, index) => (place.in === 'query' || !exists(call, place, state) ? base.states[index]! : state)),
     differs: call.places[0]!,
   });
-  return [base, ...each, whole('foreign'), whole('missing')];
+  return [base, ...asOf, ...each, whole('foreign'), whole('missing')];
 };
 
 const idFor = ({ own, foreign }: World, { type }: Place, state: State): string => {
@@ -80,7 +81,8 @@ export const ask = (world: World, call: Call, variant: Variant, who: PrincipalNa
   const among = (where: Place['in']) => Object.fromEntries(sent.filter((one) => one.in === where).map(({ name, id }) => [name, id]));
   const inPath = among('path');
   const path = call.path.replace(/\{(\w+)\}/g, (_, name: string) => inPath[name]!);
-  const query = new URLSearchParams([...requiredQuery(call), ...Object.entries(among('query'))]).toString();
+  const asOf: [string, string][] = variant.asOf ? [['as_of', new Date().toISOString()]] : [];
+  const query = new URLSearchParams([...requiredQuery(call), ...asOf, ...Object.entries(among('query'))]).toString();
   const body = bodyFor(world.document as Document, call, among('body'));
   return world.send(call.method, query ? `${path}?${query}` : path, { key: world.keys[who], ...(body === undefined ? {} : { body }) });
 };
@@ -88,12 +90,31 @@ export const ask = (world: World, call: Call, variant: Variant, who: PrincipalNa
 /** Headers that tell of the request and of the log's end, not of what was asked for. */
 const PASSING = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'projection-position'];
 
+const withoutSent = (world: World, call: Call, variant: Variant, text: string): string =>
+  sentPlaces(call, variant).reduce((rest, { place, state }) => rest.replaceAll(idFor(world, place, state), ''), text);
+
+/** Audit lines that repeat what somebody asked for say nothing that the asker had not said. */
+const ECHOES = ['access.refused', 'super_admin.read'];
+
+const withoutEchoes = ({ body, text }: Answer): string =>
+  Array.isArray(body) ? JSON.stringify(body.filter(({ action }: { action?: string }) => !ECHOES.includes(action ?? ''))) : text;
+
+/** What an answer bears of the tenant that the caller has no part in, and did not name. */
+export const leaked = (world: World, call: Call, variant: Variant, who: PrincipalName, answer: Answer): string[] => {
+  if (!call.path.startsWith('/tenant/')) return [];
+  const others = who === 'stranger' || who === 'strange runner' ? world.marks.home : world.marks.away;
+  const shown = withoutSent(world, call, variant, withoutEchoes(answer));
+  return others.filter((mark) => shown.includes(mark));
+};
+
 /** All of an answer that a caller can tell apart, but for what repeats the request: its id, its path and the ids that it sent. */
 export const told = (world: World, call: Call, variant: Variant, { status, headers, text }: Answer): string => {
   const shown = [...headers].filter(([name]) => !PASSING.includes(name));
-  const ids = sentPlaces(call, variant).map(({ place, state }) => idFor(world, place, state));
-  const without = ids.reduce((rest, id) => rest.replaceAll(id, ''), text);
-  return JSON.stringify([status, shown, without.replace(/"(request_id|instance|as_of)":"[^"]*"/g, '"$1":""')]);
+  return JSON.stringify([
+    status,
+    shown,
+    withoutSent(world, call, variant, text).replace(/"(request_id|instance|as_of)":"[^"]*"/g, '"$1":""'),
+  ]);
 };
 
 /** What a call may answer with. */

@@ -154,6 +154,13 @@ const platformSeed = async (p: Platform): Promise<Resources> => {
   };
 };
 
+/** What shows that something of a tenant is in an answer: ids and addresses. */
+const marksOf = (slug: string, { ids, resources }: Awaited<ReturnType<typeof tenantSeed>>): readonly string[] => [
+  ...Object.values(ids),
+  ...Object.values(resources),
+  `@${slug}.test`,
+];
+
 /** Two tenants with one of everything, and a key of everybody. Home is the first one. */
 export const seeded = async () => {
   const p = await inMemory();
@@ -183,5 +190,12 @@ export const seeded = async () => {
     garbage: 'ann_notakey0_0000000000000000000000000000000000',
   };
   const document = openapi(p.operations, plainPaths as PlainPaths, 'http://annals.test');
-  return { ...p, keys, document, own: { ...platform, ...home.resources }, foreign: away.resources, tenantNames: ['home', 'away'] };
+  return {
+    ...p,
+    keys,
+    document,
+    own: { ...platform, ...home.resources },
+    foreign: away.resources,
+    marks: { home: marksOf('home', home), away: marksOf('away', away) },
+  };
 };
