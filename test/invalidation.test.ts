@@ -2,18 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { issueKey } from '../commands/apikey.ts';
+import { bootstrap } from '../infra/bootstrap.ts';
+import { openLog } from '../infra/eventstore/client.ts';
+import type { Log } from '../infra/eventstore/log.ts';
 import { hotOf, platform } from '../infra/platform.ts';
 import { inMemory } from './in-memory.ts';
 import { type InMemory, join } from './people.ts';
+import { startStore } from './store-process.ts';
 
 const WITHIN_MS = 1_000;
 
-/** A second API process over the same log: a cache and a subscription of its own. */
-const beside = async (p: InMemory) => {
-  const hot = hotOf(p.log);
+/** Another API process over the same log, or over another one: a cache and a subscription of its own. */
+const beside = async (p: InMemory, log: Log = p.log) => {
+  const hot = hotOf(log);
   await hot.start();
-  const { app, close } = platform({
-    log: p.log,
+  const { app, close, systemContext } = platform({
+    log,
     hot,
     vault: p.vault,
     reads: p.sink.reads,
@@ -24,9 +29,16 @@ const beside = async (p: InMemory) => {
     address: () => '127.0.0.1',
     now: () => p.clock.now(),
   });
-  const get = async (path: string, key: string) => (await app.request(path, { headers: { authorization: `Bearer ${key}` } })).status;
+  const send = async (method: string, path: string, key: string, body?: object): Promise<Response> =>
+    app.request(path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
   return {
-    get,
+    send,
+    systemContext,
+    get: async (path: string, key: string) => (await send('GET', path, key)).status,
     close: async () => {
       await close();
       await hot.close();
@@ -111,6 +123,44 @@ test('what was taken back and given again works again on every API process', asy
   assert.is(back.status, 204);
   assert.ok(back.ms <= WITHIN_MS, `${back.ms} ms`);
   await other.close();
+  await p.close();
+});
+
+test('over a real store, what one process takes back is dead on another within a second', async () => {
+  const p = await inMemory();
+  const store = await startStore();
+  const logs = [openLog(store.url), openLog(store.url)] as const;
+  const [here, there] = [await beside(p, logs[0]), await beside(p, logs[1])];
+  let first = { key: '', tenant_id: '' };
+  await bootstrap(logs[0], here.systemContext(), undefined, (shown) => {
+    first = shown;
+  });
+  const tenant = `/tenant/${first.tenant_id}`;
+  const made = async (path: string, body: object) =>
+    (await (await here.send('POST', path, first.key, body)).json()) as { id: string; key: string; user_id: string };
+  const spare = await made(`${tenant}/api-keys`, { name: 'spare' });
+  const member = await made(`${tenant}/members`, { email: 'somebody@example.com' });
+  const bound = { kind: 'tenant', tenant_id: first.tenant_id, agent_id: null, owner_id: member.user_id } as const;
+  const { key } = (await issueKey(here.systemContext(first.tenant_id), bound, { name: 'theirs', expires_at: null })).state;
+  assert.equal([await there.get(tenant, spare.key), await there.get(tenant, key), await there.get(tenant, first.key)], [200, 200, 200]);
+  const ends = [
+    { with: spare.key, end: () => here.send('DELETE', `${tenant}/api-keys/${spare.id}`, first.key), status: 401 },
+    { with: key, end: () => here.send('DELETE', `${tenant}/members/${member.user_id}`, first.key), status: 401 },
+    {
+      with: first.key,
+      end: () => here.send('POST', `/admin/tenants/${first.tenant_id}/suspend`, first.key, { reason: 'a test' }),
+      status: 403,
+    },
+  ];
+  for (const { with: credential, end, status } of ends) {
+    assert.ok((await end()).ok);
+    const dead = await untilDead(() => there.get(tenant, credential));
+    assert.is(dead.status, status);
+    assert.ok(dead.ms <= WITHIN_MS, `${dead.ms} ms`);
+  }
+  for (const process of [here, there]) await process.close();
+  for (const log of logs) await log.close();
+  await store.end();
   await p.close();
 });
 
