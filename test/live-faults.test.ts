@@ -15,6 +15,8 @@ test('whatever is killed under load, nothing acknowledged is lost, nothing comes
     assert.is(kills.length, KILLS * TARGETS.length);
     assert.is(figures['unknown at the end'], 0);
     assert.ok(figures['answered 503 or cut off']! > 0, 'no kill was felt by any sender');
+    // The broker may die between taking an acknowledgement and telling of it: it is told again when the message is handed out again.
+    assert.ok(figures['acknowledgements in the log']! >= figures['events in the log']! - KILLS, 'the log misses acknowledgements');
     assert.ok(figures['events in the log']! > 500, `only ${figures['events in the log']} deliveries were taken`);
   }));
 
