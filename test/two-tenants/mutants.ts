@@ -16,7 +16,13 @@ const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw absent();';
 
 const MUTANTS: readonly Mutant[] = [
   permit('a tenant key works in every tenant', 'principal.bound_to !== null && principal.bound_to !== tenant_id', 'false'),
-  permit('a tenant key of a super-admin is a platform key', ' && principal.bound_to === null) return undefined', ') return undefined'),
+  {
+    name: 'permit: a tenant key of a super-admin is a platform key',
+    edits: [
+      ['api/permit.ts', ' && principal.bound_to === null) return undefined', ') return undefined'],
+      ['api/auth.ts', 'super_admin: false', 'super_admin: user.is_super_admin'],
+    ],
+  },
   permit('everybody is a super-admin on the platform', 'principal.super_admin && principal.bound_to', 'principal.bound_to'),
   permit('everybody may be a guest', 'if (!principal.super_admin) throw notFound();', ''),
   permit('no break-glass is needed', 'if (!open) throw', 'if (false) throw'),
@@ -31,7 +37,12 @@ const MUTANTS: readonly Mutant[] = [
     " || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound()",
     ') throw notFound()',
   ),
-  permit('a suspended tenant goes on', "if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');", ''),
+  one(
+    'a suspended tenant goes on',
+    'api/auth.ts',
+    "if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');",
+    '',
+  ),
   one(
     "keys: the tenant list shows every tenant's",
     'projections/apikey.queries.ts',

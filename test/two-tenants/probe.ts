@@ -1,6 +1,6 @@
 import type { Answer } from '../in-memory.ts';
 import { bodyFor, type Call, type Document, type Place } from './places.ts';
-import { type PrincipalName, type Rule, ruleFor, type State, verdict, type Where } from './rules.ts';
+import { AWAY, type PrincipalName, type Rule, ruleFor, type State, verdict, type Where } from './rules.ts';
 import type { ResourceType, World } from './world.ts';
 
 /** One way to point an operation at things: what stands in each place. */
@@ -102,7 +102,7 @@ const withoutEchoes = ({ body, text }: Answer): string =>
 /** What an answer bears of the tenant that the caller has no part in, and did not name. */
 export const leaked = (world: World, call: Call, variant: Variant, who: PrincipalName, answer: Answer): string[] => {
   if (!call.path.startsWith('/tenant/')) return [];
-  const others = who === 'stranger' || who === 'strange runner' ? world.marks.home : world.marks.away;
+  const others = AWAY.includes(who) ? world.marks.home : world.marks.away;
   const shown = withoutSent(world, call, variant, withoutEchoes(answer));
   return others.filter((mark) => shown.includes(mark));
 };
@@ -130,5 +130,4 @@ export const comparable = (who: PrincipalName, { differs }: Variant): boolean =>
 
 /** The second tenant is home to them: what they find there is not what is asked here. */
 export const atHome = (who: PrincipalName, call: Call, { states }: Variant): boolean =>
-  (who === 'stranger' || who === 'strange runner') &&
-  call.places.some(({ type }, index) => type === 'tenant' && states[index] === 'foreign');
+  AWAY.includes(who) && call.places.some(({ type }, index) => type === 'tenant' && states[index] === 'foreign');

@@ -9,9 +9,12 @@ export const HOLDERS = {
   'agent owner': { role: 'MEMBER', labels: '*' },
   'granted viewer': { role: 'MEMBER', labels: 'VIEWER' },
   'granted editor': { role: 'MEMBER', labels: 'MANAGER' },
+  // A super-admin by a key of the tenant, in which they are a mere member.
+  'bound super-admin': { role: 'MEMBER', labels: '' },
 } as const;
 
-const OTHERS = ['stranger', 'runner', 'other runner', 'strange runner', 'super-admin', 'guest', 'demoted'] as const;
+/** `elsewhere`: an ADMIN of both tenants, by a key of the other one. */
+const OTHERS = ['stranger', 'elsewhere', 'runner', 'other runner', 'strange runner', 'super-admin', 'guest', 'demoted'] as const;
 const REFUSED = { none: 401, garbage: 401, expired: 401, revoked: 401, suspended: 401, removed: 401, 'of suspended tenant': 403 } as const;
 
 type Holder = keyof typeof HOLDERS;
@@ -129,6 +132,9 @@ export const ruleFor = (method: string, path: string, description: string): Rule
 };
 
 export type State = 'own' | 'foreign' | 'missing' | 'malformed' | 'other type';
+
+/** Those whose credential is of the second tenant. */
+export const AWAY: readonly PrincipalName[] = ['stranger', 'elsewhere', 'strange runner'];
 
 /** Where a call points: each place with what stands in it. `agent` is the agent that decides, in path or body. */
 export type Where = {

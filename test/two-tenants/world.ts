@@ -172,6 +172,11 @@ export const seeded = async () => {
   await sent(p, 'POST', `/admin/tenants/${home.id}/break-glass`, guest.key, { reason: 'a test', minutes: 60 });
   const demoted = await superAdmin(p, 'demoted@annals.test');
   await sent(p, 'PATCH', `/api/v1/admin/users/${demoted.user_id}`, p.key, { is_super_admin: false });
+  const bound = await superAdmin(p, 'bound@annals.test');
+  await sent(p, 'POST', `${home.tenant}/members`, home.owner, { email: 'bound@annals.test' });
+  const both = { email: 'both@annals.test', role: 'ADMIN' };
+  await sent(p, 'POST', `${home.tenant}/members`, home.owner, both);
+  const elsewhere = await sent(p, 'POST', `${away.tenant}/members`, away.owner, both);
   const platform = await platformSeed(p);
   const old = await spent(p, home);
   await p.settled();
@@ -181,7 +186,9 @@ export const seeded = async () => {
     owner: home.owner,
     runner: home.runner,
     'other runner': home.otherRunner,
+    'bound super-admin': await p.keyOf(home.id, bound.user_id),
     stranger: away.owner,
+    elsewhere: await p.keyOf(away.id, elsewhere.user_id),
     'strange runner': away.runner,
     'super-admin': outside.key,
     guest: guest.key,
