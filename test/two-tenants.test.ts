@@ -52,6 +52,16 @@ const checkShape = (document: Document, tried: Tried): void => {
   if (/node_modules|\.ts:\d|select |insert into/i.test(tried.answer.text)) wrong(tried, 'tells what it is made of');
 };
 
+/** What every answer bears, whatever it says; nothing tells of what it is served by. */
+const checkHeaders = (tried: Tried): void => {
+  const { headers, status } = tried.answer;
+  if (!headers.get('x-request-id') || headers.get('x-content-type-options') !== 'nosniff')
+    wrong(tried, 'lacks a header that all answers have');
+  if (!/no-store/.test(headers.get('cache-control') ?? (status === 204 ? 'no-store' : ''))) wrong(tried, 'may be stored');
+  if (status === 401 && !headers.get('www-authenticate')) wrong(tried, 'does not say how to authenticate');
+  if (headers.get('server') || headers.get('x-powered-by')) wrong(tried, 'names its maker');
+};
+
 /** What was appended since, but for what follows by itself. */
 const appended = (world: World, since: number, { who, call }: { who: PrincipalName; call: Call }): string[] =>
   world.log.events
@@ -89,6 +99,7 @@ const tryRefused = async (world: World, call: Call, who: PrincipalName): Promise
     if (isVisit(one) && world.log.events.slice(before).every(({ type }) => type !== 'SuperAdminRead'))
       wrong(one, 'the tenant is told nothing of it');
     checkStatus(one);
+    checkHeaders(one);
     checkShape(world.document as Document, one);
     const marks = leaked(world, call, variant, who, one.answer);
     if (marks.length > 0) wrong(one, `tells of the other tenant: ${marks.join(', ')}`);
@@ -143,6 +154,23 @@ if (!FIRST)
     console.log(`${tried.length} allowed changes, each in a world of its own (seed ${SEED})`);
     assert.equal(faults.splice(0).slice(0, 40), []);
   });
+
+test('no body takes a field that it does not name, and nothing happens by one that does', async () => {
+  const world = await seeded();
+  const document = documentOf(world);
+  for (const call of callsOf(document).filter(({ requestBody }) => requestBody)) {
+    const [variant] = variantsOf(call);
+    const who = PRINCIPALS.find((one) => isAllowed(call, variant!, one))!;
+    const before = world.log.events.length;
+    const answer = await ask(world, call, variant!, who, { undeclared: 1 });
+    const tried = { call, variant: variant!, who, answer };
+    if (answer.status !== 422 || !answer.text.includes('/undeclared')) wrong(tried, `takes an unknown field: ${answer.status}`);
+    const events = appended(world, before, tried);
+    if (events.length > 0) wrong(tried, `${events.join(', ')} happened`);
+  }
+  await world.close();
+  assert.equal(faults.splice(0), []);
+});
 
 test('every route is in the document, and everything in the document is a route', async () => {
   const world = await seeded();

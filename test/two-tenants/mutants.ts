@@ -108,12 +108,13 @@ const MUTANTS: readonly Mutant[] = [
     "if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw absent();",
     '',
   ),
-  one(
-    'deliveries: a runner fetches the bodies of another',
-    'api/delivery.ts',
-    "|| (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)",
-    '',
-  ),
+  {
+    name: 'deliveries: a runner fetches the bodies of another',
+    edits: [
+      ['api/delivery.ts', " || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)", ''],
+      ['api/permit.ts', ' || principal.agent_id !== agent_id) return false', ') return false'],
+    ],
+  },
   one(
     "integrations: the list shows every tenant's",
     'projections/integration.queries.ts',

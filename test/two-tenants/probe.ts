@@ -75,8 +75,8 @@ const whereOf = (call: Call, rule: Rule, variant: Variant): Where => {
 const requiredQuery = (call: Call): [string, string][] =>
   (call.parameters ?? []).filter((one) => one.in === 'query' && one.required).map(({ name }) => [name, '2026-01-01T00:00:00Z']);
 
-/** Sends the operation as somebody, pointed as the variant says. */
-export const ask = (world: World, call: Call, variant: Variant, who: PrincipalName): Promise<Answer> => {
+/** Sends the operation as somebody, pointed as the variant says; `more` goes into the body. */
+export const ask = (world: World, call: Call, variant: Variant, who: PrincipalName, more: object = {}): Promise<Answer> => {
   const sent = sentPlaces(call, variant).map(({ place, state }) => ({ ...place, id: idFor(world, place, state) }));
   const among = (where: Place['in']) => Object.fromEntries(sent.filter((one) => one.in === where).map(({ name, id }) => [name, id]));
   const inPath = among('path');
@@ -84,7 +84,10 @@ export const ask = (world: World, call: Call, variant: Variant, who: PrincipalNa
   const asOf: [string, string][] = variant.asOf ? [['as_of', new Date().toISOString()]] : [];
   const query = new URLSearchParams([...requiredQuery(call), ...asOf, ...Object.entries(among('query'))]).toString();
   const body = bodyFor(world.document as Document, call, among('body'));
-  return world.send(call.method, query ? `${path}?${query}` : path, { key: world.keys[who], ...(body === undefined ? {} : { body }) });
+  return world.send(call.method, query ? `${path}?${query}` : path, {
+    key: world.keys[who],
+    ...(body === undefined ? {} : { body: { ...(body as object), ...more } }),
+  });
 };
 
 /** Headers that tell of the request and of the log's end, not of what was asked for. */
