@@ -47,8 +47,8 @@ const placesOf = async (platform: Platform, { tenants, agents, hooks }: Estate, 
   ];
 };
 
-/** The request's id and the moment at which it was asked are the question's, not the view's. */
-const withoutQuestion = (text: string): string => text.replace(/"(request_id|as_of)":"[^"]*"/g, '');
+/** The request's id, the moment at which it was asked and the month before it are the question's, not the view's. */
+const withoutQuestion = (text: string): string => text.replace(/"(request_id|as_of)":"[^"]*"|"period":\{[^}]*\}/g, '');
 
 const namesIn = (path: string): string => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).join(' ');
 
@@ -74,7 +74,8 @@ export const allAnswers = async (platform: Platform, estate: Estate, token: stri
   const asked = Object.entries(paths).flatMap(([path, { get }]) => {
     if (!get || !SHOWN.test(path)) return [];
     const fitting = places.filter(({ values }) => Object.keys(values).join(' ') === namesIn(path));
-    return fitting.map(({ key, values }) => ({ path: fill(path, values), key }));
+    // A question that is refused would itself be an event.
+    return fitting.map(({ key, values }) => ({ path: fill(path, values), key: path.startsWith('/tenant/') ? key : ADMIN_KEY }));
   });
   const answers = new Map<string, string>();
   for (const { path, key } of asked) answers.set(path, await answerOf(platform, path, key, token));
