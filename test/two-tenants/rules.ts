@@ -61,6 +61,7 @@ POST   /tenant/{tenant_id}/agents                                       tenant:a
 GET    /tenant/{tenant_id}/agents/{agent_id}                            agent:read + runner
 PATCH  /tenant/{tenant_id}/agents/{agent_id}                            agent:settings:write
 DELETE /tenant/{tenant_id}/agents/{agent_id}                            agent:delete
+POST   /tenant/{tenant_id}/agents/{agent_id}/restore                    agent:delete
 GET    /tenant/{tenant_id}/agents/{agent_id}/history                    agent:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/diff                       agent:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/models                     agent:read
