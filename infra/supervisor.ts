@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -105,8 +105,10 @@ const begin = (piece: Piece, file: string): ChildProcess => {
 const lowerPriority = (pid: number): void => {
   try {
     setPriority(pid, NICENESS);
+    // A session of its own is a scheduling group of its own on Linux: niceness counts inside the group, this between them.
+    writeFileSync(`/proc/${pid}/autogroup`, String(NICENESS));
   } catch {
-    // It has ended already, which the exit event tells.
+    // It has ended already, which the exit event tells; or the system has no such groups.
   }
 };
 
