@@ -1,10 +1,13 @@
-import type { Loaded } from '../commands/context.ts';
+import type { Ctx, Loaded } from '../commands/context.ts';
+import { admit, type Claims, checkAdmitted, type IsMember } from '../commands/sign-in.ts';
 import type { Aggregate } from '../domain/aggregate.ts';
 import * as ApiKey from '../domain/apikey.ts';
 import { type DomainEvent, PLATFORM } from '../domain/event.ts';
+import { isId25 } from '../domain/id.ts';
 import { publicIdOf } from '../domain/keytext.ts';
 import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
+import * as SignIn from '../domain/sign-in.ts';
 import * as Tenant from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
 
@@ -16,14 +19,31 @@ export type AuthDeps = {
   digest: (text: string) => string;
   /** Told of each use of a key; it notes one an hour. */
   used: (key: ApiKey.ApiKey) => void;
+  /** Told of each request of a user who came without a key; it notes one an hour. */
+  seen: (user: User.User) => void;
+  /** What a token of the configured issuer says; null where none is configured. @throws Refusal unauthorized, unavailable */
+  verify: ((token: string) => Promise<Claims>) | null;
+  isMember: IsMember;
+  /** A context in which the platform itself acts. */
+  context: () => Ctx;
   now: () => number;
 };
 
 const KNOWN = 50_000;
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const unauthorized = (detail = 'send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
 
-/** Finds out who asks. @throws Refusal unauthorized, key_expired, key_owner_inactive */
-export const authenticator = ({ peek, load, naturalId, digest, used, now }: AuthDeps) => {
+/** Somebody who came without a key: they may do what they may, wherever they are a member. */
+export const asUser = ({ id, is_super_admin }: User.User): Principal => ({
+  kind: 'user',
+  user_id: id,
+  key_id: null,
+  bound_to: null,
+  super_admin: is_super_admin,
+});
+
+/** Finds out who asks: by an API key, by a token of the issuer, or by the cookie of a browser that signed in. */
+export const authenticator = ({ peek, load, naturalId, digest, used, seen, verify, isMember, context, now }: AuthDeps) => {
   const ids = new Map<string, string>();
 
   const idOf = (publicId: string): string => {
@@ -56,10 +76,7 @@ export const authenticator = ({ peek, load, naturalId, digest, used, now }: Auth
       : { kind: 'runner', agent_id: key.agent_id!, tenant_id: key.tenant_id!, key_id: key.id };
   };
 
-  return async (authorization: string | undefined): Promise<Principal> => {
-    const text = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
-    const publicId = text ? publicIdOf(text) : null;
-    if (!text || !publicId) throw unauthorized();
+  const byKey = async (text: string, publicId: string): Promise<Principal> => {
     const key = await read(ApiKey, PLATFORM, idOf(publicId));
     if (!ApiKey.matches(key, digest(text)) || key.status === 'revoked') throw unauthorized('the API key is not known');
     if (key.expires_at !== null && Date.parse(key.expires_at) <= now())
@@ -67,5 +84,32 @@ export const authenticator = ({ peek, load, naturalId, digest, used, now }: Auth
     const principal = await principalOf(key);
     used(key);
     return principal;
+  };
+
+  const byToken = async (claims: Claims): Promise<Principal> => {
+    const { state } = await admit(context(), claims, isMember);
+    seen(state);
+    return asUser(state);
+  };
+
+  return {
+    /** By the Authorization header. @throws Refusal unauthorized, key_expired, key_owner_inactive, forbidden, unavailable */
+    byHeader: async (authorization: string | undefined): Promise<Principal> => {
+      const text = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+      const publicId = text ? publicIdOf(text) : null;
+      if (text && publicId) return byKey(text, publicId);
+      if (text && verify && TOKEN.test(text)) return byToken(await verify(text));
+      throw unauthorized();
+    },
+    /** By the cookie of a sign-in. @throws Refusal unauthorized, forbidden, unavailable */
+    byCookie: async (cookie: string): Promise<Principal & { sign_in_id: string }> => {
+      const [id = ''] = cookie.split('.');
+      const signIn = isId25(id) ? await read(SignIn, PLATFORM, id) : SignIn.initial;
+      if (!SignIn.holds(signIn, digest(cookie), now())) throw unauthorized('sign in again: /auth/login');
+      const user = await read(User, PLATFORM, signIn.user_id);
+      await checkAdmitted(context(), user, isMember);
+      seen(user);
+      return { ...asUser(user), sign_in_id: id };
+    },
   };
 };

@@ -77,7 +77,10 @@ const shared = {
     IfMatch: header('If-Match', 'The ETag of an earlier answer: 412 where the resource has changed since'),
     IdempotencyKey: header('Idempotency-Key', '1 to 255 printable characters: the same request under the same key happens once'),
   },
-  securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key' } },
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or a token of the configured OIDC issuer' },
+    session: { type: 'apiKey', in: 'cookie', name: 'annals_session', description: 'A browser that signed in; `__Host-` before it over TLS' },
+  },
   responses: {
     Problem: {
       description: 'RFC 9457 problem',
@@ -124,7 +127,7 @@ export const openapi = (operations: Operations, plain: PlainPaths, url: string):
       description: 'A platform for running and administering software agents, in which the log is the truth.',
     },
     servers: [{ url }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { session: [] }],
     paths,
     components: { ...shared, schemas: components },
   };

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { NO_DIGEST, sameDigest } from './digest.ts';
 import type { Recorded } from './event.ts';
 import { Refusal } from './refusal.ts';
 
@@ -32,7 +32,7 @@ export const initial: ApiKey = {
   id: '',
   name: '',
   kind: 'tenant',
-  digest: '0'.repeat(64),
+  digest: NO_DIGEST,
   tenant_id: null,
   agent_id: null,
   owner_id: '',
@@ -76,5 +76,4 @@ export const use =
       : [];
 
 /** Compares digests in constant time; an absent key is compared with a dummy. */
-export const matches = (key: ApiKey, digest: string): boolean =>
-  timingSafeEqual(Buffer.from(key.digest, 'hex'), Buffer.from(digest, 'hex')) && key.status !== 'absent';
+export const matches = (key: ApiKey, digest: string): boolean => sameDigest(key.digest, digest) && key.status !== 'absent';

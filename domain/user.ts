@@ -60,6 +60,14 @@ export const register =
   (user: User): UserEvent[] =>
     user.status === 'absent' ? [{ type: 'UserRegistered', data: { email, name } }] : [];
 
+const HOUR = 3_600_000;
+
+/** Notes that somebody came, at most once an hour. */
+export const see =
+  (at: string) =>
+  (user: User): UserEvent[] =>
+    user.last_login_at === null || Date.parse(at) - Date.parse(user.last_login_at) >= HOUR ? [{ type: 'UserSeen', data: {} }] : [];
+
 export const grantSuperAdmin =
   (reason: string) =>
   (user: User): UserEvent[] =>

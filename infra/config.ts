@@ -151,6 +151,14 @@ const parse = (env: Record<string, string>): Variables => {
   throw new Error(`${issue?.path.join('.')} ${issue?.message}`);
 };
 
+/** An issuer without an audience would let in the tokens of every service that it knows. */
+const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID }: Variables): void => {
+  if (OIDC_ISSUER && !OIDC_AUDIENCE && !OIDC_CLIENT_ID)
+    throw new Error('OIDC_AUDIENCE is missing: OIDC_ISSUER needs OIDC_AUDIENCE (tokens), OIDC_CLIENT_ID (browsers), or both');
+  if (!OIDC_ISSUER && (OIDC_AUDIENCE || OIDC_CLIENT_ID))
+    throw new Error('OIDC_ISSUER is missing: OIDC_AUDIENCE and OIDC_CLIENT_ID are of an issuer');
+};
+
 const httpUrl = (host: string, port: number): string => `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 
 /** The address that the service listens on, as a URL. */
@@ -160,6 +168,7 @@ export const listenUrl = ({ host, port }: Pick<Config, 'host' | 'port'>): string
 export const loadConfig = (env: Environment): Config => {
   const set = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));
   const values = parse(set);
+  checkIssuer(values);
   const plain = Object.fromEntries(Object.entries(values).map(([name, value]) => [camel(name), value])) as Plain;
   const annalsData = resolve(values.ANNALS_DATA);
   return Object.freeze({

@@ -6,7 +6,10 @@ import { authenticator } from '../api/auth.ts';
 import type { Host } from '../api/mount.ts';
 import type { Operations } from '../api/operation.ts';
 import { permitter } from '../api/permit.ts';
+import { checkOwnPage, cookiesOf, mountSignIn } from '../api/sign-in.ts';
+import { noteSeen } from '../commands/sign-in.ts';
 import * as Agent from '../domain/agent.ts';
+import * as AllowedAccount from '../domain/allowed-account.ts';
 import * as ApiKey from '../domain/apikey.ts';
 import { PLATFORM } from '../domain/event.ts';
 import * as Integration from '../domain/integration.ts';
@@ -14,20 +17,23 @@ import * as Model from '../domain/model.ts';
 import * as Plan from '../domain/plan.ts';
 import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
+import * as SignIn from '../domain/sign-in.ts';
 import * as Tenant from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
 import * as Visit from '../domain/visit.ts';
 import type { Reads } from '../projections/reads.ts';
+import { membershipsOf } from '../projections/user.queries.ts';
 import { contexts } from './context.ts';
 import { type Log, LogError } from './eventstore/log.ts';
 import { type Hot, openHot } from './hot.ts';
 import type { Limiter } from './http/limits.ts';
 import { onlyOnce } from './http/once.ts';
 import { refusedAccesses } from './http/refused.ts';
+import { KEYS_ONLY, type SignInWays } from './oidc/sign-in.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the hot path reads of without appending: kept coherent by one live subscription. */
-const followed = [Agent, ApiKey, Integration, Model, Plan, Tenant, User];
+const followed = [Agent, AllowedAccount, ApiKey, Integration, Model, Plan, SignIn, Tenant, User];
 
 export const hotOf = (log: Log): Hot => openHot(log, followed);
 
@@ -45,6 +51,8 @@ export type PlatformParts = {
   readonly answered?: (c: Context, status: number, milliseconds: number) => void;
   /** Absent: nobody is limited, as in tests that ask for nothing else. */
   readonly limits?: Limiter;
+  /** Absent: by API keys alone. */
+  readonly signIn?: SignInWays;
   readonly now?: () => number;
 };
 
@@ -55,7 +63,8 @@ const SYSTEM = { kind: 'system', name: 'annals' } as const;
  * the refusals that are left.
  */
 export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
-  const { log, hot, vault, reads, logger, publicUrl, limits } = parts;
+  const { log, hot, vault, reads, logger, publicUrl, limits, signIn = KEYS_ONLY } = parts;
+  const cookies = cookiesOf(publicUrl);
   const permit = permitter({ ...hot, now });
   const context = contexts({ log, hot, vault, reads, permit, publicUrl, now });
   const usedIn = new Map<string, number>();
@@ -63,34 +72,57 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
   const systemContext = (tenant = PLATFORM) =>
     context({ principal: SYSTEM, tenant, requestId: randomUUID(), ip: null, userAgent: null, ifMatch: null });
 
-  /** One event an hour for a key in use, after the answer; losing one loses nothing but freshness. */
-  const used = (key: ApiKey.ApiKey): void => {
+  /** One event an hour for what is in use, after the answer; losing one loses nothing but freshness. */
+  const hourly = (id: string, note: () => Promise<unknown>): void => {
     const hour = Math.floor(now() / 3_600_000);
-    if (usedIn.get(key.id) === hour) return;
-    usedIn.set(key.id, hour);
+    if (usedIn.get(id) === hour) return;
+    usedIn.set(id, hour);
     if (usedIn.size > 100_000) usedIn.clear();
-    const at = new Date(now()).toISOString();
-    systemContext(key.tenant_id ?? PLATFORM)
-      .transact(ApiKey, key.id, ApiKey.use(at))
-      .catch((error) => logger.debug({ err: error }, 'the use of a key was not noted'));
+    note().catch((error) => logger.debug({ err: error }, 'a use was not noted'));
   };
+  const used = ({ id, tenant_id }: ApiKey.ApiKey): void =>
+    hourly(id, () => systemContext(tenant_id ?? PLATFORM).transact(ApiKey, id, ApiKey.use(new Date(now()).toISOString())));
+  const seen = ({ id }: User.User): void => hourly(id, () => noteSeen(systemContext(), id));
 
-  const identify = authenticator({ ...hot, naturalId: vault.naturalId, digest: vault.digest, used, now });
+  const isMember = async (user_id: string): Promise<boolean> => (await membershipsOf(reads, user_id)).length > 0;
+  const identify = authenticator({
+    ...hot,
+    naturalId: vault.naturalId,
+    digest: vault.digest,
+    used,
+    seen,
+    verify: signIn.verify,
+    isMember,
+    context: systemContext,
+    now,
+  });
 
-  /** Who asks, unless too many who were nobody asked from there. */
-  const authenticate = async (c: Context): Promise<Principal> => {
-    const authorization = c.req.header('authorization');
+  /** Who `identified` finds, unless too many who were nobody asked from there. `credential` names what was shown. */
+  const guarded = async <T extends Principal>(c: Context, credential: string | undefined, identified: () => Promise<T>): Promise<T> => {
     const address = parts.address(c);
-    limits?.admit(address, authorization, now());
+    limits?.admit(address, credential, now());
     try {
-      const principal = await identify(authorization);
+      const principal = await identified();
       c.set('principal', principal);
-      limits?.count(principal, authorization ?? '', now(), (told) => c.set('limits', told));
+      limits?.count(principal, credential ?? '', now(), (told) => c.set('limits', told));
       return principal;
     } catch (error) {
-      const isGuess = authorization !== undefined && error instanceof Refusal && error.code === 'unauthorized';
+      const isGuess = credential !== undefined && error instanceof Refusal && error.code === 'unauthorized';
       throw (isGuess && limits?.guessed(address, now())) || error;
     }
+  };
+
+  const byCookie = (c: Context) => {
+    const cookie = cookies.signedIn(c);
+    if (cookie !== undefined) checkOwnPage(c, cookies);
+    return guarded(c, cookie, () => identify.byCookie(cookie ?? ''));
+  };
+
+  /** Whoever shows a credential in the header is known by that alone; a cookie counts where there is none. */
+  const authenticate = (c: Context): Promise<Principal> => {
+    const authorization = c.req.header('authorization');
+    if (authorization === undefined && cookies.signedIn(c) !== undefined) return byCookie(c);
+    return guarded(c, authorization, () => identify.byHeader(authorization));
   };
 
   const noted = refusedAccesses({ log, logger, now: () => new Date(now()).toISOString(), address: parts.address });
@@ -117,7 +149,10 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
   const app = createApp({
     operations: parts.operations,
     host,
-    plain: (hono) => parts.plain(hono, host),
+    plain: (hono) => {
+      mountSignIn(hono, host, { flow: signIn.flow, cookies, isMember, byCookie });
+      parts.plain(hono, host);
+    },
     corsOrigins: parts.corsOrigins,
     requestId: randomUUID,
     failed,

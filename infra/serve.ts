@@ -24,6 +24,7 @@ import { listen } from './http/listen.ts';
 import { openMetrics } from './http/metrics.ts';
 import { brokerLater } from './nats/broker.ts';
 import { brokerUsers } from './nats/credentials.ts';
+import { signInWays } from './oidc/sign-in.ts';
 import { openOperators } from './operator/operators.ts';
 import { hotOf, platform } from './platform.ts';
 import { createReads, type PostgresReads } from './postgres/reads.ts';
@@ -130,6 +131,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     address,
     corsOrigins: config.corsOrigins,
     limits: limiter(),
+    signIn: await signInWays(config, { publicUrl: config.publicUrl, vault, logger }),
     answered: metrics.observe,
   });
   await onceThere(() => bootstrap(log, systemContext(), config.annalsAdminKey, show), logger, 'the first start');

@@ -14,6 +14,8 @@ import { bootstrap } from '../infra/bootstrap.ts';
 import { hookPorts } from '../infra/hooks/ports.ts';
 import { readDelivery } from '../infra/hooks/stored.ts';
 import type { Limiter } from '../infra/http/limits.ts';
+import type { IssuerConfig } from '../infra/oidc/issuer.ts';
+import { signInWays } from '../infra/oidc/sign-in.ts';
 import { hotOf, platform } from '../infra/platform.ts';
 import { openVault } from '../infra/vault/vault.ts';
 import { projections } from '../projections/all.ts';
@@ -42,7 +44,7 @@ const withoutDatabase: Operators = {
  * The whole platform over a log in memory and the memory sink of its projections: what `app.request` answers is what a server would.
  * `close` ends it; `now` may be moved.
  */
-export const inMemory = async ({ limits }: { limits?: Limiter } = {}) => {
+export const inMemory = async ({ limits, issuer = {} }: { limits?: Limiter; issuer?: IssuerConfig } = {}) => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-'));
   const log = memoryLog();
   const sink = memorySink(projections);
@@ -53,6 +55,8 @@ export const inMemory = async ({ limits }: { limits?: Limiter } = {}) => {
   const hot = hotOf(log);
   await hot.start();
   const ports = hookPorts({ log, vault, hot, logger, now: () => new Date(clock.now()).toISOString() });
+  const publicUrl = 'http://annals.test';
+  const signIn = await signInWays(issuer, { publicUrl, vault, logger, now: () => clock.now() });
   const address = () => '127.0.0.1';
   const storedDelivery = readDelivery(log);
   const operations = operationsOf({
@@ -68,8 +72,9 @@ export const inMemory = async ({ limits }: { limits?: Limiter } = {}) => {
     vault,
     reads: sink.reads,
     logger,
-    publicUrl: 'http://annals.test',
+    publicUrl,
     operations,
+    signIn,
     plain: (hono, host) => {
       mountHooks(hono, { ports, address });
       mountDeliveryBodies(hono, host, storedDelivery);

@@ -78,6 +78,8 @@ const clientOf = (address: string | null): string => (address?.includes(':') ? a
 
 /** `Bearer `, the prefix and the public id: what names a key without being one. */
 const NAMING = 19;
+/** Tokens all begin alike; the end of one is its signature's. */
+const nameOf = (credential: string): string => (credential.includes('.') ? credential.slice(-2 * NAMING) : credential.slice(0, NAMING));
 const MOST_KNOWN = 50_000;
 
 /**
@@ -85,12 +87,12 @@ const MOST_KNOWN = 50_000;
  * An address that guessed too often gets nothing looked up any more, but for keys that were good here before, so that one careless
  * neighbour behind the same address shuts nobody out.
  */
-export const limiter = ({ credential, tenant, platform, bad }: Policies = POLICIES) => {
-  const byCredential = bucket(credential);
+export const limiter = ({ credential: each, tenant, platform, bad }: Policies = POLICIES) => {
+  const byCredential = bucket(each);
   const byTenant = bucket(tenant);
   const byPlatformKey = bucket(platform);
   const guesses = bucket(bad);
-  const bothPolicies = `${policyText(credential)}, ${policyText(tenant)}`;
+  const bothPolicies = `${policyText(each)}, ${policyText(tenant)}`;
   const platformPolicy = policyText(platform);
   let known = new Set<string>();
 
@@ -99,10 +101,9 @@ export const limiter = ({ credential, tenant, platform, bad }: Policies = POLICI
 
   return {
     /** @throws Refusal rate_limited where too many credentials that are none came from there */
-    admit: (address: string | null, authorization: string | undefined, now: number): void => {
+    admit: (address: string | null, credential: string | undefined, now: number): void => {
       const { allowed, retry } = guesses.look(clientOf(address), now);
-      if (!allowed && !known.has((authorization ?? '').slice(0, NAMING)))
-        throw limited(retry, 'too many credentials from this address were none');
+      if (!allowed && !known.has(nameOf(credential ?? ''))) throw limited(retry, 'too many credentials from this address were none');
     },
     /** A credential that is none came from an address. @returns the refusal to answer with where it was one too many */
     guessed: (address: string | null, now: number): Refusal | null => {
@@ -110,10 +111,10 @@ export const limiter = ({ credential, tenant, platform, bad }: Policies = POLICI
       return allowed ? null : limited(retry, 'too many credentials from this address were none');
     },
     /** A request under a good credential. `tell` hears what the answer's headers say. @throws Refusal rate_limited */
-    count: (principal: Principal, authorization: string, now: number, tell: (told: Told) => void): void => {
+    count: (principal: Principal, credential: string, now: number, tell: (told: Told) => void): void => {
       if (principal.kind === 'system') return;
       if (known.size >= MOST_KNOWN) known = new Set();
-      known.add(authorization.slice(0, NAMING));
+      known.add(nameOf(credential));
       const home = tenantOf(principal);
       const key = principal.key_id ?? (principal.kind === 'user' ? principal.user_id : principal.agent_id);
       if (home === null) {
@@ -124,7 +125,7 @@ export const limiter = ({ credential, tenant, platform, bad }: Policies = POLICI
       }
       const own = byCredential.take(key, now);
       const shared = own.allowed ? byTenant.take(home, now) : byTenant.look(home, now);
-      tell({ policy: bothPolicies, state: `${stateText(credential, own)}, ${stateText(tenant, shared)}` });
+      tell({ policy: bothPolicies, state: `${stateText(each, own)}, ${stateText(tenant, shared)}` });
       if (!own.allowed) throw limited(own.retry, 'this credential asks too often');
       if (!shared.allowed) throw limited(shared.retry, 'this tenant asks too often');
     },

@@ -21,7 +21,7 @@ type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 export type Described = {
   readonly operationId: string;
   readonly description?: string;
-  readonly security?: readonly unknown[];
+  readonly security?: readonly object[];
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean; readonly schema: Schema }[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
@@ -105,11 +105,11 @@ const placesOf = (document: Document, path: string, call: Described): Place[] =>
   return [...inPath, ...inQuery, ...inBody(document, path, bodyOf(document, call))];
 };
 
-/** Every operation of the document that takes a credential, with the places where it bears ids. */
+/** Every operation of the document that takes a key, with the places where it bears ids. */
 export const callsOf = (document: Document): Call[] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([, call]) => call.security === undefined || call.security.length > 0)
+      .filter(([, { security }]) => security === undefined || security.some((way) => 'bearer' in way))
       .map(([method, call]): Call => ({ ...call, method: method.toUpperCase(), path, places: placesOf(document, path, call) })),
   );
 

@@ -1,0 +1,48 @@
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { Logger } from 'pino';
+import type { Claims } from '../../commands/sign-in.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { claimed, type Issuer, type IssuerConfig, unreachable } from './issuer.ts';
+
+/** Signatures by a private key only: a public key must never pass for a shared secret. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+/** An ID token or an access token; a logout token is neither. */
+const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
+const SKEW_SECONDS = 30;
+const KEYS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
+
+const isNetwork = (error: unknown): boolean => error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError);
+
+/** Verifies the tokens of an issuer for this audience by the keys that it publishes. @throws Refusal unauthorized, unavailable */
+export const tokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: IssuerConfig, logger: Logger) => {
+  let keys: { readonly at: string; readonly get: JWTVerifyGetKey } | undefined;
+
+  const keysAt = (at: string): JWTVerifyGetKey => {
+    if (keys?.at !== at) keys = { at, get: createRemoteJWKSet(new URL(at), KEYS) };
+    return keys.get;
+  };
+
+  return async (token: string): Promise<Claims> => {
+    const { issuer: name, jwks_uri } = (await issuer()).serverMetadata();
+    if (!jwks_uri) throw unreachable();
+    try {
+      const { payload, protectedHeader } = await jwtVerify(token, keysAt(jwks_uri), {
+        issuer: name,
+        audience: oidcAudience ?? oidcClientId!,
+        algorithms: ALGORITHMS,
+        clockTolerance: SKEW_SECONDS,
+        requiredClaims: ['sub', 'exp'],
+      });
+      if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw new errors.JWTInvalid('not a token to ask with');
+      return claimed(payload);
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      if (isNetwork(error)) {
+        logger.warn({ err: error }, 'the keys of OIDC_ISSUER can not be had');
+        throw unreachable();
+      }
+      if (error instanceof errors.JWTExpired) throw new Refusal('unauthorized', 'the token has expired');
+      throw new Refusal('unauthorized', 'the token is none of the configured issuer for this service');
+    }
+  };
+};

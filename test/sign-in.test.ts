@@ -1,0 +1,110 @@
+import { createHmac } from 'node:crypto';
+import { exportSPKI, generateKeyPair } from 'jose';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { inMemory } from './in-memory.ts';
+import { CLIENT, startIssuer } from './issuer.ts';
+import { allow, SOMEBODY, type Stage, staged } from './sign-in-given.ts';
+
+const bearer = (p: Stage['p'], token: string, path = '/me') => p.send('GET', path, { key: token });
+
+staged('a token of the issuer lets in whom an administrator allowed, and registers them once', async (stage) => {
+  const { p, issuer } = stage;
+  const token = await issuer.sign({ name: 'Some Body' });
+  assert.is((await bearer(p, token)).status, 403);
+  assert.is(p.eventsOf('UserRegistered').length, 1);
+  await allow(stage);
+  const [one, other] = await Promise.all([bearer(p, token), bearer(p, token)]);
+  assert.is(one.status, 200, one.text);
+  assert.is(other.status, 200);
+  const { user } = one.body as { user: { email: string; name: string } };
+  assert.equal([user.email, user.name], [SOMEBODY, 'Some Body']);
+  assert.is(p.eventsOf('UserRegistered').length, 2);
+  assert.is((await bearer(p, token, '/admin/api-keys')).status, 403);
+  assert.is((await bearer(p, token, `${p.tenant}/agents`)).status, 404);
+});
+
+staged('a member comes in by their token, in their tenants alone, and not after the tenant has removed them', async ({ p, issuer }) => {
+  const invited = await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'ADMIN' } });
+  await p.settled();
+  const token = await issuer.sign();
+  assert.is((await bearer(p, token, `${p.tenant}/agents`)).status, 200);
+  assert.is((await bearer(p, token, '/admin/tenants')).status, 403);
+  const { user_id } = invited.body as { user_id: string };
+  assert.is((await p.send('DELETE', `${p.tenant}/members/${user_id}`)).status, 204);
+  assert.is((await bearer(p, token, `${p.tenant}/agents`)).status >= 403, true);
+  await p.settled();
+  assert.is((await bearer(p, token)).status, 403);
+});
+
+staged('an address that is disallowed again, and a user who is suspended, are out', async (stage) => {
+  const { p, issuer } = stage;
+  const account = await allow(stage);
+  const token = await issuer.sign();
+  const { user } = (await bearer(p, token)).body as { user: { id: string } };
+  await p.send('PATCH', `/api/v1/admin/users/${user.id}`, { body: { is_suspended: true } });
+  assert.is((await bearer(p, token)).status, 403);
+  await p.send('PATCH', `/api/v1/admin/users/${user.id}`, { body: { is_suspended: false } });
+  assert.is((await bearer(p, token)).status, 200);
+  await p.send('DELETE', `/admin/allowed-accounts/${(account.body as { id: string }).id}`);
+  assert.is((await bearer(p, token)).status, 403);
+});
+
+const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+staged('what is no token of this issuer for this service is 401', async (stage) => {
+  const { p, issuer } = stage;
+  await allow(stage);
+  const good = await issuer.sign();
+  const [head, body, signature] = good.split('.') as [string, string, string];
+  const now = Math.floor(Date.now() / 1_000);
+  const foreign = await generateKeyPair('RS256');
+  const publicPem = await exportSPKI(issuer.publicKey);
+  const confused = `${part({ alg: 'HS256', kid: 'first' })}.${body}`;
+  const bad = {
+    'no signature': `${part({ alg: 'none' })}.${body}.`,
+    'alg none with a signature': `${part({ alg: 'none' })}.${body}.${signature}`,
+    'public key as shared secret': `${confused}.${createHmac('sha256', publicPem).update(confused).digest('base64url')}`,
+    'a foreign key': await issuer.sign({}, {}, foreign.privateKey),
+    'a foreign key by its own name': await issuer.sign({}, { kid: 'other' }, foreign.privateKey),
+    'a key that the token brings': await issuer.sign({}, { jwk: { kty: 'RSA' } }, foreign.privateKey),
+    'another issuer': await issuer.sign({ iss: 'https://elsewhere.example' }),
+    'another audience': await issuer.sign({ aud: 'other' }),
+    'no audience': await issuer.sign({ aud: undefined as never }),
+    'too late': await issuer.sign({ exp: now - 60 }),
+    'no end': await issuer.sign({ exp: undefined as never }),
+    'too early': await issuer.sign({ nbf: now + 120 }),
+    'a logout token': await issuer.sign({}, { typ: 'logout+jwt' }),
+    'no address': await issuer.sign({ email: undefined as never }),
+    'an address that nobody verified': await issuer.sign({ email_verified: false }),
+    'other claims': `${head}.${part({ ...issuer.claims, email: 'admin@example.com' })}.${signature}`,
+    'cut off': good.slice(0, -4),
+  };
+  for (const [what, token] of Object.entries(bad)) {
+    const answer = await bearer(p, token);
+    assert.is(answer.status, 401, `${what}: ${answer.text}`);
+    assert.ok((answer.headers.get('content-type') ?? '').includes('problem+json'));
+  }
+  assert.is((await bearer(p, await issuer.sign({ exp: now - 10 }))).status, 200, 'a clock that is 10 s behind');
+  assert.is((await bearer(p, good)).status, 200);
+});
+
+staged('a key that the issuer has rotated to counts at once; an issuer that is away is 503', async (stage) => {
+  const { p, issuer } = stage;
+  await allow(stage);
+  assert.is((await bearer(p, await issuer.sign())).status, 200);
+  await issuer.close();
+  const rotated = await startIssuer({ port: issuer.port, kid: 'second' });
+  try {
+    // The keys are not asked for more often than every five seconds.
+    await new Promise((resolve) => setTimeout(resolve, 5_200));
+    assert.is((await bearer(p, await rotated.sign())).status, 200);
+  } finally {
+    await rotated.close();
+  }
+  const cold = await inMemory({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id } });
+  assert.is((await bearer(cold, await issuer.sign())).status, 503);
+  await cold.close();
+});
+
+test.run();
