@@ -79,7 +79,12 @@ const shared = {
   },
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or a token of the configured OIDC issuer' },
-    session: { type: 'apiKey', in: 'cookie', name: 'annals_session', description: 'A browser that signed in; `__Host-` before it over TLS' },
+    session: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: 'annals_session',
+      description: 'A browser that signed in; `__Host-` before it over TLS',
+    },
   },
   responses: {
     Problem: {

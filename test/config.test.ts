@@ -57,6 +57,14 @@ test('families of variables become maps', () => {
   throws(() => loadConfig({ OAUTH_GITHUB_CLIENT_ID: 'a' }), /^OAUTH_GITHUB_CLIENT_SECRET is missing/);
 });
 
+test('an issuer needs an audience, and an audience its issuer', () => {
+  const issuer = 'https://login.example';
+  throws(() => loadConfig({ OIDC_ISSUER: issuer }), /^OIDC_AUDIENCE is missing/);
+  throws(() => loadConfig({ OIDC_AUDIENCE: 'annals' }), /^OIDC_ISSUER is missing/);
+  throws(() => loadConfig({ OIDC_CLIENT_ID: 'annals' }), /^OIDC_ISSUER is missing/);
+  is(loadConfig({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'annals' }).oidcIssuer, issuer);
+});
+
 test('the configuration cannot be changed', () => {
   const config = loadConfig({ TRUSTED_PROXIES: '10.0.0.0/8, ::1' });
   equal(config.trustedProxies, ['10.0.0.0/8', '::1']);
