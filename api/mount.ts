@@ -148,10 +148,14 @@ export const mount = (app: Hono, operations: Operations, host: Host): void => {
       });
       continue;
     }
+    const bare = row.query.safeParse({});
     const entered = new WeakMap<Context, Entered>();
     const first: MiddlewareHandler = async (c, next) => {
-      entered.set(c, await enter(c));
-      await next();
+      const known = await enter(c);
+      // Nothing was asked for: what the schema makes of that is known.
+      if (bare.success && !c.req.raw.url.includes('?')) return answer(c, row, host, known, bare.data as object);
+      entered.set(c, known);
+      return next();
     };
     app.on(row.method, row.path, first, validated(row.query) as MiddlewareHandler, (c) =>
       answer(c, row, host, entered.get(c)!, c.req.valid('query' as never)),

@@ -121,20 +121,25 @@ export const contexts = (deps: ContextDeps) => {
   };
 
   return (asked: Asked, session: Session = freshSession()): Ctx => {
-    const at = new Date(deps.now()).toISOString();
+    let at: string | undefined;
+    /** One time for all of the request; most reads never ask for it. */
+    const atOf = (): string => {
+      at ??= new Date(deps.now()).toISOString();
+      return at;
+    };
     const actor = actorOf(asked.principal);
     let ifMatch = asked.ifMatch;
     let writes = 0;
     let made = 0;
-    const meta: Metadata = {
-      tenant: asked.tenant,
+    const metaOf = (tenant: string): Metadata => ({
+      tenant,
       actor,
-      at,
+      at: atOf(),
       v: 1,
       ip: asked.ip,
       userAgent: asked.userAgent,
       $correlationId: asked.requestId,
-    };
+    });
     const random = (alphabet: string, length: number): string =>
       session.repeatable ? derivedText(vault.digest(session.seed), String(made++), alphabet, length) : randomText(alphabet, length);
     const tenantOf = (aggregate: { platform?: boolean }, tenant?: string): string =>
@@ -148,7 +153,9 @@ export const contexts = (deps: ContextDeps) => {
       tenant: asked.tenant,
       principal: asked.principal,
       actor,
-      at,
+      get at() {
+        return atOf();
+      },
       reads,
       asOf: asked.asOf ?? null,
       publicUrl,
@@ -160,7 +167,7 @@ export const contexts = (deps: ContextDeps) => {
         const matched = options.aside ? null : ifMatch;
         if (!options.aside) ifMatch = null;
         const loaded = await transact(aggregate, tenant, id, decide, {
-          meta: options.tenant && options.tenant !== asked.tenant ? { ...meta, tenant: options.tenant } : meta,
+          meta: metaOf(options.tenant ?? asked.tenant),
           seed: `${session.seed}:${number}`,
           fresh: options.fresh === true,
           ifMatch: matched,

@@ -5,7 +5,7 @@ import { ask, type Only, settle, type Unapplied } from './interpreter.ts';
 import { pageOf } from './memory.queries.ts';
 import { type Held, type Plan, planOf } from './plan.ts';
 import type { AnyProjection } from './projection.ts';
-import type { Reads, Source } from './reads.ts';
+import { BETWEEN_DOCS, type Reads, type Source } from './reads.ts';
 
 /** Projections kept in maps: for tests without a database, `as_of` reads, comparison and drift. */
 export type MemorySink = {
@@ -112,7 +112,7 @@ export const memorySink = (projections: readonly AnyProjection[], only?: Only): 
       page: async (query) => {
         const index = docIndex(query.from, query.doc);
         const { held, next } = pageOf(query, (table) => [...rowsOf(query.from.projection, table).values()]);
-        return { body: `[${held.map(({ docs }) => docs[index]).join(',')}]`, next: next && writeCursor(next) };
+        return { body: `[${held.map(({ docs }) => docs[index]).join(BETWEEN_DOCS)}]`, next: next && writeCursor(next) };
       },
       counter: async (from, key, column) => (find(from, key)?.row[column] as number | undefined) ?? 0,
       passed: async (projection, token, ms = 2_000) => {

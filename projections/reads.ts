@@ -25,6 +25,9 @@ export type PageQuery = {
 /** The rendered document of one row, and the revision of its stream where the table bears one. */
 export type Doc = { readonly doc: string; readonly revision: number | null };
 
+/** Stands between the documents of a page: one a line. No document has a line break of its own, so that the last one can be cut off unread. */
+export const BETWEEN_DOCS = ',\n';
+
 /** `body` is the JSON array of the page's documents as text; `next` the cursor of the page behind it. */
 export type Page = { readonly body: string; readonly next: string | null };
 

@@ -1,6 +1,6 @@
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type RawBuilder, sql } from 'kysely';
 import { columnType, type Place } from '../../projections/cursor.ts';
-import type { Condition, PageQuery } from '../../projections/reads.ts';
+import { BETWEEN_DOCS, type Condition, type PageQuery } from '../../projections/reads.ts';
 import { escapeText } from '../../projections/values.ts';
 import { arrayText, statement } from './pool.ts';
 
@@ -44,6 +44,10 @@ const shapeOf = (where: readonly Condition[]): unknown =>
     if (condition.op === 'exists') return ['exists', condition.table, condition.on, shapeOf(condition.where)];
     return [condition.op, condition.column, condition.op === '=' && condition.value === null];
   });
+
+/** The documents of a page as a JSON array, one a line; of one more than its limit, the last was only asked for to know whether there are more. */
+export const bodyOf = ({ body, found }: PageRow, limit: number): string =>
+  `[${found > limit ? body!.slice(0, body!.lastIndexOf(BETWEEN_DOCS)) : (body ?? '')}]`;
 
 const ref = (table: string, column: string): RawBuilder<unknown> => sql.ref(`${table}.${column}`);
 
@@ -94,9 +98,8 @@ const compile = (query: PageQuery, place: Place | null): PageStatement => {
     from ${sql.table(`${from.projection}.${from.table.name}`)} as held where ${sql.join(conditions, sql` and `)}
     order by ${ref('held', sort.column)} ${direction}, ${ref('held', tieBreak)} ${direction} limit ${sql.lit(limit + 1)}`;
   const last = sql.lit(limit);
-  const compiled = sql<PageRow>`select string_agg(doc, ',') filter (where n <= ${last}) as body, count(*)::integer as found,
-    (array_agg(value) filter (where n = ${last}))[1] as value, (array_agg(id) filter (where n = ${last}))[1] as id
-    from (select *, row_number() over () as n from (${page}) as page) as numbered`.compile(compiler);
+  const compiled = sql<PageRow>`select string_agg(doc, ${sql.lit(BETWEEN_DOCS)}) as body, count(*)::integer as found,
+    (array_agg(value))[${last}] as value, (array_agg(id))[${last}] as id from (${page}) as page`.compile(compiler);
   return {
     ...statement(compiled.sql),
     values: (asked, at) => {

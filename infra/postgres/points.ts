@@ -8,11 +8,16 @@ export type Point = { readonly value: unknown; readonly revision: number | null 
 export type Run = <R>(query: { name: string; text: string; values: unknown[] }) => Promise<R[]>;
 
 type Asked = { readonly resolve: (point: Point | null) => void; readonly reject: (error: unknown) => void };
+/** Reads of one table and column by one key: those that wait to be asked together, and how many queries are under way. */
 type Group = {
   readonly names: readonly string[];
   readonly query: { name: string; text: string };
-  readonly asked: Map<string, { key: Key; by: Asked[] }>;
+  waiting: Map<string, { key: Key; by: Asked[] }>;
+  asked: number;
 };
+
+/** While so many queries are under way, more would only make each of them smaller. */
+const MOST_AT_ONCE = 2;
 
 const sqlOf = ({ projection, table }: Source, names: readonly string[], column: string): { name: string; text: string } => {
   const keys = names.map(quoted);
@@ -26,15 +31,14 @@ const sqlOf = ({ projection, table }: Source, names: readonly string[], column: 
 };
 
 /**
- * Point reads: those that are asked for in one turn of the event loop, of the same table and column, are one prepared query.
- * `run` is given the statement and its values.
+ * Point reads: those of the same table and column that are asked for in one turn of the event loop, or while others are under way, are one
+ * prepared query. `run` is given the statement and its values.
  */
 export const openPoints = (run: Run): ((from: Source, key: Key, column: string) => Promise<Point | null>) => {
-  const statements = new Map<string, { name: string; text: string }>();
-  let groups = new Map<string, Group>();
+  const groups = new Map<string, Group>();
 
-  const ask = async ({ names, query, asked }: Group): Promise<void> => {
-    const all = [...asked.values()];
+  const ask = async ({ names, query }: Group, waiting: Group['waiting']): Promise<void> => {
+    const all = [...waiting.values()];
     const values = names.map((name) => arrayText(all.map(({ key }) => key[name])));
     try {
       const found = new Map((await run<Point & { at: number }>({ ...query, values })).map((row) => [row.at, row]));
@@ -43,31 +47,36 @@ export const openPoints = (run: Run): ((from: Source, key: Key, column: string) 
       for (const { by } of all) for (const { reject } of by) reject(error);
     }
   };
-  const flush = (): void => {
-    const turn = groups;
-    groups = new Map();
-    for (const group of turn.values()) void ask(group);
+  const next = (group: Group): void => {
+    if (group.waiting.size === 0 || group.asked >= MOST_AT_ONCE) return;
+    const { waiting } = group;
+    group.waiting = new Map();
+    group.asked++;
+    void ask(group, waiting).finally(() => {
+      group.asked--;
+      next(group);
+    });
   };
   const groupOf = (from: Source, names: readonly string[], column: string): Group => {
     const shape = `${from.projection}.${from.table.name}.${column}(${names.join()})`;
-    const query = statements.get(shape) ?? sqlOf(from, names, column);
-    statements.set(shape, query);
-    if (groups.size === 0) setImmediate(flush);
-    const group = groups.get(shape) ?? { names, query, asked: new Map() };
-    groups.set(shape, group);
-    return group;
+    const known = groups.get(shape);
+    if (known) return known;
+    const made: Group = { names, query: sqlOf(from, names, column), waiting: new Map(), asked: 0 };
+    groups.set(shape, made);
+    return made;
   };
 
   return async (from, key, column) => {
     const names = Object.keys(key);
     // No row bears a key that Postgres cannot hold: it would have been written out.
     if (names.some((name) => escapeText(key[name]!) !== key[name])) return null;
-    const { asked } = groupOf(from, names, column);
+    const group = groupOf(from, names, column);
     const text = names.map((name) => key[name]).join('\0');
+    if (group.waiting.size === 0) setImmediate(next, group);
     return new Promise((resolve, reject) => {
-      const one = asked.get(text);
+      const one = group.waiting.get(text);
       if (one) one.by.push({ resolve, reject });
-      else asked.set(text, { key, by: [{ resolve, reject }] });
+      else group.waiting.set(text, { key, by: [{ resolve, reject }] });
     });
   };
 };

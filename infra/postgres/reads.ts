@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
 import { readCursor, type SortValue, writeCursor } from '../../projections/cursor.ts';
-import type { Reads, Source } from '../../projections/reads.ts';
-import { type PageRow, pageStatements } from './pages.ts';
+import type { Page, Reads, Source } from '../../projections/reads.ts';
+import { bodyOf, type PageRow, pageStatements } from './pages.ts';
 import { openPoints, type Run } from './points.ts';
 import { isDown, openPool } from './pool.ts';
 import { openPositions } from './positions.ts';
+import { shared } from './shared.ts';
 
 /** A schema or table that is not there, of another shape, or gone between planning and reading. */
 const isMissing = (error: unknown): boolean =>
@@ -18,6 +19,9 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
   if (!doc || !(doc in table.docs)) throw new Error(`table ${table.name} has no document ${doc}`);
   return doc;
 };
+
+/** More at a time only take turns on the server; those that wait are answered together. */
+const PAGES_AT_ONCE = 3;
 
 export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
 
@@ -43,6 +47,7 @@ export const createReads = async (databaseUrl: string, logger: Logger): Promise<
     }
   };
   const point = openPoints(run);
+  const pages = shared<Page>(PAGES_AT_ONCE);
 
   return {
     one: async (from, key, doc) => {
@@ -51,10 +56,13 @@ export const createReads = async (databaseUrl: string, logger: Logger): Promise<
     },
     page: async (query) => {
       const place = readCursor(query);
-      const { name, text, values } = pageStatement(query, place);
-      const [row] = await run<PageRow>({ name, text, values: values(query, place) });
-      const more = row!.found > query.limit;
-      return { body: `[${row!.body ?? ''}]`, next: more ? writeCursor([row!.value as SortValue, row!.id!]) : null };
+      const { name, text, values: valuesOf } = pageStatement(query, place);
+      const values = valuesOf(query, place);
+      return pages(JSON.stringify([name, values]), async () => {
+        const [row] = await run<PageRow>({ name, text, values });
+        const more = row!.found > query.limit;
+        return { body: bodyOf(row!, query.limit), next: more ? writeCursor([row!.value as SortValue, row!.id!]) : null };
+      });
     },
     counter: async (from, key, column) => ((await point(from, key, column))?.value as number | null | undefined) ?? 0,
     passed: (projection, token, ms = 2_000) => positions.passed(projection, token, ms),

@@ -7,6 +7,7 @@ import { SUBJECTS } from '../../infra/nats/stream.ts';
 import { root } from '../process.ts';
 import { startAnnals, stopPrograms } from './annals.ts';
 import { type Fixture, fill } from './fixture.ts';
+import { viewed } from './workloads.ts';
 
 /**
  * How Annals takes part in ../shared/bench: `node test/bench/peer-prepare.ts --target` prints its entry for targets.json.
@@ -87,6 +88,7 @@ const prepare = async (file: string): Promise<void> => {
   await Promise.all([emptyDatabase(env.DATABASE_URL), emptyBroker(env.NATS_URL)]);
   const annals = await startAnnals({ dir: env.ANNALS_DATA, port: Number(env.PORT), env });
   const fixture = await fill(annals.port, annals.key, sizes);
+  await viewed({ annals, fixture });
   await annals.stop();
   writeFileSync(file, JSON.stringify(handedOver(fixture)));
 };
