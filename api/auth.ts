@@ -69,6 +69,7 @@ export const authenticator = ({ peek, load, naturalId, digest, used, seen, verif
     if (key.kind === 'platform')
       return { kind: 'user', user_id: user.id, key_id: key.id, bound_to: null, super_admin: user.is_super_admin };
     const tenant = await read(Tenant, key.tenant_id!, key.tenant_id!);
+    if (Tenant.isClosed(tenant)) throw unauthorized('the API key is not known');
     if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'who made this key is not a member any more');
     if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
     return key.kind === 'tenant'

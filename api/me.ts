@@ -35,7 +35,7 @@ type Mine = z.output<typeof MeRead>['tenants'][number];
 const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<Mine | null> => {
   const { state } = await ctx.load(Tenant, id);
   const role = user_id === null ? null : (state.members[user_id]?.role ?? null);
-  if (state.status === 'closed' || (user_id !== null && role === null)) return null;
+  if (Tenant.isClosed(state) || (user_id !== null && role === null)) return null;
   const permissions = TENANT_PERMISSIONS.filter((permission) => role !== null && tenantRoleAllows(role, permission));
   return { id, name: state.name, slug: state.slug, role, is_suspended: state.is_suspended, permissions };
 };

@@ -48,7 +48,7 @@ export const permitter = ({ peek, load, now }: PermitDeps) => {
 
   const tenantOf = async (tenant_id: string): Promise<Tenant.Tenant> => {
     const tenant = await read(Tenant, tenant_id, tenant_id);
-    if (tenant.status === 'absent' || tenant.status === 'closed') throw notFound();
+    if (tenant.status === 'absent' || Tenant.isClosed(tenant)) throw notFound();
     return tenant;
   };
 

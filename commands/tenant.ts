@@ -73,6 +73,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = firstPlanI
     kind: 'tenant',
     key: fields.slug,
     claim: (generation) => Tenant.create({ ...fields, plan_id, generation }, owner_id),
+    closed: Tenant.isClosed,
     tenantOf: (id) => id,
   });
   // Behind the tenant: a slug that is taken must leave nobody registered.

@@ -110,7 +110,7 @@ const changedBy = (tenant: Tenant, { type, data, id, at, event_id }: Recorded<Te
     case 'TenantReopened':
       return { status: tenant.is_suspended ? 'suspended' : 'active', closes_at: null };
     case 'TenantClosed':
-      return { status: 'closed' };
+      return { status: 'closed', closes_at: null };
     case 'MemberAdded':
       return { members: { ...tenant.members, [data.user_id]: { role: data.role, created_at: at, by: { event_id, type, at } } } };
     case 'MemberRoleChanged':
@@ -132,15 +132,19 @@ export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>): Tenant => 
   updated_at: event.at,
 });
 
+/** Closed for good: nothing in it can be reached any more. */
+export const isClosed = ({ status }: Tenant): boolean => status === 'closed';
+
 /** @throws Refusal not_found where the tenant is absent or closed for good */
 export const present = (tenant: Tenant): void => {
-  if (tenant.status === 'absent' || tenant.status === 'closed') throw new Refusal('not_found', 'there is no such tenant');
+  if (tenant.status === 'absent' || isClosed(tenant)) throw new Refusal('not_found', 'there is no such tenant');
 };
 
-/** Brings the tenant to life with its owner as first member. @throws Refusal slug_taken */
+/** Brings the tenant to life with its owner as first member; one that is closed for good leaves its slug to the next. @throws Refusal slug_taken */
 export const create =
   (fields: { name: string; slug: string; plan_id: string; billing_email: string | null; generation: number }, owner_id: string) =>
   (tenant: Tenant): TenantEvent[] => {
+    if (isClosed(tenant)) return [];
     if (tenant.status !== 'absent') throw new Refusal('slug_taken', `the slug ${fields.slug} is taken`);
     return [
       { type: 'TenantCreated', data: fields },
@@ -202,6 +206,12 @@ export const reopen =
     present(tenant);
     return tenant.status === 'closing' ? [{ type: 'TenantReopened', data: { reason } }] : [];
   };
+
+/** Closes a closing tenant for good once its time has come, by `at` (RFC 3339 UTC); before that, and ever after, there is nothing to do. */
+export const closeForGood =
+  (at: string) =>
+  ({ status, closes_at }: Tenant): TenantEvent[] =>
+    status === 'closing' && closes_at !== null && closes_at <= at ? [{ type: 'TenantClosed', data: {} }] : [];
 
 /** @throws Refusal forbidden where the tenant does not let super-admins in */
 export const openToSuperAdmin =

@@ -1,4 +1,5 @@
 import { projections } from '../projections/all.ts';
+import { startClosings } from './closings.ts';
 import type { Config } from './config.ts';
 import { openLog } from './eventstore/client.ts';
 import { startAcknowledgements } from './nats/acknowledgements.ts';
@@ -16,6 +17,7 @@ export const work = async (config: Config): Promise<Closing> => {
   const log = openLog(config.eventstoreUrl!);
   const broker = brokerLater(config, logger);
   const kept = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger });
+  const closings = startClosings({ log, databaseUrl: config.databaseUrl!, logger });
   const reactors = broker.whenConnected().then(async (nats): Promise<Closing[]> => {
     if (!nats) return [];
     return [
@@ -30,6 +32,7 @@ export const work = async (config: Config): Promise<Closing> => {
       if (!broker.healthy()) await broker.close();
       await Promise.all((await reactors).map((reactor) => reactor.close()));
       await broker.close();
+      await closings.close();
       await kept.close();
       await log.close();
     },

@@ -74,11 +74,12 @@ export const table: Table = {
     is_suspended: 'boolean',
     closing: 'boolean',
     closed: 'boolean',
+    closes_at: 'timestamptz',
     created_at: 'timestamptz',
   },
   counters: ['member_count', 'agent_count'],
   docs: { doc: AdminTenantRow },
-  indexes: [{ columns: ['created_at', 'id'] }],
+  indexes: [{ columns: ['created_at', 'id'] }, { columns: ['closes_at', 'id'] }],
 };
 
 /** When a tenant's keys were used last; a table of its own, so that use moves no tenant's revision. */
@@ -109,12 +110,12 @@ const changed =
 /** Tenants as the platform's operators see them, with how many members and agents each has. */
 export const tenants: Projection<Tenant.TenantEvent | Counted> = {
   name: 'tenants',
-  version: 1,
+  version: 2,
   categories: ['tenant', 'agent', 'apikey'],
   tables: [table, activity],
   on: {
     TenantCreated: (event) => [
-      insert('tenants', { ...AdminTenantFields.parse(born(event)), closing: false, closed: false }),
+      insert('tenants', { ...AdminTenantFields.parse(born(event)), closing: false, closed: false, closes_at: null }),
       insert('activity', { tenant_id: event.id, last_active_at: null }),
     ],
     TenantUpdated: (event) => {
@@ -125,9 +126,9 @@ export const tenants: Projection<Tenant.TenantEvent | Counted> = {
     TenantSettingsChanged: (event) => changed(event.data)(event),
     TenantSuspended: changed({ is_suspended: true }),
     TenantResumed: changed({ is_suspended: false }),
-    TenantClosing: changed({ closing: true }),
-    TenantReopened: changed({ closing: false }),
-    TenantClosed: changed({ closed: true }),
+    TenantClosing: (event) => changed({ closing: true, closes_at: event.data.closes_at })(event),
+    TenantReopened: changed({ closing: false, closes_at: null }),
+    TenantClosed: changed({ closed: true, closes_at: null }),
     MemberAdded: ({ id, at }) => [add('tenants', { id }, { member_count: 1 }), patch('tenants', { id }, { updated_at: at })],
     MemberRoleChanged: changed({}),
     MemberRemoved: ({ id, at }) => [add('tenants', { id }, { member_count: -1 }), patch('tenants', { id }, { updated_at: at })],

@@ -47,7 +47,7 @@ const refused = (enter: () => Promise<NatsConnection>): Promise<boolean> =>
   );
 
 test(
-  'a revoked credential, the revoked key it came by and a deleted agent each end the connection at once, and after a restart too',
+  'a revoked credential, the revoked key it came by, a deleted agent and a closed tenant each end the connection at once, and after a restart too',
   withBroker(async (broker) => {
     const annalsData = mkdtempSync(join(tmpdir(), 'annals-data-'));
     cpSync(join(broker.dir, 'keys.json'), join(annalsData, 'nats', 'keys.json'));
@@ -78,7 +78,8 @@ test(
     );
     for (const { enter } of [revoked, keyless, orphan]) await until(() => refused(enter));
     assert.not(await refused(kept.enter));
-    await kept.connection.close();
+    await happened(log, `tenant-${TENANT}.${TENANT}`, 'none', 'TenantClosed', {});
+    await until(() => kept.connection.isClosed());
     await running.close();
     rmSync(annalsData, { recursive: true });
   }),

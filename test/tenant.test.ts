@@ -20,13 +20,53 @@ test('a tenant begins active, with its owner as its only member', () => {
   assert.equal([state.allow_superadmin_access, state.external_mail_enabled, state.paid], [true, false, false]);
 });
 
-test('a slug belongs to one tenant, for good', () => {
-  given(Tenant, ...story)
+const closing: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-02-01T00:00:00.000Z' } };
+const closed: Tenant.TenantEvent = { type: 'TenantClosed', data: {} };
+
+test('a slug belongs to one tenant until that is closed for good', () => {
+  for (const events of [story, [...story, closing]])
+    given(Tenant, ...events)
+      .when(Tenant.create(fields, ACTOR))
+      .refuses('slug_taken');
+  given(Tenant, ...story, closing, closed)
     .when(Tenant.create(fields, ACTOR))
-    .refuses('slug_taken');
-  given(Tenant, ...story, { type: 'TenantClosed', data: {} })
-    .when(Tenant.create(fields, ACTOR))
-    .refuses('slug_taken');
+    .emits();
+});
+
+test('a closing tenant is closed once its time has come, not a millisecond before, and once', () => {
+  const at = (time: string) => Tenant.closeForGood(time);
+  given(Tenant, ...story, closing)
+    .when(at('2026-01-31T23:59:59.999Z'))
+    .emits();
+  given(Tenant, ...story, closing)
+    .when(at('2026-02-01T00:00:00.000Z'))
+    .emits(closed);
+  given(Tenant, ...story, closing, closed)
+    .when(at('2027-01-01T00:00:00.000Z'))
+    .emits();
+  for (const events of [[], story, [...story, closing, { type: 'TenantReopened', data: { reason: 'stays' } } as const]])
+    given(Tenant, ...events)
+      .when(at('2027-01-01T00:00:00.000Z'))
+      .emits();
+});
+
+test('a tenant that is reopened and closed anew has its thirty days anew', () => {
+  const anew: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-03-01T00:00:00.000Z' } };
+  given(Tenant, ...story, closing, { type: 'TenantReopened', data: { reason: 'stays' } }, anew)
+    .when(Tenant.closeForGood('2026-02-15T00:00:00.000Z'))
+    .emits();
+});
+
+test('what is closed for good can be neither reopened nor changed', () => {
+  for (const decision of [
+    Tenant.reopen('stays'),
+    Tenant.suspend('unpaid'),
+    Tenant.close('moved', ''),
+    Tenant.changeSettings({ name: 'B' }),
+  ])
+    given(Tenant, ...story, closing, closed)
+      .when(decision)
+      .refuses('not_found');
 });
 
 test('a member who is removed holds nothing, and a role can be changed', () => {

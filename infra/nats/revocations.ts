@@ -4,23 +4,26 @@ import type * as Agent from '../../domain/agent.ts';
 import type * as ApiKey from '../../domain/apikey.ts';
 import type { Position, Recorded } from '../../domain/event.ts';
 import { MOST_SECONDS, type RunnerCredentialEvent } from '../../domain/runner-credential.ts';
+import type * as Tenant from '../../domain/tenant.ts';
 import type { Log } from '../eventstore/log.ts';
 import { type AccountParts, openAccount } from './account.ts';
 
 type Followed =
   | RunnerCredentialEvent
   | Extract<ApiKey.ApiKeyEvent, { type: 'ApiKeyRevoked' }>
-  | Extract<Agent.AgentEvent, { type: 'AgentDeleted' }>;
+  | Extract<Agent.AgentEvent, { type: 'AgentDeleted' }>
+  | Extract<Tenant.TenantEvent, { type: 'TenantClosed' }>;
 
 const eventTypes = [
   'RunnerCredentialIssued',
   'RunnerCredentialRevoked',
   'ApiKeyRevoked',
   'AgentDeleted',
+  'TenantClosed',
 ] as const satisfies Followed['type'][];
 const RETRY_MS = 1_000;
 
-/** A credential that may still be in use. `causes`: what it stands and falls with: itself, the key that asked for it, its agent. */
+/** A credential that may still be in use. `causes`: what it stands and falls with: itself, its tenant, its agent, the key that asked for it. */
 type Living = { readonly publicKey: string; readonly expires: number; readonly causes: readonly string[] };
 
 /** Which of the credentials of the last hour are void, from the events that made and ended them. */
@@ -35,7 +38,7 @@ export const revocationList = () => {
         return [...living.values()].some(({ causes }) => causes.includes(event.id));
       }
       const { public_key, agent_id, expires_at } = event.data;
-      const causes = [event.id, agent_id, ...(event.actor.key_id ? [event.actor.key_id] : [])];
+      const causes = [event.id, event.tenant, agent_id, ...(event.actor.key_id ? [event.actor.key_id] : [])];
       living.set(event.id, { publicKey: public_key, expires: Date.parse(expires_at), causes });
       return causes.some((cause) => ended.has(cause));
     },
@@ -87,7 +90,7 @@ const keepTold = async (
 };
 
 /**
- * Ends broker connections whose credential, runner key or agent is no more, within a moment of the event. On a cluster of somebody else's
+ * Ends broker connections whose credential, runner key, agent or tenant is no more, within a moment of the event. On a cluster of somebody else's
  * that can't be done with the account's key alone: there credentials end when they expire.
  */
 export const startRevocations = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
