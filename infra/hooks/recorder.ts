@@ -5,23 +5,55 @@ import { type Metadata, streamName, tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Log, LogError } from '../eventstore/log.ts';
 
-/** What a delivery's append may take: providers wait for seconds at most, and the client's own deadline is ten. */
-const BUDGET_MS = 500;
+/** So long the store may say nothing to anybody: providers wait for seconds at most, and the client's own deadline is ten. */
+const SILENCE_MS = 500;
+/** So long a delivery may wait for a store that answers others. */
+const PATIENCE_MS = 3_000;
+/** So many deliveries may wait for the store at once: about half a second of its work. */
+const MOST_WAITING = 1_500;
 
 /** Records a delivery in the stream that its name names, which must not exist yet: that it does is the answer "seen". */
-export const recorder =
-  (log: Log) =>
-  (recording: Recording): Promise<Recorded> =>
-    withinBudget(
-      log.append(
-        streamOf(recording),
-        'none',
-        [{ id: randomUUID(), type: recording.type, data: recording.body, meta: metadata(recording) }],
-        {
-          deadline: BUDGET_MS,
-        },
-      ),
-    ).then(({ position }) => ({ token: tokenOf(position) }), whereSeen);
+export const recorder = (log: Log): ((recording: Recording) => Promise<Recorded>) => {
+  let waiting = 0;
+  let heard = 0;
+
+  const append = (recording: Recording): Promise<Recorded> => {
+    const event = { id: randomUUID(), type: recording.type, data: recording.body, meta: metadata(recording) };
+    const appended = log.append(streamOf(recording), 'none', [event], { deadline: PATIENCE_MS });
+    return appended
+      .then(({ position }) => ({ token: tokenOf(position) }), whereSeen)
+      .then((recorded) => {
+        heard = performance.now();
+        return recorded;
+      });
+  };
+
+  /** When nobody heard from the store for too long, or this one has waited long enough. */
+  const hopelessAt = (began: number): number => Math.min(began + PATIENCE_MS, Math.max(began, heard) + SILENCE_MS);
+
+  // Our own timer: the client has none that fires while a connection is being made.
+  return (recording) => {
+    if (waiting >= MOST_WAITING) throw busy();
+    const began = performance.now();
+    waiting++;
+    return new Promise<Recorded>((resolve, reject) => {
+      const check = (): void => {
+        const left = hopelessAt(began) - performance.now();
+        if (left > 0) timer = setTimeout(look, left);
+        else reject(busy());
+      };
+      // An answer that has come already, while this process was busy, is read first.
+      const look = (): void => void setImmediate(check);
+      let timer = setTimeout(look, SILENCE_MS);
+      append(recording)
+        .then(resolve, reject)
+        .finally(() => {
+          waiting--;
+          clearTimeout(timer);
+        });
+    });
+  };
+};
 
 export const streamOf = ({ integration, id }: Pick<Recording, 'integration' | 'id'>): string =>
   streamName(category, integration.tenant_id, id);
@@ -41,13 +73,6 @@ const whereSeen = (error: unknown): Recorded => {
   if (error instanceof LogError && error.kind === 'conflict') return { token: null };
   return busyWhereDown(error);
 };
-
-// Our own timer: the client has none that fires while a connection is being made.
-const withinBudget = <T>(work: Promise<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(busy()), BUDGET_MS);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 
 const metadata = ({ integration, facts, ip, user_agent }: Recording): Metadata => ({
   tenant: integration.tenant_id,
