@@ -14,8 +14,17 @@ const nextLink = (url: string, cursor: string): string => {
   return `<${next.pathname}${next.search}>; rel="next"`;
 };
 
+/** A length that is told is what compression goes by. */
 const json = (body: string, status: number, headers: Record<string, string>): Response =>
-  new Response(body, { status, headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers } });
+  new Response(body, {
+    status,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'content-length': String(Buffer.byteLength(body)),
+      ...headers,
+    },
+  });
 
 /** RFC 9110 13.1.2: a list of tags or `*`, compared weakly. */
 const isFresh = (header: string | undefined, etag: string | undefined): boolean =>

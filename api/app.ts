@@ -1,4 +1,5 @@
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { compress } from 'hono/compress';
 import { cors } from 'hono/cors';
 import { HTTPException } from 'hono/http-exception';
 import type { Principal } from '../domain/principal.ts';
@@ -61,6 +62,17 @@ const refusalOf = (error: unknown, c: Context, failed: AppOptions['failed']): Re
   return failed(error, c);
 };
 
+const WORTH_COMPRESSING = 1_024;
+const compressing = compress({ threshold: WORTH_COMPRESSING });
+
+/** Compresses what is long, for who takes it; whoever does not ask pays nothing. */
+const compressed: MiddlewareHandler = async (c, next) => {
+  const { incoming } = (c.env ?? {}) as FromNode;
+  const accepted = incoming ? incoming.headers['accept-encoding'] : c.req.header('accept-encoding');
+  await next();
+  if (accepted !== undefined && Number(c.res.headers.get('content-length') ?? 0) >= WORTH_COMPRESSING) await compressing(c, async () => {});
+};
+
 /** The whole HTTP application: request ids, the operations, the plain routes, and problems for everything that goes wrong. */
 export const createApp = ({ operations, host, plain, corsOrigins, requestId, failed, refused, answered }: AppOptions): Hono => {
   const app = new Hono({ strict: true });
@@ -83,6 +95,7 @@ export const createApp = ({ operations, host, plain, corsOrigins, requestId, fai
     }
     answered?.(c, c.res.status, performance.now() - began);
   });
+  app.use('*', compressed);
   if (corsOrigins)
     app.use(
       '*',

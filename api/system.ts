@@ -36,8 +36,14 @@ const page = `<!doctype html>
 </html>
 `;
 
-const json = (body: unknown, status = 200): Response =>
-  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } });
+const json = (body: unknown, status = 200): Response => {
+  const text = JSON.stringify(body);
+  const length = String(Buffer.byteLength(text));
+  return new Response(text, {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', 'content-length': length },
+  });
+};
 
 /** Liveness, readiness, metrics and the documents, in plain Hono: they take no credential and answer no resource. */
 export const system = (app: Hono, deps: SystemDeps): void => {
