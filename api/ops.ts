@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { notePromotion, noteRetry } from '../commands/upkeep.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { type Operations, operation } from './operation.ts';
 
@@ -134,7 +135,7 @@ export const opsOperationsOf = (operators: Operators): Operations => ({
     summary: 'Put what was built anew in the place of the live projection, in one transaction',
     permit,
     reply: Rebuild,
-    run: async (_, { name, rebuild }) => done(there(await operators.promote(name, rebuild))),
+    run: async (ctx, { name, rebuild }) => notePromotion(ctx, there(await operators.promote(name, rebuild))),
   }),
   abortRebuild: operation({
     method: 'post',
@@ -158,7 +159,7 @@ export const opsOperationsOf = (operators: Operators): Operations => ({
     summary: 'Try a parked event and those behind it again',
     permit,
     reply: ParkedEvent,
-    run: async (_, { name, event }) => done(there(await operators.retry(name, event))),
+    run: async (ctx, { name, event }) => noteRetry(ctx, there(await operators.retry(name, event))),
   }),
   readDrift: operation({
     method: 'get',

@@ -39,7 +39,7 @@ export const table: Table = {
 };
 
 /** Nouns of two words; every other event's noun is its first word. */
-const NOUNS = /^(?:ApiKey|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
+const NOUNS = /^(?:ApiKey|ParkedEvent|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
 
 const snake = (words: string): string => words.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
 

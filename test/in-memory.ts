@@ -40,11 +40,17 @@ const withoutDatabase: Operators = {
   drift: async () => ({ at: new Date().toISOString(), projections: [] }),
 };
 
+type Options = {
+  readonly limits?: Limiter;
+  readonly issuer?: IssuerConfig;
+  readonly operators?: (log: ReturnType<typeof memoryLog>) => Operators;
+};
+
 /**
  * The whole platform over a log in memory and the memory sink of its projections: what `app.request` answers is what a server would.
  * `close` ends it; `now` may be moved.
  */
-export const inMemory = async ({ limits, issuer = {} }: { limits?: Limiter; issuer?: IssuerConfig } = {}) => {
+export const inMemory = async ({ limits, issuer = {}, operators = () => withoutDatabase }: Options = {}) => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-'));
   const log = memoryLog();
   const sink = memorySink(projections);
@@ -64,7 +70,7 @@ export const inMemory = async ({ limits, issuer = {} }: { limits?: Limiter; issu
       throw new Refusal('not_configured', 'there is no broker in memory');
     },
     storedDelivery,
-    operators: withoutDatabase,
+    operators: operators(log),
   });
   const { app, host, systemContext, close } = platform({
     log,

@@ -1,15 +1,14 @@
 import pg from 'pg';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parkedEvents } from '../infra/postgres/parked.ts';
 import { ask, type RequestKind, requestState } from '../infra/postgres/requests.ts';
 import { publishedStatuses } from '../infra/postgres/status.ts';
-import { startProjections } from '../infra/postgres/worker.ts';
 import { patch } from '../projections/projection.ts';
 import type { Reads, Source } from '../projections/reads.ts';
+import { test } from './ending.ts';
 import { memoryLog } from './memory-log.ts';
 import { append, type Given, happened, ideas, ideasTable } from './projection-given.ts';
-import { checkpoint, comparable, foldedRows, query, quiet, rowsIn, settled, until, world } from './projection-live.ts';
+import { checkpoint, comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from './projection-live.ts';
 import { freshDatabase } from './services.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
@@ -136,7 +135,7 @@ test('another version is built beside the old one, which serves until it is ther
     (rows) => 'mood' in rows[0]! && rows.length === 50,
   );
   await third.close();
-  const older = await startProjections({ log, databaseUrl, projections: [ideas], logger: quiet });
+  const older = await working({ log, databaseUrl, projections: [ideas], logger: quiet });
   await until('a word about it', older.status, ([status]) => /version 3/.test(status!.last_error ?? ''));
   assert.is(await titleOf(third.reads, 'i3').catch(() => 'closed'), 'closed');
   await older.close();
@@ -166,6 +165,8 @@ test('a parked event is named with its followers, and applied once the program k
   );
   assert.match(parked[0]!.reason, /title is not a text/);
   assert.equal(await asked(databaseUrl, 'retry', 'idea-t.a'), { freed: 0 });
+  const tried = (await parkedEvents(pool, 'ideas')).map(({ attempts }, index) => attempts > parked[index]!.attempts);
+  assert.equal(tried, [true, true]);
   const [status] = await until(
     'a status',
     () => publishedStatuses(pool),
@@ -198,7 +199,7 @@ test('a rebuild that was interrupted at any point is taken up or begun again, an
   const databaseUrl = await freshDatabase();
   await append(log, happened(many(2_000)));
   for (let round = 0; round < 6; round++) {
-    const worker = await startProjections({ log, databaseUrl, projections: [ideas], logger: quiet });
+    const worker = await working({ log, databaseUrl, projections: [ideas], logger: quiet });
     await until(
       'tables',
       () => query(databaseUrl, `select from pg_tables where schemaname = 'annals' and tablename = 'requests'`),

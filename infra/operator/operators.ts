@@ -12,7 +12,7 @@ import { ask, type RequestKind, type RequestState, requestState } from '../postg
 import { type PublishedStatus, publishedStatuses } from '../postgres/status.ts';
 
 type Rebuild = Awaited<ReturnType<Operators['rebuildOf']>> & object;
-type Outcome = { promoted?: boolean; comparison?: Comparison | null } | null;
+type Outcome = { promoted?: boolean; comparison?: Comparison | null; events?: number | null } | null;
 
 const SILENT_S = 10;
 const SAMPLED = 20;
@@ -40,16 +40,17 @@ const statusOf = (status: PublishedStatus) => ({
 
 const rebuildOf = (request: RequestState, projection: AnyProjection, status: PublishedStatus | undefined): Rebuild => {
   const progress = request.done_at === null ? status?.rebuild : null;
+  const outcome = request.outcome as Outcome;
   return {
     id: String(request.id),
     projection: projection.name,
     version: projection.version,
     state: stateOf(request),
-    events: null,
-    total: progress ? progress.lag_events : null,
+    events: progress?.events ?? outcome?.events ?? null,
+    total: progress ? progress.events + progress.lag_events : (outcome?.events ?? null),
     events_per_second: progress ? progress.rate : null,
     eta_seconds: progress ? progress.seconds_left : null,
-    comparison: ((request.outcome as Outcome)?.comparison ?? null) as Rebuild['comparison'],
+    comparison: (outcome?.comparison ?? null) as Rebuild['comparison'],
   };
 };
 
@@ -60,7 +61,7 @@ const parkedOf = (parked: ParkedEvent) => ({
   position: parked.position,
   key: `${parked.stream}@${parked.revision}`,
   error: parked.reason,
-  attempts: 1,
+  attempts: parked.attempts,
   parked_at: new Date(parked.parked_at).toISOString(),
 });
 

@@ -23,9 +23,12 @@ const moving = statement(`
 const parking = statement(`
   insert into annals.parked (projection, stream, revision, event_id, type, first, reason, commit_position, prepare_position, event_at)
   select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::bigint[], $9::bigint[], $10::text[])
-  on conflict (projection, stream, revision) do update set first = excluded.first, reason = excluded.reason, parked_at = now()`);
+  on conflict (projection, stream, revision) do update set first = excluded.first, reason = excluded.reason, attempts = parked.attempts + 1`);
 
-const unparking = statement('delete from annals.parked where projection = $1 and stream = any($2::text[])');
+/** What is parked again stays, and counts one more attempt. */
+const unparking = statement(`
+  delete from annals.parked held where projection = $1 and stream = any($2::text[])
+    and not exists (select from unnest($3::text[], $4::bigint[]) again(stream, revision) where again.stream = held.stream and again.revision = held.revision)`);
 const telling = statement(`select pg_notify('${MOVED}', notice) from unnest($1::text[]) as notice`);
 
 /** Another writer has moved these checkpoints: whatever this process thinks it holds, it must read again. */
@@ -71,6 +74,13 @@ const park = (client: ClientBase, name: string, unapplied: readonly Unapplied[])
   return [client.query({ ...parking, values })];
 };
 
+const unpark = (client: ClientBase, { name, retried, unapplied }: Entry): Promise<unknown>[] => {
+  if (!retried) return [];
+  const streams = arrayText(unapplied.map(({ event }) => event.stream));
+  const revisions = arrayText(unapplied.map(({ event }) => event.revision));
+  return [client.query({ ...unparking, values: [name, arrayText(retried), streams, revisions] })];
+};
+
 const writeTables = (client: ClientBase, { sink, plan, writes }: Entry): Promise<unknown>[] =>
   [...writes].flatMap(([name, rows]) => {
     const table = sink.tables.get(name)!;
@@ -82,7 +92,7 @@ const writeTables = (client: ClientBase, { sink, plan, writes }: Entry): Promise
 
 const writeEntry = (client: ClientBase, entry: Entry): Promise<unknown>[] => [
   ...writeTables(client, entry),
-  ...(entry.retried ? [client.query({ ...unparking, values: [entry.name, arrayText(entry.retried)] })] : []),
+  ...unpark(client, entry),
   ...park(client, entry.name, entry.unapplied),
 ];
 

@@ -18,15 +18,17 @@ create table if not exists annals.parked (
   projection text collate "C" not null, stream text collate "C" not null, revision bigint not null,
   event_id text not null, type text not null, first boolean not null, reason text not null,
   commit_position bigint not null, prepare_position bigint not null, event_at text not null,
-  parked_at timestamptz not null default now(), primary key (projection, stream, revision)
+  parked_at timestamptz not null default now(), attempts integer not null default 1, primary key (projection, stream, revision)
 );
+alter table annals.parked add column if not exists attempts integer not null default 1;
 create table if not exists annals.statuses (
   name text collate "C" primary key, status jsonb not null, seen_at timestamptz not null default now()
 );
 create table if not exists annals.requests (
   id bigint generated always as identity primary key, kind text not null, projection text not null, stream text,
   asked_at timestamptz not null default now(), taken_at timestamptz, done_at timestamptz, outcome jsonb
-);`;
+);
+create unlogged table if not exists annals.limits (key text collate "C" primary key, full_at double precision not null);`;
 
 /** Runs in a transaction that holds the schema lock. */
 export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<T>): Promise<T> => {

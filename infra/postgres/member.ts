@@ -13,6 +13,8 @@ export type Entry = {
   readonly to: Position;
   /** When the last event happened that was considered; null where none was. */
   readonly at: string | null;
+  /** How many events were considered for the first time. */
+  readonly events: number;
   readonly sink: SchemaSink;
   readonly plan: Plan;
   readonly writes: Writes;
@@ -29,6 +31,8 @@ export type Member = {
   readonly blocked: ReadonlySet<string>;
   /** When the last event happened that it has seen in this process; null before the first. */
   readonly at: () => string | null;
+  /** How many events it has seen in this process. */
+  readonly events: () => number;
   /** Applies events (those behind its own position only) and tells what is to be written; nothing has changed before `done`. */
   readonly entry: (db: ClientBase, events: readonly Recorded[], to: Position) => Promise<Entry>;
   /** Applies events of streams that were parked once more, at the position where the projection stands. */
@@ -70,6 +74,7 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
   const blocked = new Set(standing.blocked);
   let { position } = standing;
   let seen: string | null = null;
+  let counted = 0;
 
   const applied = async (db: ClientBase, events: readonly Recorded[], held: ReadonlySet<string>) => {
     const asked = ask(plan, events);
@@ -84,23 +89,26 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
     blocked,
     position: () => position,
     at: () => seen,
+    events: () => counted,
     entry: async (db, events, to) => {
       const from = position;
       const fresh = from ? events.filter((event) => comparePositions(event.position, from) > 0) : events;
       const at = fresh.at(-1)?.at ?? null;
-      return { name, plan, sink, from, to, at, ...(await applied(db, fresh, blocked)) };
+      return { name, plan, sink, from, to, at, events: fresh.length, ...(await applied(db, fresh, blocked)) };
     },
     retry: async (db, events, streams) => {
       if (!position) return null;
       const held = new Set(blocked);
       for (const stream of streams) held.delete(stream);
-      return { name, plan, sink, from: position, to: position, at: null, retried: streams, ...(await applied(db, events, held)) };
+      const again = await applied(db, events, held);
+      return { name, plan, sink, from: position, to: position, at: null, events: 0, retried: streams, ...again };
     },
-    done: ({ to, at, writes, unapplied, retried = [] }) => {
+    done: ({ to, at, events, writes, unapplied, retried = [] }) => {
       seen = at ?? seen;
       for (const stream of retried) blocked.delete(stream);
       for (const [table, rows] of writes) for (const [key, held] of rows) cache.set(table, key, held);
       for (const { event } of unapplied) blocked.add(event.stream);
+      counted += events;
       position = to;
     },
     close: cache.clear,

@@ -16,12 +16,14 @@ export type ParkedEvent = {
   readonly reason: string;
   readonly event_at: string;
   readonly parked_at: string;
+  /** How often it was tried, the first time included. */
+  readonly attempts: number;
 };
 
 /** Parked events of one projection (null: of all), streams together, oldest revision first; at most `limit`. */
 export const parkedEvents = async (db: Pick<ClientBase, 'query'>, projection: string | null, limit = 200): Promise<ParkedEvent[]> => {
   const { rows } = await db.query<ParkedEvent>(
-    `select projection, stream, revision::double precision as revision, event_id, commit_position || ':' || prepare_position as position, type, first, reason, event_at, parked_at from annals.parked
+    `select projection, stream, revision::double precision as revision, event_id, commit_position || ':' || prepare_position as position, type, first, reason, event_at, parked_at, attempts from annals.parked
      where $1::text is null or projection = $1 order by projection, stream, parked.revision limit $2`,
     [projection, limit],
   );

@@ -9,8 +9,11 @@ import { quoted } from './pool.ts';
 import { nextOf } from './standing.ts';
 import type { Tended, Work } from './worker.ts';
 
+/** How the new rows compare with the old ones (null: they can not be laid side by side), and how many events they were made of. */
+export type Compared = { readonly comparison: Comparison | null; readonly events: number };
+
 /** How a rebuild ended: the rows that differed from the old ones, and whether the new ones took their place. */
-export type Rebuilt = { readonly at: string; readonly promoted: boolean; readonly comparison: Comparison | null };
+export type Rebuilt = Compared & { readonly at: string; readonly promoted: boolean };
 
 const retiredOf = (name: string): string => `${name}__old`;
 
@@ -56,12 +59,14 @@ const comparable = async (db: ClientBase, { projection }: Tended): Promise<boole
 };
 
 /** How the new rows compare with the old ones, once both are written together; null: it has not come that far. */
-export const compareRebuilt = async ({ lanes, pool }: Work, one: Tended): Promise<{ comparison: Comparison | null } | null> => {
+export const compareRebuilt = async ({ lanes, pool }: Work, one: Tended): Promise<Compared | null> => {
   const { name, tables } = one.projection;
   if (!lanes.live() || !together(lanes, name)) return null;
   const db = await pool.connect();
   try {
-    return { comparison: lanes.laneOf(name) && (await comparable(db, one)) ? await compare(db, tables, name, nextOf(name)) : null };
+    const comparison = lanes.laneOf(name) && (await comparable(db, one)) ? await compare(db, tables, name, nextOf(name)) : null;
+    const next = lanes.laneOf(nextOf(name))?.members();
+    return { comparison, events: next?.find((member) => member.name === nextOf(name))?.events() ?? 0 };
   } finally {
     db.release();
   }
@@ -82,12 +87,12 @@ export const finishRebuild = async (work: Work, one: Tended, keepIfDifferent: bo
   if (keepIfDifferent && comparison && comparison.differing > 0) {
     const db = await pool.connect();
     await abandon(work, db, name).finally(() => db.release());
-    return { at, promoted: false, comparison };
+    return { ...compared, at, promoted: false };
   }
   await live.between(async (members, client) => ({ members: await promote(members, client, name), result: null }));
   logger.info({ name, differing: comparison?.differing ?? null }, 'a rebuilt projection took the place of the old one');
   await pool.query(`drop schema if exists ${quoted(retiredOf(name))} cascade`).catch(() => {});
-  return { at, promoted: true, comparison };
+  return { ...compared, at, promoted: true };
 };
 
 /** Gives a rebuild up: the new rows go, the old ones were never touched. */

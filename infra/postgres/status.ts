@@ -24,8 +24,14 @@ export type ProjectionStatus = {
   readonly rebuilt: Rebuilt | null;
 };
 
-/** How far a rebuild is: `done` of 1; seconds left, null while nobody knows. */
-export type Progress = { readonly done: number; readonly lag_events: number; readonly rate: number; readonly seconds_left: number | null };
+/** How far a rebuild is: `done` of 1; `events` since the process that does it began; seconds left, null while nobody knows. */
+export type Progress = {
+  readonly done: number;
+  readonly events: number;
+  readonly lag_events: number;
+  readonly rate: number;
+  readonly seconds_left: number | null;
+};
 
 /** The last event of the log, as far as this process knows. */
 export type Head = { readonly look: () => Promise<void>; readonly last: () => Recorded | null };
@@ -48,12 +54,17 @@ const estimate = (lane: Lane, head: Recorded | null): number => {
   return Math.max(1, lane.waiting(), Math.round(Number(head.position.commit - at) / Math.max(1, stretch)));
 };
 
-const progressOf = (lane: Lane, head: Recorded | null): Progress => {
+const progressOf = (lane: Lane, name: string, head: Recorded | null): Progress => {
   const lag = estimate(lane, head);
   const at = lane.position()?.commit ?? 0n;
   const done = head && !lane.caughtUp() ? Math.min(1, Number(at) / Number(head.position.commit)) : 1;
   const rate = lane.rate();
-  return { done, lag_events: lag, rate, seconds_left: rate > 0 ? lag / rate : lag === 0 ? 0 : null };
+  const events =
+    lane
+      .members()
+      .find((one) => one.name === name)
+      ?.events() ?? 0;
+  return { done, events, lag_events: lag, rate, seconds_left: rate > 0 ? lag / rate : lag === 0 ? 0 : null };
 };
 
 /** Where the projection of this process stands. */
@@ -77,7 +88,7 @@ export const statusOf = ({ lanes }: Work, { projection, state, error, rebuilt }:
     parked_streams: member?.blocked.size ?? 0,
     last_error: error,
     writer: state === 'reading',
-    rebuild: next && progressOf(next, head),
+    rebuild: next && progressOf(next, nextOf(name), head),
     rebuilt,
   };
 };

@@ -57,7 +57,7 @@ const answer = async (work: Work, db: pg.Client, one: Tended, request: Request):
   }
   if (request.kind === 'abort') {
     await abandon(work, db, name);
-    await endRequests(db, name, REBUILDS, { at: new Date().toISOString(), promoted: false, comparison: null });
+    await endRequests(db, name, REBUILDS, { at: new Date().toISOString(), promoted: false, comparison: null, events: null });
     await endRequest(db, request.id, {});
     return undefined;
   }
