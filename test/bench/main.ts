@@ -12,7 +12,8 @@ import { type Bench, settled, type Workload, workloads } from './workloads.ts';
 
 const USAGE = `npm run bench -- [W1 … W6] [--seconds 5] [--runs 3] [--agents 10000]   the service beside its limits
 npm run bench -- store [--runs 3]                                       the embedded event store beside a plain one
-npm run bench -- rebuild [--events 1000000]                             the projections from nothing`;
+npm run bench -- rebuild [--events 1000000]                             the projections from nothing
+npm run bench -- lag [--seconds 20]                                     how far a live view is behind at 1,000 events/s`;
 
 const SIZES = { tenants: 20, integrations: 100 };
 const WARMUP_SECONDS = 2;
@@ -109,11 +110,17 @@ const rebuild = async (events: number): Promise<string> => {
   return table(['events', 'bare catch-up /s', 'rebuild /s', 'ratio', 'memory, MiB'], [figures]);
 };
 
+const lag = async (seconds: number): Promise<string> => {
+  const { perSecond, events, p50, p99, most } = await (await import('./lag.ts')).lagBench(1_000, seconds);
+  return table(['events/s', 'events', 'p50 ms', 'p99 ms', 'most ms'], [[perSecond, events, p50, p99, most].map(String)]);
+};
+
 const bench = async (): Promise<string> => {
   if (values.help) return USAGE;
   const [first] = positionals;
   const runs = number(values.runs, 'runs');
   if (first === 'rebuild') return rebuild(number(values.events, 'events'));
+  if (first === 'lag') return lag(number(values.seconds, 'seconds'));
   if (first === 'store') return (await import('./store.ts')).storeBench(runs);
   const work = chosen(positionals);
   return service({ work, runs, seconds: number(values.seconds, 'seconds'), agents: number(values.agents, 'agents') });

@@ -1,0 +1,85 @@
+import { rmSync } from 'node:fs';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { pino } from 'pino';
+import { tokenOf } from '../../domain/event.ts';
+import { openLog } from '../../infra/eventstore/client.ts';
+import { createReads } from '../../infra/postgres/reads.ts';
+import { startProjections } from '../../infra/postgres/worker.ts';
+import { eventId, ideasOf } from '../projection-given.ts';
+import { startServices } from '../services.ts';
+
+/** Milliseconds from the acknowledgement of an append until a read with its token is answered. */
+export type LagFigures = {
+  readonly perSecond: number;
+  readonly events: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly most: number;
+};
+
+type Task = { readonly url: string; readonly perSecond: number; readonly seconds: number };
+type Told = { readonly token: string } | 'done';
+
+const CATEGORY = 'lag';
+const TICK_MS = 10;
+const WARMUP_SECONDS = 3;
+
+/** The writer, on a thread of its own: one event an append, at a steady rate, whatever the answers take. */
+const write = async ({ url, perSecond, seconds }: Task): Promise<void> => {
+  const log = openLog(url);
+  const tell = (told: Told): void => parentPort!.postMessage(told);
+  const meta = () => ({ tenant: 't', actor: { kind: 'system', id: 'bench' }, at: new Date().toISOString(), v: 1 }) as const;
+  const append = async (n: number): Promise<void> => {
+    const event = { id: eventId(CATEGORY, n), type: 'IdeaNoted', data: { title: `Idea ${n}` }, meta: meta() };
+    const { position } = await log.append(`${CATEGORY}-t.i${n}`, 'none', [event], { deadline: 10_000 });
+    tell({ token: tokenOf(position) });
+  };
+  const began = performance.now();
+  const sent: Promise<void>[] = [];
+  await new Promise<void>((resolve) => {
+    const timer = setInterval(() => {
+      const due = Math.floor(((performance.now() - began) * perSecond) / 1_000);
+      while (sent.length < Math.min(due, perSecond * seconds)) sent.push(append(sent.length));
+      if (sent.length < perSecond * seconds) return;
+      clearInterval(timer);
+      resolve();
+    }, TICK_MS);
+  });
+  await Promise.all(sent);
+  tell('done');
+  await log.close();
+};
+
+const at = (sorted: readonly number[], share: number): number =>
+  Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!);
+
+/** How far a live view is behind its log while events come at a steady rate, on services of its own. */
+export const lagBench = async (perSecond = 1_000, seconds = 20): Promise<LagFigures> => {
+  const { services, supervised, dir } = await startServices();
+  const logger = pino({ level: 'warn' }, pino.destination(2));
+  const log = openLog(services.eventstoreUrl);
+  const worker = await startProjections({ log, databaseUrl: services.databaseUrl, projections: [ideasOf(CATEGORY)], logger });
+  const reads = await createReads(services.databaseUrl, logger);
+  const lags: number[] = [];
+  const task: Task = { url: services.eventstoreUrl, perSecond, seconds: seconds + WARMUP_SECONDS };
+  const writer = new Worker(new URL(import.meta.url), { workerData: task });
+  const shown: Promise<void>[] = [];
+  await new Promise<void>((resolve, reject) => {
+    writer.on('error', reject);
+    writer.on('message', (told: Told) => {
+      if (told === 'done') return resolve();
+      const acknowledged = performance.now();
+      shown.push(reads.passed('ideas', told.token, 60_000).then(() => void lags.push(performance.now() - acknowledged)));
+    });
+  });
+  await Promise.all(shown);
+  await reads.close();
+  await worker.close();
+  await log.close();
+  for (const each of supervised) await each.stop();
+  rmSync(dir, { recursive: true, force: true });
+  const sorted = lags.slice(perSecond * WARMUP_SECONDS).sort((a, b) => a - b);
+  return { perSecond, events: sorted.length, p50: at(sorted, 0.5), p99: at(sorted, 0.99), most: at(sorted, 1) };
+};
+
+if (!isMainThread) await write(workerData as Task);
