@@ -2,7 +2,6 @@
 
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Acknowledgement from '../domain/acknowledgement.ts';
 import type { Recorded } from '../domain/event.ts';
@@ -12,12 +11,23 @@ import { startAcknowledgements } from '../infra/nats/acknowledgements.ts';
 import { startRelay } from '../infra/nats/relay.ts';
 import { type ConsumerLimits, ensureConsumer, manager, NOTICES, STREAM } from '../infra/nats/stream.ts';
 import { until, withBroker } from './broker.ts';
+import { afterwards, test } from './ending.ts';
 import { acceptedLog, agentOf, deliveryOf, eventIdOf, TENANT } from './generated-log.ts';
 
 const logger = pino({ level: 'silent' });
 const now = () => new Date().toISOString();
 const AGENT = agentOf(0);
-const reactor = (log: Log, nats: NatsConnection) => startAcknowledgements({ log, nats, logger, everyMs: 1_000 });
+const reactor = (log: Log, nats: NatsConnection) => {
+  const taking = startAcknowledgements({ log, nats, logger, everyMs: 1_000 });
+  afterwards(taking.close);
+  return taking;
+};
+
+const relaying = async (log: Log, nats: NatsConnection) => {
+  const relay = await startRelay({ log, nats, logger, publicUrl: 'http://127.0.0.1' });
+  afterwards(relay.close);
+  return relay;
+};
 
 const settledIn = async (log: Log, agent = AGENT): Promise<{ acknowledged: string[]; dead: string[] }> => {
   const acknowledged: string[] = [];
@@ -33,7 +43,7 @@ const settledIn = async (log: Log, agent = AGENT): Promise<{ acknowledged: strin
 /** A stream with so many deliveries, every third of them AGENT's, and AGENT's consumer. */
 const filled = async (nats: NatsConnection, count: number, limits: ConsumerLimits = {}) => {
   const log = await acceptedLog(count, now());
-  const relay = await startRelay({ log, nats, logger, publicUrl: 'http://127.0.0.1' });
+  const relay = await relaying(log, nats);
   await until(() => relay.status().published === count);
   await relay.close();
   await ensureConsumer(nats, TENANT, AGENT, limits);
@@ -114,7 +124,7 @@ test(
     await settle(nats, 10, 'ack');
     await until(async () => (await settledIn(log)).acknowledged.length === 70);
     await (await manager(nats)).streams.delete(STREAM);
-    const relay = await startRelay({ log, nats, logger, publicUrl: 'http://127.0.0.1' });
+    const relay = await relaying(log, nats);
     await until(async () => relay.status().published >= 230);
     assert.is((await (await manager(nats)).streams.info(STREAM)).state.messages, 230);
     await ensureConsumer(nats, TENANT, AGENT);

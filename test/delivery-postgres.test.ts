@@ -1,10 +1,10 @@
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { deliveryById, deliveryPage } from '../projections/delivery.queries.ts';
 import { deliveries } from '../projections/delivery.ts';
 import { integrationById, integrationPage } from '../projections/integration.queries.ts';
 import { integrations } from '../projections/integration.ts';
 import type { Reads } from '../projections/reads.ts';
+import { test } from './ending.ts';
 import { givenHook } from './hook-given.ts';
 import { comparable, foldedRows, rowsIn, settled, world } from './projection-live.ts';
 import { freshDatabase } from './services.ts';

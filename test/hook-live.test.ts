@@ -1,7 +1,7 @@
 // limit: 240
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openLog } from '../infra/eventstore/client.ts';
+import { afterwards, test } from './ending.ts';
 import { givenHookOver, sign } from './hook-given.ts';
 import { pause, type StoreProcess, startStore } from './store-process.ts';
 
@@ -16,24 +16,19 @@ type Stage = {
 const live = (name: string, act: (stage: Stage) => Promise<void>) =>
   test(name, async () => {
     const store = await startStore();
-    const ends: (() => Promise<unknown>)[] = [() => store.end()];
     const connect = () => {
       const log = openLog(store.url);
-      ends.unshift(log.close);
+      afterwards(log.close);
       return log;
     };
-    try {
-      const given = await givenHookOver(connect());
-      ends.unshift(given.close);
-      const beside = async () => {
-        const other = await given.beside(connect());
-        ends.unshift(other.close);
-        return other;
-      };
-      await act({ store, given, beside });
-    } finally {
-      for (const end of ends) await end();
-    }
+    const given = await givenHookOver(connect());
+    afterwards(given.close);
+    const beside = async () => {
+      const other = await given.beside(connect());
+      afterwards(other.close);
+      return other;
+    };
+    await act({ store, given, beside });
   });
 
 const named = (id: string) => ({ 'x-github-delivery': id });
@@ -80,6 +75,9 @@ live('a store that is killed costs answers of 503, and nothing that was acknowle
   const acknowledged: string[] = [];
   const refused: number[] = [];
   let going = true;
+  afterwards(() => {
+    going = false;
+  });
   const sender = async (who: number): Promise<void> => {
     for (let n = 0; going; n++) {
       const began = performance.now();
@@ -89,14 +87,15 @@ live('a store that is killed costs answers of 503, and nothing that was acknowle
       else refused.push(status);
     }
   };
-  const senders = Array.from({ length: 8 }, (_, who) => sender(who));
+  const sending = Promise.all(Array.from({ length: 8 }, (_, who) => sender(who)));
+  sending.catch(() => {});
   await pause(500);
   await store.end('SIGKILL');
   await pause(700);
-  const again = await startStore({ dir: store.dir, port: store.port });
+  await startStore({ dir: store.dir, port: store.port });
   await pause(2_000);
   going = false;
-  await Promise.all(senders);
+  await sending;
   assert.equal([...new Set(refused)], [503]);
   assert.ok(acknowledged.length > 20);
   for (const id of acknowledged) {
@@ -104,7 +103,6 @@ live('a store that is killed costs answers of 503, and nothing that was acknowle
     for (let tries = 0; status === 503 && tries < 20; tries++) status = (await given.deliver('{}', named(id))).status;
     assert.is(status, 200, id);
   }
-  await again.end();
 });
 
 test.run();

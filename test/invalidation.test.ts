@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { issueKey } from '../commands/apikey.ts';
 import { bootstrap } from '../infra/bootstrap.ts';
 import { openLog } from '../infra/eventstore/client.ts';
 import type { Log } from '../infra/eventstore/log.ts';
 import { hotOf, platform } from '../infra/platform.ts';
+import { afterwards, test } from './ending.ts';
 import { inMemory } from './in-memory.ts';
 import { type InMemory, join } from './people.ts';
 import { startStore } from './store-process.ts';
@@ -35,15 +35,12 @@ const beside = async (p: InMemory, log: Log = p.log) => {
       headers: { authorization: `Bearer ${key}`, ...(body ? { 'content-type': 'application/json' } : {}) },
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
-  return {
-    send,
-    systemContext,
-    get: async (path: string, key: string) => (await send('GET', path, key)).status,
-    close: async () => {
-      await close();
-      await hot.close();
-    },
+  const closeBoth = async (): Promise<void> => {
+    await close();
+    await hot.close();
   };
+  afterwards(closeBoth);
+  return { send, systemContext, get: async (path: string, key: string) => (await send('GET', path, key)).status, close: closeBoth };
 };
 
 /** How long a process goes on taking what was taken back on another, in milliseconds. */
@@ -130,6 +127,7 @@ test('over a real store, what one process takes back is dead on another within a
   const p = await inMemory();
   const store = await startStore();
   const logs = [openLog(store.url), openLog(store.url)] as const;
+  for (const log of logs) afterwards(log.close);
   const [here, there] = [await beside(p, logs[0]), await beside(p, logs[1])];
   let first = { key: '', tenant_id: '' };
   await bootstrap(logs[0], here.systemContext(), undefined, (shown) => {

@@ -1,13 +1,13 @@
 // limit: 180
 import { randomUUID } from 'node:crypto';
 import { CancelledError, TimeoutError, UnavailableError } from '@eventstore/db-client';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Metadata, Position } from '../domain/event.ts';
 import { openLog } from '../infra/eventstore/client.ts';
 import { classify } from '../infra/eventstore/errors.ts';
 import { type Log, LogError, type NewEvent } from '../infra/eventstore/log.ts';
 import { freePort } from '../infra/process.ts';
+import { afterwards, test } from './ending.ts';
 import { pause, startStore, storeDir } from './store-process.ts';
 
 const meta: Metadata = { tenant: 'platform', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
@@ -88,9 +88,13 @@ test('sixteen writers and a follower lose nothing and double nothing while the s
   const port = await freePort();
   let store = await startStore({ dir: storeDir(), port });
   const log = openLog(store.url);
+  afterwards(log.close);
   const acknowledged = new Map<string, string>();
   const seen: Seen = { ids: new Map(), positions: [] };
   let running = true;
+  afterwards(() => {
+    running = false;
+  });
   let refused = 0;
   const following = log.follow({
     filter: { streamPrefixes: ['kill-'] },

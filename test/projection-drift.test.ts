@@ -1,8 +1,8 @@
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { drift } from '../infra/postgres/drift.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { asOf } from '../projections/as-of.ts';
+import { test } from './ending.ts';
 import { memoryLog } from './memory-log.ts';
 import { append, type Given, happened, ideas } from './projection-given.ts';
 import { query, quiet, settled, world } from './projection-live.ts';

@@ -1,15 +1,14 @@
 import { connect, createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../domain/event.ts';
 import type { Refusal } from '../domain/refusal.ts';
-import { startProjections } from '../infra/postgres/worker.ts';
 import type { AnyProjection } from '../projections/projection.ts';
 import type { Source } from '../projections/reads.ts';
+import { test } from './ending.ts';
 import { memoryLog } from './memory-log.ts';
 import { append, type Given, happened, ideas, ideasOf, ideasTable } from './projection-given.ts';
-import { comparable, foldedRows, query, quiet, rowsIn, settled, until, world } from './projection-live.ts';
+import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from './projection-live.ts';
 import { scenario } from './projection-scenario.ts';
 import { freshDatabase } from './services.ts';
 
@@ -112,7 +111,7 @@ test('while the log is away rows can be read, and they move on when it is back',
 test('of several workers one writes, another takes over, and nothing is applied twice', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const start = () => startProjections({ log, databaseUrl, projections: [ideas], logger: quiet });
+  const start = () => working({ log, databaseUrl, projections: [ideas], logger: quiet });
   const workers = await Promise.all([start(), start(), start()]);
   const writers = () => workers.filter((worker) => worker.status()[0]!.writer);
   await until('a writer', writers, ({ length }) => length === 1);

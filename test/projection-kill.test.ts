@@ -1,14 +1,15 @@
 // limit: 300
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openLog } from '../infra/eventstore/client.ts';
 import { createReads } from '../infra/postgres/reads.ts';
 import { memorySink } from '../projections/memory.ts';
+import { afterwards, test } from './ending.ts';
 import { append, type Given, happened, ideasOf } from './projection-given.ts';
 import { comparable, foldedRows, quiet, rowsIn, settled, watch } from './projection-live.ts';
-import { freshDatabase, services } from './services.ts';
+import { freshDatabase } from './services.ts';
+import { startStore } from './store-process.ts';
 
 const KILLS = Number(process.env.TEST_KILLS ?? 20);
 
@@ -34,15 +35,17 @@ const startWorker = async (...args: string[]): Promise<ChildProcess> => {
   const child = spawn(process.execPath, [new URL('projection-process.ts', import.meta.url).pathname, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  afterwards(() => child.kill('SIGKILL'));
   await once(child.stdout!, 'data');
   return child;
 };
 
 test(`a worker that is killed ${KILLS} times leaves the rows of a single fold, and its checkpoint never goes back`, async () => {
-  const { eventstoreUrl } = await services();
+  const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const category = `kill${[...crypto.randomUUID()].filter((letter) => /[a-f]/.test(letter)).join('')}`;
   const log = openLog(eventstoreUrl);
+  afterwards(log.close);
   const events = happened(story(60 * KILLS), {}, category);
   const writing = append(log, events);
   const stopWatching = await watch(databaseUrl, 'ideas');
@@ -55,6 +58,7 @@ test(`a worker that is killed ${KILLS} times leaves the rows of a single fold, a
   }
   await writing;
   const reads = await createReads(databaseUrl, quiet);
+  afterwards(reads.close);
   await settled(reads, log, 'ideas');
   await stopWatching();
   child.kill('SIGKILL');
@@ -65,8 +69,6 @@ test(`a worker that is killed ${KILLS} times leaves the rows of a single fold, a
   const sink = memorySink([projection]);
   for await (const event of log.readAll()) sink.feed([event]);
   assert.ok(sink.rows('ideas', 'ideas').size === 30 && sink.unapplied('ideas').length > 0);
-  await reads.close();
-  await log.close();
 });
 
 test.run();

@@ -3,9 +3,10 @@ import { pino } from 'pino';
 import { tokenOf } from '../domain/event.ts';
 import type { Log } from '../infra/eventstore/log.ts';
 import { createReads, type PostgresReads } from '../infra/postgres/reads.ts';
-import { startProjections } from '../infra/postgres/worker.ts';
+import { type Projections, startProjections } from '../infra/postgres/worker.ts';
 import { memorySink } from '../projections/memory.ts';
 import type { AnyProjection } from '../projections/projection.ts';
+import { afterwards } from './ending.ts';
 
 export const quiet = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
 
@@ -93,25 +94,37 @@ export const watch = async (databaseUrl: string, name: string): Promise<() => Pr
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   })();
-  return async () => {
+  const stop = async (): Promise<void> => {
     over = true;
     await watching.finally(() => client.end());
   };
+  watching.catch(() => {});
+  afterwards(stop);
+  return stop;
+};
+
+/** A worker that the test, or its end, closes. */
+export const working = async (parts: Parameters<typeof startProjections>[0]): Promise<Projections> => {
+  const worker = await startProjections(parts);
+  afterwards(worker.close);
+  return worker;
 };
 
 export type World = { readonly log: Log; readonly databaseUrl: string; readonly reads: PostgresReads; readonly close: () => Promise<void> };
 
-/** A worker and reads over one database, until closed. */
+/** A worker and reads over one database, until closed or until the test is over. */
 export const world = async (log: Log, databaseUrl: string, projections: readonly AnyProjection[]): Promise<World> => {
   const worker = await startProjections({ log, databaseUrl, projections, logger: quiet });
   const reads = await createReads(databaseUrl, quiet);
-  return {
-    log,
-    databaseUrl,
-    reads,
-    close: async () => {
-      await reads.close();
-      await worker.close();
-    },
+  let closing: Promise<void> | undefined;
+  const closeBoth = async (): Promise<void> => {
+    await reads.close();
+    await worker.close();
   };
+  const close = (): Promise<void> => {
+    closing ??= closeBoth();
+    return closing;
+  };
+  afterwards(close);
+  return { log, databaseUrl, reads, close };
 };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { memorySink } from '../projections/memory.ts';
 import type { Condition, PageQuery, Reads, Source } from '../projections/reads.ts';
+import { test } from './ending.ts';
 import { memoryLog } from './memory-log.ts';
 import { append, type Given, happened, ideas, ideasTable } from './projection-given.ts';
 import { comparable, foldedRows, rowsIn, settled, world } from './projection-live.ts';

@@ -4,18 +4,22 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Log } from '../infra/eventstore/log.ts';
 import { type Relay, startRelay } from '../infra/nats/relay.ts';
 import { manager, STREAM } from '../infra/nats/stream.ts';
 import { type Broker, until, withBroker } from './broker.ts';
+import { afterwards, test } from './ending.ts';
 import { accept, acceptedLog, agentOf, deliveryOf, eventIdOf, TENANT } from './generated-log.ts';
 import { memoryLog } from './memory-log.ts';
 
 const logger = pino({ level: 'silent' });
 const now = () => new Date().toISOString();
-const relayOf = (log: Log, nats: NatsConnection): Promise<Relay> => startRelay({ log, nats, logger, publicUrl: 'https://annals.test' });
+const relayOf = async (log: Log, nats: NatsConnection): Promise<Relay> => {
+  const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test' });
+  afterwards(relay.close);
+  return relay;
+};
 
 /** The event ids that the stream holds, in its order, and the ids of a log's first events. */
 const carried = async (nats: NatsConnection): Promise<string[]> => {
@@ -94,13 +98,12 @@ const relayProcess = (broker: Broker, count: number, at: string) => {
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const relaying = new Promise<void>((resolve) => child.stdout.once('data', () => resolve()));
-  return {
-    relaying: Promise.race([relaying, exited]),
-    kill: () => {
-      child.kill('SIGKILL');
-      return exited;
-    },
+  const kill = (): Promise<void> => {
+    child.kill('SIGKILL');
+    return exited;
   };
+  afterwards(kill);
+  return { relaying: Promise.race([relaying, exited]), kill };
 };
 
 test(

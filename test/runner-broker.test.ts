@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { headers, type NatsConnection } from 'nats';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inboundSubject } from '../domain/cloud-event.ts';
 import { consumerName } from '../domain/runner-credential.ts';
 import { type RunnerOptions, runner } from '../infra/nats/runner.ts';
 import { type ConsumerLimits, manager, STREAM } from '../infra/nats/stream.ts';
 import { type Broker, until, withBroker } from './broker.ts';
+import { afterwards, test } from './ending.ts';
 import { agentOf, deliveryOf, eventIdOf, TENANT } from './generated-log.ts';
 import { KEY, runnerService } from './runner-service.ts';
 
@@ -87,6 +87,7 @@ const bench = (limits: ConsumerLimits & { seconds?: number }, body: (bench: Benc
         env: { ...process.env, ANNALS_URL: service.url, ANNALS_KEY: KEY },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
+      afterwards(() => child.kill('SIGKILL'));
       let said = '';
       child.stderr.on('data', (text: Buffer) => {
         said += text.toString();

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { test } from './ending.ts';
 import { startStore } from './store-process.ts';
 
 const recorded = join(import.meta.dirname, '..', '..', 'shared', 'store');

@@ -7,9 +7,9 @@ import {
   NO_STREAM,
   streamNameFilter,
 } from '@eventstore/db-client';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../infra/process.ts';
+import { test } from './ending.ts';
 import { clientOf } from './store-client.ts';
 import { pause, type StoreProcess, startStore, storeDir } from './store-process.ts';
 

@@ -1,6 +1,6 @@
 import { jsonEvent, KurrentDBClient, NO_STREAM, START } from '@kurrent/kurrentdb-client';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { test } from './ending.ts';
 import { startStore } from './store-process.ts';
 
 test('the successor of the client finds its way, with the secret in its connection string', async () => {

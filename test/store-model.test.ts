@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type AppendResult, type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import fc from 'fast-check';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { test } from './ending.ts';
 import { clientOf } from './store-client.ts';
 import { append, type Expected, emptyModel, type Metadata, type Model, race, read, remove, setMetadata, tombstone } from './store-model.ts';
 import { type StoreProcess, startStore } from './store-process.ts';

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterwards } from './ending.ts';
 
 const main = join(import.meta.dirname, '..', 'infra', 'main.ts');
 const living = new Set<ChildProcess>();
@@ -54,6 +55,11 @@ export const startStore = async ({ dir = storeDir(), port = 0, open = true } = {
     child.stderr.on('data', hear);
     ended.then(() => reject(new Error(said)));
   });
+  const end = (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
+    child.kill(signal);
+    return ended;
+  };
+  afterwards(() => end('SIGKILL'));
   const address = await ready;
   const url = address + connectionName(dir, open);
   return {
@@ -61,10 +67,7 @@ export const startStore = async ({ dir = storeDir(), port = 0, open = true } = {
     port: Number(new URL(address).port),
     pid: child.pid!,
     dir,
-    end: (signal = 'SIGTERM') => {
-      child.kill(signal);
-      return ended;
-    },
+    end,
   };
 };
 

@@ -1,6 +1,6 @@
 import { type EventStoreDBClient, jsonEvent, START } from '@eventstore/db-client';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { test } from './ending.ts';
 import { clientOf } from './store-client.ts';
 import { pause, processorMs, startStore } from './store-process.ts';
 

@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { test } from './ending.ts';
 import { clientOf } from './store-client.ts';
 import { type StoreProcess, startStore, storeDir } from './store-process.ts';
 
