@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import { equal, is, match, throws } from 'uvu/assert';
 import { listenUrl, loadConfig } from '../infra/config.ts';
-import { program } from './process.ts';
+import { bareEnvironment, program } from './process.ts';
 
 const refusals: Record<string, string[]> = {
   PORT: ['abc', '0', '65536', '-1', '80.5'],
@@ -72,7 +72,7 @@ test('the configuration cannot be changed', () => {
 });
 
 const command = (words: string[], env: NodeJS.ProcessEnv = {}) =>
-  program(process.execPath, ['infra/main.ts', ...words], { env: { ...process.env, ...env } });
+  program(process.execPath, ['infra/main.ts', ...words], { env: { ...bareEnvironment(), ...env } });
 
 const usages: [string[], RegExp][] = [
   [[], /annals: No command specified/],

@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { cpSync, globSync, lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { variableNames } from '../infra/config.ts';
 import { commandOf, startOf } from '../infra/process.ts';
 import { temporaryDir } from './services.ts';
 
@@ -17,6 +18,10 @@ export type Program = {
   readonly ended: Promise<number | NodeJS.Signals>;
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | NodeJS.Signals>;
 };
+
+/** Nothing of the developer's own configuration, and none of the services that it names. */
+export const bareEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !variableNames.includes(name)));
 
 export type ProgramOptions = { cwd?: string; env?: NodeJS.ProcessEnv; uid?: number; gid?: number };
 

@@ -3,8 +3,8 @@ import { globSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { variableNames } from '../infra/config.ts';
-import { type Running, type Services, startServices } from './services.ts';
+import { bareEnvironment } from './process.ts';
+import { dropDatabases, RUN, type Running, type Services, startServices } from './services.ts';
 
 type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
 
@@ -111,16 +111,17 @@ const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise
 
 /** Nothing of the developer's own configuration, and the services under names that the service itself does not read. */
 const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed }: Services): NodeJS.ProcessEnv => ({
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !variableNames.includes(name))),
+  ...bareEnvironment(),
   NO_COLOR: '1',
   TEST_EVENTSTORE_URL: eventstoreUrl,
   TEST_DATABASE_URL: databaseUrl,
   TEST_NATS_URL: natsUrl,
   ...(natsAccountSeed && { TEST_NATS_ACCOUNT_SEED: natsAccountSeed }),
-  ...(process.env.DATABASE_URL && { TEST_DATABASE_IS_KEPT: '1' }),
+  TEST_RUN: RUN,
 });
 
-const stop = async ({ supervised, dir }: Running): Promise<void> => {
+const stop = async ({ services, supervised, dir }: Running): Promise<void> => {
+  if (process.env.DATABASE_URL) await dropDatabases(services.databaseUrl).catch((error: Error) => console.error(error.message));
   await Promise.all(supervised.map((each) => each.stop()));
   rmSync(dir, { recursive: true, force: true });
 };

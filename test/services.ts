@@ -105,27 +105,47 @@ export const services = (): Promise<Services> => {
   return found;
 };
 
-const onServer = async (url: string, sql: string): Promise<void> => {
+const onServer = async <R extends pg.QueryResultRow>(url: string, sql: string): Promise<R[]> => {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(sql).finally(() => client.end());
+  return client
+    .query<R>(sql)
+    .then(({ rows }) => rows)
+    .finally(() => client.end());
 };
 
-/** Where the server is not ours to throw away, what was made there is dropped when the file's tests are over. */
-const made: string[] = [];
+const ONE_RUN = /^[0-9a-f]{12}$/;
+/** In the name of every database that one run makes, so that it drops its own and nobody else's. */
+export const RUN = ONE_RUN.test(env.TEST_RUN ?? '') ? env.TEST_RUN! : randomBytes(6).toString('hex');
+const PREFIX = `annals_test_${RUN}_`;
 
-const dropMade = async (): Promise<void> => {
-  const { databaseUrl } = await services();
-  for (const name of made.splice(0)) await onServer(databaseUrl, `drop database if exists ${name} with (force)`).catch(() => {});
+/** Drops what this run has made on a server that is not ours to throw away; also after a file that had to be ended. */
+export const dropDatabases = async (databaseUrl: string): Promise<void> => {
+  const names = await onServer<{ datname: string }>(databaseUrl, `select datname from pg_database where starts_with(datname, '${PREFIX}')`);
+  for (const { datname } of names) await onServer(databaseUrl, `drop database if exists ${datname} with (force)`);
+};
+
+const create = (databaseUrl: string, name: string): Promise<unknown> =>
+  onServer(databaseUrl, `create database ${name}`).catch((error: Error) => {
+    throw new Error(`tests make databases of their own beside the one of DATABASE_URL, and its user could not: ${error.message}`);
+  });
+
+let dropsAtEnd = false;
+
+/** A file that is run by hand is its own run; else the runner drops, at its end, what all of them made. */
+const dropAtEnd = (): void => {
+  const { databaseUrl } = given;
+  if (dropsAtEnd || !databaseUrl) return;
+  dropsAtEnd = true;
+  process.once('beforeExit', () => void dropDatabases(databaseUrl).catch(() => {}));
 };
 
 /** The URL of an empty database that nobody else uses. */
 export const freshDatabase = async (): Promise<string> => {
   const { databaseUrl } = await services();
-  const name = `test_${randomBytes(8).toString('hex')}`;
-  await onServer(databaseUrl, `create database ${name}`);
-  const isKept = handedOn() ? env.TEST_DATABASE_IS_KEPT !== undefined : given.databaseUrl !== undefined;
-  if (isKept && made.push(name) === 1) process.once('beforeExit', () => void dropMade());
+  const name = PREFIX + randomBytes(4).toString('hex');
+  await create(databaseUrl, name);
+  dropAtEnd();
   const url = new URL(databaseUrl);
   url.pathname = `/${name}`;
   return url.href;

@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import { equal, is, match, not, ok } from 'uvu/assert';
 import { freePort, remembered, startOf } from '../infra/process.ts';
-import { eventually, inDir, livingWith, type Program, program } from './process.ts';
-import { freshDatabase, services } from './services.ts';
+import { broker } from './broker.ts';
+import { bareEnvironment, eventually, inDir, livingWith, type Program, program } from './process.ts';
+import { freshDatabase } from './services.ts';
 
 const PIECES = ['nats', 'postgres', 'serve', 'store', 'work'];
 
@@ -14,7 +15,7 @@ type Started = { program: Program; base: string; data: string; port: number };
 
 const begin = (data: string, port: number, more: NodeJS.ProcessEnv = {}): Program =>
   program(process.execPath, ['infra/main.ts', 'start'], {
-    env: { ...process.env, ANNALS_DATA: data, PORT: String(port), LOG_LEVEL: 'warn', ...more },
+    env: { ...bareEnvironment(), ANNALS_DATA: data, PORT: String(port), LOG_LEVEL: 'warn', ...more },
   });
 
 const start = async (data: string, port?: number, more?: NodeJS.ProcessEnv): Promise<Started> => {
@@ -177,13 +178,19 @@ test('a signal in the middle of the start ends it cleanly', () =>
 
 test('what has a URL of its own is not started', () =>
   inDir(async (dir) => {
-    const { natsUrl, natsAccountSeed = '' } = await services();
-    const DATABASE_URL = await freshDatabase();
-    const started = await start(join(dir, 'data'), undefined, { DATABASE_URL, NATS_URL: natsUrl, NATS_ACCOUNT_SEED: natsAccountSeed });
-    equal(readdirSync(join(started.data, 'run')).sort(), ['serve.pid', 'store.pid', 'work.pid']);
-    not.ok(existsSync(join(started.data, 'postgres')));
-    match(started.program.output(), /^ {2}postgres +DATABASE_URL$/m);
-    await stops(started);
+    // The platform's streams bear fixed names: on somebody's broker they may be those of a platform that is in use.
+    const own = await broker();
+    const { natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED } = own.address;
+    try {
+      const DATABASE_URL = await freshDatabase();
+      const started = await start(join(dir, 'data'), undefined, { DATABASE_URL, NATS_URL, NATS_ACCOUNT_SEED });
+      equal(readdirSync(join(started.data, 'run')).sort(), ['serve.pid', 'store.pid', 'work.pid']);
+      not.ok(existsSync(join(started.data, 'postgres')));
+      match(started.program.output(), /^ {2}postgres +DATABASE_URL$/m);
+      await stops(started);
+    } finally {
+      await own.close();
+    }
   }));
 
 test('a service that cannot start is named, with its reason and its log', () =>

@@ -12,6 +12,9 @@ import {
 } from '@eventstore/db-client';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Metadata, Position } from '../domain/event.ts';
+import { openLog } from '../infra/eventstore/client.ts';
+import type { Log, LogError, NewEvent } from '../infra/eventstore/log.ts';
 import { startStore } from './store-process.ts';
 
 // What the platform asks of a store, whichever it is: EVENTSTORE_URL names another one.
@@ -19,7 +22,12 @@ const given = process.env.EVENTSTORE_URL ?? process.env.TEST_EVENTSTORE_URL;
 const own = given ? undefined : await startStore({ open: false });
 const client = EventStoreDBClient.connectionString(given ?? own!.url);
 const run = randomUUID().slice(0, 8);
-const stream = (name: string): string => `contract-${run}.${name}`;
+const made = new Set<string>();
+const stream = (name: string): string => {
+  const full = `contract-${run}.${name}`;
+  made.add(full);
+  return full;
+};
 const event = (label: string, id: string = randomUUID()) => jsonEvent({ id, type: 'happened', data: { label } });
 
 type Resolved = { event?: { data?: unknown; revision: bigint; streamId: string } };
@@ -125,7 +133,44 @@ test('bytes come back as they went in', async () => {
   }
 });
 
-test('the store is left', async () => {
+const seen = (log: Log, from: Position, prefix: string, count: number): Promise<number[]> =>
+  new Promise((resolve) => {
+    const revisions: number[] = [];
+    const following = log.follow({
+      from,
+      filter: { streamPrefixes: [prefix] },
+      event: ({ revision }) => {
+        if (revisions.push(revision) === count) void following.stop().then(() => resolve(revisions));
+      },
+    });
+  });
+
+test('our own way to the log holds over it', async () => {
+  const log = openLog(given ?? own!.url);
+  try {
+    await log.ping();
+    const name = stream('log');
+    const meta: Metadata = { tenant: 'platform', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
+    const news = (n: number): NewEvent => ({ id: randomUUID(), type: 'Happened', data: { n }, meta });
+    const [one, two, three] = [news(1), news(2), news(3)];
+    const first = await log.append(name, 'none', [one, two]);
+    assert.equal(await log.append(name, 'none', [one, two]), first);
+    const kind = await log.append(name, 'none', [three]).catch((error: LogError) => error.kind);
+    assert.is(kind, 'conflict');
+    const { position } = (await Array.fromAsync(log.read(name)))[0]!;
+    const following = seen(log, position, name, 2);
+    await log.append(name, 1, [three]);
+    assert.equal(await following, [1, 2]);
+    assert.equal((await log.last(name))?.data, { n: 3 });
+    const from = await Array.fromAsync(log.readAll({ from: position, limit: 1 }));
+    assert.equal([from[0]?.stream, from[0]?.revision, from[0]?.actor], [name, 0, meta.actor]);
+  } finally {
+    await log.close();
+  }
+});
+
+test('the store is left, without what was written', async () => {
+  for (const name of made) await client.deleteStream(name).catch(() => {});
   await client.dispose();
   assert.is((await own?.end()) ?? 0, 0);
 });

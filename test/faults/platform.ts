@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import { keyText } from '../../domain/keytext.ts';
-import { variableNames } from '../../infra/config.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/log.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
 import { end, freePort, type Known, remembered } from '../../infra/process.ts';
-import { inDir, type Program, program, root } from '../process.ts';
+import { bareEnvironment, inDir, type Program, program, root } from '../process.ts';
 
 export const PIECES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
 export type PieceName = (typeof PIECES)[number];
@@ -21,9 +20,6 @@ export const ADMIN_KEY = keyText('Fau1tK3y', 'onlyTestsHaveThisKeyForThePlatfo')
 
 const STOP_MS = 30_000;
 const PATIENCE = 200;
-
-/** Nothing of the developer's own configuration. */
-const clean = (): NodeJS.ProcessEnv => Object.fromEntries(Object.entries(process.env).filter(([name]) => !variableNames.includes(name)));
 
 /** How other processes reach the services of a data directory: as `annals start` writes it down there. */
 const urlsIn = (data: string) => {
@@ -54,7 +50,7 @@ export const openPlatform = async (dir: string) => {
   const data = join(dir, 'data');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const env = { ...clean(), ANNALS_DATA: data, PORT: String(port), ANNALS_ADMIN_KEY: ADMIN_KEY, NO_COLOR: '1' };
+  const env = { ...bareEnvironment(), ANNALS_DATA: data, PORT: String(port), ANNALS_ADMIN_KEY: ADMIN_KEY, NO_COLOR: '1' };
   const company: Program[] = [];
   let running: Program | undefined;
 
