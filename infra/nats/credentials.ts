@@ -32,6 +32,7 @@ export const brokerUsers =
     await ensureInbound(nats)
       .then(() => ensureConsumer(nats, tenant, agent))
       .catch((error: unknown) => {
+        if (error instanceof Refusal) throw error;
         throw Object.assign(new Refusal('unavailable', 'the message broker does not answer', { retryAfter: 2 }), { cause: error });
       });
     const user = createUser();

@@ -14,6 +14,7 @@ import {
   type StreamInfo,
 } from 'nats';
 import { inboundSubject } from '../../domain/cloud-event.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { ACK_WAIT_MS, consumerName, MAX_DELIVERIES, STREAM } from '../../domain/runner-credential.ts';
 
 export { STREAM };
@@ -58,29 +59,52 @@ export const manager = (nats: NatsConnection): Promise<JetStreamManager> => nats
 
 const replicas = (nats: NatsConnection): number => ((nats.info as { cluster?: string } | undefined)?.cluster ? CLUSTER_REPLICAS : 1);
 
-/** Makes a stream, or brings the one that is there to this configuration; its replicas stay as they were made. */
-export const ensureStream = async (nats: NatsConnection, config: Partial<StreamConfig> & { name: string }): Promise<StreamInfo> => {
+/** Stands in a stream's metadata where we made it. */
+const MARK = 'made-by';
+const MAKER = 'annals';
+
+type Wanted = Partial<StreamConfig> & { name: string };
+
+const differs = ({ config: have }: StreamInfo, config: Wanted): boolean =>
+  Object.entries(config).some(([name, value]) => JSON.stringify(have[name as keyof StreamConfig]) !== JSON.stringify(value));
+
+/** As it is it would not serve us, and it was not us who made it. */
+const isForeign = (found: StreamInfo, config: Wanted): boolean => found.config.metadata?.[MARK] !== MAKER && differs(found, config);
+
+const foreign = (name: string): Refusal =>
+  new Refusal('not_configured', `the stream ${name} on the broker is somebody else's: give Annals a NATS account of its own`);
+
+/**
+ * Makes a stream, or brings the one that we made to this configuration; its replicas stay as they were made.
+ * @throws Refusal not_configured where somebody else's stream bears the name: to change it might cost its messages
+ */
+export const ensureStream = async (nats: NatsConnection, config: Wanted): Promise<StreamInfo> => {
   const { streams } = await manager(nats);
   const found = await made(
     () => orNull(streams.info(config.name), NO_STREAM),
-    () => streams.add({ ...config, num_replicas: replicas(nats) }),
+    () => streams.add({ ...config, metadata: { [MARK]: MAKER }, num_replicas: replicas(nats) }),
   );
-  const have = found.config as unknown as Record<string, unknown>;
-  const differs = Object.entries(config).some(([name, value]) => JSON.stringify(have[name]) !== JSON.stringify(value));
-  return differs ? streams.update(config.name, { ...found.config, ...config }) : found;
+  if (isForeign(found, config)) throw foreign(config.name);
+  return differs(found, config) ? streams.update(config.name, { ...found.config, ...config }) : found;
 };
 
-const ensureMessages = (nats: NatsConnection): Promise<StreamInfo> =>
-  ensureStream(nats, {
-    name: STREAM,
-    subjects: [SUBJECTS],
-    storage: StorageType.File,
-    retention: RetentionPolicy.Limits,
-    discard: DiscardPolicy.New,
-    max_age: nanos(MAX_AGE_MS),
-    duplicate_window: nanos(DUPLICATE_WINDOW_MS),
-    allow_direct: true,
-  });
+const MESSAGES: Wanted = {
+  name: STREAM,
+  subjects: [SUBJECTS],
+  storage: StorageType.File,
+  retention: RetentionPolicy.Limits,
+  discard: DiscardPolicy.New,
+  max_age: nanos(MAX_AGE_MS),
+  duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+  allow_direct: true,
+};
+
+/** @throws Refusal not_configured where the name of the runners' stream is taken by somebody else */
+export const refuseForeign = async (nats: NatsConnection): Promise<void> => {
+  const { streams } = await manager(nats);
+  const found = await orNull(streams.info(STREAM), NO_STREAM);
+  if (found && isForeign(found, MESSAGES)) throw foreign(STREAM);
+};
 
 /** What the server says about settled messages is kept here until the log has it. */
 export const NOTICES = `${STREAM}_NOTICES`;
@@ -102,7 +126,11 @@ export const ensureNotices = (nats: NatsConnection): Promise<StreamInfo> =>
  * The stream that runners read: kept in files, refusing new messages rather than dropping old ones. The one that hears of
  * acknowledgements is made first, so that none goes unheard.
  */
-export const ensureInbound = (nats: NatsConnection): Promise<StreamInfo> => ensureNotices(nats).then(() => ensureMessages(nats));
+export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> => {
+  await refuseForeign(nats);
+  await ensureNotices(nats);
+  return ensureStream(nats, MESSAGES);
+};
 
 /** The stream's end: its last sequence, and its last message where it holds one. */
 export type Tip = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
