@@ -6,24 +6,37 @@ import type { Config } from '../config.ts';
 import { connectNats } from './connect.ts';
 
 const PATIENCE = 2_000;
+/** A broker that only starts a little later than we is nothing to speak of; one that stays away is, once a minute. */
+const QUIET_MS = 5_000;
+const TELL_EVERY_MS = 60_000;
 
 /** A connection to the broker that is made in the background and for ever: nothing waits for it to start. */
 export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>, logger: Pick<Logger, 'warn'>) => {
   let connected: NatsConnection | undefined;
   let closed = false;
-  const connecting = (async () => {
+  let toldAt = 0;
+  const tell = (why: string): void => {
+    if (Date.now() - toldAt < TELL_EVERY_MS) return;
+    toldAt = Date.now();
+    logger.warn(`the message broker can not be reached: ${why}`);
+  };
+  const waiting = setInterval(() => tell('no answer from NATS_URL'), QUIET_MS).unref();
+  const closing = Promise.withResolvers<undefined>();
+  const connect = async (): Promise<NatsConnection | undefined> => {
     for (let wait = 50; !closed; wait = Math.min(2_000, wait * 2)) {
       try {
         connected = await connectNats(config);
         if (closed) await connected.close();
         return connected;
       } catch (error) {
-        logger.warn(`the message broker can not be reached: ${(error as Error).message}`);
+        tell((error as Error).message);
         await sleep(wait);
       }
     }
     return undefined;
-  })();
+  };
+  // The client waits for ever for a server that isn't there: whoever closes us does not.
+  const connecting = Promise.race([connect(), closing.promise]).finally(() => clearInterval(waiting));
 
   return {
     /** @throws Refusal unavailable where the broker is not there within 2 s */
@@ -37,6 +50,7 @@ export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
     healthy: (): boolean => connected !== undefined && !connected.isClosed(),
     close: async (): Promise<void> => {
       closed = true;
+      closing.resolve(undefined);
       await connected?.close();
     },
   };

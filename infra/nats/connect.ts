@@ -20,9 +20,12 @@ const identity = (seed: string | undefined, urls: readonly string[]) => {
 
 /**
  * Connects to NATS, as a user of its own where the account's seed is known, else with the URL's user and password. Waits for a server
- * that is not there yet, and connects again for ever. @throws where the server refuses us or no URL is set
+ * that is not there yet unless told not to, and connects again for ever. @throws where the server refuses us or no URL is set
  */
-export const connectNats = async ({ natsUrl, natsAccountSeed }: Pick<Config, 'natsUrl' | 'natsAccountSeed'>): Promise<NatsConnection> => {
+export const connectNats = async (
+  { natsUrl, natsAccountSeed }: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
+  { waits = true } = {},
+): Promise<NatsConnection> => {
   if (!natsUrl) throw new Error('NATS_URL is not set');
   const urls = natsUrl.split(',').map((url) => url.trim());
   return connect({
@@ -30,7 +33,7 @@ export const connectNats = async ({ natsUrl, natsAccountSeed }: Pick<Config, 'na
     name: 'annals',
     ...(urls.some((url) => url.startsWith('tls:')) && { tls: {} }),
     ...identity(natsAccountSeed, urls),
-    waitOnFirstConnect: true,
+    waitOnFirstConnect: waits,
     maxReconnectAttempts: -1,
     reconnectTimeWait: RECONNECT_MS,
     pingInterval: 20_000,
