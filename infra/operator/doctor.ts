@@ -1,9 +1,12 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { projections } from '../../projections/all.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { connectNats } from '../nats/connect.ts';
+import { refuseForeign } from '../nats/stream.ts';
 import { attach } from './attach.ts';
 
 type Finding = { readonly what: string; readonly ok: boolean; readonly says: string; readonly cure?: string };
@@ -39,15 +42,23 @@ const store = async (url: string): Promise<string> => {
   }
 };
 
+type Found = { version: string; number: number; may_create: boolean; foreign_schemas: string | null };
+
+/** Schemas that bear the names of projections are not ours where the engine's own table was never made. */
+const LOOK = `select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
+  has_database_privilege(current_database(), 'create') as may_create,
+  (select string_agg(nspname, ', ') from pg_namespace where nspname = any($1) and to_regclass('annals.checkpoints') is null) as foreign_schemas`;
+
 const postgres = async (url: string): Promise<string> => {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PATIENCE });
   await client.connect();
   try {
-    const { rows } = await client.query<{ version: string; number: number }>(
-      "select current_setting('server_version') as version, current_setting('server_version_num')::integer as number",
-    );
-    if (rows[0]!.number < OLDEST_POSTGRES) throw new Error(`version ${rows[0]!.version} is older than 15`);
-    return `version ${rows[0]!.version}`;
+    const { rows } = await client.query<Found>(LOOK, [projections.map(({ name }) => name)]);
+    const { version, number, may_create, foreign_schemas } = rows[0]!;
+    if (number < OLDEST_POSTGRES) throw new Error(`version ${version} is older than 15`);
+    if (!may_create) throw new Error('its user may not make schemas in this database: grant it CREATE there');
+    if (foreign_schemas) throw new Error(`a database of its own is needed: this one has somebody else's schemas ${foreign_schemas}`);
+    return `version ${version}`;
   } finally {
     await client.end();
   }
@@ -60,12 +71,13 @@ const isOld = (version: string): boolean => {
 };
 
 const nats = async (config: Config): Promise<string> => {
-  const connection = await connectNats(config);
+  const connection = await connectNats(config, { waits: false });
   try {
     const { version = '0' } = connection.info ?? {};
     if (isOld(version)) throw new Error(`version ${version} may lose streams when it is killed; 2.10.23 is the oldest that does not`);
     await (await connection.jetstreamManager()).getAccountInfo();
-    return `version ${version}, JetStream is on`;
+    await refuseForeign(connection);
+    return `version ${version}, JetStream is on${config.natsAccountSeed ? '' : '; no runner is let in without NATS_ACCOUNT_SEED'}`;
   } finally {
     await connection.close();
   }
@@ -78,20 +90,28 @@ const masterKey = async ({ masterKeyFile }: Config): Promise<string> => {
   return `${masterKeyFile}: keep a copy apart from the log`;
 };
 
+/** The directory, or the nearest above it that is there: on clusters nothing makes it but a runner. */
+const existing = (dir: string): string => (existsSync(dir) ? dir : existing(dirname(dir)));
+
 const space = async ({ annalsData }: Config): Promise<string> => {
-  const { bavail, bsize } = statfsSync(annalsData);
+  const { bavail, bsize } = statfsSync(existing(annalsData));
   const free = bavail * bsize;
   if (free < LITTLE_SPACE) throw new Error(`${Math.round(free / 1024 ** 2)} MiB are free`);
   return `${Math.round(free / 1024 ** 3)} GiB are free`;
 };
 
 const service = async (url: string): Promise<string> => {
-  const response = await fetch(`${url}/readyz`);
+  const response = await fetch(`${url}/readyz`).catch(() => {
+    throw new Error(`nothing answers at ${url}`);
+  });
   const { degraded } = (await response.json()) as { degraded: string[] };
   if (!response.ok) throw new Error('is not ready: it does not accept deliveries');
   if (degraded.length > 0) throw new Error(`accepts deliveries, but is degraded: ${degraded.join(', ')}`);
   return 'ready';
 };
+
+const startOf = ({ annalsData, eventstoreUrl, databaseUrl, natsUrl }: Config): string =>
+  eventstoreUrl && databaseUrl && natsUrl ? 'start it: annals serve, annals work' : `look at ${annalsData}/logs, or start it: npm start`;
 
 /** Looks at everything the platform stands on and says what to do about what is wrong. Resolves to the exit code: 1 where something is. */
 export const doctor = async (config: Config): Promise<number> => {
@@ -101,9 +121,11 @@ export const doctor = async (config: Config): Promise<number> => {
     examined('event store', 'start it, or correct EVENTSTORE_URL', () => store(eventstoreUrl)),
     examined('Postgres', 'start it, or correct DATABASE_URL', () => postgres(databaseUrl)),
     ...(config.natsUrl ? [examined('NATS', 'start it with JetStream, or correct NATS_URL and NATS_ACCOUNT_SEED', () => nats(config))] : []),
-    examined('master key', 'put the file back from its copy, or correct MASTER_KEY_FILE; chmod 600', () => masterKey(config)),
+    examined('master key', 'the first start makes it; later put it back from its copy, or correct MASTER_KEY_FILE; chmod 600', () =>
+      masterKey(config),
+    ),
     examined('disk', `make room where ANNALS_DATA (${config.annalsData}) lies`, () => space(config)),
-    examined('service', `look at ${config.annalsData}/logs, or start it: npm start`, () => service(own)),
+    examined('service', startOf(config), () => service(own)),
   ]);
   for (const { what, ok, says, cure } of findings)
     console.log(`${ok ? 'ok  ' : 'FAIL'}  ${what.padEnd(12)} ${says}${cure ? `\n      -> ${cure}` : ''}`);
