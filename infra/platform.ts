@@ -104,11 +104,12 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
     try {
       const principal = await identified();
       c.set('principal', principal);
-      limits?.count(principal, credential ?? '', now(), (told) => c.set('limits', told));
+      const counted = limits?.count(principal, credential ?? '', now(), (told) => c.set('limits', told));
+      if (counted) await counted;
       return principal;
     } catch (error) {
       const isGuess = credential !== undefined && error instanceof Refusal && error.code === 'unauthorized';
-      throw (isGuess && limits?.guessed(address, now())) || error;
+      throw (isGuess && (await limits?.guessed(address, now()))) || error;
     }
   };
 

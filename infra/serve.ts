@@ -19,14 +19,16 @@ import { hookPorts } from './hooks/ports.ts';
 import { readDelivery } from './hooks/stored.ts';
 import { clientAddress, isLoopback } from './http/address.ts';
 import { docsScript } from './http/docs.ts';
-import { limiter } from './http/limits.ts';
+import { limiter, POLICIES } from './http/limits.ts';
 import { listen } from './http/listen.ts';
 import { openMetrics } from './http/metrics.ts';
+import { sharing } from './http/sharing.ts';
 import { brokerLater } from './nats/broker.ts';
 import { brokerUsers } from './nats/credentials.ts';
 import { signInWays } from './oidc/sign-in.ts';
 import { openOperators } from './operator/operators.ts';
 import { hotOf, platform } from './platform.ts';
+import { openLimits } from './postgres/limits.ts';
 import { createReads, type PostgresReads } from './postgres/reads.ts';
 import { openVault } from './vault/vault.ts';
 
@@ -85,6 +87,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const hot = hotOf(log);
   await onceThere(hot.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
+  const shares = openLimits(config.databaseUrl!, logger);
   const broker = brokerLater(config, logger);
   const operators = openOperators(config.databaseUrl!, log, logger);
   const storedDelivery = readDelivery(log);
@@ -130,7 +133,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     plain,
     address,
     corsOrigins: config.corsOrigins,
-    limits: limiter(),
+    limits: limiter(POLICIES, sharing(shares)),
     signIn: await signInWays(config, { publicUrl: config.publicUrl, vault, logger }),
     answered: metrics.observe,
   });
@@ -144,7 +147,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
       await ports.close();
       await close();
       await hot.close();
-      await Promise.all([reads.close(), operators.close(), broker.close(), log.close()]);
+      await Promise.all([reads.close(), shares.close(), operators.close(), broker.close(), log.close()]);
     },
   };
 };

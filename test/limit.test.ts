@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { bucket, CREDENTIAL, limiter, POLICIES } from '../infra/http/limits.ts';
+import { bucket } from '../infra/http/bucket.ts';
+import { CREDENTIAL, limiter, POLICIES } from '../infra/http/limits.ts';
 import { inMemory } from './in-memory.ts';
 import { join, neighbour } from './people.ts';
 

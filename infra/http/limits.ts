@@ -1,8 +1,7 @@
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
-
-/** So many requests in any stretch of so many seconds, evenly refilled. */
-export type Policy = { readonly name: string; readonly quota: number; readonly seconds: number };
+import { type Bucket, bucket, type Policy, type Taken } from './bucket.ts';
+import type { Sharing } from './sharing.ts';
 
 /** What one API key or runner key may ask: far above what a machine answers, so that it stops only what has run away. */
 export const CREDENTIAL: Policy = { name: 'credential', quota: 1_000_000, seconds: 60 };
@@ -11,55 +10,7 @@ export const TENANT: Policy = { name: 'tenant', quota: 5_000_000, seconds: 60 };
 /** What a platform key may ask: its bearer runs the platform, and is only kept from running away. */
 export const PLATFORM_KEY: Policy = { name: 'platform', quota: 10_000_000, seconds: 60 };
 /** How many credentials that are none may come from one address. */
-export const BAD_CREDENTIALS: Policy = { name: 'bad-credentials', quota: 20, seconds: 60 };
-
-/** `reset` and `retry` are seconds: until all of the quota is there again, and until one more request is. */
-export type Taken = { readonly allowed: boolean; readonly remaining: number; readonly reset: number; readonly retry: number };
-
-const CAPACITY = 50_000;
-
-/**
- * A token bucket for each key, kept as the one time at which it will be full again. Two generations bound the memory; what falls out has
- * been idle the longest.
- */
-export const bucket = ({ quota, seconds }: Policy, capacity = CAPACITY) => {
-  const window = seconds * 1_000;
-  const each = window / quota;
-  let young = new Map<string, number>();
-  let old = new Map<string, number>();
-
-  /** When the key's bucket is full; a clock that was set back must not close it for longer than a window. */
-  const fullAt = (key: string, now: number): number => Math.max(now, Math.min(young.get(key) ?? old.get(key) ?? now, now + window));
-
-  const keep = (key: string, at: number): void => {
-    young.set(key, at);
-    if (young.size <= capacity) return;
-    old = young;
-    young = new Map();
-  };
-
-  const told = (at: number, now: number, allowed: boolean): Taken => ({
-    allowed,
-    remaining: Math.max(0, Math.floor((window - (at - now)) / each + 1e-6)),
-    reset: Math.ceil((at - now) / 1_000),
-    retry: Math.max(0, (at + each - window - now) / 1_000),
-  });
-
-  return {
-    /** How it stands, taking nothing: whether one more would be let through. */
-    look: (key: string, now: number): Taken => {
-      const at = fullAt(key, now);
-      return told(at, now, at + each - now <= window + 1e-6);
-    },
-    take: (key: string, now: number): Taken => {
-      const at = fullAt(key, now);
-      const next = at + each;
-      const allowed = next - now <= window + 1e-6;
-      keep(key, allowed ? next : at);
-      return told(allowed ? next : at, now, allowed);
-    },
-  };
-};
+export const BAD_CREDENTIALS: Policy = { name: 'bad-credentials', quota: 20, seconds: 60, failsClosed: true };
 
 export type Policies = { readonly credential: Policy; readonly tenant: Policy; readonly platform: Policy; readonly bad: Policy };
 
@@ -82,52 +33,91 @@ const NAMING = 19;
 const nameOf = (credential: string): string => (credential.includes('.') ? credential.slice(-2 * NAMING) : credential.slice(0, NAMING));
 const MOST_KNOWN = 50_000;
 
+/** One bucket that a request draws from. */
+type Draw = { readonly from: Bucket; readonly policy: Policy; readonly key: string };
+
+const tenantOf = (principal: Principal): string | null =>
+  principal.kind === 'runner' ? principal.tenant_id : principal.kind === 'user' ? principal.bound_to : null;
+
+const ownerOf = (principal: Exclude<Principal, { kind: 'system' }>): string =>
+  principal.key_id ?? (principal.kind === 'user' ? principal.user_id : principal.agent_id);
+
+const guessing = (retry: number): Refusal => limited(retry, 'too many credentials from this address were none');
+
 /**
- * Limits requests by credential and tenant, and guesses by client address. In process: each API process counts what it serves.
+ * Limits requests by credential and tenant, and guesses by client address. With `shared`, processes count together: each lets through
+ * at most one lease that the others have not heard of; else each counts what it serves.
  * An address that guessed too often gets nothing looked up any more, but for keys that were good here before, so that one careless
  * neighbour behind the same address shuts nobody out.
  */
-export const limiter = ({ credential: each, tenant, platform, bad }: Policies = POLICIES) => {
-  const byCredential = bucket(each);
-  const byTenant = bucket(tenant);
-  const byPlatformKey = bucket(platform);
-  const guesses = bucket(bad);
+export const limiter = ({ credential: each, tenant, platform, bad }: Policies = POLICIES, shared?: Sharing) => {
+  const [byCredential, byTenant, byPlatformKey, guesses] = [each, tenant, platform, bad].map((one) => bucket(one, undefined, shared)) as [
+    Bucket,
+    Bucket,
+    Bucket,
+    Bucket,
+  ];
   const bothPolicies = `${policyText(each)}, ${policyText(tenant)}`;
   const platformPolicy = policyText(platform);
   let known = new Set<string>();
 
-  const tenantOf = (principal: Principal): string | null =>
-    principal.kind === 'runner' ? principal.tenant_id : principal.kind === 'user' ? principal.bound_to : null;
+  const drawsOf = (key: string, home: string | null): readonly Draw[] =>
+    home === null
+      ? [{ from: byPlatformKey, policy: platform, key }]
+      : [
+          { from: byCredential, policy: each, key },
+          { from: byTenant, policy: tenant, key: home },
+        ];
+
+  /** Takes from one bucket after the other; where one is empty, the rest are only looked at. @returns what was refused */
+  const draw = (draws: readonly Draw[], now: number, tell: (told: Told) => void): { draw: Draw; taken: Taken } | null => {
+    let refused: { draw: Draw; taken: Taken } | null = null;
+    let state = '';
+    for (const one of draws) {
+      const taken: Taken = refused ? one.from.look(one.key, now) : one.from.take(one.key, now);
+      if (!taken.allowed) refused ??= { draw: one, taken };
+      state += `${state && ', '}${stateText(one.policy, taken)}`;
+    }
+    tell({ policy: draws.length === 1 ? platformPolicy : bothPolicies, state });
+    return refused;
+  };
+
+  const refusal = ({ policy }: Draw, { retry }: Taken): Refusal =>
+    limited(retry, `this ${policy === tenant ? 'tenant' : 'credential'} asks too often`);
 
   return {
     /** @throws Refusal rate_limited where too many credentials that are none came from there */
     admit: (address: string | null, credential: string | undefined, now: number): void => {
       const { allowed, retry } = guesses.look(clientOf(address), now);
-      if (!allowed && !known.has(nameOf(credential ?? ''))) throw limited(retry, 'too many credentials from this address were none');
+      if (!allowed && !known.has(nameOf(credential ?? ''))) throw guessing(retry);
     },
     /** A credential that is none came from an address. @returns the refusal to answer with where it was one too many */
-    guessed: (address: string | null, now: number): Refusal | null => {
-      const { allowed, retry } = guesses.take(clientOf(address), now);
-      return allowed ? null : limited(retry, 'too many credentials from this address were none');
+    guessed: async (address: string | null, now: number): Promise<Refusal | null> => {
+      const client = clientOf(address);
+      const take = (): Taken => guesses.take(client, now);
+      const { allowed, retry } = shared ? await shared.whenSettled(() => guesses.waits(client), take) : take();
+      return allowed ? null : guessing(retry);
     },
-    /** A request under a good credential. `tell` hears what the answer's headers say. @throws Refusal rate_limited */
-    count: (principal: Principal, credential: string, now: number, tell: (told: Told) => void): void => {
+    /**
+     * A request under a good credential; a promise only where it has to wait for the other processes' count. `tell` hears what the
+     * answer's headers say. @throws Refusal rate_limited
+     */
+    count: (principal: Principal, credential: string, now: number, tell: (told: Told) => void): void | Promise<void> => {
       if (principal.kind === 'system') return;
       if (known.size >= MOST_KNOWN) known = new Set();
       known.add(nameOf(credential));
-      const home = tenantOf(principal);
-      const key = principal.key_id ?? (principal.kind === 'user' ? principal.user_id : principal.agent_id);
-      if (home === null) {
-        const taken = byPlatformKey.take(key, now);
-        tell({ policy: platformPolicy, state: stateText(platform, taken) });
-        if (!taken.allowed) throw limited(taken.retry, 'this credential asks too often');
-        return;
-      }
-      const own = byCredential.take(key, now);
-      const shared = own.allowed ? byTenant.take(home, now) : byTenant.look(home, now);
-      tell({ policy: bothPolicies, state: `${stateText(each, own)}, ${stateText(tenant, shared)}` });
-      if (!own.allowed) throw limited(own.retry, 'this credential asks too often');
-      if (!shared.allowed) throw limited(shared.retry, 'this tenant asks too often');
+      const draws = drawsOf(ownerOf(principal), tenantOf(principal));
+      const waits = (): boolean => draws.some(({ from, key }) => from.waits(key));
+      const decided = (refused: ReturnType<typeof draw>): void | Promise<void> => {
+        if (!refused) return;
+        const { draw: one, taken } = refused;
+        if (!shared) throw refusal(one, taken);
+        return one.from.refresh(one.key).then(() => {
+          throw refusal(one, one.from.look(one.key, now));
+        });
+      };
+      if (shared && waits()) return shared.whenSettled(waits, () => draw(draws, now, tell)).then(decided);
+      return decided(draw(draws, now, tell));
     },
   };
 };
