@@ -18,6 +18,7 @@ import { invalid } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { agentById, agentCount, agentPage, agentsAlive, type Sight } from '../projections/agent.queries.ts';
 import { AgentListRead, AgentModelRead, AgentModels, AgentRead } from '../projections/agent.ts';
+import { withRoom } from './agent-room.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { AsOf, asOfQuery, Flag, listQuery, windowOf } from './paging.ts';
@@ -65,7 +66,7 @@ export const agentOperations = {
     reply: AgentRead,
     status: 201,
     location: `${AGENTS}/:id`,
-    run: createAgent,
+    run: (ctx, sent) => withRoom(ctx, (checkRoom) => createAgent(ctx, sent, checkRoom)),
   }),
   listAgents: operation({
     method: 'get',
@@ -114,7 +115,7 @@ export const agentOperations = {
     path: AGENT,
     summary: 'Delete an agent',
     permit: 'agent:delete',
-    run: deleteAgent,
+    run: (ctx, sent) => withRoom(ctx, () => deleteAgent(ctx, sent)),
   }),
   restoreAgent: operation({
     method: 'post',
@@ -123,7 +124,7 @@ export const agentOperations = {
     permit: 'tenant:read',
     body: Restore,
     reply: AgentRead,
-    run: restoreAgent,
+    run: (ctx, sent) => withRoom(ctx, (checkRoom) => restoreAgent(ctx, sent, checkRoom)),
   }),
   listAgentModels: operation({
     method: 'get',

@@ -68,21 +68,47 @@ const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Ag
   return state;
 };
 
-/** Undeletes, or with a revision gives back the settings of then. @throws Refusal not_found, conflict, invalid */
-export const restoreAgent = async (ctx: Ctx, { agent_id, revision }: Input<typeof Restore, 'tenant_id' | 'agent_id'>) => {
+const undeleteWhereRoom =
+  (checkRoom: CheckRoom) =>
+  (agent: Agent.Agent): Agent.AgentEvent[] => {
+    const events = undelete(agent);
+    if (events.length > 0) checkRoom();
+    return events;
+  };
+
+/** Undeletes, or with a revision gives back the settings of then. @throws Refusal not_found, conflict, plan_limit, invalid */
+export const restoreAgent = async (
+  ctx: Ctx,
+  { agent_id, revision }: Input<typeof Restore, 'tenant_id' | 'agent_id'>,
+  checkRoom: CheckRoom,
+) => {
   await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);
-  return ctx.transact(Agent, agent_id, revision === undefined ? undelete : restore(await agentAt(ctx, agent_id, revision), revision));
+  return ctx.transact(
+    Agent,
+    agent_id,
+    revision === undefined ? undeleteWhereRoom(checkRoom) : restore(await agentAt(ctx, agent_id, revision), revision),
+  );
 };
 
-const claim = (slug: string, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
-  if (agent.status === 'absent') return create();
+/** Asked where one more agent is about to be. @throws Refusal plan_limit where there is no room for it */
+export type CheckRoom = () => void;
+
+const claim = (slug: string, checkRoom: CheckRoom, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
+  if (agent.status === 'absent') {
+    checkRoom();
+    return create();
+  }
   if (agent.status === 'live')
     throw new Refusal('slug_taken', `the slug ${slug} is taken`, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
   return agent.status === 'deleted' ? Agent.releaseSlug() : [];
 };
 
-/** @throws Refusal slug_taken, forbidden where is_admin_only is asked for by less than an ADMIN */
-export const createAgent = async (ctx: Ctx, { slug, ...input }: Input<typeof AgentCreate, 'tenant_id'>): Promise<Loaded<Agent.Agent>> => {
+/** @throws Refusal slug_taken, plan_limit, forbidden where is_admin_only is asked for by less than an ADMIN */
+export const createAgent = async (
+  ctx: Ctx,
+  { slug, ...input }: Input<typeof AgentCreate, 'tenant_id'>,
+  checkRoom: CheckRoom,
+): Promise<Loaded<Agent.Agent>> => {
   const { tenant_id: _, ...settings } = input;
   if (settings.is_admin_only && !(await ctx.may('tenant:settings:write')))
     throw new Refusal('forbidden', 'is_admin_only needs the role OWNER or ADMIN');
@@ -93,7 +119,7 @@ export const createAgent = async (ctx: Ctx, { slug, ...input }: Input<typeof Age
   return createNatural(ctx, Agent, {
     kind: 'agent',
     key: slug,
-    claim: (generation) => claim(slug, create(generation)),
+    claim: (generation) => claim(slug, checkRoom, create(generation)),
     closed: ({ status }) => status === 'released',
   });
 };

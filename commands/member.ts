@@ -3,11 +3,13 @@ import { ownersOf } from '../domain/access.ts';
 import * as Agent from '../domain/agent.ts';
 import type { Decision } from '../domain/aggregate.ts';
 import * as Member from '../domain/member.ts';
+import { checkLimit } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
-import { registerUser } from './tenant.ts';
+import { limitsOf } from './plan.ts';
+import { registerUser, userId } from './tenant.ts';
 
 export const MemberInvite = z
   .strictObject({ email: z.email().min(3).max(253), role: z.enum(Tenant.TENANT_ROLES).default('MEMBER') })
@@ -37,12 +39,15 @@ const shown = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: string): 
   state: await shownMember(ctx, loaded.state, user_id),
 });
 
-/** Adds the user of an e-mail address, registered where nobody has it yet. @throws Refusal conflict, forbidden */
+/** Adds the user of an e-mail address, registered where nobody has it yet. @throws Refusal conflict, plan_limit, forbidden */
 export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof MemberInvite, 'tenant_id'>) => {
+  const limits = await limitsOf(ctx);
+  const { state } = await ctx.load(Tenant, ctx.tenant);
   // First: whoever is refused must leave nobody registered.
-  Member.checkOwners(callerRole(ctx, (await ctx.load(Tenant, ctx.tenant)).state), role);
+  Member.checkOwners(callerRole(ctx, state), role);
+  if (!state.members[userId(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
   const user = await registerUser(ctx, email);
-  const add = asCaller(ctx, (by) => Member.add(user.id, role, by));
+  const add = asCaller(ctx, (by) => Member.add(user.id, role, by, limits));
   return shown(ctx, await ctx.transact(Tenant, ctx.tenant, add), user.id);
 };
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { PLATFORM } from '../domain/event.ts';
 import * as Plan from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
+import * as Tenant from '../domain/tenant.ts';
 import { Slug, text } from '../domain/text.ts';
 import type { Ctx, Input } from './context.ts';
 import { createNatural } from './natural.ts';
@@ -16,6 +18,15 @@ export const PlanCreate = z
     limits: z.strictObject({ agents: Count, members: Count, cron_jobs: Count, webhooks_per_minute: Count }),
   })
   .meta({ id: 'PlanCreate' });
+
+/** The plan that a tenant is on where none is named. */
+export const firstPlanId = (ctx: Pick<Ctx, 'naturalId'>): string => ctx.naturalId('plan', 'free', 0, PLATFORM);
+
+/** What the tenant may have: by its plan, and by the first one once that is canceled. */
+export const limitsOf = async (ctx: Ctx): Promise<Plan.Limits> => {
+  const { state } = await ctx.load(Tenant, ctx.tenant);
+  return (await ctx.load(Plan, state.plan_status === 'canceled' ? firstPlanId(ctx) : state.plan_id)).state.limits;
+};
 
 /** @throws Refusal slug_taken */
 export const createPlan = (ctx: Ctx, fields: Input<typeof PlanCreate>) =>

@@ -9,6 +9,7 @@ import * as User from '../domain/user.ts';
 import { issueKey } from './apikey.ts';
 import type { Ctx, Input } from './context.ts';
 import { createNatural } from './natural.ts';
+import { firstPlanId } from './plan.ts';
 
 export const TenantCreate = z
   .strictObject({
@@ -60,9 +61,6 @@ export const userId = (ctx: Pick<Ctx, 'naturalId'>, email: string): string => ct
 /** The user of an e-mail address, registered where nobody has it yet. */
 export const registerUser = (ctx: Ctx, email: string, name: string | null = null) =>
   ctx.transact(User, userId(ctx, email), User.register(email.toLowerCase(), name), { fresh: true, aside: true });
-
-/** The plan that a tenant is on where none is named. */
-export const firstPlanId = (ctx: Ctx): string => ctx.naturalId('plan', 'free', 0, PLATFORM);
 
 /** Creates tenant, owner and the owner's key, shown once as `owner_key`. @throws Refusal slug_taken, invalid */
 export const createTenant = async (ctx: Ctx, { owner_email, plan_id = firstPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {

@@ -1,3 +1,4 @@
+import { checkLimit, type Limits } from './plan.ts';
 import { Refusal } from './refusal.ts';
 import { type Member, present, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
 
@@ -17,13 +18,14 @@ const checkLast = (tenant: Tenant, user_id: string): void => {
   if (!others) throw new Refusal('conflict', 'a tenant always has an OWNER: make somebody else one first');
 };
 
-/** @throws Refusal conflict where the user is a member already, forbidden */
+/** @throws Refusal conflict where the user is a member already, plan_limit, forbidden */
 export const add =
-  (user_id: string, role: TenantRole, by: TenantRole) =>
+  (user_id: string, role: TenantRole, by: TenantRole, limits?: Limits) =>
   (tenant: Tenant): TenantEvent[] => {
     present(tenant);
     checkOwners(by, role);
     if (tenant.members[user_id]) throw new Refusal('conflict', 'is a member already');
+    if (limits) checkLimit(limits, 'members', Object.keys(tenant.members).length);
     return [{ type: 'MemberAdded', data: { user_id, role } }];
   };
 

@@ -3,7 +3,8 @@ import { issueKey, keyId } from '../commands/apikey.ts';
 import type { Ctx } from '../commands/context.ts';
 import { registerModel } from '../commands/model.ts';
 import { createNatural } from '../commands/natural.ts';
-import { firstPlanId, registerUser } from '../commands/tenant.ts';
+import { firstPlanId } from '../commands/plan.ts';
+import { registerUser } from '../commands/tenant.ts';
 import * as ApiKey from '../domain/apikey.ts';
 import { PLATFORM } from '../domain/event.ts';
 import { publicIdOf } from '../domain/keytext.ts';
@@ -19,12 +20,13 @@ const ADMIN = 'admin@annals.localhost';
 
 export type FirstKey = { readonly key: string; readonly tenant_id: string };
 
+/** Whoever runs the platform pays for it: what stops here has run away. Plans with real limits are made by POST /admin/plans. */
 const FREE: Plan.PlanFields = {
   slug: 'free',
   name: 'Free',
   monthly_usd: 0,
   price_id: null,
-  limits: { agents: 1_000, members: 100, cron_jobs: 1_000, webhooks_per_minute: 100_000 },
+  limits: { agents: 1_000_000, members: 10_000, cron_jobs: 100_000, webhooks_per_minute: 10_000_000 },
 };
 
 const MODELS = [

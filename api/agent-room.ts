@@ -1,0 +1,66 @@
+import type { CheckRoom } from '../commands/agent.ts';
+import type { Loaded } from '../commands/context.ts';
+import { limitsOf } from '../commands/plan.ts';
+import { tokenOf } from '../domain/event.ts';
+import { checkLimit } from '../domain/plan.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { agentCount } from '../projections/agent.queries.ts';
+import { agents } from '../projections/agent.ts';
+import type { Reads } from '../projections/reads.ts';
+import type { Ctx } from './operation.ts';
+
+/** So near to its limit a tenant's changes take turns, and wait for the view to have counted the one before. */
+const NEAR = 1_000;
+/** So long a count far from the limit is good for: less than NEAR agents are made in it. */
+const FRESH_MS = 250;
+const MOST_TENANTS = 10_000;
+
+type Tally = { held: number; until: number; turn: Promise<unknown>; last: string | null };
+
+const kept = new WeakMap<Reads, Map<string, Tally>>();
+
+const tallyOf = ({ reads, tenant }: Ctx): Tally => {
+  const tallies = kept.get(reads) ?? new Map<string, Tally>();
+  kept.set(reads, tallies);
+  const known = tallies.get(tenant);
+  if (known) return known;
+  if (tallies.size >= MOST_TENANTS) tallies.clear();
+  const made: Tally = { held: 0, until: 0, turn: Promise.resolve(), last: null };
+  tallies.set(tenant, made);
+  return made;
+};
+
+/** The views are away or behind: the number that they gave last has to do. */
+const unlessAway = (error: unknown): void => {
+  if (!(error instanceof Refusal) || (error.code !== 'unavailable' && error.code !== 'not_caught_up')) throw error;
+};
+
+const count = async (ctx: Ctx, tally: Tally): Promise<void> => {
+  await agentCount(ctx.reads, ctx.tenant).then((held) => {
+    tally.held = held;
+    tally.until = performance.now() + FRESH_MS;
+  }, unlessAway);
+};
+
+/**
+ * Runs what makes one more agent, or one less, under the limit of the tenant's plan. Within a process the limit holds exactly; several
+ * processes at once may overshoot it by one each.
+ */
+export const withRoom = async <S>(ctx: Ctx, change: (checkRoom: CheckRoom) => Promise<Loaded<S>>): Promise<Loaded<S>> => {
+  const limits = await limitsOf(ctx);
+  const tally = tallyOf(ctx);
+  const changed = async (): Promise<Loaded<S>> => {
+    const loaded = await change(() => checkLimit(limits, 'agents', tally.held));
+    if (loaded.position) tally.last = tokenOf(loaded.position);
+    return loaded;
+  };
+  if (performance.now() >= tally.until) await count(ctx, tally);
+  if (limits.agents - tally.held > NEAR) return changed();
+  const mine = tally.turn.then(async () => {
+    if (tally.last) await ctx.reads.passed(agents.name, tally.last).catch(unlessAway);
+    await count(ctx, tally);
+    return changed();
+  });
+  tally.turn = mine.catch(() => {});
+  return mine;
+};
