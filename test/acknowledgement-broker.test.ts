@@ -55,7 +55,11 @@ const mine = (count: number): string[] => Array.from({ length: Math.ceil(count /
 /** Takes so many messages of AGENT's and says a word to each. */
 const settle = async (nats: NatsConnection, count: number, word: 'ack' | 'nak' | 'term'): Promise<void> => {
   const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(AGENT));
-  for await (const message of await consumer.fetch({ max_messages: count, expires: 2_000 })) message[word]();
+  for (let taken = 0; taken < count; )
+    for await (const message of await consumer.fetch({ max_messages: count - taken, expires: 2_000 })) {
+      message[word]();
+      taken++;
+    }
   await nats.flush();
 };
 

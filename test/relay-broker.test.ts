@@ -145,6 +145,21 @@ test(
 );
 
 test(
+  'a stream that was filled from another log is named, and nothing is passed over in silence',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    const first = await relayOf(await acceptedLog(50, now()), nats);
+    await until(() => first.status().published === 50);
+    await first.close();
+    const relay = await relayOf(await acceptedLog(3, now()), nats);
+    await until(() => /holds messages of another log/.test(relay.status().last_error ?? ''));
+    await (await manager(nats)).streams.delete(STREAM);
+    await until(() => relay.status().published === 3);
+    await relay.close();
+  }),
+);
+
+test(
   'NATS killed, frozen and started again: what was accepted meanwhile follows',
   withBroker(async (broker) => {
     const nats = await broker.connect();

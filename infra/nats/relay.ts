@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { delivering, encode, INLINE_LIMIT, inboundSubject } from '../../domain/cloud-event.ts';
-import { type Position, parseToken, type Recorded, tokenOf } from '../../domain/event.ts';
+import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../../domain/event.ts';
 import type { Log } from '../eventstore/log.ts';
 import { acknowledgedSince } from './acknowledged.ts';
 import { type Outgoing, Overtaken, outbox } from './outbox.ts';
-import { ensureInbound, isWrongSequence, MAX_AGE_MS, readTip, type Tip } from './stream.ts';
+import { ensureInbound, isWrongSequence, MAX_AGE_MS, readTip, STREAM, type Tip } from './stream.ts';
 
 /** `relaying`: follows the log. `waiting`: something it needs is away, or another relay is ahead; it tries again. */
 export type RelayStatus = {
@@ -56,8 +56,16 @@ const startOfWindow = async (log: Log, signal: AbortSignal): Promise<Position | 
   return undefined;
 };
 
-const resumeFrom = (log: Log, { token }: Tip, signal: AbortSignal): Position | undefined | Promise<Position | undefined> =>
-  (token !== null && parseToken(token)) || startOfWindow(log, signal);
+/** @throws Error where the log ends before what the stream holds already: to follow it from there would pass over what it is going to take */
+const heldBy = async (log: Log, position: Position): Promise<Position> => {
+  for await (const last of log.readAll({ backwards: true, limit: 1 })) if (comparePositions(last.position, position) >= 0) return position;
+  throw new Error(`the stream ${STREAM} on the broker holds messages of another log, or of a later state of this one: delete it`);
+};
+
+const resumeFrom = (log: Log, { token }: Tip, signal: AbortSignal): Promise<Position | undefined> => {
+  const position = token === null ? null : parseToken(token);
+  return position ? heldBy(log, position) : startOfWindow(log, signal);
+};
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
