@@ -76,9 +76,17 @@ export const schemaSql = (schema: string, { tables }: AnyProjection): string[] =
 export const shapeOf = (projection: AnyProjection): string =>
   createHash('sha256').update(schemaSql('shape', projection).join(';')).digest('base64url').slice(0, 22);
 
+/** What we made has a checkpoint, written with it. @throws Error where a schema of that name has none: it is somebody else's */
+const refuseForeign = async (client: ClientBase, schema: string): Promise<void> => {
+  const foreign = 'select from pg_namespace where nspname = $1 and not exists (select from annals.checkpoints where name = $1)';
+  const { rowCount } = await client.query(foreign, [schema]);
+  if (rowCount) throw new Error(`the schema ${schema} in the database is somebody else's: give Annals a database of its own`);
+};
+
 /** Makes a projection's empty schema and its checkpoint, in place of whatever stood under that name. */
 export const createSchema = (client: ClientBase, schema: string, projection: AnyProjection): Promise<unknown> =>
   withSchemaLock(client, async () => {
+    await refuseForeign(client, schema);
     await client.query(`drop schema if exists ${quoted(schema)} cascade`);
     await client.query('delete from annals.parked where projection = $1', [schema]);
     await client.query('delete from annals.checkpoints where name = $1', [schema]);
