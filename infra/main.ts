@@ -11,7 +11,8 @@ const FLUSH_MS = 2_000;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 // Halves what a process needs to begin; where the directory cannot be written, nothing is kept.
-enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/annals/compiled'));
+const compiled = join(import.meta.dirname, '../node_modules/.cache/annals/compiled');
+enableCompileCache(compiled);
 
 const say = (line: string): void => void process.stderr.write(`annals: ${line}\n`);
 
@@ -119,7 +120,11 @@ const main = defineCommand({
     start: defineCommand({
       meta: { name: 'start', description: 'Run everything on this machine' },
       setup: strict,
-      run: async () => finish(await (await import('./start.ts')).start(await configured())),
+      run: async () => {
+        // Our children have this very file from the cache too, and need not load what strips types.
+        process.env.NODE_COMPILE_CACHE ??= compiled;
+        finish(await (await import('./start.ts')).start(await configured()));
+      },
     }),
     serve: defineCommand({
       meta: { name: 'serve', description: 'Serve HTTP' },
