@@ -38,6 +38,7 @@ type FromNode = {
   readonly outgoing?: { readonly setHeader: (name: string, value: string) => void };
 };
 
+const UNCACHED = 'no-store';
 const CALLER_ID = /^[\w.:/+=-]{1,128}$/;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -85,8 +86,11 @@ export const createApp = ({ operations, host, plain, corsOrigins, requestId, fai
     const common = { 'x-request-id': id, 'x-content-type-options': 'nosniff' };
     // On a server they go straight to the socket's response: a Headers object a request costs more than a signature check.
     if (outgoing) for (const [name, value] of Object.entries(common)) outgoing.setHeader(name, value);
+    // Nothing is kept by anybody but where an answer says so.
+    outgoing?.setHeader('cache-control', UNCACHED);
     await next();
     if (!outgoing) for (const [name, value] of Object.entries(common)) c.res.headers.set(name, value);
+    if (!outgoing && !c.res.headers.has('cache-control')) c.res.headers.set('cache-control', UNCACHED);
     const limits = c.get('limits');
     if (limits) {
       const set = (name: string, value: string) => (outgoing ? outgoing.setHeader(name, value) : c.res.headers.set(name, value));

@@ -27,7 +27,7 @@ const settings = {
   mcp: { disabled: true },
 };
 const boot = `Scalar.createApiReference('#app', ${JSON.stringify(settings)})`;
-const policy = `default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'`;
+const policy = `default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 const page = `<!doctype html>
 <html lang="en">

@@ -23,9 +23,16 @@ const refusalOf = ({ code }: NodeJS.ErrnoException): Refusal => {
 };
 
 const written = async (refusal: Refusal) => {
-  const answer = problem(refusal, '', randomUUID());
+  const id = randomUUID();
+  const answer = problem(refusal, '', id);
   const text = await answer.text();
-  const headers = { ...Object.fromEntries(answer.headers), 'content-length': Buffer.byteLength(text), connection: 'close' };
+  const headers = {
+    ...Object.fromEntries(answer.headers),
+    'x-request-id': id,
+    'x-content-type-options': 'nosniff',
+    'content-length': Buffer.byteLength(text),
+    connection: 'close',
+  };
   return { status: answer.status, headers, text };
 };
 
