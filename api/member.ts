@@ -3,6 +3,7 @@ import { changeMemberRole, inviteMember, MemberInvite, MemberUpdate, removeMembe
 import { Id25 } from '../domain/id.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { agentsOwnedBy } from '../projections/agent.queries.ts';
+import { agents } from '../projections/agent.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { AsOf, listQuery, sliced } from './paging.ts';
@@ -21,6 +22,13 @@ const members = async (ctx: Ctx, window: { limit: number; cursor?: string | unde
   const { items, next } = sliced(ids, window);
   const shown = await Promise.all(items.map(({ id }) => shownMember(ctx, tenant.state, id)));
   return { body: JSON.stringify(z.array(MemberRead).parse(shown)), next, total: ids.length, position: tenant.position };
+};
+
+/** The agents of which somebody is OWNER, the one made a moment ago too: the view is waited for. @throws Refusal not_caught_up */
+const owned = async (ctx: Ctx, user_id: string): Promise<string[]> => {
+  const end = await ctx.logEnd();
+  if (end) await ctx.reads.passed(agents.name, end);
+  return agentsOwnedBy(ctx.reads, ctx.tenant, user_id);
 };
 
 export const memberOperations = {
@@ -58,6 +66,6 @@ export const memberOperations = {
     path: MEMBER,
     summary: 'Remove a member',
     permit,
-    run: async (ctx, { user_id }) => removeMember(ctx, user_id, await agentsOwnedBy(ctx.reads, ctx.tenant, user_id)),
+    run: async (ctx, { user_id }) => removeMember(ctx, user_id, await owned(ctx, user_id)),
   }),
 };

@@ -49,6 +49,8 @@ export type Ctx = {
   ) => Promise<Loaded<S>>;
   /** The aggregate as the log has it now, from the warm cache where that is coherent. */
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
+  /** Where the log ends at this moment, as a token; null while it is empty. @throws Refusal unavailable */
+  readonly logEnd: () => Promise<string | null>;
   /** Whether the caller holds a permission in this tenant, or on one of its agents, as of now. */
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
   /** @throws Refusal like an operation that asks for this permission */

@@ -13,6 +13,7 @@ import {
   type Position,
   type Recorded,
   streamName,
+  tokenOf,
 } from '../domain/event.ts';
 import type { Touched } from '../domain/idempotency.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -185,6 +186,10 @@ export const contexts = (deps: ContextDeps) => {
         return (
           kept ? stateAt(aggregate, id, kept) : asked.fresh ? hot.refresh(aggregate, tenant, id) : hot.load(aggregate, tenant, id)
         ).catch(mendLogError);
+      },
+      logEnd: async () => {
+        const [last] = await Array.fromAsync(mended(log.readAll({ backwards: true, limit: 1 })));
+        return last ? tokenOf(last.position) : null;
       },
       may: async (permission, agent_id) => {
         try {

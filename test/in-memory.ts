@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { mountDeliveryBodies } from '../api/delivery.ts';
 import { mountHooks } from '../api/hooks.ts';
@@ -56,7 +57,10 @@ export const inMemory = async ({ limits, issuer = {}, operators = () => withoutD
   const sink = memorySink(projections);
   const logger = pino({ level: 'silent' });
   const clock = { now: Date.now };
-  const following = log.follow({ event: (event) => sink.feed([event]) });
+  const views = { lateMs: 0 };
+  const following = log.follow({
+    event: (event) => (views.lateMs > 0 ? sleep(views.lateMs).then(() => sink.feed([event])) : sink.feed([event])),
+  });
   const vault = await openVault({ log, masterKeyFile: join(dir, 'master.key') });
   const hot = hotOf(log);
   await hot.start();
@@ -140,6 +144,8 @@ export const inMemory = async ({ limits, issuer = {}, operators = () => withoutD
     vault,
     hot,
     clock,
+    /** By how many milliseconds each event reaches the views late. */
+    views,
     send,
     settled,
     /** Records what was refused so far, which is done behind the answers. */

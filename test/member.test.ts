@@ -100,6 +100,27 @@ test('the last OWNER of a tenant and of an agent stays', async () => {
   await p.close();
 });
 
+test('an agent made a moment ago keeps its only owner, however late the view is', async () => {
+  const p = await inMemory();
+  const { tenant, owner, member, admin } = await people(p);
+  await p.settled();
+  const remove = (user_id: string) => p.send('DELETE', `${tenant}/members/${user_id}`, { key: owner });
+  p.views.lateMs = 100;
+  const agent = await agentIn(p, tenant, member.key, 'new');
+  const removal = await remove(member.user_id);
+  assert.is(removal.status, 409);
+  assert.equal(bodyOf(removal).agent_ids, [agent]);
+  assert.is((await remove(admin.user_id)).status, 204);
+  await p.settled();
+  p.views.lateMs = 3_000;
+  await agentIn(p, tenant, member.key, 'newer');
+  const unsure = await remove(member.user_id);
+  assert.is(bodyOf(unsure).code, 'not_caught_up');
+  assert.is(unsure.headers.get('retry-after'), '1');
+  assert.is((await p.send('GET', '/me', { key: member.key })).status, 200);
+  await p.close();
+});
+
 test('effective permissions name the event that decided', async () => {
   const p = await inMemory();
   const { tenant, owner, member } = await people(p);
