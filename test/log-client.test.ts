@@ -48,6 +48,23 @@ test('what a server would answer twice is never sent', () =>
     assert.is(await log.last('thing-platform.a'), null);
   }));
 
+test('thousands of reads of what is not there, or left before their end, end no call beside them', () =>
+  withLog(async (log) => {
+    const stream = 'thing-platform.long';
+    await log.append(
+      stream,
+      'none',
+      Array.from({ length: 50 }, () => happened()),
+    );
+    const absent = async (n: number): Promise<void> => assert.equal(await Array.fromAsync(log.read(`thing-platform.none${n}`)), []);
+    const left = async (): Promise<void> => {
+      for await (const { revision } of log.read(stream)) return assert.is(revision, 0);
+    };
+    const beside = Array.from({ length: 30 }, (_, n) => pause(n * 50).then(() => log.append(`thing-platform.b${n}`, 'none', [happened()])));
+    for (let round = 0; round < 60; round++) await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 ? absent(n) : left())));
+    for (const appended of await Promise.all(beside)) assert.is(appended.revision, 0);
+  }));
+
 test('an append repeated whole is the first one again; anything else there is a conflict', () =>
   withLog(async (log) => {
     const [one, two] = [happened(), happened()];

@@ -29,7 +29,11 @@ type Source = {
   on: (event: 'error', listener: () => void) => unknown;
 };
 
+/** So long after "no such stream" the server's end of the call has come: cancelled before, it would be a reset, and servers end connections with many. */
+const ANSWERED_MS = 20;
+
 async function* recorded(source: Source): AsyncGenerator<Recorded> {
+  let isAnswered = false;
   try {
     // Destroyed before its end, the client's stream never lets go of its call, and `dispose` would wait for it: it runs dry instead.
     for await (const { event } of source.iterator({ destroyOnReturn: false })) {
@@ -37,12 +41,14 @@ async function* recorded(source: Source): AsyncGenerator<Recorded> {
       if (one) yield one;
     }
   } catch (error) {
-    if ((error as { type?: string }).type === ErrorType.STREAM_NOT_FOUND) return;
-    throw classify(error);
+    isAnswered = (error as { type?: string }).type === ErrorType.STREAM_NOT_FOUND;
+    if (!isAnswered) throw classify(error);
   } finally {
     source.on('error', () => {});
     source.resume();
-    void source.cancel().catch(() => {});
+    const leave = (): void => void source.cancel().catch(() => {});
+    if (isAnswered) setTimeout(leave, ANSWERED_MS);
+    else leave();
   }
 }
 

@@ -9,8 +9,8 @@ const retried: ReadonlySet<string> = new Set([
   ErrorType.NOT_LEADER,
 ]);
 
-/** A server that is not ready answers with this text and no type of its own. */
-const notReady = /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY/i;
+/** What a server that is not ready answers, and what a connection that ends leaves of the calls on it, have no type of their own. */
+const notReady = /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM/i;
 
 const kindOf = (error: unknown): LogErrorKind => {
   if (!(error instanceof Error)) return 'wrong-request';

@@ -1,6 +1,7 @@
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { exhausted, ok, type Status, unimplemented, unknown } from './status.ts';
 
+const MOST_RESETS = 1_000_000;
 const LARGEST_MESSAGE = 17 * 1024 * 1024;
 // What one call may hold of a reader that does not keep up.
 const HIGH = 192 << 10;
@@ -148,7 +149,13 @@ export const grpcServer = (
   methods: Methods,
   admit: (headers: IncomingHttpHeaders) => Status | undefined,
 ): { server: Http2Server; close: (status: Status) => Promise<void> } => {
-  const server = createServer({ maxSessionMemory: 1024, settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 } });
+  const server = createServer({
+    maxSessionMemory: 1024,
+    settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 },
+    // Whoever may speak here at all is ours, and leaves many reads before their end: a limit would end the connection for all its calls.
+    streamResetBurst: MOST_RESETS,
+    streamResetRate: MOST_RESETS,
+  });
   const sessions = new Set<ServerHttp2Session>();
   const calls = new Set<Call>();
   server.on('session', (session) => {
