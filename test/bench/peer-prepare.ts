@@ -1,9 +1,11 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { connect } from 'nats';
 import pg from 'pg';
 import { STREAM } from '../../domain/runner-credential.ts';
 import { SUBJECTS } from '../../infra/nats/stream.ts';
+import { projections } from '../../projections/all.ts';
 import { root } from '../process.ts';
 import { startAnnals, stopPrograms } from './annals.ts';
 import { type Fixture, fill } from './fixture.ts';
@@ -42,16 +44,27 @@ const target = () => ({
   note: 'events in an embedded store, views in Postgres, delivery over JetStream',
 });
 
-export const emptyDatabase = async (databaseUrl: string): Promise<void> => {
+const onServer = async <T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
   const server = new URL(databaseUrl);
-  const name = pg.escapeIdentifier(server.pathname.slice(1));
   server.pathname = '/postgres';
   const client = new pg.Client({ connectionString: server.href });
   await client.connect();
-  await client.query(`drop database if exists ${name} with (force)`);
-  await client.query(`create database ${name}`);
-  await client.end();
+  return work(client).finally(() => client.end());
 };
+
+/** Puts an empty database, or a copy of another one that nobody uses, in the place of a database. */
+const replaceDatabase = async (client: pg.Client, name: string, template: string): Promise<void> => {
+  await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`);
+  await client.query(`create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)}`);
+};
+
+export const emptyDatabase = (databaseUrl: string): Promise<void> =>
+  onServer(databaseUrl, (client) => replaceDatabase(client, new URL(databaseUrl).pathname.slice(1), 'template1'));
+
+const copyDatabase = (from: string, to: string): Promise<void> => onServer(env.DATABASE_URL, (client) => replaceDatabase(client, to, from));
+
+const hasDatabase = (name: string): Promise<boolean> =>
+  onServer(env.DATABASE_URL, async (client) => (await client.query('select from pg_database where datname = $1', [name])).rowCount === 1);
 
 /** The bench's other targets have streams on the same server: only ours go. */
 const emptyBroker = async (natsUrl: string): Promise<void> => {
@@ -83,14 +96,46 @@ const sizes = {
   agents: Number(process.env.BENCH_AGENTS ?? 10_000),
 };
 
-const prepare = async (file: string): Promise<void> => {
+/** What was prepared once is put back as it was: the bench keeps the ids and secrets of its first run for those that follow. */
+const keptAs = (): { dir: string; database: string } => {
+  const made = createHash('sha256')
+    .update(JSON.stringify([sizes, projections.map(({ name, version }) => [name, version])]))
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
+    .slice(0, 12);
+  return { dir: `${env.ANNALS_DATA}-prepared-${made}`, database: `annals_prepared_${made}` };
+};
+
+const FIXTURE = 'fixture.json';
+const LEFT_OUT = new Set(['run', 'logs']);
+
+const copy = (from: string, to: string): void => {
+  rmSync(to, { recursive: true, force: true });
+  cpSync(from, to, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) });
+};
+
+const make = async ({ dir, database }: ReturnType<typeof keptAs>): Promise<void> => {
   rmSync(env.ANNALS_DATA, { recursive: true, force: true });
   await Promise.all([emptyDatabase(env.DATABASE_URL), emptyBroker(env.NATS_URL)]);
   const annals = await startAnnals({ dir: env.ANNALS_DATA, port: Number(env.PORT), env });
   const fixture = await fill(annals.port, annals.key, sizes);
   await viewed({ annals, fixture });
   await annals.stop();
-  writeFileSync(file, JSON.stringify(handedOver(fixture)));
+  await copyDatabase(new URL(env.DATABASE_URL).pathname.slice(1), database);
+  copy(env.ANNALS_DATA, dir);
+  writeFileSync(join(dir, FIXTURE), JSON.stringify(handedOver(fixture)));
+};
+
+const putBack = async ({ dir, database }: ReturnType<typeof keptAs>): Promise<void> => {
+  copy(dir, env.ANNALS_DATA);
+  await Promise.all([copyDatabase(database, new URL(env.DATABASE_URL).pathname.slice(1)), emptyBroker(env.NATS_URL)]);
+};
+
+const prepare = async (file: string): Promise<void> => {
+  const kept = keptAs();
+  const isKept = existsSync(join(kept.dir, FIXTURE)) && (await hasDatabase(kept.database));
+  await (isKept ? putBack(kept) : make(kept));
+  copyFileSync(join(kept.dir, FIXTURE), file);
 };
 
 if (import.meta.main) {
