@@ -52,7 +52,7 @@ const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 2_000;
 const SETTLED_MS = 1_000;
 const LOG_LIMIT = 10 * 1024 * 1024;
-const NICENESS = 10;
+const NICENESS = 15;
 /** PostgreSQL and the store may have much to repair after a crash. */
 const READY_MS = 600_000;
 const POLL_MS = 10;
