@@ -6,12 +6,22 @@ import { bootstrap } from '../infra/bootstrap.ts';
 import { openLog } from '../infra/eventstore/client.ts';
 import type { Log } from '../infra/eventstore/log.ts';
 import { hotOf, platform } from '../infra/platform.ts';
+import { projections } from '../projections/all.ts';
+import { memorySink } from '../projections/memory.ts';
 import { afterwards, test } from './ending.ts';
 import { inMemory } from './in-memory.ts';
 import { type InMemory, join } from './people.ts';
 import { startStore } from './store-process.ts';
 
 const WITHIN_MS = 1_000;
+
+/** The views of a log, kept in memory. */
+const viewsOf = (log: Log) => {
+  const sink = memorySink(projections);
+  const following = log.follow({ event: (event) => sink.feed([event]) });
+  afterwards(() => following.stop());
+  return sink.reads;
+};
 
 /** Another API process over the same log, or over another one: a cache and a subscription of its own. */
 const beside = async (p: InMemory, log: Log = p.log) => {
@@ -21,7 +31,7 @@ const beside = async (p: InMemory, log: Log = p.log) => {
     log,
     hot,
     vault: p.vault,
-    reads: p.sink.reads,
+    reads: log === p.log ? p.sink.reads : viewsOf(log),
     logger: pino({ level: 'silent' }),
     publicUrl: 'http://annals.test',
     operations: p.operations,
