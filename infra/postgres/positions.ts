@@ -68,6 +68,8 @@ export const openPositions = async (databaseUrl: string, logger: Logger): Promis
     opened.on('notification', ({ payload }) => heard(payload ?? ''));
     await opened.connect();
     await opened.query(`listen ${MOVED}`);
+    // Closed while this was on its way: nobody else would end it.
+    if (closed) await opened.end();
     known.clear();
     client = opened;
     return opened;
