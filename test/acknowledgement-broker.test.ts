@@ -40,6 +40,9 @@ const settledIn = async (log: Log, agent = AGENT): Promise<{ acknowledged: strin
   return { acknowledged, dead };
 };
 
+/** How many deliveries the log knows as acknowledged. */
+const distinct = async (log: Log): Promise<number> => new Set((await settledIn(log)).acknowledged).size;
+
 /** A stream with so many deliveries, every third of them AGENT's, and AGENT's consumer. */
 const filled = async (nats: NatsConnection, count: number, limits: ConsumerLimits = {}) => {
   const log = await acceptedLog(count, now());
@@ -125,16 +128,20 @@ test(
     await broker.kill();
     await broker.start();
     await until(() => ensureConsumer(nats, TENANT, AGENT).then(Boolean, () => false));
-    await settle(nats, 10, 'ack');
-    await until(async () => (await settledIn(log)).acknowledged.length === 70);
+    let had = 60;
+    // A broker that was killed may hand out again what it had not written down as acknowledged: that adds nothing to the log's deliveries.
+    for (; had < 70; had = await distinct(log)) {
+      await settle(nats, 70 - had, 'ack');
+      await until(async () => (await distinct(log)) >= 70, 4_000).catch(() => {});
+    }
     await (await manager(nats)).streams.delete(STREAM);
     const relay = await relaying(log, nats);
-    await until(async () => relay.status().published >= 230);
-    assert.is((await (await manager(nats)).streams.info(STREAM)).state.messages, 230);
+    await until(async () => relay.status().published >= 300 - had);
+    assert.is((await (await manager(nats)).streams.info(STREAM)).state.messages, 300 - had);
     await ensureConsumer(nats, TENANT, AGENT);
-    await settle(nats, 30, 'ack');
-    await until(async () => (await settledIn(log)).acknowledged.length === 100);
-    assert.equal((await settledIn(log)).acknowledged.sort(), mine(300).sort());
+    await settle(nats, 100 - had, 'ack');
+    await until(async () => (await distinct(log)) === 100);
+    assert.equal([...new Set((await settledIn(log)).acknowledged)].sort(), mine(300).sort());
     await relay.close();
     await running.close();
   }),
