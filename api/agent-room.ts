@@ -43,8 +43,8 @@ const count = async (ctx: Ctx, tally: Tally): Promise<void> => {
 };
 
 /**
- * Runs what makes one more agent, or one less, under the limit of the tenant's plan. Within a process the limit holds exactly; several
- * processes at once may overshoot it by one each.
+ * Runs what makes one more agent, or one less, under the limit of the tenant's plan. Within a process the limit holds exactly while the view
+ * is less than NEAR agents behind; several processes at once may overshoot it by one each, and without the views nothing is counted.
  */
 export const withRoom = async <S>(ctx: Ctx, change: (checkRoom: CheckRoom) => Promise<Loaded<S>>): Promise<Loaded<S>> => {
   const limits = await limitsOf(ctx);

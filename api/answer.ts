@@ -14,13 +14,12 @@ const nextLink = (url: string, cursor: string): string => {
   return `<${next.pathname}${next.search}>; rel="next"`;
 };
 
-/** A length that is told is what compression goes by. */
-const json = (body: string, status: number, headers: Record<string, string>): Response =>
+/** JSON as an answer; a length that is told is what compression goes by. */
+export const json = (body: string, status: number, headers: Record<string, string> = {}): Response =>
   new Response(body, {
     status,
     headers: {
       'content-type': 'application/json',
-      'cache-control': 'no-store',
       'content-length': String(Buffer.byteLength(body)),
       ...headers,
     },

@@ -36,7 +36,7 @@ const nobody = (key: string): string => `?${key.slice(-7)}`;
 const unauthorized = (detail = 'send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
 
 /** Somebody who came without a key: they may do what they may, wherever they are a member. */
-export const asUser = ({ id, is_super_admin }: User.User): Principal => ({
+export const asUser = ({ id, is_super_admin }: User.User): Principal & { kind: 'user' } => ({
   kind: 'user',
   user_id: id,
   key_id: null,
@@ -64,8 +64,7 @@ export const authenticator = ({ peek, load, naturalId, digest, used, seen, verif
 
   const principalOf = async (key: ApiKey.ApiKey): Promise<Principal> => {
     const user = await owner(key);
-    if (key.kind === 'platform')
-      return { kind: 'user', user_id: user.id, key_id: key.id, bound_to: null, super_admin: user.is_super_admin };
+    if (key.kind === 'platform') return { ...asUser(user), key_id: key.id };
     const tenant = await read(Tenant, key.tenant_id!, key.tenant_id!);
     if (Tenant.isClosed(tenant)) throw unauthorized('the API key is not known');
     if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'who made this key is not a member any more');

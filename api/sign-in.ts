@@ -68,14 +68,13 @@ export type SignInDeps = {
 };
 
 const desk = { kind: 'system', name: 'sign-in' } as const;
-const uncached = { 'cache-control': 'no-store' };
 
 /** The routes by which a browser signs in and out, in plain Hono: they answer with redirects and cookies. */
 export const mountSignIn = (app: Hono, host: Host, { flow, cookies, isMember, byCookie }: SignInDeps): void => {
   app.get('/auth/login', async (c) => {
     const { location, state, sealed } = await flow.begin(pathOf(cookies.origin, c.req.query('return_to')));
     cookies.keepFlow(c, state, sealed);
-    return c.body(null, 302, { ...uncached, location });
+    return c.body(null, 302, { location });
   });
 
   app.get('/auth/callback', async (c) => {
@@ -88,14 +87,14 @@ export const mountSignIn = (app: Hono, host: Host, { flow, cookies, isMember, by
     const user = await admit(host.context(askedOf(c, host, desk)), claims, isMember);
     const { cookie } = (await signIn(host.context(askedOf(c, host, asUser(user.state))), user.id, state)).state;
     cookies.keepSignedIn(c, cookie);
-    return c.body(null, 303, { ...uncached, location: returnTo });
+    return c.body(null, 303, { location: returnTo });
   });
 
   app.post('/auth/logout', async (c) => {
     const principal = await byCookie(c);
     await signOut(host.context(askedOf(c, host, principal)), principal.sign_in_id);
     cookies.forget(c);
-    return c.body(null, 204, uncached);
+    return c.body(null, 204);
   });
 };
 

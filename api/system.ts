@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { Refusal } from '../domain/refusal.ts';
+import { json } from './answer.ts';
 
 /** What the platform says of itself. `degraded` names what is down though deliveries are still accepted. */
 export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[] };
@@ -36,21 +37,14 @@ const page = `<!doctype html>
 </html>
 `;
 
-const json = (body: unknown, status = 200): Response => {
-  const text = JSON.stringify(body);
-  const length = String(Buffer.byteLength(text));
-  return new Response(text, {
-    status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', 'content-length': length },
-  });
-};
+const said = (body: unknown, status = 200): Response => json(JSON.stringify(body), status);
 
 /** Liveness, readiness, metrics and the documents, in plain Hono: they take no credential and answer no resource. */
 export const system = (app: Hono, deps: SystemDeps): void => {
-  app.get('/livez', () => json({ status: 'live' }));
+  app.get('/livez', () => said({ status: 'live' }));
   app.get('/readyz', async () => {
     const { ready, degraded } = await deps.readiness();
-    return json({ status: ready ? 'ready' : 'not ready', degraded }, ready ? 200 : 503);
+    return said({ status: ready ? 'ready' : 'not ready', degraded }, ready ? 200 : 503);
   });
   app.get('/metrics', async (c) => {
     if (!deps.mayReadMetrics(deps.address(c as never), c.req.header('authorization')))
@@ -58,8 +52,8 @@ export const system = (app: Hono, deps: SystemDeps): void => {
     const { contentType, text } = await deps.metrics();
     return new Response(text, { headers: { 'content-type': contentType } });
   });
-  app.get('/openapi.json', () => json(deps.openapi()));
-  app.get('/asyncapi.json', () => json(deps.asyncapi()));
+  app.get('/openapi.json', () => said(deps.openapi()));
+  app.get('/asyncapi.json', () => said(deps.asyncapi()));
   app.get(
     '/docs',
     () => new Response(page, { headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy } }),

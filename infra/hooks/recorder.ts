@@ -17,15 +17,12 @@ export const recorder = (log: Log): ((recording: Recording) => Promise<Recorded>
   let waiting = 0;
   let heard = 0;
 
-  const append = (recording: Recording): Promise<Recorded> => {
+  const append = async (recording: Recording): Promise<Recorded> => {
     const event = { id: randomUUID(), type: recording.type, data: recording.body, meta: metadata(recording) };
     const appended = log.append(streamOf(recording), 'none', [event], { deadline: PATIENCE_MS });
-    return appended
-      .then(({ position }) => ({ token: tokenOf(position) }), whereSeen)
-      .then((recorded) => {
-        heard = performance.now();
-        return recorded;
-      });
+    const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), whereSeen);
+    heard = performance.now();
+    return recorded;
   };
 
   /** When nobody heard from the store for too long, or this one has waited long enough. */
