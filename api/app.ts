@@ -111,6 +111,7 @@ export const createApp = ({ operations, host, plain, corsOrigins, requestId, fai
           'Link',
           'Total-Count',
           'Consistency-Token',
+          'Content-Disposition',
           'Projection-Position',
           'RateLimit',
           'RateLimit-Policy',

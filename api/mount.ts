@@ -48,6 +48,8 @@ export type Host = {
   /** Tells a tenant that a super-admin has looked into it. */
   readonly guest: (asked: Asked, what: string) => Promise<void>;
   readonly address: (c: Context) => string | null;
+  /** Told of an answer that had begun and could not be ended. */
+  readonly broken: (c: Context, error: unknown) => void;
   readonly reads: Reads;
 };
 
@@ -109,7 +111,7 @@ export const askedOf = (c: Context, host: Host, principal: Principal, tenant_id?
 });
 
 /** Who asks and whether they may, before anything else of the request is looked at. */
-const gate = (row: Operation, host: Host) => {
+export const gate = (row: Pick<Operation, 'method' | 'path' | 'permit'>, host: Host) => {
   const ids = paramsOf(row.path).filter((name) => name === 'id' || name.endsWith('_id'));
   return async (c: Context): Promise<Entered> => {
     const params: Record<string, string> = c.req.param();

@@ -137,6 +137,7 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
       await context(asked).transact(Visit, context(asked).newId(), Visit.visit(what), { fresh: true });
     },
     address: parts.address,
+    broken: (c, error) => logger.error({ err: error, path: c.req.path, request_id: c.get('requestId') }, 'an answer broke off'),
     reads,
   };
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import { type Logger, pino } from 'pino';
 import { asyncapi } from '../api/asyncapi.ts';
+import { mountAuditExport } from '../api/audit-export.ts';
 import { mountDeliveryBodies } from '../api/delivery.ts';
 import { mountHooks } from '../api/hooks.ts';
 import type { Host } from '../api/mount.ts';
@@ -110,6 +111,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const plain = (app: Hono, host: Host): void => {
     mountHooks(app, { ports, address });
     mountDeliveryBodies(app, host, storedDelivery);
+    mountAuditExport(app, host);
     system(app, {
       readiness: readinessOf(log, degraded),
       metrics: () => standing().then(metrics.text),

@@ -1,5 +1,6 @@
+import { type Position, parseToken, sortable } from '../domain/event.ts';
 import { audit, table } from './audit.ts';
-import type { Condition, Page, PageQuery, Reads } from './reads.ts';
+import { BETWEEN_DOCS, type Condition, type Page, type PageQuery, type Reads } from './reads.ts';
 
 export type AuditFilter = {
   action?: string | undefined;
@@ -43,3 +44,30 @@ export const positionAt = async (reads: Reads, tenant_id: string, time: string):
   const [last] = JSON.parse(page.body) as { position: string }[];
   return last?.position ?? null;
 };
+
+/** The position of the newest line that there is of a tenant; null where there is none. */
+export const newestOf = async (reads: Reads, tenant_id: string): Promise<Position | null> => {
+  const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }];
+  const sort = { column: 'place', descending: true };
+  const page = await reads.page({ from: { projection: audit.name, table }, where, sort, tieBreak: 'place', limit: 1 });
+  const [newest] = JSON.parse(page.body) as { position: string }[];
+  return newest ? parseToken(newest.position) : null;
+};
+
+const LINES_AT_ONCE = 200;
+
+/** A tenant's lines up to and with a position, in the order in which they happened: JSON texts, page by page. */
+export async function* linesUntil(reads: Reads, tenant_id: string, until: Position): AsyncGenerator<string[], void> {
+  const where: Condition[] = [
+    { column: 'tenant_id', op: '=', value: tenant_id },
+    { column: 'place', op: '<=', value: sortable(until) },
+  ];
+  const sort = { column: 'place', descending: false };
+  const query = { from: { projection: audit.name, table }, where, sort, tieBreak: 'place', limit: LINES_AT_ONCE };
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page = await reads.page({ ...query, cursor });
+    const lines = page.body.slice(1, -1);
+    yield lines === '' ? [] : lines.split(BETWEEN_DOCS);
+    cursor = page.next;
+  }
+}

@@ -35,7 +35,7 @@ export const table: Table = {
     place: 'text',
   },
   docs: { doc: AuditLogRead },
-  indexes: [{ columns: ['tenant_id', 'created_at', 'place'] }],
+  indexes: [{ columns: ['tenant_id', 'created_at', 'place'] }, { columns: ['tenant_id', 'place'] }],
 };
 
 /** Nouns of two words; every other event's noun is its first word. */
@@ -86,7 +86,7 @@ const line = (event: Recorded): Changes => {
 /** Every event there is, as a line for auditors; what only keeps a promise to a client (idempotency keys) and wrapped keys apart. */
 export const audit: Projection = {
   name: 'audit',
-  version: 1,
+  version: 2,
   categories: '*',
   tables: [table],
   on: {},

@@ -126,6 +126,7 @@ const plain: Record<string, readonly [number, string | undefined, string]> = {
   'get /docs/boot.js': [200, 'text/javascript; charset=utf-8', 'no-store'],
   'post /hooks/inbound/{integration_id}': [404, 'application/problem+json', 'no-store'],
   'get /tenant/{tenant_id}/deliveries/{delivery_id}/body': [401, 'application/problem+json', 'no-store'],
+  'get /tenant/{tenant_id}/audit-logs/export': [401, 'application/problem+json', 'no-store'],
   'get /auth/login': [409, 'application/problem+json', 'no-store'],
   'get /auth/callback': [401, 'application/problem+json', 'no-store'],
   'post /auth/logout': [401, 'application/problem+json', 'no-store'],

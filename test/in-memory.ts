@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
+import { mountAuditExport } from '../api/audit-export.ts';
 import { mountDeliveryBodies } from '../api/delivery.ts';
 import { mountHooks } from '../api/hooks.ts';
 import { operationsOf } from '../api/operations.ts';
@@ -88,6 +89,7 @@ export const inMemory = async ({ limits, issuer = {}, operators = () => withoutD
     plain: (hono, host) => {
       mountHooks(hono, { ports, address });
       mountDeliveryBodies(hono, host, storedDelivery);
+      mountAuditExport(hono, host);
       system(hono, {
         readiness: async () => ({ ready: true, degraded: [] }),
         metrics: async () => ({ contentType: 'text/plain', text: '' }),
@@ -119,7 +121,7 @@ export const inMemory = async ({ limits, issuer = {}, operators = () => withoutD
       ...(sent === undefined ? {} : { body: sent as never }),
     });
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.includes('json');
+    const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
     return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : text };
   };
 

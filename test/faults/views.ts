@@ -23,6 +23,9 @@ export const quietLog = async (platform: Platform): Promise<string> => {
 
 type Document = { paths: Record<string, { get?: unknown }> };
 
+/** Asking for these is itself an event. */
+const NOTED = /\/audit-logs\/export$/;
+
 /** What can stand in the place of each parameter; a path whose parameters are not among them is not asked. */
 type Places = readonly { readonly key: string; readonly values: Readonly<Record<string, string>> }[];
 
@@ -72,7 +75,7 @@ export const allAnswers = async (platform: Platform, estate: Estate, token: stri
   const { paths } = await must<Document>(platform.call('GET', '/openapi.json'), 200);
   const places = await placesOf(platform, estate, token);
   const asked = Object.entries(paths).flatMap(([path, { get }]) => {
-    if (!get || !SHOWN.test(path)) return [];
+    if (!get || !SHOWN.test(path) || NOTED.test(path)) return [];
     const fitting = places.filter(({ values }) => Object.keys(values).join(' ') === namesIn(path));
     // A question that is refused would itself be an event.
     return fitting.map(({ key, values }) => ({ path: fill(path, values), key: path.startsWith('/tenant/') ? key : ADMIN_KEY }));

@@ -99,8 +99,11 @@ const withoutSent = (world: World, call: Call, variant: Variant, text: string): 
 /** Audit lines that repeat what somebody asked for say nothing that the asker had not said. */
 const ECHOES = ['access.refused', 'super_admin.read'];
 
-const withoutEchoes = ({ body, text }: Answer): string =>
-  Array.isArray(body) ? JSON.stringify(body.filter(({ action }: { action?: string }) => !ECHOES.includes(action ?? ''))) : text;
+const withoutEchoes = ({ body, text, headers }: Answer): string => {
+  const isLines = headers.get('content-type') === 'application/jsonl';
+  const items = isLines ? text.split('\n').flatMap((line) => (line ? [JSON.parse(line)] : [])) : body;
+  return Array.isArray(items) ? JSON.stringify(items.filter(({ action }: { action?: string }) => !ECHOES.includes(action ?? ''))) : text;
+};
 
 /** What an answer bears of the tenant that the caller has no part in, and did not name. */
 export const leaked = (world: World, call: Call, variant: Variant, who: PrincipalName, answer: Answer): string[] => {

@@ -84,6 +84,7 @@ GET    /tenant/{tenant_id}/agents/{agent_id}/runner-credentials         agent:se
 POST   /tenant/{tenant_id}/agents/{agent_id}/runner-credentials         agent:settings:write + runner
 DELETE /tenant/{tenant_id}/agents/{agent_id}/runner-credentials/{id}    agent:settings:write
 GET    /tenant/{tenant_id}/audit-logs                                   tenant:audit:read
+GET    /tenant/{tenant_id}/audit-logs/export                            tenant:audit:read
 GET    /tenant/{tenant_id}/models                                       tenant:read
 GET    /tenant/{tenant_id}/webhook-integrations                         tenant:read
 POST   /tenant/{tenant_id}/webhook-integrations                         tenant:integrations:write
