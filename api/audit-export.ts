@@ -119,6 +119,7 @@ export const auditExportPaths: PlainPaths = {
             [media('ocsf')]: { schema: { type: 'string', description: 'One OCSF API Activity (6003) a line' } },
           },
         },
+        429: { $ref: '#/components/responses/RateLimited' },
         default: { $ref: '#/components/responses/Problem' },
       },
     },

@@ -101,6 +101,7 @@ export const deliveryPaths = {
           description: 'The bytes, under the content type they came with',
           content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
         },
+        429: { $ref: '#/components/responses/RateLimited' },
         default: { $ref: '#/components/responses/Problem' },
       },
     },

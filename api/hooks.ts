@@ -16,7 +16,8 @@ export const mountHooks = (app: Hono, { ports, address }: HookHost): void => {
   app.post('/hooks/inbound/:integration_id', async (c) => {
     const header = headersOf(c);
     const body = await bodyOf(c, header);
-    return answer(await receive(ports, { integration_id: c.req.param('integration_id'), header, body, ip: address(c) }));
+    const request = { integration_id: c.req.param('integration_id'), header, body, ip: address(c) };
+    return answer(await receive(ports, request, (told) => c.set('limits', told)));
   });
 };
 
@@ -89,6 +90,7 @@ export const hookPaths = {
       responses: {
         202: outcome('Recorded; blocked ones go no further', ['accepted', 'blocked']),
         200: outcome('Seen before; not processed again', ['duplicate']),
+        429: { $ref: '#/components/responses/RateLimited' },
         default: { $ref: '#/components/responses/Problem' },
       },
     },

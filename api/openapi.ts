@@ -63,12 +63,16 @@ const documented = (name: string, row: Operation, components: Components) => {
       ...(row.also === 200 ? { 200: { description: 'It was there already, and is as asked for now', ...content } } : {}),
       ...(row.also === 204 ? { 204: { description: 'It is there no more' } } : {}),
       ...(isRead(row) ? { 304: { description: 'It is as the ETag in If-None-Match says' } } : {}),
+      ...(row.permit === 'none' ? {} : { 429: { $ref: '#/components/responses/RateLimited' } }),
       default: { $ref: '#/components/responses/Problem' },
     },
   };
 };
 
 const header = (name: string, description: string) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } });
+
+const problemBody = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
+const answerHeader = (description: string) => ({ description, schema: { type: 'string' } });
 
 /** What every operation shares. */
 const shared = {
@@ -87,9 +91,15 @@ const shared = {
     },
   },
   responses: {
-    Problem: {
-      description: 'RFC 9457 problem',
-      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    Problem: { description: 'RFC 9457 problem', content: problemBody },
+    RateLimited: {
+      description: 'Too many requests: nothing happened',
+      headers: {
+        'Retry-After': answerHeader('In so many seconds one more is let through'),
+        'RateLimit-Policy': answerHeader('How many requests there may be in how many seconds'),
+        RateLimit: answerHeader('How many are left, and in how many seconds all are there again'),
+      },
+      content: problemBody,
     },
   },
 };

@@ -22,10 +22,14 @@ export const PlanCreate = z
 /** The plan that a tenant is on where none is named. */
 export const firstPlanId = (ctx: Pick<Ctx, 'naturalId'>): string => ctx.naturalId('plan', 'free', 0, PLATFORM);
 
-/** What the tenant may have: by its plan, and by the first one once that is canceled. */
+/** The plan by which the tenant may have what it may: its own, and the first one once that is canceled. */
+export const planOf = (ctx: Pick<Ctx, 'naturalId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
+  plan_status === 'canceled' ? firstPlanId(ctx) : plan_id;
+
+/** What the tenant may have. */
 export const limitsOf = async (ctx: Ctx): Promise<Plan.Limits> => {
   const { state } = await ctx.load(Tenant, ctx.tenant);
-  return (await ctx.load(Plan, state.plan_status === 'canceled' ? firstPlanId(ctx) : state.plan_id)).state.limits;
+  return (await ctx.load(Plan, planOf(ctx, state))).state.limits;
 };
 
 /** @throws Refusal slug_taken */

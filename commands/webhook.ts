@@ -10,6 +10,9 @@ import { eventName, isDeliveryId, jsonOf, type Media, mediaOf, type Naming, pres
 /** A provider's post, its bytes untouched. */
 export type HookRequest = SignedRequest & { readonly integration_id: string; readonly ip: string | null };
 
+/** What the answer's header fields say of the tenant's limit. */
+export type Tell = (told: { readonly policy: string; readonly state: string }) => void;
+
 export type Recording = {
   readonly integration: Integration;
   readonly id: string;
@@ -30,6 +33,13 @@ export type HookPorts = {
   readonly agentActive: (tenant: string, agent_id: string) => boolean | Promise<boolean>;
   readonly keys: (integration: Integration, at: string) => SigningKeys | Promise<SigningKeys>;
   readonly deliveryId: (integration: Integration, provider_delivery_id: string) => string;
+  /** Whether this process remembers that the log holds the delivery. */
+  readonly knows: (integration: Integration, id: string) => boolean;
+  /**
+   * Takes one from what the tenant's plan allows a minute; a promise only where memory does not know that, or another process' count has to
+   * be heard. @throws Refusal rate_limited, unavailable
+   */
+  readonly admit: (tenant: string, tell: Tell) => void | Promise<void>;
   /** Whether the body is known under another delivery id; only asked where the integration refuses replays. @throws Refusal unavailable */
   readonly replayed: (integration: Integration, facts: DeliveryFacts) => Promise<boolean>;
   /** Records the delivery once, whoever else records it at the same time. @throws Refusal unavailable */
@@ -44,10 +54,11 @@ export type HookPorts = {
 export type HookOutcome = { readonly id: string; readonly outcome: 'accepted' | 'blocked' | 'duplicate'; readonly token: string | null };
 
 /**
- * Takes a provider's delivery: verified over its bytes, judged, recorded once.
- * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, unavailable
+ * Takes a provider's delivery: verified over its bytes, within the tenant's plan, judged, recorded once. Only what is verified counts
+ * against the plan. A redelivery that this process remembers does not; one of which it has to ask the log counts like a new one.
+ * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, rate_limited, unavailable
  */
-export const receive = async (ports: HookPorts, request: HookRequest): Promise<HookOutcome> => {
+export const receive = async (ports: HookPorts, request: HookRequest, tell: Tell): Promise<HookOutcome> => {
   const integration = await ports.integration(request.integration_id);
   const { scheme, naming } = presetOf(integration?.provider);
   const at = ports.now();
@@ -58,7 +69,27 @@ export const receive = async (ports: HookPorts, request: HookRequest): Promise<H
     ports.rejected(integration, rejectionOf(request, naming, integration, fault), at);
     throw refusals[fault]();
   }
-  return keep(ports, await describe(ports, request, naming, integration, matched, at));
+  const id = ports.deliveryId(integration, request.header(naming.delivery)!);
+  if (!ports.knows(integration, id)) await admit(ports, request, naming, integration, at, tell);
+  return keep(ports, await describe(ports, request, naming, integration, id, matched, at));
+};
+
+/** Lets a new delivery in where the tenant's plan does; one that it does not is counted, and else leaves nothing. */
+const admit = async (
+  ports: HookPorts,
+  request: HookRequest,
+  naming: Naming,
+  integration: Integration,
+  at: string,
+  tell: Tell,
+): Promise<void> => {
+  try {
+    await ports.admit(integration.tenant_id, tell);
+  } catch (error) {
+    const isBeyond = error instanceof Refusal && error.code === 'rate_limited';
+    if (isBeyond) ports.rejected(integration, rejectionOf(request, naming, integration, 'rate_limited'), at);
+    throw error;
+  }
 };
 
 const keep = async (ports: HookPorts, recording: Recording): Promise<HookOutcome> => {
@@ -74,6 +105,7 @@ const describe = async (
   request: HookRequest,
   naming: Naming,
   integration: Integration,
+  id: string,
   matched_secret: MatchedSecret | null,
   received_at: string,
 ): Promise<Recording> => {
@@ -100,7 +132,7 @@ const describe = async (
     integration.replay_guard === 'block' && (await ports.replayed(integration, facts)) ? { ...facts, ...replay(facts) } : facts;
   return {
     integration,
-    id: ports.deliveryId(integration, provider_delivery_id),
+    id,
     type: judged.reason ? 'WebhookBlocked' : 'WebhookAccepted',
     body,
     facts: judged,
@@ -109,13 +141,15 @@ const describe = async (
   };
 };
 
+type Fault = Exclude<RejectionReason, 'rate_limited'>;
+
 const replay = ({ reason, guardrails }: Pick<DeliveryFacts, 'reason' | 'guardrails'>): Judgement => ({
   reason: (reason as BlockReason | null) ?? 'replay',
   guardrails: [...guardrails, { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' }],
 });
 
 /** What is wrong with a post whose signature is right. */
-const faultOf = ({ header }: HookRequest, naming: Naming): RejectionReason | null => {
+const faultOf = ({ header }: HookRequest, naming: Naming): Fault | null => {
   if (!mediaOf(header('content-type') ?? '')) return 'unsupported_media_type';
   const id = header(naming.delivery);
   if (!id) return 'delivery_id_missing';
@@ -139,7 +173,7 @@ const agentOf = (header: HookRequest['header']): string | null => header('user-a
 
 const unsigned = () => new Refusal('unauthorized', 'the signature does not fit the body');
 
-const refusals: Readonly<Record<RejectionReason, () => Refusal>> = {
+const refusals: Readonly<Record<Fault, () => Refusal>> = {
   signature_missing: () => new Refusal('unauthorized', 'the signature is missing'),
   signature_malformed: unsigned,
   signature_mismatch: unsigned,

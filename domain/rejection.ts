@@ -3,7 +3,13 @@ import type { SignatureFault } from './signature.ts';
 
 export const category = 'rejection';
 
-export type RejectionReason = SignatureFault | 'unsupported_media_type' | 'delivery_id_missing' | 'delivery_id_malformed';
+export type RejectionReason =
+  | SignatureFault
+  | 'unsupported_media_type'
+  | 'delivery_id_missing'
+  | 'delivery_id_malformed'
+  /** Beyond the tenant's plan: never recorded one by one. */
+  | 'rate_limited';
 
 /** A post that was not taken. Its body is never kept: whoever sent it is nobody we know. */
 export type Rejection = {
@@ -18,7 +24,7 @@ export type Rejection = {
   size_bytes: number;
 };
 
-/** The stream is the integration's: `rejection-<tenant>.<integration>`. `caller` is an address; `others` where there were too many. */
+/** The stream is the integration's: `rejection-<tenant>.<integration>`. `caller` is an address; `others` where there were too many; `rate_limited`: whoever was beyond the plan. */
 export type RejectionEvent =
   | { type: 'WebhookRejected'; data: Rejection }
   | { type: 'WebhookRejectionsCounted'; data: { caller: string; count: number; first: string; last: string } };

@@ -89,6 +89,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   await onceThere(hot.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
   const shares = openLimits(config.databaseUrl!, logger);
+  const limits = limiter(POLICIES, sharing(shares));
   const broker = brokerLater(config, logger);
   const operators = openOperators(config.databaseUrl!, log, logger);
   const storedDelivery = readDelivery(log);
@@ -100,7 +101,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const metrics = openMetrics();
   const standing = metrics.projections(operators.statuses);
   const address = clientAddress(config.trustedProxies);
-  const ports = hookPorts({ log, vault, hot, logger });
+  const ports = hookPorts({ log, vault, hot, logger, limits });
   const degraded = () => [...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker'])];
   let document: unknown;
   const describe = () => {
@@ -135,7 +136,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     plain,
     address,
     corsOrigins: config.corsOrigins,
-    limits: limiter(POLICIES, sharing(shares)),
+    limits,
     signIn: await signInWays(config, { publicUrl: config.publicUrl, vault, logger }),
     answered: metrics.observe,
   });

@@ -12,6 +12,7 @@ import { bootstrap } from '../infra/bootstrap.ts';
 import type { Log } from '../infra/eventstore/log.ts';
 import { hookPorts } from '../infra/hooks/ports.ts';
 import { readDelivery } from '../infra/hooks/stored.ts';
+import type { Limiter } from '../infra/http/limits.ts';
 import { hotOf, platform } from '../infra/platform.ts';
 import { openVault } from '../infra/vault/vault.ts';
 import { agents } from '../projections/agent.ts';
@@ -29,7 +30,7 @@ type Json = Record<string, unknown>;
 export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: Json };
 
 /** One process of the platform over a log, as far as hooks need it; `masterKeyFile` is shared by those that share the log. */
-const processOver = async <L extends Log>(log: L, masterKeyFile: string) => {
+const processOver = async <L extends Log>(log: L, masterKeyFile: string, limits?: Limiter) => {
   const vault = await openVault({ log, masterKeyFile });
   const hot = hotOf(log);
   await hot.start();
@@ -38,7 +39,7 @@ const processOver = async <L extends Log>(log: L, masterKeyFile: string) => {
   const clock = { now: () => Date.now() };
   const lines: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
-  const ports = hookPorts({ log, vault, hot, logger, now: () => new Date(clock.now()).toISOString() });
+  const ports = hookPorts({ log, vault, hot, logger, limits, now: () => new Date(clock.now()).toISOString() });
   const address = () => '192.0.2.7';
   const stored = readDelivery(log);
   const { app, systemContext } = platform({
@@ -85,10 +86,10 @@ const processOver = async <L extends Log>(log: L, masterKeyFile: string) => {
 };
 
 /** The platform with one agent and one GitHub integration over a log; `deliver` posts to its hook as GitHub would. */
-export const givenHookOver = async <L extends Log>(log: L, settings: Json = {}) => {
+export const givenHookOver = async <L extends Log>(log: L, settings: Json = {}, limits?: Limiter) => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-hook-'));
   const masterKeyFile = join(dir, 'master.key');
-  const process = await processOver(log, masterKeyFile);
+  const process = await processOver(log, masterKeyFile, limits);
   const { request, post, following } = process;
   let first = { key: '', tenant_id: '' };
   await bootstrap(log, process.systemContext(), undefined, (shown) => {
@@ -127,7 +128,7 @@ export const givenHookOver = async <L extends Log>(log: L, settings: Json = {}) 
     hook,
     deliver: (body?: string | Uint8Array, headers?: Record<string, string | null>, id = hook) => post(id, body, headers),
     /** Another process over the same log, through a connection of its own. */
-    beside: (connection: Log) => processOver(connection, masterKeyFile),
+    beside: (connection: Log, besideLimits?: Limiter) => processOver(connection, masterKeyFile, besideLimits),
     close: async () => {
       await process.close();
       rmSync(dir, { recursive: true, force: true });
@@ -136,8 +137,8 @@ export const givenHookOver = async <L extends Log>(log: L, settings: Json = {}) 
 };
 
 /** The same in memory, where every event can be looked at. */
-export const givenHook = async (settings: Json = {}) => {
-  const given = await givenHookOver(memoryLog(), settings);
+export const givenHook = async (settings: Json = {}, limits?: Limiter) => {
+  const given = await givenHookOver(memoryLog(), settings, limits);
   const ofType = (...types: string[]) => given.log.events.filter(({ type }) => types.includes(type));
   return { ...given, ofType, accepted: () => ofType('WebhookAccepted') };
 };

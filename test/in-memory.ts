@@ -65,7 +65,7 @@ export const inMemory = async ({ limits, issuer = {}, operators = () => withoutD
   const vault = await openVault({ log, masterKeyFile: join(dir, 'master.key') });
   const hot = hotOf(log);
   await hot.start();
-  const ports = hookPorts({ log, vault, hot, logger, now: () => new Date(clock.now()).toISOString() });
+  const ports = hookPorts({ log, vault, hot, logger, limits, now: () => new Date(clock.now()).toISOString() });
   const publicUrl = 'http://annals.test';
   const signIn = await signInWays(issuer, { publicUrl, vault, logger, now: () => clock.now() });
   const address = () => '127.0.0.1';

@@ -78,6 +78,14 @@ test('every operation names itself, its answer, its parameters and its permissio
   }
 });
 
+test('whatever takes a credential says that it may be asked too often, and so does the hook', () => {
+  for (const { path, method, operation } of described) {
+    const { security } = operation as { security?: readonly object[] };
+    const isLimited = security === undefined || security.some((way) => 'bearer' in way) || path.startsWith('/hooks/');
+    assert.is('429' in operation.responses, isLimited, `${method} ${path}`);
+  }
+});
+
 test('what is mounted is in the document, and what is in the document is mounted', () => {
   const mounted = p.app.routes
     .filter(({ method }) => method !== 'ALL')

@@ -1,12 +1,15 @@
 import type { Logger } from 'pino';
+import { planOf } from '../../commands/plan.ts';
 import type { HookPorts } from '../../commands/webhook.ts';
 import * as Agent from '../../domain/agent.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import * as Integration from '../../domain/integration.ts';
+import * as Plan from '../../domain/plan.ts';
 import * as Tenant from '../../domain/tenant.ts';
 import type { Log } from '../eventstore/log.ts';
 import type { Hot } from '../hot.ts';
+import type { Limiter } from '../http/limits.ts';
 import type { Vault } from '../vault/vault.ts';
 import { busyWhereDown, recorder } from './recorder.ts';
 import { redeliveries } from './redelivery.ts';
@@ -19,22 +22,27 @@ export type HookDeps = {
   readonly vault: Pick<Vault, 'open' | 'naturalId'>;
   readonly hot: Pick<Hot, 'peek' | 'load'>;
   readonly logger: Pick<Logger, 'warn'>;
+  /** Absent: no tenant is limited, as in tests that ask for nothing else. */
+  readonly limits?: Pick<Limiter, 'delivered'> | undefined;
   readonly now?: () => string;
 };
 
 const clock = (): string => new Date().toISOString();
 
 /** What the inbound path stands on. `close` waits for what goes on after the answers, and records the rejections that are left. */
-export const hookPorts = ({ log, vault, hot, logger, now = clock }: HookDeps): HookPorts & { close: () => Promise<void> } => {
+export const hookPorts = ({ log, vault, hot, logger, limits, now = clock }: HookDeps): HookPorts & { close: () => Promise<void> } => {
   const record = recorder(log);
   const compared = redeliveries({ log, logger, now });
   const refused = rejections({ log, logger, now });
   const { integration, agentActive } = lookUps(hot);
+  const quota = quotas(hot, vault);
   return {
     integration,
     agentActive,
     keys: signingKeys(vault),
     deliveryId: ({ id, tenant_id }, delivery) => vault.naturalId('delivery', tenant_id, `${id}\0${delivery}`),
+    knows: (integration, id) => compared.knows({ integration, id }),
+    admit: (tenant, tell) => limits && drawn(quota(tenant), (allowed) => limits.delivered(tenant, allowed, Date.parse(now()), tell)),
     replayed: replayGuard({ log, vault }),
     record: async (recording) => {
       if (compared.knows(recording)) return { token: null };
@@ -55,6 +63,22 @@ export const hookPorts = ({ log, vault, hot, logger, now = clock }: HookDeps): H
 const isTaking = ({ status, is_suspended }: Tenant.Tenant): boolean => (status === 'active' || status === 'closing') && !is_suspended;
 
 const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
+
+/** How many deliveries a minute a tenant may have: by the plan that it is on now, as memory has it. */
+const quotas = (hot: HookDeps['hot'], { naturalId }: HookDeps['vault']): ((tenant: string) => number | Promise<number>) => {
+  const ids = { naturalId: (kind: string, key: string, generation?: number) => naturalId(kind, PLATFORM, key, generation) };
+  const found = async (tenant: string): Promise<number> => {
+    const { state } = await hot.load(Tenant, tenant, tenant).catch(busyWhereDown);
+    return (await hot.load(Plan, PLATFORM, planOf(ids, state)).catch(busyWhereDown)).state.limits.webhooks_per_minute;
+  };
+  return (tenant) => {
+    const known = hot.peek(Tenant, tenant, tenant)?.state;
+    return (known && hot.peek(Plan, PLATFORM, planOf(ids, known))?.state.limits.webhooks_per_minute) ?? found(tenant);
+  };
+};
+
+const drawn = <T, R>(known: T | Promise<T>, draw: (value: T) => R | Promise<R>): R | Promise<R> =>
+  known instanceof Promise ? known.then(draw) : draw(known);
 
 const lookUps = (hot: HookDeps['hot']): Pick<HookPorts, 'integration' | 'agentActive'> => {
   const found = async (id: string): Promise<Integration.Integration | null> => {

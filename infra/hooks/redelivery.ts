@@ -62,7 +62,7 @@ export const redeliveries = ({ log, logger, now }: { log: Log; logger: Pick<Logg
     /** What was just recorded: its redelivery soon needs no reading. */
     recorded: (recording: Recording): void => known.set(streamOf(recording), recording.facts.sha256),
     /** The log is known to hold it: what was recorded stays, so memory may say yes for the log, and never no. */
-    knows: (recording: Recording): boolean => known.get(streamOf(recording)) !== undefined,
+    knows: (recording: Pick<Recording, 'integration' | 'id'>): boolean => known.get(streamOf(recording)) !== undefined,
     redelivered: (recording: Recording): void => {
       const stream = streamOf(recording);
       const { sha256, size_bytes } = recording.facts;

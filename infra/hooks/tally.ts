@@ -15,10 +15,12 @@ export type Tallied<T, E> = {
   readonly one: (refused: T) => E;
   readonly counted: (sum: Sum & { caller: string }) => E;
   readonly callerOf: (refused: T) => string | null;
+  /** What is summed from the first one on. */
+  readonly isSummed?: (refused: T) => boolean;
 };
 
 /** What one place refused: so many a minute one by one, beyond that how many of which caller, so that nobody fills the log. */
-export const tallyOf = <T, E>({ one, counted, callerOf }: Tallied<T, E>) => {
+export const tallyOf = <T, E>({ one, counted, callerOf, isSummed = () => false }: Tallied<T, E>) => {
   let minute = '';
   let admitted = 0;
   let pending: Noted<E>[] = [];
@@ -48,7 +50,7 @@ export const tallyOf = <T, E>({ one, counted, callerOf }: Tallied<T, E>) => {
   return {
     note: (refused: T, at: string): void => {
       turn(at);
-      if (admitted++ < ONE_BY_ONE) pending.push({ event: one(refused), at });
+      if (!isSummed(refused) && admitted++ < ONE_BY_ONE) pending.push({ event: one(refused), at });
       else sum(callerOf(refused) ?? OTHERS, at);
     },
     /** What is ready to be recorded; `last`: with the minute that still runs. */
@@ -73,7 +75,8 @@ export type Tally<T, E> = ReturnType<typeof tallyOf<T, E>>;
 const webhooks: Tallied<Rejection, RejectionEvent> = {
   one: (data) => ({ type: 'WebhookRejected', data }),
   counted: (data) => ({ type: 'WebhookRejectionsCounted', data }),
-  callerOf: ({ ip }) => ip,
+  callerOf: ({ ip, reason }) => (reason === 'rate_limited' ? reason : ip),
+  isSummed: ({ reason }) => reason === 'rate_limited',
 };
 
 /** What one hook rejected. */

@@ -55,7 +55,8 @@ export const bucket = (policy: Policy, capacity = CAPACITY, shared?: Sharing) =>
     allowed,
     remaining: Math.max(0, Math.floor((window - (at - now)) / each + EPSILON)),
     reset: Math.ceil((at - now) / 1_000),
-    retry: Math.max(0, (at + each - window - now) / 1_000),
+    // Of a quota of nothing there is never one more.
+    retry: Math.max(0, Math.min(most, at + each - window - now) / 1_000),
   });
 
   return {

@@ -12,12 +12,16 @@ export const PLATFORM_KEY: Policy = { name: 'platform', quota: 10_000_000, secon
 /** How many credentials that are none may come from one address. */
 export const BAD_CREDENTIALS: Policy = { name: 'bad-credentials', quota: 20, seconds: 60, failsClosed: true };
 
+/** What the hooks of a tenant may take by its plan; where processes can't count together, each lets its own count through. */
+const deliveriesOf = (quota: number): Policy => ({ name: 'webhooks', quota, seconds: 60 });
+
 export type Policies = { readonly credential: Policy; readonly tenant: Policy; readonly platform: Policy; readonly bad: Policy };
 
 export const POLICIES: Policies = { credential: CREDENTIAL, tenant: TENANT, platform: PLATFORM_KEY, bad: BAD_CREDENTIALS };
 
 /** The header fields RateLimit-Policy and RateLimit, as of draft-ietf-httpapi-ratelimit-headers-10. */
 export type Told = { readonly policy: string; readonly state: string };
+type Tell = (told: Told) => void;
 
 const policyText = ({ name, quota, seconds }: Policy): string => `"${name}";q=${quota};w=${seconds}`;
 const stateText = ({ name }: Policy, { remaining, reset }: Taken): string => `"${name}";r=${remaining};t=${reset}`;
@@ -42,10 +46,13 @@ const tenantOf = (principal: Principal): string | null =>
 const ownerOf = (principal: Exclude<Principal, { kind: 'system' }>): string =>
   principal.key_id ?? (principal.kind === 'user' ? principal.user_id : principal.agent_id);
 
+const reasonOf = ({ name, quota }: Policy): string =>
+  name === 'webhooks' ? `the plan allows ${quota} deliveries a minute` : `this ${name === 'tenant' ? name : 'credential'} asks too often`;
+
 const guessing = (retry: number): Refusal => limited(retry, 'too many credentials from this address were none');
 
 /**
- * Limits requests by credential and tenant, and guesses by client address. With `shared`, processes count together: each lets through
+ * Limits requests by credential and tenant, deliveries by the tenant's plan, and guesses by client address. With `shared`, processes count together: each lets through
  * at most one lease that the others have not heard of; else each counts what it serves.
  * An address that guessed too often gets nothing looked up any more, but for keys that were good here before, so that one careless
  * neighbour behind the same address shuts nobody out.
@@ -59,7 +66,17 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
   ];
   const bothPolicies = `${policyText(each)}, ${policyText(tenant)}`;
   const platformPolicy = policyText(platform);
+  const byPlan = new Map<number, { readonly from: Bucket; readonly policy: Policy; readonly text: string }>();
   let known = new Set<string>();
+
+  const planned = (quota: number) => {
+    const found = byPlan.get(quota);
+    if (found) return found;
+    const policy = deliveriesOf(quota);
+    const made = { from: bucket(policy, undefined, shared), policy, text: policyText(policy) };
+    byPlan.set(quota, made);
+    return made;
+  };
 
   const drawsOf = (key: string, home: string | null): readonly Draw[] =>
     home === null
@@ -70,7 +87,7 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
         ];
 
   /** Takes from one bucket after the other; where one is empty, the rest are only looked at. @returns what was refused */
-  const draw = (draws: readonly Draw[], now: number, tell: (told: Told) => void): { draw: Draw; taken: Taken } | null => {
+  const draw = (draws: readonly Draw[], policy: string, now: number, tell: Tell): { draw: Draw; taken: Taken } | null => {
     let refused: { draw: Draw; taken: Taken } | null = null;
     let state = '';
     for (const one of draws) {
@@ -78,12 +95,24 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
       if (!taken.allowed) refused ??= { draw: one, taken };
       state += `${state && ', '}${stateText(one.policy, taken)}`;
     }
-    tell({ policy: draws.length === 1 ? platformPolicy : bothPolicies, state });
+    tell({ policy, state });
     return refused;
   };
 
-  const refusal = ({ policy }: Draw, { retry }: Taken): Refusal =>
-    limited(retry, `this ${policy === tenant ? 'tenant' : 'credential'} asks too often`);
+  /** Takes one from each; a promise only where it has to wait for the other processes' count. @throws Refusal rate_limited */
+  const spend = (draws: readonly Draw[], policy: string, now: number, tell: Tell): void | Promise<void> => {
+    const waits = (): boolean => draws.some(({ from, key }) => from.waits(key));
+    const decided = (refused: ReturnType<typeof draw>): void | Promise<void> => {
+      if (!refused) return;
+      const { draw: one, taken } = refused;
+      if (!shared) throw limited(taken.retry, reasonOf(one.policy));
+      return one.from.refresh(one.key).then(() => {
+        throw limited(one.from.look(one.key, now).retry, reasonOf(one.policy));
+      });
+    };
+    if (shared && waits()) return shared.whenSettled(waits, () => draw(draws, policy, now, tell)).then(decided);
+    return decided(draw(draws, policy, now, tell));
+  };
 
   return {
     /** @throws Refusal rate_limited where too many credentials that are none came from there */
@@ -102,22 +131,17 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
      * A request under a good credential; a promise only where it has to wait for the other processes' count. `tell` hears what the
      * answer's headers say. @throws Refusal rate_limited
      */
-    count: (principal: Principal, credential: string, now: number, tell: (told: Told) => void): void | Promise<void> => {
+    count: (principal: Principal, credential: string, now: number, tell: Tell): void | Promise<void> => {
       if (principal.kind === 'system') return;
       if (known.size >= MOST_KNOWN) known = new Set();
       known.add(nameOf(credential));
-      const draws = drawsOf(ownerOf(principal), tenantOf(principal));
-      const waits = (): boolean => draws.some(({ from, key }) => from.waits(key));
-      const decided = (refused: ReturnType<typeof draw>): void | Promise<void> => {
-        if (!refused) return;
-        const { draw: one, taken } = refused;
-        if (!shared) throw refusal(one, taken);
-        return one.from.refresh(one.key).then(() => {
-          throw refusal(one, one.from.look(one.key, now));
-        });
-      };
-      if (shared && waits()) return shared.whenSettled(waits, () => draw(draws, now, tell)).then(decided);
-      return decided(draw(draws, now, tell));
+      const home = tenantOf(principal);
+      return spend(drawsOf(ownerOf(principal), home), home === null ? platformPolicy : bothPolicies, now, tell);
+    },
+    /** A new delivery for a tenant whose plan allows `quota` a minute; of another quota all is there at once. @throws Refusal rate_limited */
+    delivered: (tenant_id: string, quota: number, now: number, tell: Tell): void | Promise<void> => {
+      const { from, policy, text } = planned(quota);
+      return spend([{ from, policy, key: `${quota} ${tenant_id}` }], text, now, tell);
     },
   };
 };
