@@ -9,7 +9,7 @@ import { registerUser, userId } from './tenant.ts';
 /** What an issuer says of somebody; the address is verified. */
 export type Claims = { readonly email: string; readonly name: string | null };
 
-/** Whether somebody is a member of any tenant, by the read model. */
+/** Whether somebody is a member of any tenant that is not closed for good. */
 export type IsMember = (user_id: string) => Promise<boolean>;
 
 /** How long a browser stays signed in. */

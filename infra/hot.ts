@@ -10,7 +10,7 @@ export type AnyAggregate = Aggregate<any, any>;
 export type Hot = {
   /** What is in memory, without waiting. */
   peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
-  /** From memory, else from the log. Absent streams are revision -1 and not kept. */
+  /** From memory, else from the log. Absent streams are revision -1, and kept of the aggregates that are `missed` alone. */
   load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
   /** Reads what the log has behind the known revision. */
   refresh: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
@@ -33,9 +33,18 @@ export const emptyOf = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id
   position: null,
 });
 
-/** `followed`: the aggregates that are read without being appended to; the others are coherent by conflict alone. */
-export const openHot = (log: Log, followed: readonly AnyAggregate[], capacity = 20_000): Hot => {
+/**
+ * `followed`: the aggregates that are read without being appended to; the others are coherent by conflict alone. `missed`: those of the followed
+ * of which it is remembered, too, that a stream is not there, until its first event comes. They lie apart, so that asking for what is
+ * not there drives out nothing that is.
+ */
+export const openHot = (
+  log: Log,
+  followed: readonly AnyAggregate[],
+  { capacity = 20_000, missed = [] }: { readonly capacity?: number; readonly missed?: readonly AnyAggregate[] } = {},
+): Hot => {
   const byCategory = new Map(followed.map((aggregate) => [aggregate.category, aggregate]));
+  const absent = new Map<string, Loaded<unknown>>();
   // Two generations instead of a list: bounded at twice the capacity, and a hit costs one look-up.
   let young = new Map<string, Loaded<unknown>>();
   let old = new Map<string, Loaded<unknown>>();
@@ -43,6 +52,7 @@ export const openHot = (log: Log, followed: readonly AnyAggregate[], capacity = 
   let subscription: Subscription | undefined;
 
   const put = (stream: string, loaded: Loaded<unknown>) => {
+    absent.delete(stream);
     young.set(stream, loaded);
     if (young.size > capacity) {
       old = young;
@@ -54,8 +64,16 @@ export const openHot = (log: Log, followed: readonly AnyAggregate[], capacity = 
     const hit = young.get(stream);
     if (hit) return hit;
     const kept = old.get(stream);
-    if (kept) put(stream, kept);
+    if (!kept) return absent.get(stream);
+    put(stream, kept);
     return kept;
+  };
+
+  /** Only while the log is followed would anybody hear that it is there now. */
+  const miss = (aggregate: AnyAggregate, stream: string, empty: Loaded<unknown>) => {
+    if (!subscription || !missed.includes(aggregate)) return;
+    if (absent.size >= capacity) absent.clear();
+    absent.set(stream, empty);
   };
 
   const read = async (aggregate: AnyAggregate, stream: string, id: string): Promise<Loaded<unknown>> => {
@@ -64,6 +82,7 @@ export const openHot = (log: Log, followed: readonly AnyAggregate[], capacity = 
     const newer = get(stream);
     if (newer && newer.revision > loaded.revision) return newer;
     if (loaded.revision >= 0) put(stream, loaded);
+    else miss(aggregate, stream, loaded);
     return loaded;
   };
 
@@ -88,6 +107,7 @@ export const openHot = (log: Log, followed: readonly AnyAggregate[], capacity = 
   const heard = (event: Recorded) => {
     const running = loading.get(event.stream);
     if (running) running.seen = Math.max(running.seen, event.revision);
+    absent.delete(event.stream);
     const known = young.get(event.stream) ?? old.get(event.stream);
     const aggregate = byCategory.get(event.category);
     if (!known || !aggregate || event.revision <= known.revision) return;

@@ -35,7 +35,10 @@ import type { Vault } from './vault/vault.ts';
 /** What the hot path reads of without appending: kept coherent by one live subscription. */
 const followed = [Agent, AllowedAccount, ApiKey, Integration, Model, Plan, SignIn, Tenant, User];
 
-export const hotOf = (log: Log): Hot => openHot(log, followed);
+/** Of whom a token tells, every request asks whether they are there: the issuer's users, not whoever guesses, decide how many these are. */
+const missed = [AllowedAccount, User];
+
+export const hotOf = (log: Log): Hot => openHot(log, followed, { missed });
 
 export type PlatformParts = {
   readonly log: Log;
@@ -84,7 +87,14 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
     hourly(id, () => systemContext(tenant_id ?? PLATFORM).transact(ApiKey, id, ApiKey.use(new Date(now()).toISOString())));
   const seen = ({ id }: User.User): void => hourly(id, () => noteSeen(systemContext(), id));
 
-  const isMember = async (user_id: string): Promise<boolean> => (await membershipsOf(reads, user_id)).length > 0;
+  /** The view says where to look, each tenant whether it is so: one that is closed for good has no members any more. */
+  const isMember = async (user_id: string): Promise<boolean> => {
+    for (const { tenant_id } of await membershipsOf(reads, user_id)) {
+      const { state } = await hot.load(Tenant, tenant_id, tenant_id);
+      if (!Tenant.isClosed(state) && state.members[user_id]) return true;
+    }
+    return false;
+  };
   const identify = authenticator({
     ...hot,
     naturalId: vault.naturalId,

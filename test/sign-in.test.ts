@@ -2,8 +2,10 @@ import { createHmac } from 'node:crypto';
 import { exportSPKI, generateKeyPair } from 'jose';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { closer } from '../infra/closings.ts';
 import { inMemory } from './in-memory.ts';
 import { CLIENT, startIssuer } from './issuer.ts';
+import { neighbour } from './people.ts';
 import { allow, SOMEBODY, type Stage, staged } from './sign-in-given.ts';
 
 const bearer = (p: Stage['p'], token: string, path = '/me') => p.send('GET', path, { key: token });
@@ -49,6 +51,51 @@ staged('an address that is disallowed again, and a user who is suspended, are ou
   await p.send('DELETE', `/admin/allowed-accounts/${(account.body as { id: string }).id}`);
   assert.is((await bearer(p, token)).status, 403);
 });
+
+/** Tenants that are closed for good from now on. */
+const closedForGood = async ({ p }: Stage, ...tenants: readonly { id: string; tenant: string; key: string }[]): Promise<void> => {
+  for (const { tenant, key } of tenants) await p.send('POST', `${tenant}/close`, { key, body: { reason: 'a test' } });
+  await closer(p.log)(
+    tenants.map(({ id }) => id),
+    new Date(Date.now() + 31 * 86_400_000).toISOString(),
+  );
+  assert.is(p.eventsOf('TenantClosed').length, tenants.length);
+  await p.settled();
+};
+
+staged(
+  'whose every tenant is closed for good is a stranger; while one is left, or only closing or suspended, they go on',
+  async (stage) => {
+    const { p, issuer } = stage;
+    const [one, two, left] = [await neighbour(p, 'one'), await neighbour(p, 'two'), await neighbour(p, 'left')];
+    const people = { gone: [one, two], stays: [one, left], closing: [one, left], admin: [one], allowed: [one] };
+    const tokens = {} as Record<keyof typeof people | 'stranger', string>;
+    for (const [name, tenants] of Object.entries(people)) {
+      const email = `${name}@example.com`;
+      for (const { tenant, key } of tenants) await p.send('POST', `${tenant}/members`, { key, body: { email } });
+      tokens[name as keyof typeof people] = await issuer.sign({ email });
+    }
+    tokens.stranger = await issuer.sign({ email: 'stranger@example.com' });
+    await allow(stage, 'allowed@example.com');
+    await p.settled();
+    const statusOf = async (name: keyof typeof tokens) => (await bearer(p, tokens[name])).status;
+    for (const name of Object.keys(people)) assert.is(await statusOf(name as keyof typeof people), 200, name);
+    const { user } = (await bearer(p, tokens.admin)).body as { user: { id: string } };
+    await p.send('PATCH', `/api/v1/admin/users/${user.id}`, { body: { is_super_admin: true } });
+    await closedForGood(stage, one, two);
+    const refused = await bearer(p, tokens.gone);
+    const stranger = await bearer(p, tokens.stranger);
+    const told = ({ status, body }: typeof refused) => [status, { ...(body as object), request_id: '' }];
+    assert.equal(told(refused), told(stranger));
+    assert.is(refused.status, 403);
+    for (const name of ['stays', 'admin', 'allowed'] as const) assert.is(await statusOf(name), 200, name);
+    await p.send('POST', `${left.tenant}/close`, { key: left.key, body: { reason: 'a test' } });
+    assert.is(await statusOf('closing'), 200);
+    await p.send('POST', `/admin/tenants/${left.id}/suspend`, { body: { reason: 'a test' } });
+    assert.is(await statusOf('closing'), 200);
+    assert.is((await bearer(p, tokens.closing, `${left.tenant}/agents`)).status, 403);
+  },
+);
 
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
