@@ -10,8 +10,7 @@ type Script = { gzip: Uint8Array<ArrayBuffer>; etag: string };
 const require = createRequire(import.meta.url);
 
 const load = async (): Promise<Script> => {
-  const beside = dirname(require.resolve('@scalar/api-reference/style.css'));
-  const script = await readFile(join(beside, 'browser/standalone.js'));
+  const script = await readFile(join(dirname(require.resolve('@scalar/fastify-api-reference')), 'js/standalone.js'));
   const zipped = new Uint8Array(await promisify(gzip)(script));
   return { gzip: zipped, etag: `"${createHash('sha256').update(script).digest('hex').slice(0, 20)}"` };
 };
