@@ -19,8 +19,9 @@ const OLDEST = [2, 10, 23] as const;
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const ARCHIVE = 'http://deb.debian.org/debian';
 const APT_MS = 60_000;
+const POOL_MS = 20_000;
 
-/** Debian's package as it was read once, for systems without apt's signatures: SHA-256 by architecture. */
+/** Debian's package as it was read once: SHA-256 by architecture. One small download, and it needs no apt; but its name dies with the next rebuild. */
 const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string }>> = {
   x64: { file: 'nats-server_2.10.27-1+b2_amd64.deb', sha256: '6d913ac987b78734c08537c2adeb1526cf735f216173a9170d94b185fcfe6f8a' },
   arm64: { file: 'nats-server_2.10.27-1+b2_arm64.deb', sha256: '0c9a617510b28c1b4fb4a38aabea6ab8cd7f026247f2abdff8b955b2278ce049' },
@@ -115,7 +116,7 @@ const fromOwnSources: Fetch = (work) => apt(work, []);
 const fromPool: Fetch = async (work) => {
   const pinned = PINNED[process.arch];
   if (!pinned) throw new Error(`no package for ${process.arch}`);
-  const response = await fetch(`${ARCHIVE}/pool/main/n/nats-server/${pinned.file}`, { signal: AbortSignal.timeout(APT_MS) });
+  const response = await fetch(`${ARCHIVE}/pool/main/n/nats-server/${pinned.file}`, { signal: AbortSignal.timeout(POOL_MS) });
   const bytes = Buffer.from(await response.arrayBuffer());
   if (createHash('sha256').update(bytes).digest('hex') !== pinned.sha256) throw new Error('the package is not the one that was read');
   writeFileSync(join(work, pinned.file), bytes);
@@ -151,6 +152,6 @@ export const natsBinary = async (own: string): Promise<string> => {
   const cache = caches.find(isWritable);
   if (!cache) throw new Error(HELP);
   const cached = join(cache, 'nats-server');
-  for (const fetch of [fromDebian, fromOwnSources, fromPool]) if (await fetched(fetch, cache, cached)) return cached;
+  for (const fetch of [fromPool, fromDebian, fromOwnSources]) if (await fetched(fetch, cache, cached)) return cached;
   throw new Error(HELP);
 };
