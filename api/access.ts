@@ -106,6 +106,7 @@ const effective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; us
 
 const gridOf = async (ctx: Ctx) => {
   const tenant = await ctx.load(Tenant, ctx.tenant);
+  Tenant.present(tenant.state);
   return { ...tenant, state: { roles: tenant.state.grid } };
 };
 

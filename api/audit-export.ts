@@ -25,7 +25,7 @@ const NOTHING: Position = { commit: 0n, prepare: 0n };
 
 /** The position that was asked for, once the view has come that far; else that of the tenant's newest line. @throws Refusal not_caught_up */
 const positionOf = async (reads: Reads, tenant: string, asked: string | undefined): Promise<Position> => {
-  if (asked === undefined) return (await newestOf(reads, tenant)) ?? NOTHING;
+  if (asked === undefined) return (await newestOf(reads, tenant))?.place ?? NOTHING;
   await reads.passed(audit.name, asked);
   return parseToken(asked)!;
 };

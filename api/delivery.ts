@@ -7,10 +7,11 @@ import { Refusal } from '../domain/refusal.ts';
 import { Instant } from '../domain/text.ts';
 import { deliveryById, deliveryPage, type Hook, markedDelivery } from '../projections/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../projections/delivery.ts';
+import { deliveryThen } from './delivery-then.ts';
 import { askedOf, type Host } from './mount.ts';
 import type { Ctx } from './operation.ts';
 import { type Operations, operation, type Read } from './operation.ts';
-import { listQuery, sorted } from './paging.ts';
+import { asOfQuery, listQuery, sorted } from './paging.ts';
 
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
@@ -28,7 +29,7 @@ const hookOf = async (ctx: Ctx, integration_id: string): Promise<Hook & { agent_
 };
 
 const detail = async (ctx: Ctx, id: string, stored: ReadDelivery): Promise<Read> => {
-  const found = await deliveryById(ctx.reads, ctx.tenant, id);
+  const found = await (ctx.asOf ? deliveryThen(ctx, id, ctx.asOf) : deliveryById(ctx.reads, ctx.tenant, id));
   if (!found) return null;
   await checkReader(ctx, found.delivery.agent_id);
   const hook = await hookOf(ctx, found.delivery.integration_id);
@@ -60,6 +61,7 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
     summary: 'Read a delivery with its payload, and how far it got',
     permit: 'tenant:read',
     reply: DeliveryDetail,
+    query: asOfQuery,
     reads: deliveries.name,
     run: (ctx, { delivery_id }) => detail(ctx, delivery_id, stored),
   }),

@@ -11,8 +11,10 @@ import {
   WebhookIntegrationCreate,
   WebhookIntegrationUpdate,
 } from '../commands/integration.ts';
+import type { Position } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
 import { PROVIDERS } from '../domain/integration.ts';
+import { lastDeliveriesUntil } from '../projections/delivery.queries.ts';
 import { integrationById, integrationPage, lastDeliveries } from '../projections/integration.queries.ts';
 import { integrations, WebhookIntegrationRead, WebhookIntegrationSecret } from '../projections/integration.ts';
 import type { Ctx } from './operation.ts';
@@ -28,6 +30,12 @@ const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<ShownIntegr
   ...loaded,
   state: { ...state, ...(await lastDeliveries(ctx.reads, loaded.id).catch(() => ({}))) },
 });
+
+const withDeliveriesUntil = async (ctx: Ctx, then: Loaded<ShownIntegration> | null, at: Position) => {
+  if (!then) return null;
+  const { last_delivery_on_previous_secret_at: latest } = await lastDeliveries(ctx.reads, then.id);
+  return { ...then, state: { ...then.state, ...(await lastDeliveriesUntil(ctx.reads, ctx.tenant, then.id, at, latest !== null)) } };
+};
 
 export const integrationOperations = {
   listWebhookIntegrations: operation({
@@ -67,7 +75,10 @@ export const integrationOperations = {
     reply: WebhookIntegrationRead,
     query: asOfQuery,
     reads: integrations.name,
-    run: (ctx, { id }) => (ctx.asOf ? integrationThen(ctx, id) : integrationById(ctx.reads, ctx.tenant, id, ctx.publicUrl)),
+    run: async (ctx, { id }) =>
+      ctx.asOf
+        ? withDeliveriesUntil(ctx, await integrationThen(ctx, id), ctx.asOf)
+        : integrationById(ctx.reads, ctx.tenant, id, ctx.publicUrl),
   }),
   updateWebhookIntegration: operation({
     method: 'patch',

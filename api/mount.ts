@@ -72,8 +72,8 @@ const checkIds = (names: readonly string[], params: Record<string, string>): voi
 
 const runRead = async (c: Context, row: Operation, host: Host, asked: Asked, sent: { as_of?: string | undefined }): Promise<Response> => {
   const token = c.req.header('consistency-token');
-  const rests = sent.as_of === undefined ? row.reads : AS_OF_RESTS;
-  if (token !== undefined && rests) await host.reads.passed(rests, token);
+  const rests = [row.reads, sent.as_of === undefined ? undefined : AS_OF_RESTS].filter((name) => name !== undefined);
+  if (token !== undefined) await Promise.all(rests.map((name) => host.reads.passed(name, token)));
   const asOf = sent.as_of === undefined ? null : await positionOf(host.reads, asked.tenant, sent.as_of);
   const position = asOf ? tokenOf(asOf) : row.reads ? host.reads.position(row.reads) : null;
   const answer = await row.run(host.context({ ...asked, asOf, fresh: token !== undefined }), sent as never);

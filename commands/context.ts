@@ -38,8 +38,12 @@ export type Ctx = {
   readonly at: string;
   /** The position as of which this request looks; `load` folds to it. Null: now. */
   readonly asOf: Position | null;
-  /** The events of an aggregate, oldest first. */
-  readonly history: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string) => AsyncIterable<Recorded<E>>;
+  /** The events of an aggregate, oldest first; `from` a revision on. */
+  readonly history: <S, E extends DomainEvent>(
+    aggregate: Aggregate<S, E>,
+    id: string,
+    options?: { from?: number; limit?: number },
+  ) => AsyncIterable<Recorded<E>>;
   /** Loads, decides, appends at the revision that was read, folds again and repeats on conflict. @throws Refusal */
   readonly transact: <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,

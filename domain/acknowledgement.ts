@@ -19,6 +19,17 @@ export const initial: Acknowledgements = { capture: null };
 
 export const evolve = (_: Acknowledgements, { data }: Recorded<AcknowledgementEvent>): Acknowledgements => ({ capture: data.capture });
 
+/** An event as far as it is about one delivery, and when that was settled by it; null where it is about others alone. */
+export const concerning = (
+  event: Recorded<AcknowledgementEvent>,
+  delivery_id: string,
+): { readonly event: Recorded<AcknowledgementEvent>; readonly at: string } | null => {
+  if (event.type === 'DeliveryDeadLettered') return event.data.delivery_id === delivery_id ? { event, at: event.data.at } : null;
+  const deliveries = event.data.deliveries.filter((one) => one.delivery_id === delivery_id);
+  const last = deliveries.at(-1);
+  return last ? { event: { ...event, data: { ...event.data, deliveries } }, at: last.at } : null;
+};
+
 /** What the broker said of one message: its place among the notices, and the delivery it is about. */
 export type Notice = Settled & { sequence: number; outcome: 'acknowledged' | 'max_deliveries' | 'terminated' };
 

@@ -103,8 +103,12 @@ export const contexts = (deps: ContextDeps) => {
     return loaded;
   };
 
-  const historyOf = <S, E extends DomainEvent>({ category }: Aggregate<S, E>, tenant: string, id: string) =>
-    log.read(streamName(category, tenant, id)) as AsyncIterable<Recorded<E>>;
+  const historyOf = <S, E extends DomainEvent>(
+    { category }: Aggregate<S, E>,
+    tenant: string,
+    id: string,
+    options: { from?: number; limit?: number } = {},
+  ) => log.read(streamName(category, tenant, id), options) as AsyncIterable<Recorded<E>>;
 
   /** The state as the events up to a position left it. */
   const loadUntil = async <S, E extends DomainEvent>(
@@ -177,7 +181,7 @@ export const contexts = (deps: ContextDeps) => {
         session.touched.push({ stream: streamName(aggregate.category, tenant, id), revision: loaded.revision });
         return loaded;
       },
-      history: (aggregate, id) => mended(historyOf(aggregate, tenantOf(aggregate), id)),
+      history: (aggregate, id, options) => mended(historyOf(aggregate, tenantOf(aggregate), id, options)),
       load: (aggregate, id, options = {}) => {
         const tenant = tenantFor(aggregate, id, options.tenant);
         if (asked.asOf) return loadUntil(aggregate, tenant, id, asked.asOf);

@@ -116,6 +116,9 @@ export const counts: Table = {
   docs: {},
 };
 
+/** Who may what is no field of the agent's row, yet it changed the agent: `updated_at` moves with the ETag. */
+const moved = (event: Of): Change => patch('agents', here(event), { updated_at: event.at });
+
 const counted = (tenant_id: string, agents: number) => add('agent_counts', { tenant_id }, { agents });
 
 type Of = { tenant: string; id: string; at: string };
@@ -132,7 +135,7 @@ const here = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_
 /** Agents with their model chains, who has a role on them, and how many a tenant has. */
 export const agents: Projection<Agent.AgentEvent | Extract<TenantEvent, { type: 'TenantCreated' }>> = {
   name: 'agents',
-  version: 1,
+  version: 2,
   categories: ['agent', 'tenant'],
   tables: [table, access, counts, lives],
   on: {
@@ -144,14 +147,15 @@ export const agents: Projection<Agent.AgentEvent | Extract<TenantEvent, { type: 
       const life = insert('agent_lives', { ...here(event), created_at: event.at, born: sortable(event.position), died: NEVER });
       return [insert('agents', { ...row, deleted: false }), life, ...owner, counted(event.tenant, 1)];
     },
-    AgentRoleAssigned: (event) => held(event, 'role', event.data.user_id, event.data.role),
-    AgentRoleRevoked: (event) => lost(event, 'role', event.data.user_id),
+    AgentRoleAssigned: (event) => [moved(event), held(event, 'role', event.data.user_id, event.data.role)],
+    AgentRoleRevoked: (event) => [moved(event), lost(event, 'role', event.data.user_id)],
     AgentOwnershipTransferred: (event) => [
+      moved(event),
       ...event.data.old_owner_ids.map((user_id) => held(event, 'role', user_id, 'MANAGER')),
       held(event, 'role', event.data.new_owner_id, 'OWNER'),
     ],
-    AgentAccessGranted: (event) => held(event, 'grant', event.data.user_id, GRANTED[event.data.role]),
-    AgentAccessRevoked: (event) => lost(event, 'grant', event.data.user_id),
+    AgentAccessGranted: (event) => [moved(event), held(event, 'grant', event.data.user_id, GRANTED[event.data.role])],
+    AgentAccessRevoked: (event) => [moved(event), lost(event, 'grant', event.data.user_id)],
     AgentUpdated: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
     AgentActivated: (event) => patch('agents', here(event), { is_active: true, updated_at: event.at }),
     AgentDeactivated: (event) => patch('agents', here(event), { is_active: false, updated_at: event.at }),

@@ -45,13 +45,24 @@ export const positionAt = async (reads: Reads, tenant_id: string, time: string):
   return last?.position ?? null;
 };
 
-/** The position of the newest line that there is of a tenant; null where there is none. */
-export const newestOf = async (reads: Reads, tenant_id: string): Promise<Position | null> => {
-  const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }];
+/** Where an event stands in the log; null where no line tells of it. */
+export const placeOf = async (reads: Reads, event_id: string): Promise<Position | null> => {
+  const found = await reads.one({ projection: audit.name, table }, { id: event_id });
+  return found && parseToken((JSON.parse(found.doc) as { position: string }).position);
+};
+
+/** A tenant's newest line, of those up to a position where one is given: where it stands and when it happened. */
+export const newestOf = async (
+  reads: Reads,
+  tenant_id: string,
+  until?: Position,
+): Promise<{ readonly place: Position; readonly at: string } | null> => {
+  const upTo: Condition[] = until ? [{ column: 'place', op: '<=', value: sortable(until) }] : [];
+  const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }, ...upTo];
   const sort = { column: 'place', descending: true };
   const page = await reads.page({ from: { projection: audit.name, table }, where, sort, tieBreak: 'place', limit: 1 });
-  const [newest] = JSON.parse(page.body) as { position: string }[];
-  return newest ? parseToken(newest.position) : null;
+  const [newest] = JSON.parse(page.body) as { position: string; created_at: string }[];
+  return newest ? { place: parseToken(newest.position)!, at: newest.created_at } : null;
 };
 
 const LINES_AT_ONCE = 200;

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
+import { comparePositions, type Position } from '../domain/event.ts';
 import { REPLAY_WINDOW_MS } from '../domain/replay.ts';
+import { newestOf, placeOf } from './audit.queries.ts';
 import { type DeliveryDetailRow, type DeliveryRead, deliveries, type OUTCOMES, table } from './delivery.ts';
 import type { Condition, Page, PageQuery, Reads, Source } from './reads.ts';
 
@@ -74,15 +76,51 @@ export const deliveryPage = async (
   return { ...page, body: JSON.stringify(await Promise.all(listed.map((delivery) => marked(reads, hook, delivery)))) };
 };
 
+/** A delivery but for its payload, and the revision of its stream. */
+export type FoundDelivery = { readonly delivery: Detailed; readonly revision: number | null };
+
 /** One delivery but for its payload; `hookOf` says how its hook takes replays. */
-export const deliveryById = async (
-  reads: Reads,
-  tenant_id: string,
-  id: string,
-): Promise<{ readonly delivery: Detailed; readonly revision: number | null } | null> => {
+export const deliveryById = async (reads: Reads, tenant_id: string, id: string): Promise<FoundDelivery | null> => {
   const found = await reads.one(from, { tenant_id, id });
   return found && { delivery: JSON.parse(found.doc) as Detailed, revision: found.revision };
 };
 
 /** The delivery, marked where its body came before. */
 export const markedDelivery = (reads: Reads, hook: Hook, delivery: Detailed): Promise<Detailed> => marked(reads, hook, delivery);
+
+/** Clocks of two processes differ by less. */
+const SKEW_MS = 60_000;
+const PAGE = 50;
+/** So many deliveries are looked through for the last one that was signed with a secret that had been replaced. */
+const LOOKED_THROUGH = 1_000;
+
+type LastDeliveries = { readonly last_delivery_at: string | null; readonly last_delivery_on_previous_secret_at: string | null };
+
+/** When deliveries came last to a hook, up to a position (`everOnPrevious`: whether any did on a replaced secret until today): what the rows of deliveries say, each placed in the log by its audit line. */
+export const lastDeliveriesUntil = async (
+  reads: Reads,
+  tenant_id: string,
+  integration_id: string,
+  until: Position,
+  everOnPrevious: boolean,
+): Promise<LastDeliveries> => {
+  const newest = await newestOf(reads, tenant_id, until);
+  const end = new Date(Date.parse(newest?.at ?? '1970-01-01T00:00:00Z') + SKEW_MS).toISOString();
+  const taken: Condition = { column: 'outcome', op: 'in', value: ['accepted', 'blocked', 'dead'] };
+  const where = [equal('tenant_id', tenant_id), equal('integration_id', integration_id), taken, ...between(undefined, end)];
+  const query = { from, doc: 'doc', where, sort: { column: 'received_at', descending: true }, limit: PAGE };
+  let last: string | null = null;
+  for (let cursor: string | null | undefined, looked = 0; cursor !== null && looked < LOOKED_THROUGH; looked += PAGE) {
+    const page: Page = await reads.page({ ...query, cursor });
+    for (const { received_at, matched_secret, causation } of JSON.parse(page.body) as Detailed[]) {
+      if (last !== null && matched_secret !== 'previous') continue;
+      const place = await placeOf(reads, causation[0]!.event_id);
+      if (!place || comparePositions(place, until) > 0) continue;
+      last ??= received_at;
+      if (!everOnPrevious || matched_secret === 'previous')
+        return { last_delivery_at: last, last_delivery_on_previous_secret_at: matched_secret === 'previous' ? received_at : null };
+    }
+    cursor = page.next;
+  }
+  return { last_delivery_at: last, last_delivery_on_previous_secret_at: null };
+};
