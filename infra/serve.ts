@@ -31,6 +31,7 @@ import { openOperators } from './operator/operators.ts';
 import { hotOf, platform } from './platform.ts';
 import { openLimits } from './postgres/limits.ts';
 import { createReads, type PostgresReads } from './postgres/reads.ts';
+import { printable } from './printable.ts';
 import { openVault } from './vault/vault.ts';
 
 const READY_FOR = 500;
@@ -38,7 +39,7 @@ const { version } = packageJson;
 
 export const loggerOf = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
   pino(
-    { level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'] },
+    { level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'], hooks: { streamWrite: printable } },
     pino.destination({ dest: 1, sync: false, minLength: 0 }),
   );
 

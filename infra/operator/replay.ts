@@ -4,6 +4,7 @@ import { Instant } from '../../domain/text.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/log.ts';
+import { printable } from '../printable.ts';
 import { attach } from './attach.ts';
 
 export type ReplayOptions = {
@@ -36,7 +37,7 @@ const behind = (event: Recorded, bound: Bound): boolean => {
 /** An event as one line of JSON: secrets as the ciphertext they are, other people's bytes as base64. */
 export const lineOf = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded): string => {
   const kept = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };
-  return JSON.stringify({ id: event_id, stream, revision, position: tokenOf(position), type, at, ...kept, metadata: meta });
+  return printable(JSON.stringify({ id: event_id, stream, revision, position: tokenOf(position), type, at, ...kept, metadata: meta }));
 };
 
 const wanted = (event: Recorded, tenant: string | undefined): boolean => !tenant || event.tenant === tenant || event.meta.tenant === tenant;
