@@ -65,12 +65,14 @@ export type SignInDeps = {
   readonly isMember: IsMember;
   /** Who a cookie stands for, asking from a page of our own. @throws Refusal unauthorized, forbidden */
   readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
+  /** Lets an address try to sign in as often as it may guess credentials. @throws Refusal rate_limited */
+  readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
 };
 
 const desk = { kind: 'system', name: 'sign-in' } as const;
 
 /** The routes by which a browser signs in and out, in plain Hono: they answer with redirects and cookies. */
-export const mountSignIn = (app: Hono, host: Host, { flow, cookies, isMember, byCookie }: SignInDeps): void => {
+export const mountSignIn = (app: Hono, host: Host, { flow, cookies, isMember, byCookie, attempt }: SignInDeps): void => {
   app.get('/auth/login', async (c) => {
     const { location, state, sealed } = await flow.begin(pathOf(cookies.origin, c.req.query('return_to')));
     cookies.keepFlow(c, state, sealed);
@@ -83,7 +85,7 @@ export const mountSignIn = (app: Hono, host: Host, { flow, cookies, isMember, by
     cookies.forgetFlow(c, asked);
     if (!asked || !sealed)
       throw new Refusal('unauthorized', 'this browser has begun no such sign-in, or too long ago: begin at /auth/login');
-    const { claims, state, returnTo } = await flow.finish(new URL(c.req.url).search, sealed);
+    const { claims, state, returnTo } = await attempt(c, () => flow.finish(new URL(c.req.url).search, sealed));
     const user = await admit(host.context(askedOf(c, host, desk)), claims, isMember);
     const { cookie } = (await signIn(host.context(askedOf(c, host, asUser(user.state))), user.id, state)).state;
     cookies.keepSignedIn(c, cookie);

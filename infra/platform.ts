@@ -123,6 +123,18 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
     }
   };
 
+  /** What failed at the issuer, or never came from there, counts like a credential that is none: each costs a request to the issuer. */
+  const attempt = async <T>(c: Context, work: () => Promise<T>): Promise<T> => {
+    const address = parts.address(c);
+    limits?.admit(address, undefined, now());
+    try {
+      return await work();
+    } catch (error) {
+      const isGuess = error instanceof Refusal && (error.code === 'unauthorized' || error.code === 'forbidden');
+      throw (isGuess && (await limits?.guessed(address, now()))) || error;
+    }
+  };
+
   const byCookie = (c: Context) => {
     const cookie = cookies.signedIn(c);
     if (cookie !== undefined) checkOwnPage(c, cookies);
@@ -162,7 +174,7 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
     operations: parts.operations,
     host,
     plain: (hono) => {
-      mountSignIn(hono, host, { flow: signIn.flow, cookies, isMember, byCookie });
+      mountSignIn(hono, host, { flow: signIn.flow, cookies, isMember, byCookie, attempt });
       parts.plain(hono, host);
     },
     corsOrigins: parts.corsOrigins,

@@ -1,8 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isRead } from '../api/operation.ts';
+import { BAD_CREDENTIALS, limiter } from '../infra/http/limits.ts';
 import { inMemory } from './in-memory.ts';
-import { atIssuer } from './issuer.ts';
+import { atIssuer, CLIENT, startIssuer } from './issuer.ts';
 import { allow, SOMEBODY, type Stage, staged } from './sign-in-given.ts';
 
 const CALLBACK = 'http://annals.test/auth/callback';
@@ -196,6 +197,31 @@ staged('a cookie alone changes nothing from a foreign page, on any operation', a
   assert.is(p.log.events.length, before);
   const made = await byCookie(p, cookie, 'POST', '/admin/allowed-accounts', OWN_PAGE, { email: 'other@example.com' });
   assert.is(made.status, 201, made.text);
+});
+
+test('an address that fails to sign in too often asks the issuer no more until its minute is over', async () => {
+  const issuer = await startIssuer();
+  const config = { oidcIssuer: issuer.url, oidcClientId: CLIENT.id, oidcClientSecret: CLIENT.secret };
+  const p = await inMemory({ issuer: config, limits: limiter() });
+  try {
+    let now = Date.now();
+    p.clock.now = () => now;
+    const { location, cookie } = await begin(p);
+    const state = new URL(location).searchParams.get('state')!;
+    const guess = () => finish(p, `${CALLBACK}?code=guessed&state=${state}&iss=${encodeURIComponent(issuer.url)}`, cookie);
+    for (let index = 0; index < BAD_CREDENTIALS.quota; index++) assert.is((await guess()).status, 401);
+    assert.is((await guess()).status, 429);
+    await issuer.close();
+    const refused = await guess();
+    assert.is(refused.status, 429);
+    const wait = Number(refused.headers.get('retry-after'));
+    assert.ok(wait >= 1 && wait <= 60, String(wait));
+    now += wait * 1_000;
+    assert.is((await guess()).status, 503, 'asked again, and away');
+  } finally {
+    await p.close();
+    await issuer.close();
+  }
 });
 
 test('where no issuer is configured, login says which variable is missing', async () => {
