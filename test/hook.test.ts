@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { factsOf } from '../domain/delivery.ts';
+import * as Tenant from '../domain/tenant.ts';
 import { givenHook, sign } from './hook-given.ts';
 
 test('a signed delivery is accepted once and its bytes kept as they came', async () => {
@@ -153,6 +154,25 @@ test('a disconnected integration is 404 from that moment', async () => {
   const given = await givenHook();
   assert.is((await given.call('DELETE', `webhook-integrations/${given.hook}`)).status, 204);
   assert.is((await given.deliver()).status, 404);
+  await given.close();
+});
+
+test('while its tenant is suspended, closing or not, a hook is like an unknown one, signed or not, and nothing is recorded', async () => {
+  const given = await givenHook();
+  const ctx = given.systemContext(given.tenant_id);
+  const told = ({ status, json }: Awaited<ReturnType<typeof given.deliver>>) => [status, { ...json, instance: '', request_id: '' }];
+  await given.deliver('{}', { 'x-github-delivery': 'before' });
+  const unknown = told(await given.deliver('{}', {}, `c${'0'.repeat(24)}`));
+  assert.is(unknown[0], 404);
+  const posts: Record<string, string | null>[] = [{}, { 'x-github-delivery': 'before' }, { 'x-hub-signature-256': null }];
+  for (const change of [Tenant.suspend('a test'), Tenant.close('a test', new Date(Date.now() + 60_000).toISOString())]) {
+    await ctx.transact(Tenant, given.tenant_id, change);
+    const before = given.log.events.length;
+    for (const headers of posts) assert.equal(told(await given.deliver('{}', headers)), unknown);
+    assert.is(given.log.events.length, before);
+  }
+  await ctx.transact(Tenant, given.tenant_id, Tenant.resume('a test'));
+  assert.is((await given.deliver()).status, 202);
   await given.close();
 });
 

@@ -198,6 +198,23 @@ test('two processes share the limit, and let through a lease each at most beyond
   assert.ok(passed >= 195 && passed <= most, `${passed} passed, ${most} may`);
 });
 
+test('while the database is away each process lets its own count through: a provider is not turned away for it', async () => {
+  const charge = async () => {
+    throw new Error('away');
+  };
+  const [one, two] = [limiter(POLICIES, sharing({ charge })), limiter(POLICIES, sharing({ charge }))];
+  const given = await givenHook({}, one);
+  afterwards(given.close);
+  await allow(given, 20);
+  const other = await given.beside(given.log, two);
+  afterwards(other.close);
+  for (const { post } of [given, other]) {
+    const answers = [];
+    for (let index = 0; index < 25; index++) answers.push((await post(given.hook, '{}', fresh())).status);
+    assert.equal(answers, [...Array(20).fill(202), ...Array(5).fill(429)]);
+  }
+});
+
 test('a larger plan is there within a second on every process, and a smaller one too', async () => {
   const { given, other } = await pair(1);
   const both = [given, other];
