@@ -17,7 +17,7 @@ import { hookPorts } from '../infra/hooks/ports.ts';
 import { readDelivery } from '../infra/hooks/stored.ts';
 import type { Limiter } from '../infra/http/limits.ts';
 import type { IssuerConfig } from '../infra/oidc/issuer.ts';
-import { signInWays } from '../infra/oidc/sign-in.ts';
+import { type SignInWays, signInWays } from '../infra/oidc/sign-in.ts';
 import { hotOf, platform } from '../infra/platform.ts';
 import { openVault } from '../infra/vault/vault.ts';
 import { projections } from '../projections/all.ts';
@@ -45,6 +45,8 @@ const withoutDatabase: Operators = {
 type Options = {
   readonly limits?: Limiter;
   readonly issuer?: IssuerConfig;
+  /** Who comes by a token, where no issuer has to be asked for it. */
+  readonly verify?: SignInWays['verify'];
   readonly operators?: (log: ReturnType<typeof memoryLog>) => Operators;
 };
 
@@ -52,7 +54,7 @@ type Options = {
  * The whole platform over a log in memory and the memory sink of its projections: what `app.request` answers is what a server would.
  * `close` ends it; `now` may be moved.
  */
-export const inMemory = async ({ limits, issuer = {}, operators = () => withoutDatabase }: Options = {}) => {
+export const inMemory = async ({ limits, issuer = {}, verify, operators = () => withoutDatabase }: Options = {}) => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-'));
   const log = memoryLog();
   const sink = memorySink(projections);
@@ -67,7 +69,8 @@ export const inMemory = async ({ limits, issuer = {}, operators = () => withoutD
   await hot.start();
   const ports = hookPorts({ log, vault, hot, logger, limits, now: () => new Date(clock.now()).toISOString() });
   const publicUrl = 'http://annals.test';
-  const signIn = await signInWays(issuer, { publicUrl, vault, logger, now: () => clock.now() });
+  const ways = await signInWays(issuer, { publicUrl, vault, logger, now: () => clock.now() });
+  const signIn = verify ? { ...ways, verify } : ways;
   const address = () => '127.0.0.1';
   const storedDelivery = readDelivery(log);
   const operations = operationsOf({

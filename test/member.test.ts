@@ -132,9 +132,13 @@ test('effective permissions name the event that decided', async () => {
   const of = (label: string) => permissions.find((one) => one.label === label)!;
   assert.is(of('View').decided_by?.type, 'AgentRoleAssigned');
   assert.equal([of('Delete agent').allowed, of('Delete agent').decided_by], [false, null]);
+  await p.settled();
+  const listed = async () => bodyOf<unknown[]>(await p.send('GET', `${tenant}/agents`, { key: member.key })).length;
+  assert.is(await listed(), 1);
   const shrunk = await p.send('PUT', `${tenant}/agent-role-permissions`, { key: owner, body: { roles: { VIEWER: [] } } });
   assert.is(shrunk.status, 200);
   assert.is((await p.send('GET', path, { key: member.key })).status, 404);
+  assert.is(await listed(), 0);
   assert.is((await p.send('PUT', `${tenant}/agent-role-permissions`, { key: owner, body: { roles: { OWNER: ['View'] } } })).status, 422);
   await p.close();
 });

@@ -3,7 +3,19 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Answer } from './in-memory.ts';
 import { type Call, callsOf, type Document } from './two-tenants/places.ts';
-import { ask, atHome, comparable, expected, leaked, told, type Variant, variantsOf } from './two-tenants/probe.ts';
+import {
+  ask,
+  atHome,
+  comparable,
+  expected,
+  isShownAll,
+  leaked,
+  misplaced,
+  tellsMoment,
+  told,
+  type Variant,
+  variantsOf,
+} from './two-tenants/probe.ts';
 import { PRINCIPALS, type PrincipalName } from './two-tenants/rules.ts';
 import { undeclared } from './two-tenants/shape.ts';
 import { seeded, type World } from './two-tenants/world.ts';
@@ -89,9 +101,11 @@ let calls = 0;
 
 const tryRefused = async (world: World, call: Call, who: PrincipalName): Promise<void> => {
   const tried: Tried[] = [];
+  let now: Answer | undefined;
   for (const variant of variantsOf(call)) {
     const changes = call.method !== 'GET' && isAllowed(call, variant, who);
-    if (changes || atHome(who, call, variant)) continue;
+    if (changes || atHome(who, call, variant) || isShownAll(who, variant)) continue;
+    if (tellsMoment(call, variant)) await world.stir();
     const before = world.log.events.length;
     calls++;
     const one = { call, variant, who, answer: await ask(world, call, variant, who) };
@@ -102,6 +116,9 @@ const tryRefused = async (world: World, call: Call, who: PrincipalName): Promise
     checkStatus(one);
     checkHeaders(one);
     checkShape(world.document as Document, one);
+    now ??= one.answer;
+    const moment = misplaced(world, call, variant, who, one.answer, now);
+    if (moment) wrong(one, moment);
     const marks = leaked(world, call, variant, who, one.answer);
     if (marks.length > 0) wrong(one, `tells of the other tenant: ${marks.join(', ')}`);
     if (variant.differs && comparable(who, variant)) tried.push(one);

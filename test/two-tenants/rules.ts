@@ -11,11 +11,29 @@ export const HOLDERS = {
   'granted editor': { role: 'MEMBER', labels: 'MANAGER' },
   // A super-admin by a key of the tenant, in which they are a mere member.
   'bound super-admin': { role: 'MEMBER', labels: '' },
+  // Was MANAGER of the agent, left the tenant, and is a member again.
+  returned: { role: 'MEMBER', labels: '' },
+  // By a token of the issuer, which is bound to no tenant; an ADMIN of a suspended and of a closed one, too.
+  'signed in': { role: 'ADMIN', labels: '*' },
 } as const;
 
 /** `elsewhere`: an ADMIN of both tenants, by a key of the other one. */
 const OTHERS = ['stranger', 'elsewhere', 'runner', 'other runner', 'strange runner', 'super-admin', 'guest', 'demoted'] as const;
-const REFUSED = { none: 401, garbage: 401, expired: 401, revoked: 401, suspended: 401, removed: 401, 'of suspended tenant': 403 } as const;
+const REFUSED = {
+  none: 401,
+  garbage: 401,
+  expired: 401,
+  revoked: 401,
+  suspended: 401,
+  removed: 401,
+  'of suspended tenant': 403,
+  'runner of suspended tenant': 403,
+  'of closed tenant': 401,
+  'runner of closed tenant': 401,
+  // Tokens of the issuer: of somebody whose only tenant is closed, and of nobody that is known here.
+  left: 403,
+  unknown: 403,
+} as const;
 
 type Holder = keyof typeof HOLDERS;
 export type PrincipalName = Holder | (typeof OTHERS)[number] | keyof typeof REFUSED;
@@ -133,7 +151,11 @@ export const ruleFor = (method: string, path: string, description: string): Rule
   return found;
 };
 
-export type State = 'own' | 'foreign' | 'missing' | 'malformed' | 'other type';
+/**
+ * `sibling`: the same of another agent. `hidden`: an agent for admins only. `suspended`, `closed`: a tenant that is so, in which one of those
+ * who ask is an ADMIN.
+ */
+export type State = 'own' | 'foreign' | 'missing' | 'malformed' | 'other type' | 'sibling' | 'hidden' | 'suspended' | 'closed';
 
 /** Those whose credential is of the second tenant. */
 export const AWAY: readonly PrincipalName[] = ['stranger', 'elsewhere', 'strange runner'];
@@ -169,8 +191,10 @@ const asGuest = (permission: string, { read, agent }: Where): number => {
 
 /** Inside the tenant of the path, for one permission; 200: this one is no hindrance. */
 const inside = (who: PrincipalName, permission: string, where: Where): number => {
-  if (who === 'super-admin') return where.tenant === 'own' || where.tenant === 'foreign' ? 403 : 404;
-  if (who === 'guest' && where.tenant === 'foreign') return 403;
+  const isThere = where.tenant === 'own' || where.tenant === 'foreign' || where.tenant === 'suspended';
+  if (who === 'super-admin') return isThere ? 403 : 404;
+  if (who === 'guest' && isThere && where.tenant !== 'own') return 403;
+  if (who === 'signed in' && where.tenant === 'suspended') return 403;
   if (where.tenant !== 'own') return 404;
   if (who === 'guest') return asGuest(permission, where);
   if (who === 'runner' || who === 'other runner') return 403;
@@ -191,6 +215,12 @@ const permitted = (who: PrincipalName, rule: Rule, where: Where): readonly numbe
   if (rule.onDelivery) return hindrance ? [hindrance, 404] : mayReadDelivery(who) ? [200] : [403, 404];
   return [hindrance ?? 200];
 };
+
+/** Whether somebody holds nothing but what roles and grants on agents give: an agent for admins only is none to them. */
+export const isPlain = (who: PrincipalName): boolean => HOLDERS[who as Holder]?.role === 'MEMBER';
+
+/** Whether somebody sees no agent at all. */
+export const seesNone = (who: PrincipalName): boolean => isPlain(who) && HOLDERS[who as Holder].labels === '';
 
 /** The statuses that a call may answer with; 200 stands for success. */
 export const verdict = (who: PrincipalName, rule: Rule, where: Where): readonly number[] => {

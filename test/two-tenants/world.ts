@@ -5,6 +5,7 @@ import { plainPaths } from '../../api/plain.ts';
 import { issueKey } from '../../commands/apikey.ts';
 import { registerUser } from '../../commands/tenant.ts';
 import * as RunnerCredential from '../../domain/runner-credential.ts';
+import * as Tenant from '../../domain/tenant.ts';
 import * as User from '../../domain/user.ts';
 import { inMemory } from '../in-memory.ts';
 import { neighbour } from '../people.ts';
@@ -53,6 +54,7 @@ const PEOPLE = [
   'agent owner',
   'granted viewer',
   'granted editor',
+  'returned',
   'suspended',
   'removed',
 ] as const;
@@ -93,6 +95,13 @@ const tenantSeed = async (p: Platform, slug: string) => {
   const roles = { viewer: 'VIEWER', manager: 'MANAGER', 'agent owner': 'OWNER' } as const;
   for (const [person, role] of Object.entries(roles))
     await sent(p, 'PUT', `${tenant}/agents/${agent}/roles/${ids[person as Person]}`, owner, { role });
+  await sent(p, 'PUT', `${tenant}/agents/${second}/roles/${ids['agent owner']}`, owner, { role: 'OWNER' });
+  await sent(p, 'PATCH', `${tenant}/agents/${second}`, owner, { is_admin_only: true });
+  await sent(p, 'PUT', `${tenant}/agents/${agent}/roles/${ids.returned}`, owner, { role: 'MANAGER' });
+  await post(`/agents/${agent}/grants`, { user_id: ids.returned });
+  await sent(p, 'DELETE', `${tenant}/members/${ids.returned}`, owner);
+  await sleep(2);
+  await post('/members', { email: `returned@${slug}.test`, role: 'MEMBER' });
   await post(`/agents/${agent}/grants`, { user_id: ids['granted viewer'] });
   await post(`/agents/${agent}/grants`, { user_id: ids['granted editor'], role: 'EDITOR' });
   const runnerKey = await post(`/agents/${agent}/runner-keys`, { name: 'runner' });
@@ -113,8 +122,46 @@ const tenantSeed = async (p: Platform, slug: string) => {
     delivery: await delivered(p, integration),
     'runner credential': (await credentialOf(p, id, agent)).id,
   };
-  return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, resources };
+  const sibling: Resources = { 'runner key': otherRunner.id, 'runner credential': (await credentialOf(p, id, second)).id };
+  return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, second, sibling, resources };
 };
+
+/** What somebody shows who came by the issuer: their address, as the platform of this world takes it. */
+const tokenOf = (email: string): string => `${Buffer.from(email).toString('base64url')}.of.test`;
+const verify = async (token: string) => ({ email: Buffer.from(token.split('.')[0]!, 'base64url').toString(), name: null });
+
+const SIGNED_IN = 'signed.in@annals.test';
+const LEFT = 'left@annals.test';
+
+/** A tenant with an owner, a runner, and both people who sign in. */
+const lateTenant = async (p: Platform, slug: string) => {
+  const { id, tenant, key } = await neighbour(p, slug);
+  const agent = await sent(p, 'POST', `${tenant}/agents`, key, { name: 'One', slug: 'one' });
+  const runner = await sent(p, 'POST', `${tenant}/agents/${agent.id}/runner-keys`, key, { name: 'runner' });
+  await sent(p, 'POST', `${tenant}/members`, key, { email: SIGNED_IN, role: 'ADMIN' });
+  if (slug === 'closed') await sent(p, 'POST', `${tenant}/members`, key, { email: LEFT, role: 'ADMIN' });
+  return { id, key, runner: runner.key };
+};
+
+/** Tenants that were, and that are not now. */
+const lateTenants = async (p: Platform) => {
+  const [suspended, closed] = [await lateTenant(p, 'suspended'), await lateTenant(p, 'closed')];
+  await sent(p, 'POST', `/admin/tenants/${suspended.id}/suspend`, p.key, { reason: 'a test' });
+  const ctx = p.systemContext(closed.id);
+  await ctx.transact(Tenant, closed.id, Tenant.close('a test', ctx.at));
+  await ctx.transact(Tenant, closed.id, Tenant.closeForGood(ctx.at));
+  return { suspended, closed };
+};
+
+/** What opened a tenant to super-admins once, and does no more: the time is over, or the tenant has shut them out. */
+const shutAgain = async (p: Platform, home: Seeded, away: Seeded, outside: string, guest: string): Promise<void> => {
+  const before = new Date(Date.now() - 1_000).toISOString();
+  await p.systemContext(home.id).transact(Tenant, home.id, Tenant.openToSuperAdmin(outside, 'a test', before));
+  await sent(p, 'POST', `/admin/tenants/${away.id}/break-glass`, guest, { reason: 'a test', minutes: 60 });
+  await sent(p, 'PATCH', away.tenant, away.owner, { allow_superadmin_access: false });
+};
+
+type Seeded = Awaited<ReturnType<typeof tenantSeed>>;
 
 const superAdmin = async (p: Platform, email: string) => {
   const ctx = p.systemContext();
@@ -125,17 +172,15 @@ const superAdmin = async (p: Platform, email: string) => {
 };
 
 /** Credentials that were good once. */
-const spent = async (p: Platform, t: Awaited<ReturnType<typeof tenantSeed>>) => {
+const spent = async (p: Platform, t: Seeded) => {
   const expires_at = new Date(Date.now() + 40).toISOString();
   const expired = await sent(p, 'POST', `${t.tenant}/api-keys`, t.owner, { name: 'expired', expires_at });
   const revoked = await sent(p, 'POST', `${t.tenant}/api-keys`, t.owner, { name: 'revoked' });
   await sent(p, 'DELETE', `${t.tenant}/api-keys/${revoked.id}`, t.owner);
   await sent(p, 'PATCH', `/api/v1/admin/users/${t.ids.suspended}`, p.key, { is_suspended: true });
   await sent(p, 'DELETE', `${t.tenant}/members/${t.ids.removed}`, t.owner);
-  const closed = await neighbour(p, 'suspended');
-  await sent(p, 'POST', `/admin/tenants/${closed.id}/suspend`, p.key, { reason: 'a test' });
   await sleep(50);
-  return { expired: expired.key, revoked: revoked.key, 'of suspended tenant': closed.key };
+  return { expired: expired.key, revoked: revoked.key };
 };
 
 const platformSeed = async (p: Platform): Promise<Resources> => {
@@ -155,7 +200,7 @@ const platformSeed = async (p: Platform): Promise<Resources> => {
 };
 
 /** What shows that something of a tenant is in an answer: ids and addresses. */
-const marksOf = (slug: string, { ids, resources }: Awaited<ReturnType<typeof tenantSeed>>): readonly string[] => [
+const marksOf = (slug: string, { ids, resources }: Seeded): readonly string[] => [
   ...Object.values(ids),
   ...Object.values(resources),
   `@${slug}.test`,
@@ -163,7 +208,7 @@ const marksOf = (slug: string, { ids, resources }: Awaited<ReturnType<typeof ten
 
 /** Two tenants with one of everything, and a key of everybody. Home is the first one. */
 export const seeded = async () => {
-  const p = await inMemory();
+  const p = await inMemory({ verify });
   await p.settled();
   const home = await tenantSeed(p, 'home');
   const away = await tenantSeed(p, 'away');
@@ -177,8 +222,20 @@ export const seeded = async () => {
   const both = { email: 'both@annals.test', role: 'ADMIN' };
   await sent(p, 'POST', `${home.tenant}/members`, home.owner, both);
   const elsewhere = await sent(p, 'POST', `${away.tenant}/members`, away.owner, both);
+  await sent(p, 'POST', `${home.tenant}/members`, home.owner, { email: SIGNED_IN, role: 'ADMIN' });
+  const { suspended, closed } = await lateTenants(p);
+  await shutAgain(p, home, away, outside.user_id, guest.key);
   const platform = await platformSeed(p);
+  const { id: model } = await sent(p, 'POST', '/admin/models', p.key, {
+    provider: 'p',
+    slug: 'hidden',
+    name: 'H',
+    available_to_all_tenants: false,
+  });
   const old = await spent(p, home);
+  await p.settled();
+  // That somebody came is noted once an hour: not while answers are looked at.
+  await sent(p, 'GET', '/me', tokenOf(SIGNED_IN));
   await p.settled();
   const keys: Record<PrincipalName, string> = {
     ...home.keys,
@@ -193,9 +250,17 @@ export const seeded = async () => {
     'super-admin': outside.key,
     guest: guest.key,
     demoted: demoted.key,
+    'signed in': tokenOf(SIGNED_IN),
+    left: tokenOf(LEFT),
+    unknown: tokenOf('nobody@annals.test'),
+    'of suspended tenant': suspended.key,
+    'runner of suspended tenant': suspended.runner,
+    'of closed tenant': closed.key,
+    'runner of closed tenant': closed.runner,
     none: '',
     garbage: 'ann_notakey0_0000000000000000000000000000000000',
   };
+  let stirred = 0;
   const document = openapi(p.operations, plainPaths as PlainPaths, 'http://annals.test');
   return {
     ...p,
@@ -203,6 +268,14 @@ export const seeded = async () => {
     document,
     own: { ...platform, ...home.resources },
     foreign: away.resources,
+    /** Something happens in the other tenant. */
+    stir: async (): Promise<void> => {
+      await sent(p, 'PATCH', away.tenant, away.owner, { name: `Away ${stirred++}` });
+      await p.settled();
+    },
+    sibling: home.sibling,
+    hidden: { agent: home.second, model } as Resources,
+    late: { suspended: suspended.id, closed: closed.id },
     marks: { home: marksOf('home', home), away: marksOf('away', away) },
   };
 };

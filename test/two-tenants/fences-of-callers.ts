@@ -1,0 +1,153 @@
+import { type Mutant, one, seenBy } from './fence.ts';
+
+const permit = (name: string, from: string, to: string): Mutant => ({ name: `permit: ${name}`, edits: [['api/permit.ts', from, to]] });
+
+/** What keeps callers to where they may be, and to what they may do there. */
+export const FENCES_OF_CALLERS: readonly Mutant[] = [
+  permit('a tenant key works in every tenant', 'principal.bound_to !== null && principal.bound_to !== tenant_id', 'false'),
+  {
+    name: 'permit: a tenant key of a super-admin is a platform key',
+    edits: [
+      ['api/permit.ts', ' && principal.bound_to === null) return undefined', ') return undefined'],
+      ['api/auth.ts', 'super_admin: false', 'super_admin: user.is_super_admin'],
+    ],
+  },
+  permit('everybody is a super-admin on the platform', 'principal.super_admin && principal.bound_to', 'principal.bound_to'),
+  permit('everybody may be a guest', 'if (!principal.super_admin) throw notFound();', ''),
+  permit('no break-glass is needed', 'if (!open) throw', 'if (false) throw'),
+  permit('a guest may everything', 'if (!GUEST.includes(permission)) throw forbidden(permission);', ''),
+  permit(
+    "one super-admin's break-glass is everybody's",
+    "(tenant.opened[principal.user_id] ?? '')",
+    "(Object.values(tenant.opened).sort().at(-1) ?? '')",
+  ),
+  permit('a break-glass never ends', '> new Date(now()).toISOString()', "> ''"),
+  permit('a tenant can not shut super-admins out', 'tenant.allow_superadmin_access && ', ''),
+  permit('a closed tenant goes on for who is bound to none', ' || Tenant.isClosed(tenant)) throw notFound()', ') throw notFound()'),
+  permit(
+    'a suspended tenant goes on for who is bound to none',
+    "    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');\n    if (isTenant",
+    '    if (isTenant',
+  ),
+  permit(
+    'whoever is a member of nothing is an OWNER',
+    'const role = roleIn(tenant, principal);',
+    "const role = roleIn(tenant, principal) ?? 'OWNER';",
+  ),
+  one('an agent for admins only is for everybody', 'domain/permission.ts', 'if (agent.is_admin_only) return false;', ''),
+  one('what was held before somebody left counts again', 'domain/access.ts', ' && given.updated_at >= member.created_at ?', ' ?'),
+  one(
+    'a key of a closed tenant goes on',
+    'api/auth.ts',
+    "if (Tenant.isClosed(tenant)) throw unauthorized('the API key is not known');",
+    '',
+  ),
+  one(
+    'sign-in: whoever was here once comes in',
+    'commands/sign-in.ts',
+    'if (!(await belongs(ctx, user, isMember))) throw',
+    'if (false) throw',
+  ),
+  one(
+    'sign-in: whoever has a token comes in',
+    'commands/sign-in.ts',
+    'if (!(await isAllowedAccount(ctx, email))) throw',
+    'if (false) throw',
+  ),
+  one('sign-in: the members of a closed tenant come in', 'infra/platform.ts', '!Tenant.isClosed(state) && ', ''),
+  {
+    name: 'sign-in: whoever knows of a membership of anybody comes in',
+    edits: [
+      ['projections/user.queries.ts', "where: [{ column: 'user_id', op: '=', value: user_id }]", 'where: []'],
+      ['infra/platform.ts', ' && state.members[user_id]) return true', ') return true'],
+    ],
+  },
+  one(
+    'me: a bound key tells of all tenants of its owner',
+    'api/me.ts',
+    'if (principal.bound_to !== null) return [principal.bound_to];',
+    '',
+  ),
+  one('me: closed tenants are told of', 'api/me.ts', 'Tenant.isClosed(state) || ', ''),
+  {
+    name: 'me: tenants of others are told of',
+    edits: [
+      ['projections/user.queries.ts', "where: [{ column: 'user_id', op: '=', value: user_id }]", 'where: []'],
+      ['api/me.ts', 'Tenant.isClosed(state) || (user_id !== null && role === null)', 'Tenant.isClosed(state)'],
+    ],
+  },
+  permit('a runner works in every tenant', 'principal.tenant_id !== tenant_id || principal.agent_id', 'principal.agent_id'),
+  permit('a runner works as every agent', ' || principal.agent_id !== agent_id) return false', ') return false'),
+  permit('a runner learns which tenants there are', "principal.kind === 'runner' && principal.tenant_id === tenant_id ?", 'true ?'),
+  permit('tenant roles give everything', 'if (!tenantRoleAllows(role, permission)) throw forbidden(permission);', ''),
+  permit('whoever sees an agent may everything with it', '|| !agentAllows(tenant, principal.user_id, agent, permission)) throw', ') throw'),
+  permit(
+    'an agent that is not seen is refused, not hidden',
+    " || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound()",
+    ') throw notFound()',
+  ),
+  one(
+    'a suspended tenant goes on',
+    'api/auth.ts',
+    "if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');",
+    '',
+  ),
+  one('a guest may change what needs a read right', 'api/mount.ts', "if (as === 'guest' && !isRead(row)) throw", 'if (false) throw'),
+  one('the visits of guests are told to nobody', 'api/mount.ts', "if (as === 'guest') await", 'if (false) await'),
+  seenBy('hook.test.ts', 'hooks: those of a suspended tenant go on', 'infra/hooks/ports.ts', ' && !is_suspended', ''),
+  seenBy(
+    'closing.test.ts',
+    'hooks: those of a closed tenant go on',
+    'infra/hooks/ports.ts',
+    "(status === 'active' || status === 'closing') && ",
+    '',
+  ),
+  seenBy('plan-webhooks.test.ts', "limits: one tenant's deliveries count for all", 'infra/http/limits.ts', '{tenant_id}`', "{''}`"),
+  seenBy('limit.test.ts', "limits: one tenant's requests count for all", 'infra/http/limits.ts', 'key: home }', "key: '' }"),
+  seenBy(
+    'idempotency.test.ts',
+    "idempotency: one caller's key is everybody's",
+    'infra/http/once.ts',
+    'callerOf(asked.principal), once',
+    'once',
+  ),
+  seenBy(
+    'idempotency.test.ts',
+    "idempotency: one route's key is every route's",
+    'infra/http/once.ts',
+    ' once.route, once.key)',
+    ' once.key)',
+  ),
+  seenBy(
+    'runner-credential.test.ts',
+    "broker: a runner takes every agent's messages",
+    'domain/runner-credential.ts',
+    '{consumerName(agent)}`, `',
+    "{'*'}`, `",
+  ),
+  seenBy(
+    'runner-credential.test.ts',
+    "broker: a runner acknowledges every agent's messages",
+    'domain/runner-credential.ts',
+    '{consumerName(agent)}.>`',
+    "{'*'}.>`",
+  ),
+  seenBy(
+    'runner-apart.test.ts',
+    "broker: an agent's consumer holds every agent's messages",
+    'infra/nats/stream.ts',
+    'filter_subject: inboundSubject(tenant, agent)',
+    "filter_subject: inboundSubject('*', '*')",
+  ),
+  seenBy(
+    'sign-in-browser.test.ts',
+    'cookies: a page of elsewhere changes things',
+    'api/sign-in.ts',
+    'if (!UNSAFE.test(c.req.method)) return;',
+    'return;',
+  ),
+  one('a key outlives its owner', 'api/auth.ts', 'if (!User.isActive(user)) throw', 'if (false) throw'),
+  one('a key outlives a membership', 'api/auth.ts', 'if (!tenant.members[user.id]) throw', 'if (false) throw'),
+  one('a revoked key goes on', 'api/auth.ts', " || key.status === 'revoked') throw", ') throw'),
+  one('an expired key goes on', 'api/auth.ts', 'if (key.expires_at !== null && Date.parse(key.expires_at) <= now())', 'if (false)'),
+];

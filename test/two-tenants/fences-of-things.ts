@@ -1,0 +1,176 @@
+import { type Mutant, one, seenBy } from './fence.ts';
+
+const TENANT_IS = "{ column: 'tenant_id', op: '=', value: tenant_id },";
+const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw absent();';
+
+/** What keeps the things of one tenant, and of one agent, from the others. */
+export const FENCES_OF_THINGS: readonly Mutant[] = [
+  one(
+    "keys: the tenant list shows every tenant's",
+    'projections/apikey.queries.ts',
+    'Object.entries(owner).map',
+    "Object.entries(owner).filter(([column]) => column !== 'tenant_id').map",
+  ),
+  one(
+    "keys: the list of runner keys shows every agent's",
+    'projections/apikey.queries.ts',
+    'Object.entries(owner).map',
+    "Object.entries(owner).filter(([column]) => column === 'kind').map",
+  ),
+  one(
+    'keys: a foreign tenant key can be revoked',
+    'commands/apikey.ts',
+    "key.kind === 'tenant' && key.tenant_id === ctx.tenant",
+    "key.kind === 'tenant'",
+  ),
+  one(
+    'keys: a foreign runner key can be revoked',
+    'commands/apikey.ts',
+    ' && key.tenant_id === ctx.tenant && key.agent_id === agent_id',
+    '',
+  ),
+  one("keys: another agent's runner key can be revoked", 'commands/apikey.ts', ' && key.agent_id === agent_id', ''),
+  one('keys: every key is revoked as one of the platform', 'commands/apikey.ts', "key.kind === 'platform'),", 'key.id !== null),'),
+  one('keys: a runner key is revoked as a tenant key', 'commands/apikey.ts', "key.kind === 'tenant' && key.tenant_id", 'key.tenant_id'),
+  one("agents: the list shows every tenant's", 'projections/agent.queries.ts', `      ${TENANT_IS}\n      ...visible`, '      ...visible'),
+  one(
+    "agents: the list as of then shows every tenant's",
+    'projections/agent.queries.ts',
+    `    ${TENANT_IS}\n    { column: 'born'`,
+    "    { column: 'born'",
+  ),
+  one(
+    'agents: one is read by its id alone',
+    'projections/agent.queries.ts',
+    'reads.one(from, { tenant_id, id }, doc)',
+    'reads.one(from, { id }, doc)',
+  ),
+  one(
+    'agents: those for admins only are listed',
+    'projections/agent.queries.ts',
+    "        { column: 'is_admin_only', op: '=', value: false },\n",
+    '',
+  ),
+  one(
+    'agents: what somebody else holds shows them',
+    'projections/agent.queries.ts',
+    "            { column: 'user_id', op: '=', value: sight.user_id },\n",
+    '',
+  ),
+  one(
+    'agents: what was held before somebody left lists them',
+    'projections/agent.queries.ts',
+    "            { column: 'since', op: '>=', value: sight.since },\n",
+    '',
+  ),
+  seenBy(
+    'member.test.ts',
+    'agents: a role that does not show them lists them',
+    'projections/agent.queries.ts',
+    "            { column: 'role', op: 'in', value: sight.roles },\n",
+    '',
+  ),
+  one(
+    'models: the list shows those of others',
+    'projections/model.queries.ts',
+    "where: [{ column: 'available_to_all_tenants', op: '=', value: true }]",
+    'where: []',
+  ),
+  one('models: a chain takes those of others', 'domain/model.ts', ' && model.available_to_all_tenants;', ';'),
+  one('agents: everybody sees all', 'projections/agent.queries.ts', '  sight.all\n    ? []', '  true\n    ? []'),
+  one(
+    "audit: the log shows every tenant's",
+    'projections/audit.queries.ts',
+    "where: [{ column: 'tenant_id', op: '=', value: tenant_id }, ...conditions(filter)]",
+    'where: conditions(filter)',
+  ),
+  {
+    name: "audit: an export holds every tenant's lines",
+    edits: [['projections/audit.queries.ts', `    ${TENANT_IS}\n    { column: 'place'`, "    { column: 'place'"]],
+  },
+  one(
+    "audit: an export ends at another tenant's line",
+    'projections/audit.queries.ts',
+    "const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }, ...upTo];",
+    'const where: Condition[] = upTo;',
+  ),
+  one(
+    "a time is that of another tenant's event",
+    'projections/audit.queries.ts',
+    `    ${TENANT_IS}\n    { column: 'created_at'`,
+    "    { column: 'created_at'",
+  ),
+  {
+    name: 'deliveries: one is read by its id alone',
+    edits: [
+      ['projections/delivery.queries.ts', 'reads.one(from, { tenant_id, id })', 'reads.one(from, { id })'],
+      ['api/delivery.ts', HOOK_OF, ') throw absent();'],
+    ],
+  },
+  one('deliveries: the list of a foreign hook is empty, not absent', 'api/delivery.ts', HOOK_OF, ') throw absent();'),
+  {
+    name: 'deliveries: the list of a foreign hook is shown',
+    edits: [
+      ['api/delivery.ts', HOOK_OF, ') throw absent();'],
+      ['projections/delivery.queries.ts', "      equal('tenant_id', hook.tenant_id),\n", ''],
+    ],
+  },
+  one(
+    'deliveries: whoever is a member reads them',
+    'api/delivery.ts',
+    "if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw absent();",
+    '',
+  ),
+  {
+    name: 'deliveries: a runner fetches the bodies of another',
+    edits: [
+      ['api/delivery.ts', " || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)", ''],
+      ['api/permit.ts', ' || principal.agent_id !== agent_id) return false', ') return false'],
+    ],
+  },
+  one(
+    "integrations: the list shows every tenant's",
+    'projections/integration.queries.ts',
+    'Object.entries({ tenant_id, ...filter })',
+    'Object.entries({ ...filter })',
+  ),
+  one('integrations: a foreign one can be changed', 'domain/integration.ts', ' || integration.tenant_id !== tenant_id)', ')'),
+  {
+    name: 'integrations: one is read by its id alone',
+    edits: [['projections/integration.queries.ts', 'found && shown?.tenant_id === tenant_id ?', 'found && shown ?']],
+  },
+  one(
+    'integrations: one as of then is read by its id alone',
+    'commands/integration.ts',
+    ' && loaded.state.tenant_id === ctx.tenant ?',
+    ' ?',
+  ),
+  one(
+    "broker credentials: another agent's can be revoked",
+    'domain/runner-credential.ts',
+    ' || credential.agent_id !== agent_id) throw',
+    ') throw',
+  ),
+  {
+    name: "broker credentials: the list shows every agent's",
+    edits: [
+      ['projections/runner-credential.queries.ts', `      ${TENANT_IS}\n`, ''],
+      ['projections/runner-credential.queries.ts', "      { column: 'agent_id', op: '=', value: agent_id },\n", ''],
+    ],
+  },
+  one(
+    'roles: whoever is no member is given one',
+    'commands/access.ts',
+    "if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');",
+    '',
+  ),
+  one(
+    'grants: whoever is no member is given one',
+    'commands/access.ts',
+    "if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');",
+    '',
+  ),
+  one('grants: by whoever reads the tenant', 'api/access.ts', "await ctx.require('agent:roles:write', sent.agent_id);", ''),
+  one('ownership goes to whoever is no member', 'domain/access.ts', 'if (!members[new_owner_id]) throw', 'if (false) throw'),
+  one('hooks are given agents that are not there', 'commands/integration.ts', "if (state.status !== 'live') throw", 'if (false) throw'),
+];
