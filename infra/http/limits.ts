@@ -28,8 +28,22 @@ const stateText = ({ name }: Policy, { remaining, reset }: Taken): string => `"$
 
 const limited = (retryAfter: number, detail: string): Refusal => new Refusal('rate_limited', detail, { retryAfter });
 
+const ZEROS = Array<string>(8).fill('0');
+const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'));
+
+/** The first 64 bits of an IPv6 address, the same however it is written. */
+const networkOf = (address: string): string => {
+  const [head = '', tail = ''] = address.split('::');
+  const [first, last] = [groupsOf(head), groupsOf(tail)];
+  const groups = [...first, ...ZEROS.slice(first.length + last.length), ...last];
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16))
+    .join(':');
+};
+
 /** An IPv6 client has a network of 64 bits to itself: it counts as one address. */
-const clientOf = (address: string | null): string => (address?.includes(':') ? address.split(':').slice(0, 4).join(':') : (address ?? ''));
+const clientOf = (address: string | null): string => (address?.includes(':') ? networkOf(address) : (address ?? ''));
 
 /** `Bearer `, the prefix and the public id: what names a key without being one. */
 const NAMING = 19;
