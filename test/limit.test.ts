@@ -103,6 +103,23 @@ test('the keys of a tenant share its limit; another tenant has its own, and so h
   await p.close();
 });
 
+test('who signed in may ask as often as one API key; a super-admin as often as the platform', async () => {
+  const verify = async (token: string) => ({ email: `${token.split('.')[0]}@example.com`, name: null });
+  const p = await inMemory({ limits: limiter(small), verify });
+  for (const name of ['member', 'admin', 'other'])
+    await p.send('POST', '/admin/allowed-accounts', { body: { email: `${name}@example.com` } });
+  const ask = (name: string) => p.send('GET', '/me', { key: `${name}.of.test` });
+  const first = await ask('member');
+  assert.is(first.headers.get('ratelimit-policy'), '"credential";q=5;w=60');
+  for (let index = 0; index < 4; index++) assert.is((await ask('member')).status, 200);
+  assert.is((await ask('member')).status, 429);
+  assert.is((await ask('other')).status, 200);
+  const { user } = (await ask('admin')).body as { user: { id: string } };
+  await p.send('PATCH', `/api/v1/admin/users/${user.id}`, { body: { is_super_admin: true } });
+  assert.is((await ask('admin')).headers.get('ratelimit-policy'), '"platform";q=10000000;w=60');
+  await p.close();
+});
+
 test('the twenty-first bad credential of a minute from one address is 429, and nothing is looked up for it', async () => {
   const p = await inMemory({ limits: limiter() });
   let now = Date.now();

@@ -3,7 +3,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { type Bucket, bucket, type Policy, type Taken } from './bucket.ts';
 import type { Sharing } from './sharing.ts';
 
-/** What one API key or runner key may ask: far above what a machine answers, so that it stops only what has run away. */
+/** What one API key or runner key may ask, or somebody who signed in: far above what a machine answers, so that it stops only what has run away. */
 export const CREDENTIAL: Policy = { name: 'credential', quota: 1_000_000, seconds: 60 };
 /** What all keys of a tenant may ask together. */
 export const TENANT: Policy = { name: 'tenant', quota: 5_000_000, seconds: 60 };
@@ -57,8 +57,9 @@ type Draw = { readonly from: Bucket; readonly policy: Policy; readonly key: stri
 const tenantOf = (principal: Principal): string | null =>
   principal.kind === 'runner' ? principal.tenant_id : principal.kind === 'user' ? principal.bound_to : null;
 
-const ownerOf = (principal: Exclude<Principal, { kind: 'system' }>): string =>
-  principal.key_id ?? (principal.kind === 'user' ? principal.user_id : principal.agent_id);
+type Caller = Exclude<Principal, { kind: 'system' }>;
+
+const ownerOf = (principal: Caller): string => principal.key_id ?? (principal.kind === 'user' ? principal.user_id : principal.agent_id);
 
 const reasonOf = ({ name, quota }: Policy): string =>
   name === 'webhooks' ? `the plan allows ${quota} deliveries a minute` : `this ${name === 'tenant' ? name : 'credential'} asks too often`;
@@ -78,7 +79,8 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
     Bucket,
     Bucket,
   ];
-  const bothPolicies = `${policyText(each)}, ${policyText(tenant)}`;
+  const credentialPolicy = policyText(each);
+  const bothPolicies = `${credentialPolicy}, ${policyText(tenant)}`;
   const platformPolicy = policyText(platform);
   const byPlan = new Map<number, { readonly from: Bucket; readonly policy: Policy; readonly text: string }>();
   let known = new Set<string>();
@@ -92,13 +94,16 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
     return made;
   };
 
-  const drawsOf = (key: string, home: string | null): readonly Draw[] =>
-    home === null
-      ? [{ from: byPlatformKey, policy: platform, key }]
-      : [
-          { from: byCredential, policy: each, key },
-          { from: byTenant, policy: tenant, key: home },
-        ];
+  /** Who signed in is bound to no tenant, and yet does not run the platform. */
+  const drawsOf = (principal: Caller): readonly Draw[] => {
+    const [key, home] = [ownerOf(principal), tenantOf(principal)];
+    if (home === null && principal.kind === 'user' && principal.super_admin) return [{ from: byPlatformKey, policy: platform, key }];
+    const own: Draw = { from: byCredential, policy: each, key };
+    return home === null ? [own] : [own, { from: byTenant, policy: tenant, key: home }];
+  };
+
+  const policiesOf = (draws: readonly Draw[]): string =>
+    draws.length > 1 ? bothPolicies : draws[0]!.policy === platform ? platformPolicy : credentialPolicy;
 
   /** Takes from one bucket after the other; where one is empty, the rest are only looked at. @returns what was refused */
   const draw = (draws: readonly Draw[], policy: string, now: number, tell: Tell): { draw: Draw; taken: Taken } | null => {
@@ -149,8 +154,8 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
       if (principal.kind === 'system') return;
       if (known.size >= MOST_KNOWN) known = new Set();
       known.add(nameOf(credential));
-      const home = tenantOf(principal);
-      return spend(drawsOf(ownerOf(principal), home), home === null ? platformPolicy : bothPolicies, now, tell);
+      const draws = drawsOf(principal);
+      return spend(draws, policiesOf(draws), now, tell);
     },
     /** A new delivery for a tenant whose plan allows `quota` a minute; of another quota all is there at once. @throws Refusal rate_limited */
     delivered: (tenant_id: string, quota: number, now: number, tell: Tell): void | Promise<void> => {
