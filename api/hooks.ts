@@ -69,7 +69,7 @@ export const hookPaths = {
     post: {
       operationId: 'receiveWebhook',
       summary: "Take a provider's delivery",
-      description: `Verified by the provider's signature over the bytes as they come, before anything else is read. At most ${BODY_LIMIT} bytes.`,
+      description: `Verified by the provider's signature over the bytes as they come, before anything else is read. At most ${BODY_LIMIT} bytes. New deliveries beyond the plan's \`webhooks_per_minute\` are 429; what is sent again after that is taken.`,
       tags: ['Webhooks in'],
       security: [],
       parameters: [
