@@ -12,6 +12,7 @@ import { type Bench, settled, type Workload, workloads } from './workloads.ts';
 
 const USAGE = `npm run bench -- [W1 … W6] [--seconds 5] [--runs 3] [--agents 10000]   the service beside its limits
 npm run bench -- store [--runs 3]                                       the embedded event store beside a plain one
+npm run bench -- growth [--events 10000000]                             the embedded event store as its log grows
 npm run bench -- rebuild [--events 1000000]                             the projections from nothing
 npm run bench -- lag [--seconds 20]                                     how far a live view is behind at 1,000 events/s`;
 
@@ -99,7 +100,7 @@ const { positionals, values } = parseArgs({
     seconds: { type: 'string', default: '5' },
     runs: { type: 'string', default: '3' },
     agents: { type: 'string', default: '10000' },
-    events: { type: 'string', default: '1000000' },
+    events: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   },
 });
@@ -119,7 +120,8 @@ const bench = async (): Promise<string> => {
   if (values.help) return USAGE;
   const [first] = positionals;
   const runs = number(values.runs, 'runs');
-  if (first === 'rebuild') return rebuild(number(values.events, 'events'));
+  if (first === 'rebuild') return rebuild(number(values.events ?? '1000000', 'events'));
+  if (first === 'growth') return (await import('./growth.ts')).growthBench(number(values.events ?? '10000000', 'events'));
   if (first === 'lag') return lag(number(values.seconds, 'seconds'));
   if (first === 'store') return (await import('./store.ts')).storeBench(runs);
   const work = chosen(positionals);
