@@ -13,14 +13,24 @@ export const userPage = (reads: Reads, q: string | undefined, window: Pick<PageQ
 
 export const userById = (reads: Reads, id: string): Promise<Doc | null> => reads.one(from, { id });
 
-/** The first 200 tenants of a user, the oldest membership first. */
-export const membershipsOf = async (reads: Reads, user_id: string): Promise<Membership[]> => {
-  const page = await reads.page({
+const AT_ONCE = 200;
+
+/** Every tenant of a user, the oldest membership first, page by page as far as they are asked for. */
+export async function* allMembershipsOf(reads: Reads, user_id: string): AsyncGenerator<Membership[], void> {
+  const query = {
     from: { projection: users.name, table: memberships },
-    where: [{ column: 'user_id', op: '=', value: user_id }],
+    where: [{ column: 'user_id', op: '=', value: user_id }] satisfies Condition[],
     sort: { column: 'since', descending: false },
     tieBreak: 'tenant_id',
-    limit: 200,
-  });
-  return JSON.parse(page.body) as Membership[];
-};
+    limit: AT_ONCE,
+  };
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page = await reads.page({ ...query, cursor });
+    yield JSON.parse(page.body) as Membership[];
+    cursor = page.next;
+  }
+}
+
+/** The first 200 tenants of a user, the oldest membership first. */
+export const membershipsOf = async (reads: Reads, user_id: string): Promise<Membership[]> =>
+  (await allMembershipsOf(reads, user_id).next()).value ?? [];

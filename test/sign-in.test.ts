@@ -2,6 +2,9 @@ import { createHmac } from 'node:crypto';
 import { exportSPKI, generateKeyPair } from 'jose';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { firstPlanId } from '../commands/plan.ts';
+import { registerUser } from '../commands/tenant.ts';
+import * as Tenant from '../domain/tenant.ts';
 import { closer } from '../infra/closings.ts';
 import { inMemory } from './in-memory.ts';
 import { CLIENT, startIssuer } from './issuer.ts';
@@ -96,6 +99,31 @@ staged(
     assert.is((await bearer(p, tokens.closing, `${left.tenant}/agents`)).status, 403);
   },
 );
+
+staged('one tenant that lives is enough, however many closed ones come before it', async (stage) => {
+  const { p, issuer } = stage;
+  const { id: user_id } = await registerUser(p.systemContext(), SOMEBODY);
+  const fields = { name: 'T', plan_id: firstPlanId(p.systemContext()), billing_email: null, generation: 0 };
+  const made: string[] = [];
+  for (let index = 0; index < 201; index++) {
+    const ctx = p.systemContext();
+    const id = ctx.newId();
+    await ctx.transact(Tenant, id, Tenant.create({ ...fields, slug: `t${index}` }, user_id), { tenant: id, fresh: true });
+    made.push(id);
+  }
+  const live = made.at(-1)!;
+  const at = new Date(Date.now() - 1_000).toISOString();
+  const close = async (id: string) => {
+    for (const step of [Tenant.close('a test', at), Tenant.closeForGood(new Date().toISOString())])
+      await p.systemContext(id).transact(Tenant, id, step);
+  };
+  for (const id of made) if (id !== live) await close(id);
+  await p.settled();
+  const token = await issuer.sign();
+  assert.is((await bearer(p, token)).status, 200);
+  await close(live);
+  assert.is((await bearer(p, token)).status, 403);
+});
 
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
