@@ -1,7 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Loaded } from '../commands/context.ts';
 import type { Aggregate } from '../domain/aggregate.ts';
 import { type DomainEvent, type Recorded, streamName } from '../domain/event.ts';
 import type { Log, Subscription } from './eventstore/log.ts';
+
+const DEAF_MS = 500;
 
 // biome-ignore lint/suspicious/noExplicitAny: aggregates of every kind lie in one map
 export type AnyAggregate = Aggregate<any, any>;
@@ -50,8 +53,13 @@ export const openHot = (
   let old = new Map<string, Loaded<unknown>>();
   const loading = new Map<string, { seen: number; work: Promise<Loaded<unknown>> }>();
   let subscription: Subscription | undefined;
+  let isDeaf = false;
+  /** What was begun to be read before the log was followed anew may be older than where that began. */
+  let epoch = 0;
+  let closed = false;
 
   const put = (stream: string, loaded: Loaded<unknown>) => {
+    if (isDeaf) return;
     absent.delete(stream);
     young.set(stream, loaded);
     if (young.size > capacity) {
@@ -71,16 +79,18 @@ export const openHot = (
 
   /** Only while the log is followed would anybody hear that it is there now. */
   const miss = (aggregate: AnyAggregate, stream: string, empty: Loaded<unknown>) => {
-    if (!subscription || !missed.includes(aggregate)) return;
+    if (!subscription || isDeaf || !missed.includes(aggregate)) return;
     if (absent.size >= capacity) absent.clear();
     absent.set(stream, empty);
   };
 
   const read = async (aggregate: AnyAggregate, stream: string, id: string): Promise<Loaded<unknown>> => {
+    const began = epoch;
     let loaded = get(stream) ?? emptyOf(aggregate, id);
     for await (const event of log.read(stream, { from: loaded.revision + 1 })) loaded = advance(aggregate, loaded, event);
     const newer = get(stream);
     if (newer && newer.revision > loaded.revision) return newer;
+    if (began !== epoch) return loaded;
     if (loaded.revision >= 0) put(stream, loaded);
     else miss(aggregate, stream, loaded);
     return loaded;
@@ -116,6 +126,39 @@ export const openHot = (
     old.delete(event.stream);
   };
 
+  const clear = (): void => {
+    absent.clear();
+    young = new Map();
+    old = new Map();
+  };
+
+  const follow = async (): Promise<void> => {
+    const [end] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
+    const following = log.follow({
+      ...(end ? { from: end.position } : {}),
+      filter: { streamPrefixes: [...byCategory.keys()].map((category) => `${category}-`) },
+      event: heard,
+    });
+    subscription = following;
+    void following.failure.then((error) => error && lost());
+  };
+
+  /** Nobody says any more what changes (the log is harmed where it is followed): nothing is kept until it is followed again, from its end. */
+  const lost = async (): Promise<void> => {
+    for (isDeaf = true; isDeaf && !closed; ) {
+      clear();
+      await pause(DEAF_MS);
+      if (closed) return;
+      await follow().then(
+        () => {
+          epoch++;
+          isDeaf = false;
+        },
+        () => {},
+      );
+    }
+  };
+
   return {
     peek: (aggregate, tenant, id) => get(streamName(aggregate.category, tenant, id)) as never,
     load: (aggregate, tenant, id) => {
@@ -124,15 +167,9 @@ export const openHot = (
     },
     refresh,
     put,
-    start: async () => {
-      const [end] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
-      subscription = log.follow({
-        ...(end ? { from: end.position } : {}),
-        filter: { streamPrefixes: [...byCategory.keys()].map((category) => `${category}-`) },
-        event: heard,
-      });
-    },
+    start: follow,
     close: async () => {
+      closed = true;
       await subscription?.stop();
     },
   };

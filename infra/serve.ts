@@ -73,6 +73,18 @@ const readinessOf = (log: Log, degraded: () => string[]): (() => Promise<Readine
   };
 };
 
+/** Says of each place of the log that is harmed, once, that it was met. */
+export const damageTold = (logger: Logger) => {
+  const places = new Set<string>();
+  const tell = (message: string): void => {
+    const place = /position (\d+)/.exec(message)?.[1] ?? '';
+    if (places.has(place)) return;
+    places.add(place);
+    logger.error({ position: place }, 'the event log is damaged: run "annals store verify", which names the event');
+  };
+  return { tell, told: () => [...places].slice(0, 10).map((place) => `event log (damaged at position ${place})`) };
+};
+
 /** Every view is there and stands somewhere. */
 const viewsUp = (reads: PostgresReads): boolean => reads.healthy() && projections.every(({ name }) => reads.position(name) !== null);
 
@@ -84,7 +96,8 @@ const show = (first: FirstKey): void => {
 /** Serves HTTP over the three services of the configuration. Resolves once it listens; /readyz says when it is ready. */
 export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
   const logger = loggerOf(config, 'serve');
-  const log = openLog(config.eventstoreUrl!);
+  const harmed = damageTold(logger);
+  const log = openLog(config.eventstoreUrl!, { damaged: harmed.tell });
   const vault = await onceThere(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
   const hot = hotOf(log);
   await onceThere(hot.start, logger, 'the cache');
@@ -103,7 +116,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const standing = metrics.projections(operators.statuses);
   const address = clientAddress(config.trustedProxies);
   const ports = hookPorts({ log, vault, hot, logger, limits });
-  const degraded = () => [...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker'])];
+  const degraded = () => [...harmed.told(), ...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker'])];
   let document: unknown;
   const describe = () => {
     document ??= openapi(operations, plainPaths, config.publicUrl);

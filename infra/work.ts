@@ -7,14 +7,14 @@ import { brokerLater } from './nats/broker.ts';
 import { startRelay } from './nats/relay.ts';
 import { startRevocations } from './nats/revocations.ts';
 import { startProjections } from './postgres/worker.ts';
-import { loggerOf } from './serve.ts';
+import { damageTold, loggerOf } from './serve.ts';
 
 type Closing = { close: () => Promise<void> };
 
 /** Keeps the projections and runs the reactors until closed. Each waits for what it needs, however long that is away. */
 export const work = async (config: Config): Promise<Closing> => {
   const logger = loggerOf(config, 'work');
-  const log = openLog(config.eventstoreUrl!);
+  const log = openLog(config.eventstoreUrl!, { damaged: damageTold(logger).tell });
   const broker = brokerLater(config, logger);
   const kept = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger });
   const closings = startClosings({ log, databaseUrl: config.databaseUrl!, logger });

@@ -32,7 +32,7 @@ type Source = {
 /** So long after "no such stream" the server's end of the call has come: cancelled before, it would be a reset, and servers end connections with many. */
 const ANSWERED_MS = 20;
 
-async function* recorded(source: Source): AsyncGenerator<Recorded> {
+async function* recorded(source: Source, sorted: typeof classify): AsyncGenerator<Recorded> {
   let isAnswered = false;
   try {
     // Destroyed before its end, the client's stream never lets go of its call, and `dispose` would wait for it: it runs dry instead.
@@ -42,7 +42,7 @@ async function* recorded(source: Source): AsyncGenerator<Recorded> {
     }
   } catch (error) {
     isAnswered = (error as { type?: string }).type === ErrorType.STREAM_NOT_FOUND;
-    if (!isAnswered) throw classify(error);
+    if (!isAnswered) throw sorted(error);
   } finally {
     source.on('error', () => {});
     source.resume();
@@ -57,9 +57,17 @@ const firstOf = async (source: AsyncIterable<Recorded>): Promise<Recorded | null
   return null;
 };
 
-/** Opens the log at a connection string (esdb://…), through the unchanged client. Nothing is sent until the first call. */
-export const openLog = (url: string): Log => {
+/**
+ * Opens the log at a connection string (esdb://…), through the unchanged client. Nothing is sent until the first call. `damaged` is told
+ * whenever a call meets a record that is harmed.
+ */
+export const openLog = (url: string, { damaged = () => {} }: { readonly damaged?: (message: string) => void } = {}): Log => {
   const client = EventStoreDBClient.connectionString(url as never);
+  const sorted = (error: unknown): LogError => {
+    const known = classify(error);
+    if (known.kind === 'damaged') damaged(known.message);
+    return known;
+  };
 
   const read: Log['read'] = (stream, { from = 0, limit } = {}) =>
     recorded(
@@ -68,10 +76,11 @@ export const openLog = (url: string): Log => {
         fromRevision: from === 0 ? START : BigInt(from),
         ...(limit === undefined ? {} : { maxCount: limit }),
       }),
+      sorted,
     );
 
   const last: Log['last'] = (stream) =>
-    firstOf(recorded(client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })));
+    firstOf(recorded(client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 }), sorted));
 
   /** What already lies behind `expected`, if it is exactly these events; a conflict otherwise. */
   const already = async (stream: string, expected: Expected, events: readonly NewEvent[]): Promise<Appended | null> => {
@@ -103,7 +112,7 @@ export const openLog = (url: string): Log => {
       try {
         return await attempt(stream, expected, events, data, Math.max(1, Math.min(ATTEMPT, end - Date.now())));
       } catch (caught) {
-        const error = classify(caught);
+        const error = sorted(caught);
         if (error.kind === 'conflict' && repeats > 0) {
           const there = await already(stream, expected, events);
           if (there) return there;
@@ -121,14 +130,14 @@ export const openLog = (url: string): Log => {
     readAll: async function* ({ from, backwards = false, limit } = {}) {
       const source = client.readAll({ direction: backwards ? BACKWARDS : FORWARDS, fromPosition: from ?? (backwards ? END : START) });
       let count = 0;
-      for await (const event of recorded(source)) {
+      for await (const event of recorded(source, sorted)) {
         yield event;
         if (limit !== undefined && ++count >= limit) return;
       }
     },
-    follow: (follower) => follow(() => client, follower),
+    follow: (follower) => follow(() => client, follower, sorted),
     ping: async () => {
-      await within(2_000, firstOf(recorded(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }))));
+      await within(2_000, firstOf(recorded(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }), sorted)));
     },
     close: async () => {
       await client.dispose();

@@ -12,15 +12,19 @@ const retried: ReadonlySet<string> = new Set([
 /** What a server that is not ready answers, and what a connection that ends leaves of the calls on it, have no type of their own. */
 const notReady = /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM/i;
 
+/** What the embedded store says of a record that is not what was written: final, whatever its type. */
+const harmed = /the log is damaged at position \d+/;
+
 const kindOf = (error: unknown): LogErrorKind => {
   if (!(error instanceof Error)) return 'wrong-request';
   const type = (error as { type?: string }).type ?? '';
   if (type === ErrorType.WRONG_EXPECTED_VERSION) return 'conflict';
   if (type === ErrorType.STREAM_DELETED) return 'gone';
+  if (harmed.test(error.message)) return 'damaged';
   if (retried.has(type) || notReady.test(error.message)) return 'unavailable';
   return 'wrong-request';
 };
 
-/** Sorts whatever the client threw into conflict, gone, unavailable (try again) and wrong request. */
+/** Sorts whatever the client threw into conflict, gone, damaged, unavailable (try again) and wrong request. */
 export const classify = (error: unknown): LogError =>
   error instanceof LogError ? error : new LogError(kindOf(error), error instanceof Error ? error.message : String(error), error);

@@ -89,8 +89,8 @@ const once = (
     });
   });
 
-/** Follows $all until stopped; breaks of the connection are mended from the last position seen, a follower's own error ends it. */
-export const follow = (client: () => EventStoreDBClient, follower: Follower): Subscription => {
+/** Follows $all until stopped; breaks of the connection are mended from the last position seen. A follower's own error ends it, and damage that it can't pass. */
+export const follow = (client: () => EventStoreDBClient, follower: Follower, sorted = classify): Subscription => {
   const control = new AbortController();
   let position: Position | undefined = follower.from === 'end' ? undefined : follower.from;
   let from = follower.from;
@@ -110,8 +110,8 @@ export const follow = (client: () => EventStoreDBClient, follower: Follower): Su
         );
       } catch (error) {
         if ((error as { follower?: boolean }).follower) return (error as Error).cause as Error;
-        const { kind, message } = classify(error);
-        if (kind === 'wrong-request' && /Unexpected ReadAllResult/.test(message)) return error as Error;
+        const { kind, message } = sorted(error);
+        if (kind === 'damaged' || (kind === 'wrong-request' && /Unexpected ReadAllResult/.test(message))) return error as Error;
         await pause(Math.min(2000, 50 * 2 ** failures++) * (0.75 + Math.random() / 2), control.signal);
       }
     }

@@ -50,6 +50,10 @@ export const batchWrong = (about: About, expected: Wide, current: number): Buffe
     Buffer.concat([current < 0 ? marker(2) : uint(1, current), expectation(expected, { revision: 3, any: 4, exists: 5, noStream: 6 })]),
   );
 
+/** The client knows no such error by type, and shows its message. */
+export const batchDamaged = (about: About, reason: string): Buffer =>
+  batchAnswer(about, message(2, uint(1, 15), text(2, reason), message(3, text(1, 'type.googleapis.com/event_store.client.DataLoss'))));
+
 export const batchDeleted = (about: About): Buffer => batchError(about, 5, 'StreamDeleted', bytes(1, about.identifier));
 export const batchLate = (about: About): Buffer => batchError(about, 4, 'Timeout', empty);
 export const batchUnknown = (about: About): Buffer => batchError(about, 2, 'Unknown', empty);

@@ -2,6 +2,7 @@ import {
   appended,
   appendedWrong,
   batchAppended,
+  batchDamaged,
   batchDeleted,
   batchLate,
   batchRefused,
@@ -17,6 +18,7 @@ import type { Proposed } from './record.ts';
 import { appendPartOf, type BatchPart, batchPartOf, removalOf, type Target } from './requests.ts';
 import {
   badRequest,
+  dataLoss,
   deadlineExceeded,
   maximumAppendSize,
   type Status,
@@ -37,6 +39,7 @@ type Result = Outcome | { kind: 'late' };
 const refusal = (target: Target, result: Exclude<Result, { kind: 'done' }>): Status => {
   if (result.kind === 'late') return deadlineExceeded;
   if (result.kind === 'deleted') return streamDeleted(target.name);
+  if (result.kind === 'damaged') return dataLoss(result.reason);
   return result.kind === 'wrong' ? wrongExpectedVersion(target.name, target.expected, result.current) : unavailable(result.reason);
 };
 
@@ -115,6 +118,7 @@ const batchResult = ({ part: { correlation }, options }: Open, result: Result): 
   if (result.kind === 'done') return batchAppended(about, result.revision, result.position);
   if (result.kind === 'wrong') return batchWrong(about, options.expected, result.current);
   if (result.kind === 'deleted') return batchDeleted(about);
+  if (result.kind === 'damaged') return batchDamaged(about, result.reason);
   return result.kind === 'late' ? batchLate(about) : batchUnknown(about);
 };
 

@@ -20,7 +20,9 @@ export type Outcome =
   | { kind: 'done'; revision: number; position: number | undefined }
   | { kind: 'wrong'; current: number }
   | { kind: 'deleted' }
-  | { kind: 'failed'; reason: string };
+  | { kind: 'failed'; reason: string }
+  /** What it has to know of the stream lies in a record that is harmed. */
+  | { kind: 'damaged'; reason: string };
 
 type Piece = { stream: Stream; event: Proposed; revision: number };
 type Parts = { log: Log; index: Index; streams: Streams; recent: RecentIds; touch: (stream: string) => void };
@@ -108,7 +110,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
   const already = (stream: Stream, metadata: StreamMetadata | null, revision: number): Outcome => {
     const visible = visibleOf(stream, metadata);
     const position = revision < visible.low ? undefined : index.find(stream.key, revision);
-    const record = position === undefined || visible.oldest === 0 ? undefined : log.record(position);
+    const record = position === undefined || visible.oldest === 0 ? undefined : log.recordOrFreed(position);
     return { kind: 'done', revision, position: record && !youngEnough(record, 0, visible) ? undefined : position };
   };
 

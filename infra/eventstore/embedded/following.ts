@@ -31,7 +31,7 @@ const sendNew = async (parts: Parts, reading: Reading, name: string, from: numbe
 
 const sendTombstone = ({ index, log, streams }: Parts, { outlet }: Reading, name: string): void => {
   const position = index.find(streams.get(name).key, TOMBSTONE_REVISION);
-  const record = position === undefined ? undefined : log.record(position);
+  const record = position === undefined ? undefined : log.recordOrFreed(position);
   if (record) outlet.event(record, 0);
   outlet.flush();
 };
@@ -108,7 +108,7 @@ export const followAll = async (parts: Parts, reading: Reading, { from }: AllSou
     outlet.add(caughtUp);
   };
   while (!call.closed()) {
-    const { bytes, next } = position < log.end() ? log.page(position) : { bytes: Buffer.alloc(0), next: position };
+    const { bytes, next } = position < log.end() ? log.soundPage(position) : { bytes: Buffer.alloc(0), next: position };
     take(bytes);
     position = next;
     if (position < log.end()) {

@@ -13,7 +13,7 @@ const targetOf = ({ log, index, streams }: Parts, name: string, revision: number
   const stream = streams.get(name);
   const visible = visibleOf(stream, streams.metadata(stream));
   const position = revision < visible.low ? undefined : index.find(stream.key, revision);
-  const record = position === undefined ? undefined : log.record(position);
+  const record = position === undefined ? undefined : log.recordOrFreed(position);
   if (!record || revisionAt(record, 0) !== revision || !youngEnough(record, 0, visible)) return undefined;
   return recordedAt(record, 0);
 };

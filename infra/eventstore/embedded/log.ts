@@ -1,17 +1,19 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { damaged } from './damage.ts';
 import { diskFull, readInto, readUpTo, writeAll } from './disk.ts';
-import { OVERHEAD, type Proposed, positionAt, roomFor, sizeAt, soundAt, writeRecord } from './record.ts';
-import { damaged } from './repair.ts';
+import { HEADER, OVERHEAD, type Proposed, positionAt, roomFor, sizeAt, soundAt, writeRecord } from './record.ts';
 import { createRoom, type Room } from './room.ts';
 import {
   createSegment,
+  exactOffset,
   offsetOf,
   openSegment,
   positionBehind,
   readRecords,
   readRecordsBefore,
   recordsEnd,
+  SEGMENT_HEAD,
   type Segment,
 } from './segment.ts';
 
@@ -71,12 +73,69 @@ export const openLog = (dir: string) => {
     return { bytes: Buffer.alloc(0), next: end() };
   };
 
-  /** The records before a position, in the log's order; `next` is the position of the first of them. */
+  /** Where the record at an offset of a segment should say that it lies; a packed one is believed. */
+  const placeIn = (segment: Segment, bytes: Buffer, at: number, offset: number): number =>
+    segment.packed ? positionAt(bytes, at) : segment.base + offset + at;
+
+  /**
+   * The same of records that are what was written: up to the first that is not, which is an error where it is the first of all. What was
+   * written last comes from memory, and is not looked at again.
+   */
+  const soundPage = (position: number, size = PAGE): Page => {
+    if (position >= start) return recentPage(position, size);
+    for (let index = indexOf(position); index < segments.length; index++) {
+      const segment = segments[index]!;
+      const offset = offsetOf(segment, position);
+      const found = soundFrom(segment, offset, size) ?? soundFrom(segment, exactOffset(segment, position), size);
+      if (found) return found;
+      if (offset < recordsEnd(segment)) throw damaged(segment.packed ? position : segment.base + offset);
+    }
+    return { bytes: Buffer.alloc(0), next: end() };
+  };
+
+  /** The sound records that begin at an offset; nothing where the first is harmed, or none is there. */
+  const soundFrom = (segment: Segment, offset: number | undefined, size: number): Page | undefined => {
+    if (offset === undefined) return undefined;
+    const bytes = readRecords(segment, offset, size);
+    let at = 0;
+    let last = 0;
+    while (at < bytes.length && soundAt(bytes, at, placeIn(segment, bytes, at, offset))) {
+      last = positionAt(bytes, at);
+      at += sizeAt(bytes, at);
+    }
+    if (at === 0) return undefined;
+    // A packed segment's records say themselves where they lie, which is not believed of one that has not been looked at.
+    const next = segment.packed && offset + at < recordsEnd(segment) ? last + 1 : positionBehind(segment, offset + at);
+    return { bytes: bytes.subarray(0, at), next };
+  };
+
+  /** Where the records before a position end. @throws where what is harmed lies between and hides it */
+  const offsetBefore = (segment: Segment, position: number): number => {
+    if (position >= segment.base + segment.length) return recordsEnd(segment);
+    const offset = offsetOf(segment, position);
+    if (!segment.packed || offset === recordsEnd(segment)) return offset;
+    const here = positionAt(readUpTo(segment.file, offset, HEADER), 0);
+    if (here === position) return offset;
+    const exact = exactOffset(segment, position);
+    if (exact === undefined && !(here > position)) throw damaged(position);
+    return exact ?? offset;
+  };
+
+  /** The sound records before a position, in the log's order; `next` is the position of the first of them. @throws where the one before is harmed */
   const pageBefore = (position: number, size = PAGE): Page => {
-    for (let at = indexOf(position - 1); at >= 0; at--) {
-      const segment = segments[at]!;
-      const bytes = readRecordsBefore(segment, offsetOf(segment, position), size);
-      if (bytes.length > 0) return { bytes, next: positionAt(bytes, 0) };
+    for (let index = indexOf(position - 1); index >= 0; index--) {
+      const segment = segments[index]!;
+      const offset = offsetBefore(segment, position);
+      const bytes = readRecordsBefore(segment, offset, size);
+      const first = offset - bytes.length;
+      let at = bytes.length;
+      while (at > 0) {
+        const before = at - bytes.readUInt32LE(at - 4);
+        if (!soundAt(bytes, before, placeIn(segment, bytes, before, first))) break;
+        at = before;
+      }
+      if (at < bytes.length) return { bytes: bytes.subarray(at), next: positionAt(bytes, at) };
+      if (offset > SEGMENT_HEAD) throw damaged(position - 1);
     }
     return { bytes: Buffer.alloc(0), next: 0 };
   };
@@ -104,8 +163,29 @@ export const openLog = (dir: string) => {
   /** The record at a position; nothing where no record begins there. */
   const record = (position: number): Buffer | undefined => recordBy(position, Buffer.allocUnsafe(GLANCE));
 
+  /** Whether scavenging took away what was at a position: the record that follows in its segment is sound, or none does. */
+  const isFreed = (position: number): boolean => {
+    const segment = segments[indexOf(position)]!;
+    if (!segment.packed) return false;
+    const offset = offsetOf(segment, position);
+    const bytes = readRecords(segment, offset, GLANCE);
+    if (bytes.length === 0) return offset >= recordsEnd(segment);
+    return positionAt(bytes, 0) > position && soundAt(bytes, 0, positionAt(bytes, 0));
+  };
+
+  const orFreed = (position: number, record: Buffer | undefined): Buffer | undefined => {
+    if (record || isFreed(position)) return record;
+    const segment = segments[indexOf(position)]!;
+    const found = exactOffset(segment, position);
+    if (found === undefined) throw damaged(position);
+    return readRecords(segment, found, OVERHEAD);
+  };
+
+  /** The record at a position that is known to have one; nothing where scavenging took it away. @throws where it is harmed */
+  const recordOrFreed = (position: number): Buffer | undefined => orFreed(position, record(position));
+
   /** The same, in memory that the next glance takes again. */
-  const glance = (position: number): Buffer | undefined => recordBy(position, desk);
+  const glance = (position: number): Buffer | undefined => orFreed(position, recordBy(position, desk));
 
   /** Closes the last segment and begins another; only while no room is being made. */
   const roll = (): void => {
@@ -117,8 +197,15 @@ export const openLog = (dir: string) => {
     used = 0;
   };
 
-  /** Whether scavenging may have taken away what was at a position. */
-  const mayBeFreed = (position: number): boolean => segments[indexOf(position)]!.packed !== undefined;
+  /** Whether a position names a record, or one that scavenging may have taken away. @throws where one says that it lies there and is harmed */
+  const isPlace = (position: number): boolean => {
+    if (record(position)) return true;
+    const segment = segments[indexOf(position)]!;
+    if (segment.packed) return true;
+    const head = readUpTo(segment.file, offsetOf(segment, position), HEADER);
+    if (head.length === HEADER && positionAt(head, 0) === position) throw damaged(position);
+    return false;
+  };
 
   /** Whether a batch of so many bytes can begin now; if not, `whenFree` tells. */
   const free = (bytes: number): boolean => room === undefined || room.fits(bytes);
@@ -183,7 +270,9 @@ export const openLog = (dir: string) => {
     roll,
     free,
     whenFree,
-    mayBeFreed,
+    isPlace,
+    recordOrFreed,
+    soundPage,
     end,
     page,
     pageBefore,

@@ -41,9 +41,13 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
   const visible = visibleOf(stream, parts.streams.metadata(stream));
   const range = bounds(source.from, request.backwards, visible.low, stream.last);
   let left = request.count;
+  // What nobody asked for is not read at first; whole pages where what was asked for is not to be seen.
+  let most = left;
   while (left > 0 && range.from <= range.to && !call.closed()) {
+    const from = request.backwards ? Math.max(range.from, range.to - most + 1) : range.from;
     const to = request.backwards ? range.to : Math.min(range.to, range.from + left - 1);
-    const next = streamPage(parts, stream, { from: range.from, to, backwards: request.backwards }, (bytes, at) => {
+    most = Number.POSITIVE_INFINITY;
+    const next = streamPage(parts, stream, { from, to, backwards: request.backwards }, (bytes, at) => {
       if (left <= 0 || !youngEnough(bytes, at, visible)) return;
       outlet.event(bytes, at);
       left--;
@@ -62,7 +66,7 @@ export const placeOf = ({ log }: Parts, { commit, prepare }: LogPlace): number |
   if (prepare > commit) return undefined;
   const position = Number(commit);
   if (position >= log.end()) return position;
-  return commit === prepare && (log.record(position) || log.mayBeFreed(position)) ? position : undefined;
+  return commit === prepare && log.isPlace(position) ? position : undefined;
 };
 
 /** Whether an event lies here, and one that the reader asked for. */
@@ -76,7 +80,7 @@ const forwards = async ({ log }: Parts, reading: Reading, from: number): Promise
   let left = request.count;
   let position = from;
   while (left > 0 && !call.closed()) {
-    const { bytes, next } = log.page(position);
+    const { bytes, next } = log.soundPage(position);
     if (bytes.length === 0) return;
     for (let at = 0; at < bytes.length && left > 0; at += sizeAt(bytes, at)) {
       if (!wanted(request, bytes, at)) continue;

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { damaged } from './damage.ts';
 import { readUpTo } from './disk.ts';
 import { batchDistanceAt, flagsAt, LAST_OF_APPEND, OVERHEAD, positionAt, sizeAt, soundAt } from './record.ts';
 import { offsetOf, readRecords, recordsEnd, type Segment } from './segment.ts';
@@ -40,8 +41,6 @@ const written = (segment: Segment, from: number): number => {
   while (end > 0 && bytes[end - 1] === 0) end--;
   return end;
 };
-
-export const damaged = (position: number): Error => new Error(`the log is damaged at position ${position}: run "annals store verify"`);
 
 const cut = (segment: Segment, length: number): void => {
   fs.ftruncateSync(segment.file, length);

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
+import { damaged } from './damage.ts';
 import type { Log } from './log.ts';
-import { flagsAt, NOTHING, nameAt, revisionAt, sizeAt, TOMBSTONE } from './record.ts';
+import { flagsAt, NOTHING, nameAt, positionAt, revisionAt, sizeAt, soundAt, TOMBSTONE } from './record.ts';
 import { readRecords, recordsEnd, replaceSegment, SEGMENT_HEAD, type Segment, writePacked } from './segment.ts';
 import type { Streams } from './streams.ts';
 import { visibleOf, youngEnough } from './visible.ts';
@@ -25,7 +26,12 @@ const aside = (): Promise<void> => new Promise((resolve) => setImmediate(resolve
 const eachWindow = async function* (segment: Segment): AsyncGenerator<Buffer> {
   for (let at = SEGMENT_HEAD; at < recordsEnd(segment); ) {
     const bytes = readRecords(segment, at, WINDOW);
-    if (bytes.length === 0) throw new Error(`${segment.path} is damaged: run "annals store verify"`);
+    // What is not what was written is not copied, and not taken for something that can be freed.
+    for (let offset = 0; offset < bytes.length; offset += sizeAt(bytes, offset)) {
+      const position = segment.packed ? positionAt(bytes, offset) : segment.base + at + offset;
+      if (!soundAt(bytes, offset, position)) throw damaged(position);
+    }
+    if (bytes.length === 0) throw damaged(segment.base + at);
     yield bytes;
     at += bytes.length;
     await aside();

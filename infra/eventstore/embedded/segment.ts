@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readUpTo, syncDirectory, writeAll } from './disk.ts';
-import { HEADER, OVERHEAD, positionAt, sizeAt } from './record.ts';
+import { HEADER, OVERHEAD, positionAt, sizeAt, soundAt } from './record.ts';
 
 /**
  * A file of the log. A record's position is the segment's base and its offset in the file; a packed segment, which scavenging made, tells the
@@ -99,14 +99,44 @@ const upTo = (values: Float64Array, wanted: number): number => {
   return low;
 };
 
-const packedOffset = (file: number, { positions, offsets, bytes }: Packed, position: number): number => {
-  let offset = offsets[Math.max(0, upTo(positions, position) - 1)] ?? bytes;
-  while (offset < bytes) {
-    const head = readUpTo(file, offset, HEADER);
-    if (positionAt(head, 0) >= position || sizeAt(head, 0) < OVERHEAD) return offset;
-    offset += sizeAt(head, 0);
+const SPAN = 64 << 10;
+
+type Span = { from: number; until: number; peek: (offset: number, size: number) => Buffer };
+
+/** The records between the mark at or before a position and the next, read at once where they are few bytes. */
+const spanOf = (file: number, { positions, offsets, bytes }: Packed, position: number): Span => {
+  const mark = Math.max(0, upTo(positions, position) - 1);
+  const from = offsets[mark] ?? bytes;
+  const until = offsets[mark + 1] ?? bytes;
+  if (until - from > SPAN) return { from, until, peek: (offset, size) => readUpTo(file, offset, size) };
+  const span = readUpTo(file, from, until - from);
+  return { from, until, peek: (offset, size) => span.subarray(offset - from, offset - from + size) };
+};
+
+/** A record whose head or end does not fit to those around it ends the walk, and whoever reads there finds that it is harmed. */
+const packedOffset = (file: number, packed: Packed, position: number): number => {
+  const { from, until, peek } = spanOf(file, packed, position);
+  let offset = from;
+  for (let before = -1; offset < until; ) {
+    const head = peek(offset, HEADER);
+    const here = positionAt(head, 0);
+    const size = sizeAt(head, 0);
+    if (here >= position || !(here > before) || size < OVERHEAD || offset + size > until) return offset;
+    if (peek(offset + size - 4, 4).readUInt32LE(0) !== size) return offset;
+    before = here;
+    offset += size;
   }
-  return bytes;
+  return until;
+};
+
+/** Where the record of exactly this position lies in a packed segment, though one before it may be harmed: every place is looked at. */
+export const exactOffset = ({ file, packed }: Segment, position: number): number | undefined => {
+  if (!packed) return undefined;
+  const { from, until, peek } = spanOf(file, packed, position);
+  const bytes = peek(from, until - from);
+  for (let at = 0; at + OVERHEAD <= bytes.length; at++)
+    if (positionAt(bytes, at) === position && soundAt(bytes, at, position)) return from + at;
+  return undefined;
 };
 
 /** Where in the file the first record at or behind this position lies; the end of the records where there is none. */
@@ -133,13 +163,15 @@ export const readRecords = (segment: Segment, offset: number, size: number): Buf
   return bytes.subarray(0, end);
 };
 
+const sizeBefore = (bytes: Buffer, end: number): number => bytes.readUInt32LE(end - 4);
+
 /** Whole records that end at an offset, at least one if there is one. */
 export const readRecordsBefore = (segment: Segment, offset: number, size: number): Buffer => {
   if (offset <= SEGMENT_HEAD) return Buffer.alloc(0);
-  const last = readUpTo(segment.file, offset - 4, 4).readUInt32LE(0);
+  const last = Math.min(offset, readUpTo(segment.file, offset - 4, 4).readUInt32LE(0));
   const from = Math.max(SEGMENT_HEAD, offset - Math.max(size, last));
   const bytes = readUpTo(segment.file, from, offset - from);
   let start = bytes.length;
-  while (start >= OVERHEAD && bytes.readUInt32LE(start - 4) <= start) start -= bytes.readUInt32LE(start - 4);
+  while (start >= OVERHEAD && sizeBefore(bytes, start) >= OVERHEAD && sizeBefore(bytes, start) <= start) start -= sizeBefore(bytes, start);
   return bytes.subarray(start);
 };

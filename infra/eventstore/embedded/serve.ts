@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { appendMethod, batchAppendMethod, removeMethod } from './appending.ts';
+import { isDamage, sayDamage } from './damage.ts';
 import { FEATURES, featuresMethod, GOSSIP, gossipMethod } from './describing.ts';
 import { followAll, followStream } from './following.ts';
 import { type Call, grpcServer, type Methods, type Receiver } from './grpc.ts';
@@ -11,7 +12,7 @@ import { scavengedWords } from './scavenge.ts';
 import { scavenge } from './scavenging.ts';
 import { admission, secretOf } from './secret.ts';
 import { forgetServing, noteServing, SCAVENGE, wordsMethod } from './serving.ts';
-import { type Status, unavailable, unknown } from './status.ts';
+import { dataLoss, type Status, unavailable, unknown } from './status.ts';
 import { openStore, type Store } from './store.ts';
 
 const HANDLER_FAILED = unknown('Exception was thrown by handler.');
@@ -23,9 +24,12 @@ const answerRead = async (parts: Parts, call: Call, message: Buffer): Promise<St
   const { source } = request;
   const stream = request.subscription ? followStream : readStream;
   const all = request.subscription ? followAll : readAll;
-  const end = await (source.kind === 'stream' ? stream(parts, reading, source) : all(parts, reading, source));
-  outlet.flush();
-  return end;
+  try {
+    return await (source.kind === 'stream' ? stream(parts, reading, source) : all(parts, reading, source));
+  } finally {
+    // What lies before something harmed can be had.
+    outlet.flush();
+  }
 };
 
 /** Streams.Read: reading and subscribing are one call. */
@@ -36,6 +40,10 @@ const readMethod =
       answerRead(parts, call, bytes).then(
         (status) => call.end(status),
         (error) => {
+          if (isDamage(error)) {
+            sayDamage(error);
+            return call.end(dataLoss(error.message));
+          }
           if (!(error instanceof SyntaxError)) process.stderr.write(`store: a read failed: ${error}\n`);
           call.end(HANDLER_FAILED);
         },

@@ -18,6 +18,8 @@ export const deadlineExceeded = status(4, 'Deadline exceeded');
 export const denied = status(7, 'Access Denied', 'access-denied');
 export const exhausted = (message: string): Status => status(8, message);
 export const unimplemented = (path: string): Status => status(12, `${path} is not part of the embedded store`);
+/** Something that was stored can't be read any more, and trying again changes nothing. */
+export const dataLoss = (message: string): Status => status(15, message);
 export const unavailable = (message: string): Status => status(14, message);
 export const badRequest = (message: string): Status => status(3, message);
 

@@ -51,7 +51,7 @@ export const createStreams = (log: Log, index: Index, hash: typeof keyOf = keyOf
     if (stream.metadata !== undefined) return stream.metadata;
     const meta = get(`$$${stream.name}`);
     const position = meta.last < 0 ? undefined : index.find(meta.key, meta.last);
-    const record = position === undefined ? undefined : log.record(position);
+    const record = position === undefined ? undefined : log.recordOrFreed(position);
     stream.metadata = record ? metadataOf(recordedAt(record, 0)) : null;
     return stream.metadata;
   };

@@ -1,3 +1,4 @@
+import { isDamage, sayDamage } from './damage.ts';
 import type { createDecider, Outcome, Write } from './decide.ts';
 import { diskFull } from './disk.ts';
 import type { Log } from './log.ts';
@@ -28,10 +29,21 @@ export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
   let queue: Job[] = [];
   let sinks = new Set<() => void>();
 
+  /** A decision reads before it writes: where it meets damage, it has added nothing, and the others go on. */
+  const decidedOf = (wish: Write): Outcome => {
+    try {
+      return decide(wish);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      sayDamage(error);
+      return { kind: 'damaged', reason: error.message };
+    }
+  };
+
   const outcomes = (jobs: Job[]): (Outcome | { kind: 'late' })[] => {
     const start = log.startBatch();
     const now = Date.now();
-    const decided = jobs.map(({ wish, due }) => (due <= now ? { kind: 'late' as const } : decide(wish)));
+    const decided = jobs.map(({ wish, due }) => (due <= now ? { kind: 'late' as const } : decidedOf(wish)));
     if (log.pendingEnd() > start) log.commit(jobs.length <= FEW);
     return decided;
   };
