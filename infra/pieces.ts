@@ -1,5 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Piece } from './supervisor.ts';
 
@@ -42,11 +44,15 @@ export const store = ({ dir, port }: { dir: string; port: number }): Store => {
 
 type Readiness = { readonly status: number; readonly degraded: readonly string[] };
 
+/** By `node:http`, not by `fetch`: that would be loaded for this alone, while what it asks for is still starting. */
 const readiness = (base: string, ended: AbortSignal): Promise<Readiness | undefined> =>
-  fetch(`${base}/readyz`, { signal: AbortSignal.any([ended, AbortSignal.timeout(5_000)]) }).then(
-    async (response) => ({ status: response.status, degraded: ((await response.json()) as { degraded: string[] }).degraded }),
-    () => undefined,
-  );
+  new Promise((resolve) => {
+    const give = (): void => resolve(undefined);
+    const asked = get(`${base}/readyz`, { agent: false, signal: AbortSignal.any([ended, AbortSignal.timeout(5_000)]) }, (response) => {
+      json(response).then((body) => resolve({ status: response.statusCode!, degraded: (body as Readiness).degraded }), give);
+    });
+    asked.on('error', give);
+  });
 
 /** Resolves when /readyz says 200, and a little later where something is still degraded; tells now and then what it says instead. */
 const readyz = async (base: string, say: (line: string) => void, ended: AbortSignal): Promise<void> => {
