@@ -143,6 +143,48 @@ test('effective permissions name the event that decided', async () => {
   await p.close();
 });
 
+test("one's own permissions are open to whoever sees the agent, others' to whoever manages its roles", async () => {
+  const p = await inMemory();
+  const { tenant, owner, member, admin } = await people(p);
+  const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
+  const ask = async (key: string, query: string) => (await p.send('GET', `${path}/effective-permissions${query}`, { key })).status;
+  const others = `?user_id=${admin.user_id}`;
+  assert.equal([await ask(member.key, ''), await ask(member.key, others)], [404, 404]);
+  for (const role of ['VIEWER', 'MANAGER'] as const) {
+    await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role } });
+    assert.equal(
+      [await ask(member.key, ''), await ask(member.key, `?user_id=${member.user_id}`), await ask(member.key, others)],
+      [200, 200, 403],
+    );
+    assert.is(await ask(member.key, `${others}&as_of=${new Date().toISOString()}`), 403, 'nor as of another time');
+  }
+  await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'OWNER' } });
+  assert.is(await ask(member.key, others), 200);
+  await p.close();
+});
+
+test('an agent comes back by whoever may delete it, a revision of it by whoever may edit it', async () => {
+  const p = await inMemory();
+  const { tenant, owner, member } = await people(p);
+  const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
+  await p.send('PATCH', path, { key: owner, body: { name: 'Changed' } });
+  const restore = async (body: object) => (await p.send('POST', `${path}/restore`, { key: member.key, body })).status;
+  const mayOnly = async (...labels: string[]) => {
+    await p.send('PUT', `${tenant}/agent-role-permissions`, { key: owner, body: { roles: { VIEWER: labels } } });
+    const before = p.log.events.length;
+    const found = [await restore({ revision: 0 }), await restore({})];
+    return { found, changed: p.log.events.slice(before).some(({ category }) => category === 'agent') };
+  };
+  await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'VIEWER' } });
+  assert.equal(await mayOnly('View'), { found: [403, 403], changed: false });
+  assert.is((await mayOnly('View', 'Delete agent')).found[0], 403);
+  assert.equal(await mayOnly('View', 'Edit settings'), { found: [200, 403], changed: true });
+  await p.send('DELETE', path, { key: owner });
+  assert.equal(await mayOnly('View', 'Edit settings'), { found: [404, 403], changed: false });
+  assert.equal((await mayOnly('View', 'Delete agent')).found[1], 200);
+  await p.close();
+});
+
 test('a suspended tenant answers its members 403, and a super-admin looks in only through a break-glass that the tenant sees', async () => {
   const p = await inMemory();
   const { id, tenant, owner } = await people(p);
