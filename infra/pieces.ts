@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { get } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,7 +43,9 @@ export const store = ({ dir, port }: { dir: string; port: number }): Store => {
 
 type Readiness = { readonly status: number; readonly degraded: readonly string[] };
 
-/** By `node:http`, not by `fetch`: that would be loaded for this alone, while what it asks for is still starting. */
+// Neither `fetch` nor an import of `node:http`: either loads all of undici for this alone, while what it asks for is still starting.
+const { get } = process.getBuiltinModule('node:http');
+
 const readiness = (base: string, ended: AbortSignal): Promise<Readiness | undefined> =>
   new Promise((resolve) => {
     const give = (): void => resolve(undefined);
