@@ -60,4 +60,35 @@ test('rows that are what the log makes of them do not drift; a spoilt one is nam
   await close();
 });
 
+test('an event in the midst that was never applied is named, though those behind it were', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  const events = happened([
+    ['a', 'IdeaNoted', { title: 'one', mood: 'glad' }],
+    ['a', 'IdeaRenamed', { title: 'two' }],
+    ['a', 'IdeaRenamed', { extra: 5 }],
+    ['a', 'IdeaViewed'],
+    ['b', 'IdeaNoted', { title: 'b' }],
+    ['b', 'IdeaViewed'],
+  ]);
+  await append(log, events);
+  await settled(reads, log, 'ideas');
+  const { rows } = asOf(ideas, 'ideas', [events[0]!, events[2]!, events[3]!], { position: events[5]!.position });
+  const { docs } = rows.get('t\0a')!;
+  await query(databaseUrl, `update ideas.ideas set title = 'one', doc = $1, short_doc = $2 where id = 'a'`, [...docs]);
+  await query(databaseUrl, `update ideas.ideas set revision = 0 where id = 'b'`);
+  const pool = openPool(databaseUrl, quiet, 'test');
+  const { drifted } = await drift(log, pool, ideas, 'all');
+  assert.equal(
+    drifted.map(({ key, event }) => [Object.values(key).at(-1), event?.stream, event?.revision]),
+    [
+      ['a', 'idea-t.a', 1],
+      ['b', 'idea-t.b', 1],
+    ],
+  );
+  await pool.end();
+  await close();
+});
+
 test.run();

@@ -227,6 +227,40 @@ test('a rebuild that was interrupted at any point is taken up or begun again, an
   await again.close();
 });
 
+test('what was built anew takes its place and what was asked is answered in one step: dying between leaves neither', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  await append(log, happened(many(30)));
+  const first = await world(log, databaseUrl, [ideas]);
+  await settled(first.reads, log, 'ideas');
+  await query(databaseUrl, `update ideas.ideas set title = 'spoilt' where id = 'i7'`);
+  await query(databaseUrl, `create function annals.die() returns trigger language plpgsql as 'begin raise exception ''dies here''; end'`);
+  await query(
+    databaseUrl,
+    `create trigger dies before update on annals.requests for each row when (new.done_at is not null) execute function annals.die()`,
+  );
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  const id = await ask(pool, 'rebuild', 'ideas');
+  const [status] = await until(
+    'it dies',
+    () => publishedStatuses(pool),
+    (found) => /dies here/.test(found[0]?.last_error ?? ''),
+  );
+  assert.is(status!.name, 'ideas');
+  assert.is((await rowsIn(databaseUrl, 'ideas', 'ideas')).find((row) => row.id === 'i7')!.title, 'spoilt', 'the old rows serve');
+  assert.is((await requestState(pool, id))!.done_at, null);
+  await query(databaseUrl, 'drop trigger dies on annals.requests');
+  await until(
+    'its end',
+    () => requestState(pool, id),
+    (state) => state?.done_at !== null,
+  );
+  assert.is(await titleOf(first.reads, 'i7'), 'title 7');
+  assert.is(await checkpoint(databaseUrl, 'ideas__next'), -1n);
+  await pool.end();
+  await first.close();
+});
+
 test('a schema that was dropped under a running worker is made and filled again', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);

@@ -119,27 +119,60 @@ const unexplained = async (log: Log, projection: AnyProjection, { rows, position
   return left;
 };
 
-/** The first event that a drifted row shows nothing of: the one behind the last state that it agrees with. */
+/** The fields of a row's documents, or their items where one is a list. */
+const shownIn = (held: Held | undefined): [string, string][] =>
+  (held?.docs ?? []).flatMap((text, at) =>
+    Object.entries(JSON.parse(text) as object).map(([name, value]): [string, string] => [`${at}.${name}`, spelled(value)]),
+  );
+
+/** What can be told apart of a row: its columns, the fields of its documents, its revision, and whether it is there at all. */
+const fieldsOf = ({ table, columns }: TablePlan, held: Held | undefined): ReadonlyMap<string, string> =>
+  new Map([
+    ['', String(held !== undefined)],
+    ...columns.map(([name]): [string, string] => [name, spelled(held?.row[name])]),
+    ...shownIn(held),
+    ...(table.stream ? [['revision', spelled(held?.revision)] as const] : []),
+  ]);
+
+/**
+ * How long a row's fields agreed with what is stored, each for itself: an event in the midst that was never applied is found though later
+ * ones were. `parted` is the event by which the field went another way than it is stored; null while it agrees.
+ */
+type Course = { readonly stored: ReadonlyMap<string, string>; readonly parted: Map<string, Recorded | null>; before: Held | undefined };
+
+const went = (course: Course, fields: ReadonlyMap<string, string>, event: Recorded): void => {
+  for (const name of new Set([...course.stored.keys(), ...fields.keys()])) {
+    if (course.stored.get(name) === fields.get(name)) course.parted.set(name, null);
+    else if (!course.parted.get(name)) course.parted.set(name, event);
+  }
+};
+
+/** The first of the events by which a field parted from what is stored, the revision aside where anything else did. */
+const firstOf = ({ parted }: Course): Recorded | null => {
+  const events = [...parted].flatMap(([name, event]) => (event ? [{ name, event }] : []));
+  const telling = events.some(({ name }) => name !== 'revision') ? events.filter(({ name }) => name !== 'revision') : events;
+  return telling.map(({ event }) => event).sort((a, b) => comparePositions(a.position, b.position))[0] ?? null;
+};
+
+/** The first event that a drifted row shows nothing of. */
 const divergence = async (
   log: Log,
   projection: AnyProjection,
   position: Position,
   rows: readonly Sampled[],
 ): Promise<Map<Sampled, Recorded | null>> => {
-  const found = new Map<Sampled, Recorded | null>(rows.map((one) => [one, null]));
-  const agreeing = new Set<Sampled>();
-  const before = new Map<Sampled, Held | undefined>();
+  const courses = new Map<Sampled, Course>(
+    rows.map((one) => [one, { stored: fieldsOf(one.plan, one.held), parted: new Map(), before: undefined }]),
+  );
   await folded(projection, wantedOf(rows), concerning(log, projection), position, 1, (row, event) => {
-    for (const one of rows) {
+    for (const [one, course] of courses) {
       const held = row(one);
-      if (held === before.get(one)) continue;
-      before.set(one, held);
-      const agrees = differing(one.plan, one.held, held).length === 0;
-      if (agrees) agreeing.add(one);
-      if (!agrees && (agreeing.delete(one) || found.get(one) === null)) found.set(one, event);
+      if (held === course.before) continue;
+      course.before = held;
+      went(course, fieldsOf(one.plan, held), event);
     }
   });
-  return found;
+  return new Map([...courses].map(([one, course]) => [one, firstOf(course)]));
 };
 
 const eventOf = (event: Recorded | null | undefined): Drift['event'] =>

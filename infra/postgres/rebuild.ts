@@ -6,6 +6,7 @@ import { dropSchema, shapeOf, withSchemaLock } from './ddl.ts';
 import type { Lanes } from './lanes.ts';
 import type { Member } from './member.ts';
 import { quoted } from './pool.ts';
+import { endRequests, REBUILDS } from './requests.ts';
 import { nextOf } from './standing.ts';
 import type { Tended, Work } from './worker.ts';
 
@@ -18,7 +19,7 @@ export type Rebuilt = Compared & { readonly at: string; readonly promoted: boole
 const retiredOf = (name: string): string => `${name}__old`;
 
 /** The new schema takes the old one's name, in one transaction that touches no table: nobody waits and nobody sees less. */
-const rename = (db: ClientBase, name: string): Promise<unknown> =>
+const rename = (db: ClientBase, name: string, outcome: Rebuilt): Promise<unknown> =>
   withSchemaLock(db, async () => {
     const next = nextOf(name);
     await db.query(`drop schema if exists ${quoted(retiredOf(name))} cascade`);
@@ -28,6 +29,8 @@ const rename = (db: ClientBase, name: string): Promise<unknown> =>
     await db.query('update annals.checkpoints set name = $1 where name = $2', [name, next]);
     await db.query('delete from annals.parked where projection = $1', [name]);
     await db.query('update annals.parked set projection = $1 where projection = $2', [name, next]);
+    // Whoever dies behind this has nothing left to tell: what was asked is answered where it happens, and is not begun again.
+    await endRequests(db, name, REBUILDS, outcome);
   });
 
 const tell = (db: ClientBase, member: Member): Promise<unknown> => {
@@ -36,9 +39,9 @@ const tell = (db: ClientBase, member: Member): Promise<unknown> => {
 };
 
 /** Runs between two batches of the live lane: from the next one on, only what was built anew is written. */
-const promote = async (members: readonly Member[], db: PoolClient, name: string): Promise<readonly Member[]> => {
+const promote = async (members: readonly Member[], db: PoolClient, name: string, outcome: Rebuilt): Promise<readonly Member[]> => {
   const next = members.find((member) => member.name === nextOf(name))!;
-  await rename(db, name);
+  await rename(db, name, outcome);
   const promoted = next.renamed(name);
   members.find((member) => member.name === name)?.close();
   await tell(db, promoted);
@@ -89,10 +92,11 @@ export const finishRebuild = async (work: Work, one: Tended, keepIfDifferent: bo
     await abandon(work, db, name).finally(() => db.release());
     return { ...compared, at, promoted: false };
   }
-  await live.between(async (members, client) => ({ members: await promote(members, client, name), result: null }));
+  const rebuilt: Rebuilt = { ...compared, at, promoted: true };
+  await live.between(async (members, client) => ({ members: await promote(members, client, name, rebuilt), result: null }));
   logger.info({ name, differing: comparison?.differing ?? null }, 'a rebuilt projection took the place of the old one');
   await pool.query(`drop schema if exists ${quoted(retiredOf(name))} cascade`).catch(() => {});
-  return { ...compared, at, promoted: true };
+  return rebuilt;
 };
 
 /** Gives a rebuild up: the new rows go, the old ones were never touched. */

@@ -9,6 +9,9 @@ export const ASKED = 'annals_asked';
  */
 export type RequestKind = 'rebuild' | 'rebuild-if-equal' | 'rebuild-held' | 'promote' | 'abort' | 'retry';
 
+/** What ends when a projection's new rows have taken their place, or were given up. */
+export const REBUILDS = ['rebuild', 'rebuild-if-equal', 'rebuild-held', 'promote'] as const satisfies RequestKind[];
+
 export type Request = {
   readonly id: number;
   readonly kind: RequestKind;

@@ -3,11 +3,9 @@ import { hasEnded } from './lane.ts';
 import type { Member } from './member.ts';
 import { retryParked } from './parked.ts';
 import { abandon, compareRebuilt, finishRebuild, type Rebuilt } from './rebuild.ts';
-import { endRequest, endRequests, noteRequest, openRequests, type Request } from './requests.ts';
+import { endRequest, endRequests, noteRequest, openRequests, REBUILDS, type Request } from './requests.ts';
 import { nextOf, openNext } from './standing.ts';
 import type { Tended, Work } from './worker.ts';
-
-const REBUILDS = ['rebuild', 'rebuild-if-equal', 'rebuild-held', 'promote'] as const;
 
 const isRebuild = ({ kind }: Request): boolean => kind.startsWith('rebuild');
 
