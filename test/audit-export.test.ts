@@ -192,6 +192,19 @@ test('nothing is handed out that could not be recorded', async () => {
   assert.is(answer.status, 503, answer.text);
 });
 
+test('where the view was put back while it was read, the export breaks off', async () => {
+  const reads = p.sink.reads as { passed: typeof p.sink.reads.passed };
+  const { passed } = reads;
+  reads.passed = () => Promise.reject(new Error('the view stands behind the position'));
+  const response = await p.app.request(path, { headers: { authorization: `Bearer ${auditor.key}` } });
+  const ended = await response.text().then(
+    () => 'well',
+    () => 'broken',
+  );
+  reads.passed = passed;
+  assert.equal([response.status, ended], [200, 'broken']);
+});
+
 test('who was let into a tenant takes its log along in sight of the tenant', async () => {
   const other = await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'o@example.com' } });
   const { id, owner_key } = other.body as { id: string; owner_key: string };

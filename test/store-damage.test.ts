@@ -158,6 +158,25 @@ test('scavenging takes nothing away that it can not read', async () => {
   assert.match(annals('verify', '--dir', dir).said, /event 2 of stream "case-t.hurt"/);
 });
 
+test('verify names an event that was harmed after a scavenge too, and its reader is told of the same place', async () => {
+  const dir = await filled();
+  const store = await startStore({ dir });
+  const client = clientOf(store);
+  await client.tombstoneStream('case-t.kept');
+  annals('scavenge', '--dir', dir);
+  await client.dispose();
+  await store.end();
+  harm(dir, 'tail2');
+  const { code, said } = annals('verify', '--dir', dir);
+  assert.is(code, 1);
+  const [, place] = /damaged: event 2 of stream "case-t.tail", type "Happened", at position (\d+)/.exec(said) ?? [];
+  assert.ok(place, said);
+  const again = await startStore({ dir });
+  const read = await failure(Array.fromAsync(logOf(again).read('case-t.tail')));
+  assert.match(read.message, new RegExp(`damaged at position ${place}:`));
+  await again.end();
+});
+
 type Found = Map<number, string>;
 
 /** Every record by its position, read one way; and whether it ended with the error that says why. */
@@ -237,7 +256,7 @@ for (const packed of [false, true])
         assert.equal([stopped, stoppedToo, harmed, each.size], [true, true, 1, whole.size - 1], `byte ${at}`);
         assert.is(forwards.size + backwards.size, whole.size - 1, 'all before it, all behind it');
       }),
-      { numRuns: 150 },
+      { numRuns: Number(process.env.RUNS ?? 150) },
     );
   });
 

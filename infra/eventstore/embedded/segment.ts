@@ -113,20 +113,24 @@ const spanOf = (file: number, { positions, offsets, bytes }: Packed, position: n
   return { from, until, peek: (offset, size) => span.subarray(offset - from, offset - from + size) };
 };
 
-/** A record whose head or end does not fit to those around it ends the walk, and whoever reads there finds that it is harmed. */
+/**
+ * A record whose head or end does not fit to those around it ends the walk, and whoever reads there finds that it is harmed. So does the last
+ * one passed where it is: it may have been the one looked for.
+ */
 const packedOffset = (file: number, packed: Packed, position: number): number => {
   const { from, until, peek } = spanOf(file, packed, position);
+  const passed = { offset: from, size: 0, position: -1 };
   let offset = from;
-  for (let before = -1; offset < until; ) {
+  while (offset < until) {
     const head = peek(offset, HEADER);
     const here = positionAt(head, 0);
     const size = sizeAt(head, 0);
-    if (here >= position || !(here > before) || size < OVERHEAD || offset + size > until) return offset;
-    if (peek(offset + size - 4, 4).readUInt32LE(0) !== size) return offset;
-    before = here;
+    if (here >= position || !(here > passed.position) || size < OVERHEAD || offset + size > until) break;
+    if (peek(offset + size - 4, 4).readUInt32LE(0) !== size) break;
+    Object.assign(passed, { offset, size, position: here });
     offset += size;
   }
-  return until;
+  return passed.size > 0 && !soundAt(peek(passed.offset, passed.size), 0, passed.position) ? passed.offset : offset;
 };
 
 /** Where the record of exactly this position lies in a packed segment, though one before it may be harmed: every place is looked at. */

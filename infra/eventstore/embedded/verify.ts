@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { readUpTo } from './disk.ts';
 import { keyOf } from './hash.ts';
 import { lockDirectory } from './lock.ts';
@@ -56,8 +56,11 @@ const printable = (bytes: Buffer): string => JSON.stringify(bytes.toString().sli
 
 /** Names the harmed event as far as its head can still be read. */
 const described = (segment: Segment, { offset, bytes }: Extract<Finding, { sound: false }>): string => {
-  const position = segment.base + offset;
-  const readable = bytes.length >= OVERHEAD && positionAt(bytes, 0) === position && plausible(bytes, 0);
+  const whole = bytes.length >= OVERHEAD && plausible(bytes, 0);
+  // A packed segment's records say themselves where they lie: believed where it is a place in the segment.
+  const position = segment.packed && whole ? positionAt(bytes, 0) : segment.base + offset;
+  const readable = whole && positionAt(bytes, 0) === position && position > segment.base && position < segment.base + segment.length;
+  if (!readable && segment.packed) return `damaged at byte ${offset} of ${basename(segment.path)}: no record's head can be read there`;
   if (!readable) return `damaged at position ${position}: no record's head can be read there`;
   return `damaged: event ${wireRevision(revisionAt(bytes, 0))} of stream ${printable(nameAt(bytes, 0))}, type ${printable(typeAt(bytes, 0))}, at position ${position}`;
 };
