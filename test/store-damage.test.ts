@@ -103,6 +103,32 @@ test('a subscription ends at the harmed event with an error, and one from behind
   await store.end();
 });
 
+test('a subscription that had come as far as an event goes on behind it, though it was harmed since', async () => {
+  const dir = await filled();
+  const whole = await startStore({ dir });
+  const places = (await Array.fromAsync(logOf(whole).readAll())).map(
+    ({ position, data }) => [(data as { label: string }).label, position] as const,
+  );
+  await whole.end();
+  const place = Object.fromEntries(places);
+  for (const [label, next] of [
+    ['hurt2', 'kept2'],
+    ['tail4', 'more'],
+  ] as const) {
+    harm(dir, label);
+    const store = await startStore({ dir });
+    const log = logOf(store);
+    const heard: string[] = [];
+    const going = log.follow({ from: place[label]!, event: ({ data }) => void heard.push((data as { label: string }).label) });
+    if (next === 'more') await log.append('case-t.more', 'none', [event('more')]);
+    for (let waits = 0; heard.length === 0 && waits < 100; waits++) await pause(20);
+    assert.is(heard[0], next);
+    assert.is((await failure(Array.fromAsync(log.readAll({ from: place[label]! })))).kind, 'damaged', 'who reads it needs it');
+    await going.stop();
+    await store.end();
+  }
+});
+
 test('an append that has to know a harmed event fails for good, and the store goes on', async () => {
   const dir = await filled();
   harm(dir, 'tail4');

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { caughtUp, checkpoint, confirmation } from './answers.ts';
-import type { ReadRequest } from './read-request.ts';
+import { isDamage } from './damage.ts';
+import type { LogPlace, ReadRequest } from './read-request.ts';
 import { breathe, type Parts, placeOf, type Reading, wanted } from './reading.ts';
 import { positionAt, sizeAt, TOMBSTONE_REVISION } from './record.ts';
 import { type Status, streamDeleted, unknown } from './status.ts';
@@ -82,16 +83,27 @@ const progress = (interval: number, told: number) => {
   return { tell, consider };
 };
 
+/** Where to begin behind a position. The record there was read before: it is needed no more, if only it tells where the next one begins. */
+const startOf = (parts: Parts, from: LogPlace): [number | undefined, number?] => {
+  try {
+    return [placeOf(parts, from)];
+  } catch (error) {
+    const behind = isDamage(error) ? parts.log.behindHarmed(Number(from.commit)) : undefined;
+    if (behind === undefined) throw error;
+    return [Number(from.commit), behind];
+  }
+};
+
 /** The log's events as they come, after the one at the position given. @returns how the call ends */
 export const followAll = async (parts: Parts, reading: Reading, { from }: AllSource): Promise<Status | undefined> => {
   const { call, outlet, request } = reading;
   const { log } = parts;
-  const start = from === 'start' ? -1 : from === 'end' ? log.end() - 1 : placeOf(parts, from);
+  const [start, behind] = from === 'start' ? [-1] : from === 'end' ? [log.end() - 1] : startOf(parts, from);
   if (start === undefined) return unknown('Unexpected ReadAllResult: Error');
   outlet.add(confirmation(randomUUID()));
   const { filter } = request;
   const reached = progress(filter?.interval ?? Number.POSITIVE_INFINITY, start);
-  let position = start >= log.end() - 1 ? log.end() : Math.max(0, start);
+  let position = start >= log.end() - 1 ? log.end() : (behind ?? Math.max(0, start));
   let live = false;
   const add = (frame: Buffer | undefined) => frame && outlet.add(frame);
   const take = (bytes: Buffer) => {

@@ -207,6 +207,13 @@ export const openLog = (dir: string) => {
     return false;
   };
 
+  /** Where a harmed record ends, if a sound one begins there or the log ends: whoever had read it before can go on. */
+  const behindHarmed = (position: number): number | undefined => {
+    const segment = segments[indexOf(position)]!;
+    const next = position + sizeAt(readUpTo(segment.file, offsetOf(segment, position), HEADER), 0);
+    return !segment.packed && (next === end() || record(next)) ? next : undefined;
+  };
+
   /** Whether a batch of so many bytes can begin now; if not, `whenFree` tells. */
   const free = (bytes: number): boolean => room === undefined || room.fits(bytes);
   const whenFree = (): Promise<void> => room?.quiet() ?? Promise.resolve();
@@ -271,6 +278,7 @@ export const openLog = (dir: string) => {
     free,
     whenFree,
     isPlace,
+    behindHarmed,
     recordOrFreed,
     soundPage,
     end,
