@@ -64,8 +64,8 @@ test('a cache that hears nothing any more keeps nothing, and keeps again what it
   state.harmed = false;
   await until(
     'it follows again',
-    async () => (await nameNow(), hot.peek(Plan, 'platform', 'p')),
-    (held) => held !== undefined,
+    () => nameNow().then(() => hot.peek(Plan, 'platform', 'p')?.state.name),
+    (name) => name === 'Two',
   );
   await change(log, 1, 'Three');
   await until(
