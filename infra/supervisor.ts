@@ -52,7 +52,8 @@ const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 2_000;
 const SETTLED_MS = 1_000;
 const LOG_LIMIT = 10 * 1024 * 1024;
-const NICENESS = 15;
+/** Acceptance goes first among our own; beside other work on the machine, what yields still gets a tenth of a core. */
+const NICENESS = 10;
 /** PostgreSQL and the store may have much to repair after a crash. */
 const READY_MS = 600_000;
 const POLL_MS = 10;
