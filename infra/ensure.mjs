@@ -44,6 +44,8 @@ const install = () => {
     '--prefer-offline',
     '--no-audit',
     '--no-fund',
+    // Its warnings are of this machine's Node, which only begins: Node 26 runs the rest.
+    '--loglevel=error',
     purpose === 'test' ? '--include=dev' : '--omit=dev',
   ];
   process.stderr.write(`annals: bringing packages (npm ${words.join(' ')})\n`);

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Logger } from 'pino';
 
@@ -35,9 +34,6 @@ export const openPool = (databaseUrl: string, logger: Logger, name: string, { ma
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 };
-
-/** The query builder over a pool. */
-export const queryBuilder = <T>(pool: pg.Pool): Kysely<T> => new Kysely<T>({ dialect: new PostgresDialect({ pool }) });
 
 /** A statement's name: one statement is prepared once a connection, and another text never takes its place. */
 export const statement = (text: string): { name: string; text: string } => ({

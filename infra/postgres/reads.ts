@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
 import { readCursor, type SortValue, writeCursor } from '../../projections/cursor.ts';
 import type { Page, Reads, Source } from '../../projections/reads.ts';
-import { bodyOf, type PageRow, pageStatements } from './pages.ts';
+import type { bodyOf, PageRow, pageStatements } from './pages.ts';
 import { openPoints, type Run } from './points.ts';
 import { isDown, openPool } from './pool.ts';
 import { openPositions } from './positions.ts';
@@ -23,6 +23,19 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
 /** More at a time only take turns on the server; those that wait are answered together. */
 const PAGES_AT_ONCE = 3;
 
+/** The query builder is many files, which nothing that a start waits for needs: loaded so much later, or with the first page that is asked for. */
+const BUILDER_MS = 1_500;
+
+const pageBuilder = () => {
+  let loading: Promise<{ bodyOf: typeof bodyOf; statementOf: ReturnType<typeof pageStatements> }> | undefined;
+  const load = () => {
+    loading ??= import('./pages.ts').then((pages) => ({ bodyOf: pages.bodyOf, statementOf: pages.pageStatements() }));
+    return loading;
+  };
+  setTimeout(load, BUILDER_MS).unref();
+  return load;
+};
+
 export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
 
 /**
@@ -32,7 +45,7 @@ export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly 
 export const createReads = async (databaseUrl: string, logger: Logger): Promise<PostgresReads> => {
   const pool = openPool(databaseUrl, logger, 'reads', { max: 6 });
   const positions = await openPositions(databaseUrl, logger);
-  const pageStatement = pageStatements();
+  const builder = pageBuilder();
 
   const run: Run = async <R>(query: Parameters<Run>[0]) => {
     for (let repeats = 0; ; repeats++) {
@@ -56,7 +69,8 @@ export const createReads = async (databaseUrl: string, logger: Logger): Promise<
     },
     page: async (query) => {
       const place = readCursor(query);
-      const { name, text, values: valuesOf } = pageStatement(query, place);
+      const { bodyOf, statementOf } = await builder();
+      const { name, text, values: valuesOf } = statementOf(query, place);
       const values = valuesOf(query, place);
       return pages(JSON.stringify([name, values]), async () => {
         const [row] = await run<PageRow>({ name, text, values });
