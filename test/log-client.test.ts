@@ -96,6 +96,15 @@ test('errors are conflict, gone, unavailable or a wrong request', () => {
   const grpc = Object.assign(new Error('x'), { metadata: undefined }) as never;
   for (const error of [new UnavailableError(grpc), new TimeoutError(grpc), new CancelledError(grpc), new Error('Server Is Not Ready')])
     assert.is(classify(error).kind, 'unavailable', String(error));
+  const brokenOff = [
+    new Error('Channel has been shut down'),
+    new Error('1 CANCELLED: Cancelled on client'),
+    Object.assign(new Error('13 INTERNAL: Response message parsing error: out of range'), { code: 13 }),
+    Object.assign(new Error('The pending stream has been canceled'), { code: 'ERR_HTTP2_STREAM_CANCEL' }),
+    Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' }),
+  ];
+  for (const error of brokenOff) assert.is(classify(error).kind, 'unavailable', String(error));
+  assert.is(classify(Object.assign(new Error('2 UNKNOWN: Exception was thrown by handler.'), { code: 2 })).kind, 'wrong-request');
   assert.is(classify(new Error('something else')).kind, 'wrong-request');
 });
 

@@ -10,7 +10,10 @@ const retried: ReadonlySet<string> = new Set([
 ]);
 
 /** What a server that is not ready answers, and what a connection that ends leaves of the calls on it, have no type of their own. */
-const notReady = /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM/i;
+const notReady =
+  /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM|Channel has been shut down|Cancelled on client|^13 INTERNAL/i;
+/** Errors of Node's own: a call was written to, or waited for, when its connection had gone. */
+const brokenOff = /^(ERR_HTTP2_|ERR_STREAM_|EPIPE$|ETIMEDOUT$)/;
 
 /** What the embedded store says of a record that is not what was written: final, whatever its type. */
 const harmed = /the log is damaged at position \d+/;
@@ -21,7 +24,8 @@ const kindOf = (error: unknown): LogErrorKind => {
   if (type === ErrorType.WRONG_EXPECTED_VERSION) return 'conflict';
   if (type === ErrorType.STREAM_DELETED) return 'gone';
   if (harmed.test(error.message)) return 'damaged';
-  if (retried.has(type) || notReady.test(error.message)) return 'unavailable';
+  const { code } = error as { code?: unknown };
+  if (retried.has(type) || notReady.test(error.message) || brokenOff.test(String(code))) return 'unavailable';
   return 'wrong-request';
 };
 
