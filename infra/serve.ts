@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hono } from 'hono';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { asyncapi } from '../api/asyncapi.ts';
 import { mountAuditExport } from '../api/audit-export.ts';
 import { mountDeliveryBodies } from '../api/delivery.ts';
@@ -24,6 +24,7 @@ import { limiter, POLICIES } from './http/limits.ts';
 import { listen } from './http/listen.ts';
 import { openMetrics } from './http/metrics.ts';
 import { sharing } from './http/sharing.ts';
+import { damageTold, loggerOf } from './logging.ts';
 import { brokerLater } from './nats/broker.ts';
 import { brokerUsers } from './nats/credentials.ts';
 import { signInWays } from './oidc/sign-in.ts';
@@ -31,20 +32,13 @@ import { openOperators } from './operator/operators.ts';
 import { hotOf, platform } from './platform.ts';
 import { openLimits } from './postgres/limits.ts';
 import { createReads, type PostgresReads } from './postgres/reads.ts';
-import { printable } from './printable.ts';
 import { openVault } from './vault/vault.ts';
 
 const READY_FOR = 500;
 const { version } = packageJson;
 
-export const loggerOf = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
-  pino(
-    { level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'], hooks: { streamWrite: printable } },
-    pino.destination({ dest: 1, sync: false, minLength: 0 }),
-  );
-
 /** Repeats what needs the event store until it answers: it may still be starting. */
-export const onceThere = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
+const onceThere = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
   for (let wait = 25; ; wait = Math.min(1_000, wait * 2)) {
     try {
       return await work();
@@ -71,18 +65,6 @@ const readinessOf = (log: Log, degraded: () => string[]): (() => Promise<Readine
     const ready = await answer;
     return { ready, degraded: ready ? degraded() : ['event store', ...degraded()] };
   };
-};
-
-/** Says of each place of the log that is harmed, once, that it was met. */
-export const damageTold = (logger: Logger) => {
-  const places = new Set<string>();
-  const tell = (message: string): void => {
-    const place = /position (\d+)/.exec(message)?.[1] ?? '';
-    if (places.has(place)) return;
-    places.add(place);
-    logger.error({ position: place }, 'the event log is damaged: run "annals store verify", which names the event');
-  };
-  return { tell, told: () => [...places].slice(0, 10).map((place) => `event log (damaged at position ${place})`) };
 };
 
 /** Every view is there and stands somewhere. */

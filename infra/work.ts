@@ -2,12 +2,12 @@ import { projections } from '../projections/all.ts';
 import { startClosings } from './closings.ts';
 import type { Config } from './config.ts';
 import { openLog } from './eventstore/client.ts';
+import { damageTold, loggerOf } from './logging.ts';
 import { startAcknowledgements } from './nats/acknowledgements.ts';
 import { brokerLater } from './nats/broker.ts';
 import { startRelay } from './nats/relay.ts';
 import { startRevocations } from './nats/revocations.ts';
 import { startProjections } from './postgres/worker.ts';
-import { damageTold, loggerOf } from './serve.ts';
 
 type Closing = { close: () => Promise<void> };
 

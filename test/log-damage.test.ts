@@ -5,7 +5,7 @@ import * as Plan from '../domain/plan.ts';
 import { classify } from '../infra/eventstore/errors.ts';
 import type { Follower, Log } from '../infra/eventstore/log.ts';
 import { openHot } from '../infra/hot.ts';
-import { damageTold } from '../infra/serve.ts';
+import { damageTold } from '../infra/logging.ts';
 import { memoryLog } from './memory-log.ts';
 import { until } from './projection-live.ts';
 
