@@ -79,7 +79,7 @@ const binaries = () =>
 const unpackBinary = async ({ path, name, version, integrity }, work) => {
   const to = join(work, path);
   mkdirSync(to, { recursive: true });
-  const packed = await run([...npm(), 'pack', `${name}@${version}`, '--pack-destination', to, '--silent', ...QUIET], 'ignore');
+  const packed = await run([...npm(), 'pack', `${name}@${version}`, '--pack-destination', to, ...QUIET], 'ignore');
   const file = readdirSync(to).find((one) => one.endsWith('.tgz'));
   if (packed !== 0 || !file) throw new Error(`${name} could not be downloaded`);
   const [algorithm, digest] = integrity.split(/-(.*)/s);
@@ -107,6 +107,8 @@ const place = ({ path, name }, work) => {
   }
 };
 
+const WORK = '.packages-';
+
 /** Binaries and packages side by side: half the time of one after the other. Where that fails, all by npm. @returns the exit code */
 const installApart = async (work) => {
   const all = binaries();
@@ -123,7 +125,9 @@ const installApart = async (work) => {
 
 const install = async () => {
   if (purpose === 'test') return installPackages();
-  const work = mkdtempSync(join(root, '.packages-'));
+  // What an install that was broken off has left.
+  for (const name of readdirSync(root)) if (name.startsWith(WORK)) rmSync(join(root, name), { recursive: true, force: true });
+  const work = mkdtempSync(join(root, WORK));
   try {
     return await installApart(work);
   } finally {

@@ -49,6 +49,7 @@ const ensure = async (dir: string, purpose: string, env: NodeJS.ProcessEnv = {})
 test('a start brings packages and binaries side by side, once', () =>
   inDir(async (dir) => {
     checkoutOf(dir);
+    mkdirSync(join(dir, '.packages-broken-off/node_modules'), { recursive: true });
     const first = await ensure(dir, 'start');
     equal([first.code, first.calls, first.left], [0, ['ci --omit=dev --omit=optional', 'pack'], []], first.said);
     is(execFileSync(join(dir, 'node_modules/.bin/tool'), { encoding: 'utf8' }), 'works\n');
