@@ -205,11 +205,13 @@ test('verify names an event that was harmed after a scavenge too, and its reader
 
 type Found = Map<number, string>;
 
-/** Every record by its position, read one way; and whether it ended with the error that says why. */
-const readForwards = (log: ReturnType<typeof openLog>): [Found, boolean] => {
+type Page = { readonly bytes: Buffer; readonly next: number };
+
+/** Every record by its position, page by page; and whether it ended with the error that says why. */
+const readPages = (from: number, pageAt: (place: number) => Page): [Found, boolean] => {
   const found: Found = new Map();
   try {
-    for (let page = log.soundPage(0, 2_000); page.bytes.length > 0; page = log.soundPage(page.next, 2_000))
+    for (let page = pageAt(from); page.bytes.length > 0; page = pageAt(page.next))
       for (let at = 0; at < page.bytes.length; at += sizeAt(page.bytes, at))
         found.set(positionAt(page.bytes, at), page.bytes.toString('latin1', at, at + sizeAt(page.bytes, at)));
     return [found, false];
@@ -219,18 +221,8 @@ const readForwards = (log: ReturnType<typeof openLog>): [Found, boolean] => {
   }
 };
 
-const readBackwards = (log: ReturnType<typeof openLog>): [Found, boolean] => {
-  const found: Found = new Map();
-  try {
-    for (let page = log.pageBefore(log.end(), 2_000); page.bytes.length > 0; page = log.pageBefore(page.next, 2_000))
-      for (let at = 0; at < page.bytes.length; at += sizeAt(page.bytes, at))
-        found.set(positionAt(page.bytes, at), page.bytes.toString('latin1', at, at + sizeAt(page.bytes, at)));
-    return [found, false];
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return [found, true];
-  }
-};
+const readForwards = (log: ReturnType<typeof openLog>): [Found, boolean] => readPages(0, (place) => log.soundPage(place, 2_000));
+const readBackwards = (log: ReturnType<typeof openLog>): [Found, boolean] => readPages(log.end(), (place) => log.pageBefore(place, 2_000));
 
 const readEach = (log: ReturnType<typeof openLog>, positions: Iterable<number>): [Found, number] => {
   const found: Found = new Map();
