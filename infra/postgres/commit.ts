@@ -1,24 +1,29 @@
-import type { ClientBase } from 'pg';
+import type { Client } from 'pg';
 import { type Position, tokenOf } from '../../domain/event.ts';
 import type { Unapplied } from '../../projections/interpreter.ts';
 import type { Held } from '../../projections/plan.ts';
 import type { Entry } from './member.ts';
 import { arrayText, statement } from './pool.ts';
+import { type Statement, transact } from './transaction.ts';
 
 /** Where projections tell that they moved: `<token> <name> <name> …`. */
 export const MOVED = 'annals_moved';
 const LONGEST_NOTICE = 7_500;
 
+/** Divides by zero where a checkpoint does not stand where it stood: so what is sent behind it fails too, without a word in between. */
 const moving = statement(`
   with wanted as (
     select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
       as wanted(name, old_commit, old_prepare, commit_position, prepare_position, at)
+  ), moved as (
+    update annals.checkpoints held
+    set commit_position = wanted.commit_position, prepare_position = wanted.prepare_position, at = coalesce(wanted.at, held.at), moved_at = now()
+    from wanted
+    where held.name = wanted.name and held.commit_position = wanted.old_commit and held.prepare_position = wanted.old_prepare
+    returning 1
   )
-  update annals.checkpoints held
-  set commit_position = wanted.commit_position, prepare_position = wanted.prepare_position, at = coalesce(wanted.at, held.at), moved_at = now()
-  from wanted
-  where held.name = wanted.name and held.commit_position = wanted.old_commit and held.prepare_position = wanted.old_prepare
-  returning held.name`);
+  select 1 / (count(*) = $7)::integer from moved`);
+const DIVISION_BY_ZERO = '22012';
 
 const parking = statement(`
   insert into annals.parked (projection, stream, revision, event_id, type, first, reason, commit_position, prepare_position, event_at)
@@ -31,32 +36,30 @@ const unparking = statement(`
     and not exists (select from unnest($3::text[], $4::bigint[]) again(stream, revision) where again.stream = held.stream and again.revision = held.revision)`);
 const telling = statement(`select pg_notify('${MOVED}', notice) from unnest($1::text[]) as notice`);
 
-/** Another writer has moved these checkpoints: whatever this process thinks it holds, it must read again. */
-export type Fenced = Error & { readonly fenced: readonly string[] };
-const fenced = (names: readonly string[]): Fenced =>
-  Object.assign(new Error(`the checkpoints of ${names.join(', ')} were moved by another writer`), { fenced: names });
+/** Another writer has moved one of these checkpoints: whatever this process thinks it holds, it must read again. */
+const fenced = (entries: readonly Entry[]): Error =>
+  Object.assign(new Error(`a checkpoint was moved by another writer: of ${entries.map(({ name }) => name).join(' or ')}`), {
+    fenced: true,
+  });
 
-export const isFenced = (error: unknown): error is Fenced => error instanceof Error && 'fenced' in error;
+export const isFenced = (error: unknown): boolean => error instanceof Error && 'fenced' in error;
 
 const commitOf = (position: Position | null): string => String(position?.commit ?? -1);
 const prepareOf = (position: Position | null): string => String(position?.prepare ?? -1);
 
-const move = async (client: ClientBase, entries: readonly Entry[]): Promise<void> => {
-  const values = [
+const move = (entries: readonly Entry[]): Statement => {
+  const columns = [
     entries.map(({ name }) => name),
     entries.map(({ from }) => commitOf(from)),
     entries.map(({ from }) => prepareOf(from)),
     entries.map(({ to }) => commitOf(to)),
     entries.map(({ to }) => prepareOf(to)),
     entries.map(({ at }) => at),
-  ].map(arrayText);
-  const { rows } = await client.query<{ name: string }>({ ...moving, values });
-  if (rows.length === entries.length) return;
-  const moved = new Set(rows.map(({ name }) => name));
-  throw fenced(entries.flatMap(({ name }) => (moved.has(name) ? [] : [name])));
+  ];
+  return { ...moving, values: [...columns.map(arrayText), String(entries.length)] };
 };
 
-const park = (client: ClientBase, name: string, unapplied: readonly Unapplied[]): Promise<unknown>[] => {
+const park = ({ name, unapplied }: Entry): Statement[] => {
   if (unapplied.length === 0) return [];
   const column = (read: (one: Unapplied) => unknown): string => arrayText(unapplied.map(read));
   const values = [
@@ -71,30 +74,24 @@ const park = (client: ClientBase, name: string, unapplied: readonly Unapplied[])
     column(({ event }) => String(event.position.prepare)),
     column(({ event }) => event.at),
   ];
-  return [client.query({ ...parking, values })];
+  return [{ ...parking, values }];
 };
 
-const unpark = (client: ClientBase, { name, retried, unapplied }: Entry): Promise<unknown>[] => {
+const unpark = ({ name, retried, unapplied }: Entry): Statement[] => {
   if (!retried) return [];
   const streams = arrayText(unapplied.map(({ event }) => event.stream));
   const revisions = arrayText(unapplied.map(({ event }) => event.revision));
-  return [client.query({ ...unparking, values: [name, arrayText(retried), streams, revisions] })];
+  return [{ ...unparking, values: [name, arrayText(retried), streams, revisions] }];
 };
 
-const writeTables = (client: ClientBase, { sink, plan, writes }: Entry): Promise<unknown>[] =>
+const writeTables = ({ sink, plan, writes }: Entry): Statement[] =>
   [...writes].flatMap(([name, rows]) => {
     const table = sink.tables.get(name)!;
     const { keyOf } = plan.tables.get(name)!;
     const gone = [...rows].flatMap(([text, held]) => (held ? [] : [keyOf(text)]));
     const whole = [...rows.values()].filter((held): held is Held => held !== null);
-    return [table.remove(client, gone), table.write(client, whole)];
+    return [...table.remove(gone), ...table.write(whole)];
   });
-
-const writeEntry = (client: ClientBase, entry: Entry): Promise<unknown>[] => [
-  ...writeTables(client, entry),
-  ...unpark(client, entry),
-  ...park(client, entry.name, entry.unapplied),
-];
 
 const notices = (entries: readonly Entry[]): string[] => {
   const lines: string[] = [];
@@ -114,21 +111,14 @@ const notices = (entries: readonly Entry[]): string[] => {
 
 /**
  * Writes the batch of several projections in one transaction: checkpoints first (guarded by where they stood), rows, parked events,
- * and the notice that they moved. On a pipelined connection that is two round trips.
- * @throws Fenced where another writer was there · the database's own errors
+ * and the notice that they moved.
+ * @throws Error as `isFenced` tells, where another writer was there · the database's own errors
  */
-export const commit = async (client: ClientBase, entries: readonly Entry[]): Promise<void> => {
-  const sent = [
-    client.query('begin'),
-    move(client, entries),
-    ...entries.flatMap((entry) => writeEntry(client, entry)),
-    client.query({ ...telling, values: [arrayText(notices(entries))] }),
-  ];
-  // What was sent behind a failure fails too, for no reason of its own: the first one is the cause.
-  const failed = (await Promise.allSettled<unknown>(sent)).find((one) => one.status === 'rejected');
-  if (failed) {
-    await client.query('rollback').catch(() => {});
-    throw failed.reason;
-  }
-  await client.query('commit');
-};
+export const commit = (client: Client, entries: readonly Entry[]): Promise<void> =>
+  transact(client, [
+    move(entries),
+    ...entries.flatMap((entry) => [...writeTables(entry), ...unpark(entry), ...park(entry)]),
+    { ...telling, values: [arrayText(notices(entries))] },
+  ]).catch((error) => {
+    throw error.code === DIVISION_BY_ZERO ? fenced(entries) : error;
+  });

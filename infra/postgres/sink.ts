@@ -2,14 +2,16 @@ import type { ClientBase } from 'pg';
 import type { Held, Plan, TablePlan } from '../../projections/plan.ts';
 import type { Key, Row } from '../../projections/projection.ts';
 import { arrayText, quoted, statement } from './pool.ts';
+import type { Statement } from './transaction.ts';
 
 type Querier = Pick<ClientBase, 'query'>;
 
-/** One table of a projection in the schema that keeps it: loads rows by key, writes whole rows, takes rows away. */
+/** One table of a projection in the schema that keeps it. */
 export type TableSink = {
   readonly load: (db: Querier, keys: readonly Key[]) => Promise<Map<string, Held>>;
-  readonly write: (db: Querier, rows: readonly Held[]) => Promise<void>;
-  readonly remove: (db: Querier, keys: readonly Key[]) => Promise<void>;
+  /** The statements that write rows, or take them away: none where there are none. */
+  readonly write: (rows: readonly Held[]) => Statement[];
+  readonly remove: (keys: readonly Key[]) => Statement[];
 };
 
 const merged = (docs: readonly string[]): Row => {
@@ -65,12 +67,8 @@ export const tableSink = (schema: string, plan: TablePlan): TableSink => {
       const found = await db.query<Row>({ ...loading, values: byKey(rows) });
       return new Map(found.rows.map((row) => [keyText(row as Key), heldOf(plan, row)]));
     },
-    write: async (db, rows) => {
-      if (rows.length > 0) await db.query({ ...writing, values: columns.map(({ read }) => arrayText(rows.map(read))) });
-    },
-    remove: async (db, rows) => {
-      if (rows.length > 0) await db.query({ ...removing, values: byKey(rows) });
-    },
+    write: (rows) => (rows.length === 0 ? [] : [{ ...writing, values: columns.map(({ read }) => arrayText(rows.map(read))) }]),
+    remove: (rows) => (rows.length === 0 ? [] : [{ ...removing, values: byKey(rows) }]),
   };
 };
 
