@@ -5,7 +5,7 @@ import { commit, isFenced } from '../infra/postgres/commit.ts';
 import { createAnnals } from '../infra/postgres/ddl.ts';
 import type { Entry } from '../infra/postgres/member.ts';
 import { arrayText, openPool, statement } from '../infra/postgres/pool.ts';
-import { type Statement, transact } from '../infra/postgres/transaction.ts';
+import { inTransaction, type Statement } from '../infra/postgres/transaction.ts';
 import { planOf } from '../projections/plan.ts';
 import { test } from './ending.ts';
 import { ideas } from './projection-given.ts';
@@ -46,16 +46,16 @@ test('statements sent together are one transaction: all of it or nothing, and th
   const { clients, end } = await connections();
   const [client] = clients;
   // The first failure comes while nothing is prepared yet, one of the statements being sound.
-  const failed = await failureOf(transact(client, [note([1, 2]), rename(1, 'new'), note([2])]));
+  const failed = await failureOf(inTransaction(client, [note([1, 2]), rename(1, 'new'), note([2])]));
   assert.is(failed.code, '23505');
   assert.equal(await notes(client), []);
-  await transact(client, [note([1, 2]), rename(2, 'another "name"\\')]);
-  assert.is((await failureOf(transact(client, [note([3]), note([1])]))).code, '23505');
+  await inTransaction(client, [note([1, 2]), rename(2, 'another "name"\\')]);
+  assert.is((await failureOf(inTransaction(client, [note([3]), note([1])]))).code, '23505');
   // Queries that follow without waiting are answered for themselves.
   const [, held, failedLater] = await Promise.all([
-    transact(client, [rename(1, 'new')]),
+    inTransaction(client, [rename(1, 'new')]),
     notes(client),
-    failureOf(transact(client, [note([7]), note([7])])),
+    failureOf(inTransaction(client, [note([7]), note([7])])),
   ]);
   assert.equal(held, [
     [1, 'new'],
@@ -75,7 +75,7 @@ test('of a transaction larger than what leaves at once nothing is missing', asyn
       text,
     ),
   );
-  await transact(clients[0], parts);
+  await inTransaction(clients[0], parts);
   const { rows } = await clients[0].query('select count(*)::integer as count, count(distinct text)::integer as texts from notes');
   assert.equal(rows, [{ count: 8_000, texts: 1 }]);
   await end();
@@ -84,11 +84,11 @@ test('of a transaction larger than what leaves at once nothing is missing', asyn
 test('a transaction whose connection is cut fails', async () => {
   const { clients, end } = await connections();
   const [mine, other] = clients;
-  await transact(mine, [note([1])]);
+  await inTransaction(mine, [note([1])]);
   const { rows } = await mine.query<{ pid: number }>('select pg_backend_pid() as pid');
   await other.query('begin');
-  await transact(other, [rename(1, 'held')]);
-  const waiting = failureOf(transact(mine, [note([2]), rename(1, 'never')]));
+  await inTransaction(other, [rename(1, 'held')]);
+  const waiting = failureOf(inTransaction(mine, [note([2]), rename(1, 'never')]));
   await other.query('select pg_terminate_backend($1)', [rows[0]!.pid]);
   assert.instance(await waiting, Error);
   await other.query('commit');

@@ -4,7 +4,7 @@ import type { Unapplied } from '../../projections/interpreter.ts';
 import type { Held } from '../../projections/plan.ts';
 import type { Entry } from './member.ts';
 import { arrayText, statement } from './pool.ts';
-import { type Statement, transact } from './transaction.ts';
+import { inTransaction, type Statement } from './transaction.ts';
 
 /** Where projections tell that they moved: `<token> <name> <name> …`. */
 export const MOVED = 'annals_moved';
@@ -115,7 +115,7 @@ const notices = (entries: readonly Entry[]): string[] => {
  * @throws Error as `isFenced` tells, where another writer was there · the database's own errors
  */
 export const commit = (client: Client, entries: readonly Entry[]): Promise<void> =>
-  transact(client, [
+  inTransaction(client, [
     move(entries),
     ...entries.flatMap((entry) => [...writeTables(entry), ...unpark(entry), ...park(entry)]),
     { ...telling, values: [arrayText(notices(entries))] },

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 
 /** A named statement with its values as text. */
@@ -5,7 +6,7 @@ export type Statement = { readonly name: string; readonly text: string; readonly
 
 /** What is called of the driver's connection; its types tell of an older one. */
 type Wire = {
-  readonly stream: { cork: () => void; uncork: () => void; readonly writableLength: number };
+  readonly stream: Pick<Socket, 'cork' | 'uncork' | 'destroy' | 'writableLength'>;
   readonly parsedStatements: Record<string, string>;
   readonly close: (what: { type: 'S'; name: string }) => void;
   readonly parse: (statement: Pick<Statement, 'name' | 'text'>) => void;
@@ -21,7 +22,6 @@ const unparsed = ({ parsedStatements }: Wire, statements: readonly Statement[]):
   new Map(statements.flatMap(({ name, text }) => (parsedStatements[name] ? [] : [[name, text]])));
 
 const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap<string, string>): void => {
-  wire.stream.cork();
   for (const [name, text] of missing) {
     // A transaction that failed may have left it there.
     wire.close({ type: 'S', name });
@@ -35,7 +35,18 @@ const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap
     wire.stream.cork();
   }
   wire.sync();
-  wire.stream.uncork();
+};
+
+/** Gathers what `work` writes. What broke off half-way would be ended by the next query's Sync: its connection is given up instead. */
+const corked = ({ stream }: Wire, work: () => void): void => {
+  stream.cork();
+  try {
+    work();
+  } catch (error) {
+    stream.destroy();
+    throw error;
+  }
+  stream.uncork();
 };
 
 /**
@@ -43,7 +54,7 @@ const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap
  * is sent before a Sync. With a query each, and `begin` and `commit` around them, every one would be answered by itself.
  * @throws the first statement's error that failed: then nothing was done · the connection's own
  */
-export const transact = (client: pg.Client, statements: readonly Statement[]): Promise<void> =>
+export const inTransaction = (client: pg.Client, statements: readonly Statement[]): Promise<void> =>
   new Promise((resolve, reject) => {
     let parsed: () => void = () => {};
     const query = new pg.Query('', (error) => {
@@ -57,7 +68,7 @@ export const transact = (client: pg.Client, statements: readonly Statement[]): P
           const wire = connection as Wire;
           const missing = unparsed(wire, statements);
           parsed = () => void Object.assign(wire.parsedStatements, Object.fromEntries(missing));
-          send(wire, statements, missing);
+          corked(wire, () => send(wire, statements, missing));
           return null;
         },
         handleRowDescription: () => {},
