@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { damaged } from './damage.ts';
+import { createDesk, GLANCE } from './desk.ts';
 import { diskFull, readInto, readUpTo, writeAll } from './disk.ts';
 import { HEADER, OVERHEAD, type Proposed, positionAt, roomFor, sizeAt, soundAt, writeRecord } from './record.ts';
 import { createRoom, type Room } from './room.ts';
@@ -19,7 +20,6 @@ import {
 
 const SEGMENT_SIZE = 128 << 20;
 const PAGE = 128 << 10;
-const GLANCE = 4 << 10;
 const ROOM = 4 << 20;
 
 /** Whole records; `next` is where to go on. No bytes: nothing is there. */
@@ -41,7 +41,7 @@ export const openLog = (dir: string) => {
   let start = Number.POSITIVE_INFINITY;
   let used = 0;
 
-  const desk = Buffer.alloc(GLANCE);
+  const desk = createDesk();
   let room: Room | undefined;
   const last = (): Segment => segments.at(-1)!;
   const end = (): number => last().base + last().length;
@@ -161,7 +161,7 @@ export const openLog = (dir: string) => {
   };
 
   /** The record at a position; nothing where no record begins there. */
-  const record = (position: number): Buffer | undefined => recordBy(position, Buffer.allocUnsafe(GLANCE));
+  const record = (position: number): Buffer | undefined => desk.at(position) ?? recordBy(position, Buffer.allocUnsafe(GLANCE));
 
   /** Whether scavenging took away what was at a position: the record that follows in its segment is sound, or none does. */
   const isFreed = (position: number): boolean => {
@@ -185,7 +185,8 @@ export const openLog = (dir: string) => {
   const recordOrFreed = (position: number): Buffer | undefined => orFreed(position, record(position));
 
   /** The same, in memory that the next glance takes again. */
-  const glance = (position: number): Buffer | undefined => orFreed(position, recordBy(position, desk));
+  const glance = (position: number): Buffer | undefined =>
+    orFreed(position, desk.keep(position, segments[indexOf(position)]!, recordBy(position, desk.cleared())));
 
   /** Closes the last segment and begins another; only while no room is being made. */
   const roll = (): void => {

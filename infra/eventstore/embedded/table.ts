@@ -11,9 +11,10 @@ export const FIELDS = 3;
 export const PAGE_ENTRIES = 128;
 const ENTRY = FIELDS * 8;
 
-// A look-up reads one page, here: nothing is kept of it.
+/** A look-up reads one page, here; the next one of the same stream mostly wants the same. */
 const desk = new Float64Array(PAGE_ENTRIES * FIELDS);
 const deskBytes = Buffer.from(desk.buffer);
+const onDesk: { file: symbol | undefined; page: number } = { file: undefined, page: -1 };
 
 const doublesOf = (bytes: Buffer): Float64Array => new Float64Array(new Uint8Array(bytes).buffer);
 
@@ -42,10 +43,16 @@ export const openTable = (path: string) => {
   /** Entries `from` to `to` (exclusive) of the file. */
   const read = (from: number, to: number): Float64Array => doublesOf(readUpTo(file, from * ENTRY, (Math.min(to, count) - from) * ENTRY));
 
+  const identity = Symbol(path);
+
   const readPage = (page: number): Float64Array => {
     const from = page * PAGE_ENTRIES;
     const entries = Math.min(PAGE_ENTRIES, count - from);
-    readInto(deskBytes.subarray(0, entries * ENTRY), file, from * ENTRY);
+    if (onDesk.file !== identity || onDesk.page !== page) {
+      onDesk.file = undefined;
+      readInto(deskBytes.subarray(0, entries * ENTRY), file, from * ENTRY);
+      Object.assign(onDesk, { file: identity, page });
+    }
     return desk.subarray(0, entries * FIELDS);
   };
 
