@@ -8,9 +8,9 @@ import { memoryOf, processorTimeOf } from './processes.ts';
 
 const IN_FLIGHT = 64;
 const PER_CALL = 500;
-const ROUNDS = 5;
-const APPENDS = 2_000;
-const READS = 2_000;
+const ROUNDS = 7;
+const APPENDS = 4_000;
+const READS = 4_000;
 const MOST_READ = 50_000;
 const EVENTS_A_STREAM = 10;
 
@@ -47,18 +47,17 @@ type Size = { readonly events: number; readonly streams: number };
 /** What a log holds, and a place in the middle of it. */
 type Held = Size & { readonly middle: Position | typeof START };
 
-const fill = async ({ client }: Server, from: Size, to: Size): Promise<Held> => {
-  const created = to.streams - from.streams;
-  await inFlight(created, 4 * IN_FLIGHT, (index) =>
-    client.appendToStream(streamOf(from.streams + index), newEvent(index), { expectedRevision: NO_STREAM }),
+const fill = async ({ client }: Server, size: Size): Promise<Held> => {
+  await inFlight(size.streams, 4 * IN_FLIGHT, (index) =>
+    client.appendToStream(streamOf(index), newEvent(index), { expectedRevision: NO_STREAM }),
   );
   const places: (Position | undefined)[] = [];
-  const calls = Math.ceil((to.events - from.events - created) / PER_CALL);
+  const calls = Math.ceil((size.events - size.streams) / PER_CALL);
   await inFlight(calls, 4, async () => {
     const events = Array.from({ length: PER_CALL }, (_, line) => newEvent(line));
-    places.push((await client.appendToStream(anyOf(to), events, { expectedRevision: ANY })).position);
+    places.push((await client.appendToStream(anyOf(size), events, { expectedRevision: ANY })).position);
   });
-  return { ...to, middle: places[places.length >> 1] ?? START };
+  return { ...size, middle: places[places.length >> 1] ?? START };
 };
 
 const anyOf = ({ streams }: Size): string => streamOf(Math.floor(Math.random() * streams));
@@ -99,9 +98,9 @@ const works: readonly Work[] = [
       ),
   },
   {
-    name: 'read of a stream, ten events at most',
+    name: 'read of a stream, its first event',
     each: () => READS,
-    run: ({ client }, held) => inFlight(READS, IN_FLIGHT, () => drained(client.readStream(anyOf(held), { maxCount: 10 }))),
+    run: ({ client }, held) => inFlight(READS, IN_FLIGHT, () => drained(client.readStream(anyOf(held), { maxCount: 1 }))),
   },
   {
     name: 'readAll from the middle, an event',
@@ -116,70 +115,76 @@ const works: readonly Work[] = [
 ];
 
 type Figures = { readonly rate: number; readonly cpu: number };
-type Stage = {
-  readonly held: Held;
-  readonly works: ReadonlyMap<string, Figures>;
-  readonly memory: number;
-  readonly reopened: number;
-  readonly killed: number;
+type Stage = { readonly dir: string; readonly held: Held; readonly figures: ReadonlyMap<Work, Figures[]>; server: Server };
+type Starts = { readonly memory: number; readonly reopened: number; readonly killed: number };
+
+const measured = async ({ server, held }: Stage, { each, run }: Work): Promise<Figures> => {
+  const [cpu, began] = [processorTimeOf(server.pid), performance.now()];
+  await run(server, held);
+  return { rate: (each(held) * 1_000) / (performance.now() - began), cpu: (processorTimeOf(server.pid) - cpu) / each(held) };
 };
 
-const measured = async (server: Server, held: Held, { each, run }: Work): Promise<Figures> => {
-  const rounds: Figures[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    const [cpu, began] = [processorTimeOf(server.pid), performance.now()];
-    await run(server, held);
-    rounds.push({ rate: (each(held) * 1_000) / (performance.now() - began), cpu: (processorTimeOf(server.pid) - cpu) / each(held) });
-  }
-  return { rate: median(rounds.map(({ rate }) => rate)), cpu: median(rounds.map((round) => round.cpu)) };
+const again = async (stage: Stage, signal: NodeJS.Signals): Promise<number> => {
+  await stage.server.client.dispose();
+  await stage.server.program.stop(signal);
+  stage.server = await serve(stage.dir);
+  return stage.server.took;
 };
 
-const again = async (dir: string, server: Server, signal: NodeJS.Signals): Promise<Server> => {
-  await server.client.dispose();
-  await server.program.stop(signal);
-  return serve(dir);
+const startsOf = async (stage: Stage): Promise<Starts> => {
+  const memory = memoryOf(stage.server.pid);
+  return { memory, reopened: await again(stage, 'SIGTERM'), killed: await again(stage, 'SIGKILL') };
 };
 
-const report = (stages: readonly Stage[]): string => {
+const report = (stages: readonly Stage[], starts: readonly Starts[]): string => {
   const head = ['', ...stages.map(({ held }) => `${count(held.events)} events, ${count(held.streams)} streams`), 'last / first'];
-  const [first, last] = [stages[0]!, stages.at(-1)!];
-  const row = (name: string, of: (stage: Stage) => number, show: (value: number) => string): string[] => [
+  const row = (name: string, values: readonly number[], show: (value: number) => string): string[] => [
     name,
-    ...stages.map((stage) => show(of(stage))),
-    ratio(of(last) / of(first)),
+    ...values.map(show),
+    ratio(values.at(-1)! / values[0]!),
   ];
+  const middles = (work: Work, of: keyof Figures) => stages.map(({ figures }) => median(figures.get(work)!.map((one) => one[of])));
+  const startRow = (name: string, of: keyof Starts) =>
+    row(
+      name,
+      starts.map((one) => one[of]),
+      count,
+    );
   return table(head, [
-    ...works.flatMap(({ name }) => [
-      row(`${name}: a second`, (stage) => stage.works.get(name)!.rate, count),
-      row(`${name}: the store's processor time, µs`, (stage) => stage.works.get(name)!.cpu, milliseconds),
+    ...works.flatMap((work) => [
+      row(`${work.name}: a second`, middles(work, 'rate'), count),
+      row(`${work.name}: the store's processor time, µs`, middles(work, 'cpu'), milliseconds),
     ]),
-    row('memory, MiB', ({ memory }) => memory, count),
-    row('start after SIGTERM, ms', ({ reopened }) => reopened, count),
-    row('start after SIGKILL, ms', ({ killed }) => killed, count),
+    startRow('memory, MiB', 'memory'),
+    startRow('start after SIGTERM, ms', 'reopened'),
+    startRow('start after SIGKILL, ms', 'killed'),
   ]);
 };
 
-/** The embedded store at a hundredth, a tenth and all of so many events, a tenth as many streams. */
+/** Embedded stores that hold a hundredth, a tenth and all of so many events, a tenth as many streams: measured in turn, round by round. */
 export const growthBench = async (events: number): Promise<string> => {
   const { dir, clear } = scratch();
-  let server = await serve(dir);
-  let held: Held = { events: 0, streams: 0, middle: START };
   const stages: Stage[] = [];
   for (const share of [100, 10, 1]) {
-    const next = { events: Math.ceil(events / share), streams: Math.ceil(events / share / EVENTS_A_STREAM) };
-    process.stderr.write(`fills up to ${count(next.events)} events\n`);
-    held = await fill(server, held, next);
-    const figures = new Map<string, Figures>();
-    for (const work of works) figures.set(work.name, await measured(server, held, work));
-    const memory = memoryOf(server.pid);
-    server = await again(dir, server, 'SIGTERM');
-    const reopened = server.took;
-    server = await again(dir, server, 'SIGKILL');
-    stages.push({ held, works: figures, memory, reopened, killed: server.took });
-    process.stderr.write(`${report(stages)}\n`);
+    const size = { events: Math.ceil(events / share), streams: Math.ceil(events / share / EVENTS_A_STREAM) };
+    const place = join(dir, String(size.events));
+    const server = await serve(place);
+    process.stderr.write(`fills one with ${count(size.events)} events\n`);
+    stages.push({ dir: place, server, held: await fill(server, size), figures: new Map(works.map((work) => [work, []])) });
   }
-  await server.client.dispose();
-  await server.program.stop();
+  for (let round = 0; round <= ROUNDS; round++)
+    for (const work of works)
+      for (const stage of stages) {
+        const figures = await measured(stage, work);
+        // In the first one they get warm.
+        if (round > 0) stage.figures.get(work)!.push(figures);
+      }
+  const starts: Starts[] = [];
+  for (const stage of stages) starts.push(await startsOf(stage));
+  for (const { server } of stages) {
+    await server.client.dispose();
+    await server.program.stop();
+  }
   clear();
-  return report(stages);
+  return report(stages, starts);
 };

@@ -28,10 +28,14 @@ const contenders: readonly Contender[] = [
   },
 ];
 
-const REPETITIONS = 4;
-const NEW_STREAMS = 100_000;
+/** Short turns, and many: a shared machine changes its speed within seconds. */
+const TURNS_A_RUN = 3;
+const REPETITIONS = 2;
+/** Events that a burst reads. */
+const READ = '50000';
+const NEW_STREAMS = 500_000;
 const BURST = /^(.+?): best [\d.]+\/s median ([\d.]+)\/s(?: \| p50 best [\d.]+ median ([\d.]+) ms \| p99 best [\d.]+ median ([\d.]+) ms)?/;
-const STREAMS = /^(new streams|redeliveries)[^:]*: (\d+)\/s p50 ([\d.]+) p99 ([\d.]+)/;
+const STREAMS = /^(new streams at \d+|redeliveries)[^:]*: (\d+)\/s p50 ([\d.]+) p99 ([\d.]+)/;
 
 type Row = { readonly rate: number; readonly p50: number; readonly p99: number };
 type Rows = Map<string, Row[]>;
@@ -43,7 +47,7 @@ const add = (rows: Rows, name: string, [rate, p50, p99]: readonly (string | unde
 
 /** Runs a script against a server to its end, and keeps each line that bears figures. */
 const drive = async (script: string, args: readonly string[], shape: RegExp, rows: Rows): Promise<void> => {
-  const run = tracked([join(scripts, script), ...args]);
+  const run = tracked([join(scripts, script), ...args], { N: READ });
   const code = await run.ended;
   if (code !== 0) throw new Error(`${script} ended with ${code}: ${run.output()}`);
   for (const line of run.output().split('\n')) {
@@ -52,28 +56,40 @@ const drive = async (script: string, args: readonly string[], shape: RegExp, row
   }
 };
 
-const fresh = async (contender: Contender, use: (url: string, pid: number) => Promise<void>): Promise<void> => {
+type Server = { readonly contender: Contender; readonly url: string; readonly pid: number; readonly end: () => Promise<void> };
+
+const start = async (contender: Contender): Promise<Server> => {
   const { dir, clear } = scratch();
   const port = await freePort();
   const server = contender.serve(dir, port);
-  try {
-    await server.says(contender.says);
-    await use(`esdb://127.0.0.1:${port}?tls=false`, server.child.pid!);
-  } finally {
+  await server.says(contender.says);
+  const end = async () => {
     await server.stop();
     clear();
-  }
+  };
+  return { contender, url: `esdb://127.0.0.1:${port}?tls=false`, pid: server.child.pid!, end };
 };
 
-const measure = async (contender: Contender, rows: Rows): Promise<void> => {
-  await fresh(contender, async (url, pid) => {
-    await drive('bursts.cjs', [url, String(pid), String(REPETITIONS)], BURST, rows);
-    add(rows, 'memory after bursts, MiB', [String(memoryOf(pid))]);
-  });
-  await fresh(contender, async (url, pid) => {
-    await drive('new-streams.mjs', [url, String(NEW_STREAMS)], STREAMS, rows);
-    add(rows, 'memory after new streams, MiB', [String(memoryOf(pid))]);
-  });
+type Figures = Record<Contender['name'], Rows>;
+
+/** Both run throughout, and are driven in turn. */
+const bursts = async (turns: number, figures: Figures): Promise<void> => {
+  const servers = [await start(contenders[0]!), await start(contenders[1]!)];
+  for (let turn = 0; turn < turns; turn++) {
+    process.stderr.write(`bursts, turn ${turn + 1} of ${turns}\n`);
+    for (const { contender, url, pid } of servers) {
+      await drive('bursts.cjs', [url, String(pid), String(REPETITIONS)], BURST, figures[contender.name]);
+      add(figures[contender.name], 'memory after bursts, MiB', [String(memoryOf(pid))]);
+    }
+  }
+  for (const { end } of servers) await end();
+};
+
+const newStreams = async (contender: Contender, rows: Rows): Promise<void> => {
+  const { url, pid, end } = await start(contender);
+  await drive('new-streams.mjs', [url, String(NEW_STREAMS)], STREAMS, rows);
+  add(rows, 'memory after new streams, MiB', [String(memoryOf(pid))]);
+  await end();
 };
 
 const middle = (rows: readonly Row[], of: keyof Row): number => median(rows.map((row) => row[of]));
@@ -89,18 +105,17 @@ const cells = (ours: readonly Row[], theirs: readonly Row[]): string[] => [
 
 const HEAD = ['workload', 'embedded /s', 'yardstick /s', 'ratio', 'p50 ms', 'p99 ms', 'p99 yardstick'];
 
-/** The embedded store beside a plain one, run by run. */
+/** The embedded store beside a plain one, turn by turn. */
 export const storeBench = async (runs: number): Promise<string> => {
   if (!existsSync(scripts)) return `skipped: the store's benchmarks are not at ${scripts}`;
-  const rows: Record<Contender['name'], Rows> = { embedded: new Map(), yardstick: new Map() };
+  const figures: Figures = { embedded: new Map(), yardstick: new Map() };
+  await bursts(runs * TURNS_A_RUN, figures);
   for (let run = 0; run < runs; run++) {
-    for (const contender of contenders) {
-      process.stderr.write(`run ${run + 1} of ${runs}: ${contender.name}\n`);
-      await measure(contender, rows[contender.name]);
-    }
+    process.stderr.write(`new streams, run ${run + 1} of ${runs}\n`);
+    for (const contender of contenders) await newStreams(contender, figures[contender.name]);
   }
   return table(
     HEAD,
-    [...rows.embedded].map(([name, ours]) => [name, ...cells(ours, rows.yardstick.get(name) ?? [])]),
+    [...figures.embedded].map(([name, ours]) => [name, ...cells(ours, figures.yardstick.get(name) ?? [])]),
   );
 };
