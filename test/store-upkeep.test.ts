@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path';
 import { type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
+import { createDesk } from '../infra/eventstore/embedded/desk.ts';
 import { test } from './ending.ts';
 import { clientOf } from './store-client.ts';
 import { type StoreProcess, startStore, storeDir } from './store-process.ts';
@@ -209,5 +210,22 @@ for (const running of [true, false])
     assert.is(annals('verify', '--dir', store.dir).code, 0);
     assert.ok(existsSync(store.dir));
   });
+
+test('a record that was glanced at is not given once its segment has been scavenged', () => {
+  const desk = createDesk();
+  const segment = { path: '', file: 0, base: 0, length: 100, packed: undefined };
+  const read = (text: string) => desk.cleared().subarray(0, desk.cleared().write(text));
+  desk.keep(50, segment, read('event'));
+  assert.is(desk.at(50)?.toString(), 'event');
+  assert.is(desk.at(51), undefined);
+  // Scavenging puts another file into the segment's place.
+  Object.assign(segment, { packed: { positions: new Float64Array(), offsets: new Float64Array(), bytes: 0 } });
+  assert.is(desk.at(50), undefined);
+  desk.keep(60, segment, read('another'));
+  desk.keep(61, segment, Buffer.from('a larger one, which lies elsewhere'));
+  assert.is(desk.at(60)?.toString(), 'another');
+  desk.cleared();
+  assert.is(desk.at(60), undefined);
+});
 
 test.run();

@@ -42,7 +42,7 @@ export type LaneOptions = {
   readonly from: Position | null;
   readonly filter?: Filter | undefined;
   readonly caughtUp: () => void;
-  /** The lane has ended by itself: its members have to be opened again. `fenced`: those that another process writes. */
+  /** The lane has ended by itself: its members have to be opened again. */
   readonly broken: (error: Error, members: readonly Member[]) => void;
 };
 
