@@ -77,7 +77,10 @@ const answerHeader = (description: string) => ({ description, schema: { type: 's
 /** What every operation shares. */
 const shared = {
   parameters: {
-    ConsistencyToken: header('Consistency-Token', 'Waits up to 2 s until the answer holds what the mutation with this token did'),
+    ConsistencyToken: header(
+      'Consistency-Token',
+      'Waits up to 2 s until the answer holds what the mutation with this token did. Without it, up to 250 ms for what the caller did last through the same process',
+    ),
     IfMatch: header('If-Match', 'The ETag of an earlier answer: 412 where the resource has changed since'),
     IdempotencyKey: header('Idempotency-Key', '1 to 255 printable characters: the same request under the same key happens once'),
   },

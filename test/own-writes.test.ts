@@ -1,0 +1,95 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ownWrites } from '../api/own-writes.ts';
+import type { Principal } from '../domain/principal.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { inMemory } from './in-memory.ts';
+import { join } from './people.ts';
+
+const timed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> => {
+  const began = performance.now();
+  return { result: await work, ms: performance.now() - began };
+};
+
+test('whoever has written something reads it next, in lists and by itself, however late the views are', async () => {
+  const p = await inMemory();
+  p.views.lateMs = 60;
+  for (let n = 0; n < 5; n++) {
+    const { status, body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: `one-${n}` } });
+    assert.is(status, 201);
+    const path = `${p.tenant}/agents/${(body as { id: string }).id}`;
+    assert.is((await p.send('GET', path)).status, 200);
+    await p.send('PATCH', path, { body: { name: 'Two' } });
+    assert.is(((await p.send('GET', path)).body as { name: string }).name, 'Two');
+    const listed = await p.send('GET', `${p.tenant}/agents?limit=1`);
+    assert.is((listed.body as { name: string }[])[0]!.name, 'Two');
+    assert.is(listed.headers.get('total-count'), String(n + 1));
+    await p.send('DELETE', path);
+    assert.is((await p.send('GET', path)).status, 404);
+    await p.send('POST', `${path}/restore`, { body: {} });
+    assert.is((await p.send('GET', path)).status, 200);
+  }
+  await p.close();
+});
+
+test('who has written nothing waits for nobody', async () => {
+  const p = await inMemory();
+  const auditor = await join(p, 'AUDITOR');
+  await p.settled();
+  p.views.lateMs = 3_000;
+  await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
+  const { result, ms } = await timed(p.send('GET', `${p.tenant}/agents`, { key: auditor.key }));
+  assert.equal([result.status, result.body], [200, []]);
+  assert.ok(ms < 200, `${ms}`);
+  await p.close();
+});
+
+test('a view that is far behind holds a read up for a quarter of a second, and those behind it not at all', async () => {
+  const p = await inMemory();
+  await p.settled();
+  p.views.lateMs = 3_000;
+  const { body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
+  const path = `${p.tenant}/agents/${(body as { id: string }).id}`;
+  const first = await timed(p.send('GET', path));
+  assert.is(first.result.status, 404);
+  assert.ok(first.ms > 240 && first.ms < 1_000, `${first.ms}`);
+  const second = await timed(p.send('GET', path));
+  assert.is(second.result.status, 404);
+  assert.ok(second.ms < 200, `${second.ms}`);
+  await p.close();
+});
+
+const somebody: Principal = { kind: 'user', user_id: 'u', key_id: null, bound_to: null, super_admin: false };
+
+test('the furthest of what was written at once is waited for, for two seconds', async () => {
+  const asked: string[] = [];
+  let clock = 0;
+  const own = ownWrites({ passed: async (view, token) => void asked.push(`${view} ${token}`) }, () => clock);
+  own.noted(somebody, { commit: 20n, prepare: 20n });
+  own.noted(somebody, { commit: 10n, prepare: 10n });
+  own.noted({ kind: 'system', name: 'annals' }, { commit: 30n, prepare: 30n });
+  await own.settled(somebody, ['agents', 'audit']);
+  await own.settled({ kind: 'system', name: 'annals' }, ['agents']);
+  assert.equal(asked.splice(0), ['agents 20:20', 'audit 20:20']);
+  clock = 2_001;
+  await own.settled(somebody, ['agents']);
+  assert.equal(asked, []);
+});
+
+test('a view that was waited for in vain is waited for again after a second', async () => {
+  let clock = 0;
+  let asked = 0;
+  const late = async () => {
+    asked++;
+    throw new Refusal('not_caught_up', 'not yet');
+  };
+  const own = ownWrites({ passed: late }, () => clock);
+  own.noted(somebody, { commit: 20n, prepare: 20n });
+  for (clock of [0, 1, 999]) await own.settled(somebody, ['agents']);
+  assert.is(asked, 1);
+  clock = 1_001;
+  await own.settled(somebody, ['agents']);
+  assert.is(asked, 2);
+});
+
+test.run();
