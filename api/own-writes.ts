@@ -47,10 +47,8 @@ export const ownWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () =
       const known = last.get(caller);
       // Several at once may be answered in another order than they were written.
       if (known && comparePositions(known.position, position) > 0) return;
-      // Behind the others: the first of the map is who has written nothing for the longest.
-      last.delete(caller);
+      if (last.size >= MOST_CALLERS) last.clear();
       last.set(caller, { position, at: now() });
-      if (last.size > MOST_CALLERS) last.delete(last.keys().next().value!);
     },
     settled: async (principal, views) => {
       const caller = callerOf(principal);

@@ -24,6 +24,8 @@ export const rowCache = (room: Room, complete: boolean): RowCache => {
   const nameOf = (table: string, key: string): string => `${table}\0${key}`;
   let used = 0;
   let whole = complete;
+  /** Goes on where it stood: from the beginning it would pass over every row that has left since the map was last laid out anew. */
+  let oldest = rows.keys();
 
   const take = (size: number): void => {
     used += size;
@@ -51,10 +53,11 @@ export const rowCache = (room: Room, complete: boolean): RowCache => {
       if (held === null && whole) return;
       rows.set(name, held);
       take(sizeOf(held));
-      for (const oldest of rows.keys()) {
-        if (used <= room.least || room.used <= room.most) return;
+      while (used > room.least && room.used > room.most) {
+        const first = oldest.next();
+        if (first.done) oldest = rows.keys();
+        else drop(first.value);
         whole = false;
-        drop(oldest);
       }
     },
     clear: () => {
