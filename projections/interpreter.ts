@@ -16,7 +16,9 @@ type Step = {
 
 /** The rows that a batch touches, by table and key text: what has to be loaded before it can be applied. */
 export type Touched = ReadonlyMap<string, ReadonlyMap<string, Key>>;
-export type Asked = { readonly steps: readonly Step[]; readonly touched: Touched };
+/** Of the touched rows those that the batch itself inserts first, by table and key text: they should not be there. */
+export type Born = ReadonlyMap<string, ReadonlySet<string>>;
+export type Asked = { readonly steps: readonly Step[]; readonly touched: Touched; readonly born: Born };
 
 /** An event that was not applied. `first` is false where it only stands behind one of the same stream. */
 export type Unapplied = { readonly event: Recorded; readonly reason: string; readonly first: boolean };
@@ -50,28 +52,35 @@ export type Only = (table: string, key: string) => boolean;
 /** Tells what each event changes and which rows that touches. Events that do not concern the projection fall away. */
 export const ask = (plan: Plan, events: readonly Recorded[], only?: Only): Asked => {
   const touched = new Map<string, Map<string, Key>>([...plan.tables.keys()].map((name) => [name, new Map()]));
+  const born = new Map<string, Set<string>>([...plan.tables.keys()].map((name) => [name, new Set()]));
   const bearing = Map.groupBy(plan.tables.values(), ({ table }) => table.stream ?? '');
-  const touch = ({ table, keyText, key }: TablePlan, row: Row): string => {
+  const touch = ({ table, keyText, key }: TablePlan, row: Row, inserts: boolean): string => {
     const kept = key(row);
     const text = keyText(kept);
     const rows = touched.get(table.name)!;
-    if (!rows.has(text)) rows.set(text, kept);
+    if (rows.has(text)) return text;
+    rows.set(text, kept);
+    if (inserts) born.get(table.name)!.add(text);
     return text;
   };
   const place = (change: Change): Placed => {
     const table = tableOf(plan, change.table);
-    return { change, table, key: touch(table, keyIn(change)) };
+    return { change, table, key: touch(table, keyIn(change), change.op === 'insert') };
   };
-  const stepOf = (event: Recorded): Step => {
-    const bearers = bearing.get(event.category)?.map((table) => ({ table, key: touch(table, table.streamKey(event)) })) ?? NOTHING;
+  const changed = (event: Recorded): Pick<Step, 'changes' | 'reason'> => {
     try {
       const placed = changesOf(plan, event).map(place);
-      return { event, changes: only ? placed.filter(({ table, key }) => only(table.table.name, key)) : placed, bearers };
+      return { changes: only ? placed.filter(({ table, key }) => only(table.table.name, key)) : placed };
     } catch (error) {
-      return { event, changes: NOTHING, bearers, reason: reasonOf(error) };
+      return { changes: NOTHING, reason: reasonOf(error) };
     }
   };
-  return { steps: events.filter(plan.concerns).map(stepOf), touched };
+  const stepOf = (event: Recorded): Step => {
+    const step = changed(event);
+    const bearers = bearing.get(event.category)?.map((table) => ({ table, key: touch(table, table.streamKey(event), false) }));
+    return { event, ...step, bearers: bearers ?? NOTHING };
+  };
+  return { steps: events.filter(plan.concerns).map(stepOf), touched, born };
 };
 
 /** The rows of one batch while it is applied: an event's rows count only once all of its changes went through. */
@@ -184,7 +193,13 @@ const renderAll = (plan: Plan, rows: ReadonlyMap<string, Map<string, Held | null
  * Applies what was asked to the rows that were loaded, in order. An event that cannot be applied changes nothing, and neither does any
  * later one of its stream; streams in `blocked` are such from the beginning. `careful` renders after every event instead of once a row.
  */
-export const settle = (plan: Plan, { steps }: Asked, lookup: Lookup, blocked: ReadonlySet<string>, careful = false): Settled => {
+export const settle = (
+  plan: Plan,
+  { steps }: Pick<Asked, 'steps'>,
+  lookup: Lookup,
+  blocked: ReadonlySet<string>,
+  careful = false,
+): Settled => {
   const rows = overlay(lookup);
   const stopped = new Set(blocked);
   const unapplied: Unapplied[] = [];
@@ -208,7 +223,7 @@ export const settle = (plan: Plan, { steps }: Asked, lookup: Lookup, blocked: Re
     renderAll(plan, rows.rows);
   } catch (error) {
     if (careful) throw error;
-    return settle(plan, { steps, touched: new Map() }, lookup, blocked, true);
+    return settle(plan, { steps }, lookup, blocked, true);
   }
   return { writes: rows.rows, unapplied };
 };

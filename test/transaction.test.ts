@@ -101,12 +101,14 @@ const at = (commit: number) => ({ commit: BigInt(commit), prepare: BigInt(commit
 const entry = (name: string, from: number | null, to: number): Entry => ({
   name,
   from: from === null ? null : at(from),
+  stored: from === null ? null : at(from),
   to: at(to),
   at: null,
   events: 1,
   sink: { schema: name, tables: new Map() },
   plan: planOf(ideas),
   writes: new Map(),
+  assumed: new Map(),
   unapplied: [],
 });
 

@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { type Position, tokenOf } from '../../domain/event.ts';
 import type { Unapplied } from '../../projections/interpreter.ts';
 import type { Held } from '../../projections/plan.ts';
+import type { Key } from '../../projections/projection.ts';
 import type { Entry } from './member.ts';
 import { arrayText, statement } from './pool.ts';
 import { inTransaction, type Statement } from './transaction.ts';
@@ -47,16 +48,17 @@ export const isFenced = (error: unknown): boolean => error instanceof Error && '
 const commitOf = (position: Position | null): string => String(position?.commit ?? -1);
 const prepareOf = (position: Position | null): string => String(position?.prepare ?? -1);
 
-const move = (entries: readonly Entry[]): Statement => {
+const move = (entries: readonly Entry[]): Statement[] => {
+  if (entries.length === 0) return [];
   const columns = [
     entries.map(({ name }) => name),
-    entries.map(({ from }) => commitOf(from)),
-    entries.map(({ from }) => prepareOf(from)),
+    entries.map(({ stored }) => commitOf(stored)),
+    entries.map(({ stored }) => prepareOf(stored)),
     entries.map(({ to }) => commitOf(to)),
     entries.map(({ to }) => prepareOf(to)),
     entries.map(({ at }) => at),
   ];
-  return { ...moving, values: [...columns.map(arrayText), String(entries.length)] };
+  return [{ ...moving, values: [...columns.map(arrayText), String(entries.length)] }];
 };
 
 const park = ({ name, unapplied }: Entry): Statement[] => {
@@ -84,13 +86,18 @@ const unpark = ({ name, retried, unapplied }: Entry): Statement[] => {
   return [{ ...unparking, values: [name, arrayText(retried), streams, revisions] }];
 };
 
-const writeTables = ({ sink, plan, writes }: Entry): Statement[] =>
+const writeTables = ({ sink, plan, writes, assumed }: Entry): Statement[] =>
   [...writes].flatMap(([name, rows]) => {
     const table = sink.tables.get(name)!;
     const { keyOf } = plan.tables.get(name)!;
-    const gone = [...rows].flatMap(([text, held]) => (held ? [] : [keyOf(text)]));
-    const whole = [...rows.values()].filter((held): held is Held => held !== null);
-    return [...table.remove(gone), ...table.write(whole)];
+    const isNew = assumed.get(name);
+    const [gone, fresh, whole]: [Key[], Held[], Held[]] = [[], [], []];
+    for (const [text, held] of rows) {
+      if (!held) gone.push(keyOf(text));
+      else if (isNew?.has(text)) fresh.push(held);
+      else whole.push(held);
+    }
+    return [...table.remove(gone), ...table.insert(fresh), ...table.write(whole)];
   });
 
 const notices = (entries: readonly Entry[]): string[] => {
@@ -111,14 +118,14 @@ const notices = (entries: readonly Entry[]): string[] => {
 
 /**
  * Writes the batch of several projections in one transaction: checkpoints first (guarded by where they stood), rows, parked events,
- * and the notice that they moved.
+ * and the notice that they moved. `quiet` moved too, but have nothing to write, and their checkpoints wait.
  * @throws Error as `isFenced` tells, where another writer was there · the database's own errors
  */
-export const commit = (client: Client, entries: readonly Entry[]): Promise<void> =>
+export const commit = (client: Client, entries: readonly Entry[], quiet: readonly Entry[] = []): Promise<void> =>
   inTransaction(client, [
-    move(entries),
+    ...move(entries),
     ...entries.flatMap((entry) => [...writeTables(entry), ...unpark(entry), ...park(entry)]),
-    { ...telling, values: [arrayText(notices(entries))] },
+    { ...telling, values: [arrayText(notices([...entries, ...quiet]))] },
   ]).catch((error) => {
     throw error.code === DIVISION_BY_ZERO ? fenced(entries) : error;
   });

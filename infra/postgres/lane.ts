@@ -3,9 +3,10 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
 import type { Filter, Log, Subscription } from '../eventstore/log.ts';
-import { commit, isFenced } from './commit.ts';
-import type { Entry, Member } from './member.ts';
-import { isDown, isRefusedValue } from './pool.ts';
+import { type Batch, writeBatch, writeCheckpoints } from './batch.ts';
+import { isFenced } from './commit.ts';
+import type { Member } from './member.ts';
+import { isDown } from './pool.ts';
 
 const SMALLEST = 64;
 const LARGEST = 8_192;
@@ -14,6 +15,8 @@ const LONG_MS = 600;
 /** While so many come at once, the next batch gathers a little longer: what a batch costs is paid less often. */
 const BUSY = 16;
 const GATHER_MS = 25;
+/** So long the checkpoints of projections that had nothing to write may stand behind. */
+const QUIET_MS = 100;
 
 /** Members that read the log together: an event is decoded once, and what it changes in all of them is written in one transaction. */
 export type Lane = {
@@ -48,8 +51,6 @@ export type LaneOptions = {
 
 /** Whether something was asked of a lane just when it ended: its members are on their way to another one. */
 export const hasEnded = (error: unknown): boolean => error instanceof Error && 'ended' in error;
-
-type Batch = { readonly events: readonly Recorded[]; readonly to: Position };
 
 /** Counts by quarters of a second, of which the last few are kept. */
 const rateOver = (quarters: number) => {
@@ -113,45 +114,6 @@ const intake = () => {
   };
 };
 
-const refused = (entry: Entry, event: Recorded, error: unknown): Entry => ({
-  ...entry,
-  writes: new Map(),
-  unapplied: [{ event, reason: `the database refuses it: ${(error as Error).message}`, first: true }],
-});
-
-/** One member alone, in halves down to the event that the database refuses: that one is parked. */
-const careful = async (member: Member, db: pg.PoolClient, events: readonly Recorded[], to: Position): Promise<void> => {
-  const entry = await member.entry(db, events, to);
-  const own = entry.from ? events.filter(({ position }) => comparePositions(position, entry.from!) > 0) : events;
-  try {
-    await commit(db, [entry]);
-    member.done(entry);
-  } catch (error) {
-    if (!isRefusedValue(error)) throw error;
-    if (own.length <= 1) {
-      const parked = own[0] ? refused(entry, own[0], error) : entry;
-      await commit(db, [parked]);
-      return member.done(parked);
-    }
-    const half = own.length >> 1;
-    await careful(member, db, own.slice(0, half), own[half - 1]!.position);
-    await careful(member, db, own.slice(half), to);
-  }
-};
-
-const write = async (members: readonly Member[], db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
-  const behind = members.filter((member) => !member.position() || comparePositions(to, member.position()!) > 0);
-  if (behind.length === 0) return;
-  const entries = await Promise.all(behind.map((member) => member.entry(db, events, to)));
-  try {
-    await commit(db, entries);
-    for (const [index, member] of behind.entries()) member.done(entries[index]!);
-  } catch (error) {
-    if (!isRefusedValue(error)) throw error;
-    for (const member of behind) await careful(member, db, events, to);
-  }
-};
-
 /** Starts reading for these members from a position that none of them is behind. */
 export const startLane = ({ log, pool, logger, members: first, from, filter, caughtUp, broken }: LaneOptions): Lane => {
   const inbox = intake();
@@ -166,6 +128,9 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
   let failed = false;
   let live = false;
   let end = false;
+  /** When every checkpoint was written, and what will write them if no batch does. */
+  let checkpointed = performance.now();
+  let quiet: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let subscription: Subscription | null = null;
 
@@ -187,12 +152,25 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
       db.release(failure && isDown(failure) ? failure : undefined);
     }
   };
+  /** Every checkpoint stands where its member does, as of a moment ago. */
+  const checkpointedAt = (moment: number): void => {
+    clearTimeout(quiet);
+    quiet = undefined;
+    checkpointed = moment;
+  };
+  const checkpoint = async (): Promise<void> => {
+    checkpointedAt(performance.now());
+    if (members.some((member) => member.standing())) await withClient((db) => writeCheckpoints(members, db));
+  };
   const batch = async (): Promise<void> => {
     const taken = inbox.take(size);
     if (!taken || stopped) return;
     written = taken.events.length;
     const started = performance.now();
-    await withClient((db) => write(members, db, taken));
+    const isDue = started - checkpointed >= QUIET_MS;
+    await withClient((db) => writeBatch(members, db, taken, isDue));
+    if (isDue) checkpointedAt(started);
+    else quiet ??= setTimeout(() => void inTurn(checkpoint).catch(fail), QUIET_MS);
     if (position && taken.events.length > 0) stretch += (Number(taken.to.commit - position.commit) / taken.events.length - stretch) / 8;
     position = taken.to;
     rate.add(taken.events.length);
@@ -206,6 +184,7 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
   };
   const finish = async (): Promise<void> => {
     stopped = true;
+    clearTimeout(quiet);
     inbox.release();
     inbox.wake();
     await subscription?.stop();
@@ -274,6 +253,7 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
       await finish();
       await running;
       await turn;
+      if (!failed) await checkpoint().catch(() => {});
     },
   };
 };

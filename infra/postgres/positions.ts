@@ -24,6 +24,8 @@ const late = () => new Refusal('not_caught_up', 'The read model has not come tha
 /** Listens from now on; while the database is away it tries again. The first look is over when this resolves, or has failed. */
 export const openPositions = async (databaseUrl: string, logger: Logger): Promise<Positions> => {
   const known = new Map<string, Position>();
+  /** The checkpoints as they were looked at last: of a quiet projection they may stand behind what was heard. */
+  const stored = new Map<string, Position>();
   const waiting = new Set<Waiting>();
   let client: pg.Client | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -44,14 +46,19 @@ export const openPositions = async (databaseUrl: string, logger: Logger): Promis
     if (position) for (const name of names) moved(name, position);
   };
 
-  /** The checkpoints as they are: a database that was restored or restarted may stand behind what was once heard. */
+  const isBefore = (one: Position, other: Position | undefined): boolean => other !== undefined && comparePositions(one, other) < 0;
+
+  /** The checkpoints as they are. One that went back is that of a database that was restored: it counts, whatever was heard. */
   const look = async (db: pg.Client): Promise<void> => {
     const { rows } = await db.query<{ name: string; token: string }>(
       `select name, commit_position || ':' || prepare_position as token from annals.checkpoints where commit_position >= 0`,
     );
     for (const { name, token } of rows) {
       const position = parseToken(token);
-      if (position) moved(name, position);
+      if (!position) continue;
+      const wentBack = isBefore(position, stored.get(name));
+      stored.set(name, position);
+      if (wentBack || !isBefore(position, known.get(name))) moved(name, position);
     }
   };
 
@@ -71,6 +78,7 @@ export const openPositions = async (databaseUrl: string, logger: Logger): Promis
     // Closed while this was on its way: nobody else would end it.
     if (closed) await opened.end();
     known.clear();
+    stored.clear();
     client = opened;
     return opened;
   };

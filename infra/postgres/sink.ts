@@ -9,8 +9,9 @@ type Querier = Pick<ClientBase, 'query'>;
 /** One table of a projection in the schema that keeps it. */
 export type TableSink = {
   readonly load: (db: Querier, keys: readonly Key[]) => Promise<Map<string, Held>>;
-  /** The statements that write rows, or take them away: none where there are none. */
+  /** The statements that write rows, write those that must not be there yet, or take rows away: none where there are none. */
   readonly write: (rows: readonly Held[]) => Statement[];
+  readonly insert: (rows: readonly Held[]) => Statement[];
   readonly remove: (keys: readonly Key[]) => Statement[];
 };
 
@@ -53,12 +54,12 @@ export const tableSink = (schema: string, plan: TablePlan): TableSink => {
   const updates = names.filter((column) => !keys.includes(column)).map((column) => `${column} = excluded.${column}`);
 
   const loading = statement(`select ${names.map((column) => `held.${column}`).join(', ')} from ${wanted} join ${name} held on ${same}`);
-  const writing = statement(
-    `insert into ${name} (${names.join(', ')}) select * from unnest(${columns
-      .map(({ type }, index) => `$${index + 1}::${type}[]`)
-      .join(', ')}) on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`,
+  const inserting = statement(
+    `insert into ${name} (${names.join(', ')}) select * from unnest(${columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ')})`,
   );
+  const writing = statement(`${inserting.text} on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`);
   const removing = statement(`delete from ${name} held using ${wanted} where ${same}`);
+  const byColumn = (rows: readonly Held[]) => columns.map(({ read }) => arrayText(rows.map(read)));
   const byKey = (rows: readonly Key[]) => table.key.map((key) => arrayText(rows.map((row) => row[key])));
 
   return {
@@ -67,7 +68,8 @@ export const tableSink = (schema: string, plan: TablePlan): TableSink => {
       const found = await db.query<Row>({ ...loading, values: byKey(rows) });
       return new Map(found.rows.map((row) => [keyText(row as Key), heldOf(plan, row)]));
     },
-    write: (rows) => (rows.length === 0 ? [] : [{ ...writing, values: columns.map(({ read }) => arrayText(rows.map(read))) }]),
+    write: (rows) => (rows.length === 0 ? [] : [{ ...writing, values: byColumn(rows) }]),
+    insert: (rows) => (rows.length === 0 ? [] : [{ ...inserting, values: byColumn(rows) }]),
     remove: (rows) => (rows.length === 0 ? [] : [{ ...removing, values: byKey(rows) }]),
   };
 };
