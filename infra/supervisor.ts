@@ -52,8 +52,8 @@ const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 2_000;
 const SETTLED_MS = 1_000;
 const LOG_LIMIT = 10 * 1024 * 1024;
-/** Acceptance goes first among our own; beside other work on the machine, what yields still gets a tenth of a core. */
-const NICENESS = 10;
+/** Acceptance goes first among our own; what yields still gets a third of what it would, and is not kept waiting for tens of milliseconds. */
+const NICENESS = 5;
 /** PostgreSQL and the store may have much to repair after a crash. */
 const READY_MS = 600_000;
 const POLL_MS = 10;
