@@ -23,6 +23,7 @@ export const AuditLogRead = z
 export const table: Table = {
   name: 'audit_logs',
   key: ['id'],
+  once: true,
   columns: {
     id: 'text',
     tenant_id: 'text',

@@ -22,6 +22,8 @@ export type Table = {
   readonly stream?: string;
   /** A boolean column: a row in which it is true is kept but never read (something deleted that can come back). */
   readonly hidden?: string;
+  /** Each row is of one event and is never touched again: nobody who writes keeps it in memory. */
+  readonly once?: boolean;
   /** Counters take part in `add` and start at 0; they are columns too. */
   readonly counters?: readonly string[];
 };

@@ -153,7 +153,8 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
     done: ({ to, at, events, writes, unapplied, retried = [] }, checkpoint = 'written') => {
       seen = at ?? seen;
       for (const stream of retried) blocked.delete(stream);
-      for (const [table, rows] of writes) for (const [key, held] of rows) cache.set(table, key, held);
+      for (const [table, rows] of writes)
+        if (!plan.tables.get(table)!.table.once) for (const [key, held] of rows) cache.set(table, key, held);
       for (const { event } of unapplied) blocked.add(event.stream);
       counted += events;
       position = to;
