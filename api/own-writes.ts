@@ -47,7 +47,7 @@ export const ownWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () =
       const known = last.get(caller);
       // Several at once may be answered in another order than they were written.
       if (known && comparePositions(known.position, position) > 0) return;
-      if (last.size >= MOST_CALLERS) last.clear();
+      if (!known && last.size >= MOST_CALLERS) last.clear();
       last.set(caller, { position, at: now() });
     },
     settled: async (principal, views) => {
