@@ -38,13 +38,13 @@ const isWork = ({ writes, unapplied, retried }: Entry): boolean => writes.size >
 
 /**
  * Writes what a batch changes in one transaction. Of members in which it changes nothing only the listeners are told how far they are: their
- * checkpoints may stand behind, where nothing is lost but the reading again; with `all` they are written too.
+ * checkpoints may stand behind until `writeCheckpoints`, where nothing is lost but the reading again.
  */
-export const writeBatch = async (members: readonly Member[], db: pg.PoolClient, { events, to }: Batch, all: boolean): Promise<void> => {
+export const writeBatch = async (members: readonly Member[], db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
   const behind = members.filter((member) => !member.position() || comparePositions(to, member.position()!) > 0);
   if (behind.length === 0) return;
   const entries = await Promise.all(behind.map((member) => member.entry(db, events, to)));
-  const quiet = new Set(all ? [] : entries.filter((entry) => !isWork(entry)));
+  const quiet = new Set(entries.filter((entry) => !isWork(entry)));
   const working = entries.filter((entry) => !quiet.has(entry));
   try {
     await commit(db, working, [...quiet]);

@@ -128,8 +128,7 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
   let failed = false;
   let live = false;
   let end = false;
-  /** When every checkpoint was written, and what will write them if no batch does. */
-  let checkpointed = performance.now();
+  /** Writes the checkpoints that batches left behind. */
   let quiet: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let subscription: Subscription | null = null;
@@ -152,14 +151,9 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
       db.release(failure && isDown(failure) ? failure : undefined);
     }
   };
-  /** Every checkpoint stands where its member does, as of a moment ago. */
-  const checkpointedAt = (moment: number): void => {
+  const checkpoint = async (): Promise<void> => {
     clearTimeout(quiet);
     quiet = undefined;
-    checkpointed = moment;
-  };
-  const checkpoint = async (): Promise<void> => {
-    checkpointedAt(performance.now());
     if (members.some((member) => member.standing())) await withClient((db) => writeCheckpoints(members, db));
   };
   const batch = async (): Promise<void> => {
@@ -167,10 +161,9 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
     if (!taken || stopped) return;
     written = taken.events.length;
     const started = performance.now();
-    const isDue = started - checkpointed >= QUIET_MS;
-    await withClient((db) => writeBatch(members, db, taken, isDue));
-    if (isDue) checkpointedAt(started);
-    else quiet ??= setTimeout(() => void inTurn(checkpoint).catch(fail), QUIET_MS);
+    await withClient((db) => writeBatch(members, db, taken));
+    // A lane that has ended meanwhile has given its members away.
+    if (!stopped) quiet ??= setTimeout(() => void inTurn(checkpoint).catch(fail), QUIET_MS);
     if (position && taken.events.length > 0) stretch += (Number(taken.to.commit - position.commit) / taken.events.length - stretch) / 8;
     position = taken.to;
     rate.add(taken.events.length);

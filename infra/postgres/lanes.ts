@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { comparePositions, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
 import type { Filter, Log } from '../eventstore/log.ts';
-import { commit } from './commit.ts';
+import { writeBatch, writeCheckpoints } from './batch.ts';
 import { type Lane, startLane } from './lane.ts';
 import type { Member } from './member.ts';
 
@@ -71,16 +71,12 @@ const bridge = async (
   to: Position | null,
 ): Promise<void> => {
   if (!to || (from && comparePositions(from, to) >= 0)) return;
-  const apply = async (events: readonly Recorded[], until: Position) => {
-    const entries = await Promise.all(members.map((member) => member.entry(db, events, until)));
-    await commit(db, entries);
-    for (const [index, member] of members.entries()) member.done(entries[index]!);
-  };
   await readUntil(log, from, to, async (events) => {
     const last = events.at(-1);
-    if (last) await apply(events, last.position);
+    if (last) await writeBatch(members, db, { events, to: last.position });
   });
-  if (members.some((member) => !member.position() || comparePositions(member.position()!, to) < 0)) await apply([], to);
+  await writeBatch(members, db, { events: [], to });
+  await writeCheckpoints(members, db);
 };
 
 const without = async (members: readonly Member[], names: ReadonlySet<string>) => {
