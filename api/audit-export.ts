@@ -62,8 +62,7 @@ export const mountAuditExport = (app: Hono, host: Host): void => {
     const { asked } = await enter(c);
     const { tenant } = asked;
     const { format: name, to_position } = checked(Query, c.req.query(), '/query');
-    const token = c.req.header('consistency-token');
-    if (token !== undefined) await reads.passed(audit.name, token);
+    await host.own.settled(asked.principal, [audit.name], c.req.header('consistency-token'));
     const until = await positionOf(reads, tenant, to_position);
     const position = tokenOf(until);
     const format = AUDIT_FORMATS[name];

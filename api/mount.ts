@@ -12,7 +12,7 @@ import { AS_OF_RESTS, positionOf } from './as-of.ts';
 import { jsonBody } from './body.ts';
 import type { Ctx } from './operation.ts';
 import { isRead, type Operation, type Operations, paramsOf } from './operation.ts';
-import { type OwnWrites, ownWrites } from './own-writes.ts';
+import type { OwnWrites } from './own-writes.ts';
 import type { Place } from './permit.ts';
 import { checked, refused } from './problem.ts';
 
@@ -52,6 +52,8 @@ export type Host = {
   /** Told of an answer that had begun and could not be ended. */
   readonly broken: (c: Context, error: unknown) => void;
   readonly reads: Reads;
+  /** What callers wrote last, so that they read it. */
+  readonly own: OwnWrites;
 };
 
 const nobody = { kind: 'system', name: 'nobody' } as const;
@@ -71,13 +73,10 @@ const checkIds = (names: readonly string[], params: Record<string, string>): voi
   for (const name of names) if (!isId25(params[name] ?? '')) throw new Refusal('not_found', 'there is nothing here for you');
 };
 
-type Served = Host & { readonly own: OwnWrites };
-
-const runRead = async (c: Context, row: Operation, host: Served, asked: Asked, sent: { as_of?: string | undefined }): Promise<Response> => {
+const runRead = async (c: Context, row: Operation, host: Host, asked: Asked, sent: { as_of?: string | undefined }): Promise<Response> => {
   const token = c.req.header('consistency-token');
   const rests = [row.reads, sent.as_of === undefined ? undefined : AS_OF_RESTS].filter((name) => name !== undefined);
-  if (token === undefined) await host.own.settled(asked.principal, rests);
-  else await Promise.all(rests.map((name) => host.reads.passed(name, token)));
+  await host.own.settled(asked.principal, rests, token);
   const asOf = sent.as_of === undefined ? null : await positionOf(host.reads, asked.tenant, sent.as_of);
   const position = asOf ? tokenOf(asOf) : row.reads ? host.reads.position(row.reads) : null;
   const answer = await row.run(host.context({ ...asked, asOf, fresh: token !== undefined }), sent as never);
@@ -87,7 +86,7 @@ const runRead = async (c: Context, row: Operation, host: Served, asked: Asked, s
 const runMutation = async (
   c: Context,
   row: Operation,
-  host: Served,
+  host: Host,
   asked: Asked,
   params: Record<string, string>,
   query: object,
@@ -133,7 +132,7 @@ export const gate = (row: Pick<Operation, 'method' | 'path' | 'permit'>, host: H
   };
 };
 
-const answer = (c: Context, row: Operation, host: Served, { asked, params }: Entered, query: object): Promise<Response> =>
+const answer = (c: Context, row: Operation, host: Host, { asked, params }: Entered, query: object): Promise<Response> =>
   isRead(row) ? runRead(c, row, host, asked, { ...query, ...params }) : runMutation(c, row, host, asked, params, query);
 
 const validated = (query: z.ZodType) =>
@@ -148,14 +147,13 @@ const checkNoQuery = (c: Context): void => {
 
 /** Gives every row of a table its route: credential, permission, validation, handler, answer. */
 export const mount = (app: Hono, operations: Operations, host: Host): void => {
-  const served: Served = { ...host, own: ownWrites(host.reads) };
   for (const row of Object.values(operations)) {
     const enter = gate(row, host);
     if (!row.query) {
       app.on(row.method, row.path, async (c) => {
         const entered = await enter(c);
         checkNoQuery(c);
-        return answer(c, row, served, entered, {});
+        return answer(c, row, host, entered, {});
       });
       continue;
     }
@@ -164,12 +162,12 @@ export const mount = (app: Hono, operations: Operations, host: Host): void => {
     const first: MiddlewareHandler = async (c, next) => {
       const known = await enter(c);
       // Nothing was asked for: what the schema makes of that is known.
-      if (bare.success && !c.req.raw.url.includes('?')) return answer(c, row, served, known, bare.data as object);
+      if (bare.success && !c.req.raw.url.includes('?')) return answer(c, row, host, known, bare.data as object);
       entered.set(c, known);
       return next();
     };
     app.on(row.method, row.path, first, validated(row.query) as MiddlewareHandler, (c) =>
-      answer(c, row, served, entered.get(c)!, c.req.valid('query' as never)),
+      answer(c, row, host, entered.get(c)!, c.req.valid('query' as never)),
     );
   }
 };

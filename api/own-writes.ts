@@ -20,13 +20,13 @@ type Written = { readonly position: Position; readonly at: number };
 
 export type OwnWrites = {
   readonly noted: (principal: Principal, position: Position | null) => void;
-  readonly settled: (principal: Principal, views: readonly string[]) => Promise<void>;
+  readonly settled: (principal: Principal, views: readonly string[], token: string | undefined) => Promise<void>;
 };
 
 /**
  * Callers read what they wrote before through the same process, without saying so: `noted` is told where an answered mutation lies, `settled`
  * waits until the views have passed the caller's last one, a quarter of a second at most. Behind that the read answers as the views
- * stand, which its Projection-Position tells.
+ * stand, which its Projection-Position tells. A token that was sent is waited for instead. @throws Refusal not_caught_up, of a token alone
  */
 export const ownWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () => performance.now()): OwnWrites => {
   const last = new Map<string, Written>();
@@ -50,7 +50,8 @@ export const ownWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () =
       if (!known && last.size >= MOST_CALLERS) last.clear();
       last.set(caller, { position, at: now() });
     },
-    settled: async (principal, views) => {
+    settled: async (principal, views, token) => {
+      if (token !== undefined) return void (await Promise.all(views.map((view) => reads.passed(view, token))));
       const caller = callerOf(principal);
       const written = caller === null ? undefined : last.get(caller);
       if (!written) return;

@@ -5,6 +5,7 @@ import { createApp } from '../api/app.ts';
 import { authenticator } from '../api/auth.ts';
 import type { Host } from '../api/mount.ts';
 import type { Operations } from '../api/operation.ts';
+import { ownWrites } from '../api/own-writes.ts';
 import { permitter } from '../api/permit.ts';
 import { checkOwnPage, cookiesOf, mountSignIn } from '../api/sign-in.ts';
 import { noteSeen } from '../commands/sign-in.ts';
@@ -162,6 +163,7 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
     address: parts.address,
     broken: (c, error) => logger.error({ err: error, path: c.req.path, request_id: c.get('requestId') }, 'an answer broke off'),
     reads,
+    own: ownWrites(reads),
   };
 
   const failed = (error: unknown, c: Context): Refusal => {

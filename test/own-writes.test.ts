@@ -24,6 +24,8 @@ test('whoever has written something reads it next, in lists and by itself, howev
     const listed = await p.send('GET', `${p.tenant}/agents?limit=1`);
     assert.is((listed.body as { name: string }[])[0]!.name, 'Two');
     assert.is(listed.headers.get('total-count'), String(n + 1));
+    const exported = await p.send('GET', `${p.tenant}/audit-logs/export`);
+    assert.is(exported.text.split('"agent.updated"').length, n + 2);
     await p.send('DELETE', path);
     assert.is((await p.send('GET', path)).status, 404);
     await p.send('POST', `${path}/restore`, { body: {} });
@@ -68,11 +70,11 @@ test('the furthest of what was written at once is waited for, for two seconds', 
   own.noted(somebody, { commit: 20n, prepare: 20n });
   own.noted(somebody, { commit: 10n, prepare: 10n });
   own.noted({ kind: 'system', name: 'annals' }, { commit: 30n, prepare: 30n });
-  await own.settled(somebody, ['agents', 'audit']);
-  await own.settled({ kind: 'system', name: 'annals' }, ['agents']);
+  await own.settled(somebody, ['agents', 'audit'], undefined);
+  await own.settled({ kind: 'system', name: 'annals' }, ['agents'], undefined);
   assert.equal(asked.splice(0), ['agents 20:20', 'audit 20:20']);
   clock = 2_001;
-  await own.settled(somebody, ['agents']);
+  await own.settled(somebody, ['agents'], undefined);
   assert.equal(asked, []);
 });
 
@@ -85,10 +87,10 @@ test('a view that was waited for in vain is waited for again after a second', as
   };
   const own = ownWrites({ passed: late }, () => clock);
   own.noted(somebody, { commit: 20n, prepare: 20n });
-  for (clock of [0, 1, 999]) await own.settled(somebody, ['agents']);
+  for (clock of [0, 1, 999]) await own.settled(somebody, ['agents'], undefined);
   assert.is(asked, 1);
   clock = 1_001;
-  await own.settled(somebody, ['agents']);
+  await own.settled(somebody, ['agents'], undefined);
   assert.is(asked, 2);
 });
 
