@@ -19,13 +19,14 @@ test('whoever has written something reads it next, in lists and by itself, howev
     assert.is(status, 201);
     const path = `${p.tenant}/agents/${(body as { id: string }).id}`;
     assert.is((await p.send('GET', path)).status, 200);
+    await p.send('PATCH', path, { body: { name: 'Between' } });
+    const exported = await p.send('GET', `${p.tenant}/audit-logs/export`);
+    assert.is(exported.text.split('"agent.updated"').length - 1, 2 * n + 1);
     await p.send('PATCH', path, { body: { name: 'Two' } });
     assert.is(((await p.send('GET', path)).body as { name: string }).name, 'Two');
     const listed = await p.send('GET', `${p.tenant}/agents?limit=1`);
     assert.is((listed.body as { name: string }[])[0]!.name, 'Two');
     assert.is(listed.headers.get('total-count'), String(n + 1));
-    const exported = await p.send('GET', `${p.tenant}/audit-logs/export`);
-    assert.is(exported.text.split('"agent.updated"').length, n + 2);
     await p.send('DELETE', path);
     assert.is((await p.send('GET', path)).status, 404);
     await p.send('POST', `${path}/restore`, { body: {} });
