@@ -56,7 +56,6 @@ export const openIndex = (dir: string) => {
   let activeFrom = manifest.checkpoint;
   let merging = false;
   let closed = false;
-  const retryAt = 0;
   let work: Promise<void> = Promise.resolve();
   for (const name of fs.readdirSync(dir)) if (name.endsWith('.table') && !manifest.tables.includes(name)) fs.rmSync(join(dir, name));
 
@@ -107,7 +106,7 @@ export const openIndex = (dir: string) => {
 
   /** Called between batches with the log's end: writes the entries in memory to a table when they are many. */
   const settle = (end: number): void => {
-    if (active.size() < FULL || frozen || Date.now() < retryAt) return;
+    if (active.size() < FULL || frozen) return;
     const full = active;
     frozen = full;
     active = createMemtable();
