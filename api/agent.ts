@@ -98,6 +98,7 @@ export const agentOperations = {
     permit: { all: ['agent:read'], runner: true },
     reply: AgentRead,
     reads: 'agents',
+    madeOf: Agent,
     query: asOfQuery,
     run: (ctx, { agent_id }) => (ctx.asOf ? agentThen(ctx, agent_id) : agentById(ctx.reads, ctx.tenant, agent_id)),
   }),
@@ -133,6 +134,7 @@ export const agentOperations = {
     permit: 'agent:read',
     reply: z.array(AgentModelRead),
     reads: 'agents',
+    madeOf: Agent,
     query: asOfQuery,
     run: async (ctx, { agent_id }) => {
       if (!ctx.asOf) return agentById(ctx.reads, ctx.tenant, agent_id, 'models_doc');

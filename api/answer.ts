@@ -56,8 +56,15 @@ export const mutationAnswer = (row: Operation, params: Record<string, string>, l
 };
 
 /** The answer of a read from a folded state. */
-export const stateAnswer = (row: Operation, { state, revision, position }: Loaded<unknown>, resolved: string | null): Response => {
+export const stateAnswer = (
+  c: Context,
+  row: Operation,
+  { state, revision, position }: Loaded<unknown>,
+  resolved: string | null,
+): Response => {
   const at = resolved ?? (position && tokenOf(position));
-  const headers = { ...(at ? { 'projection-position': at } : {}), ...(revision >= 0 ? { etag: `"${revision}"` } : {}) };
+  const etag = revision >= 0 ? `"${revision}"` : undefined;
+  const headers = { ...(at ? { 'projection-position': at } : {}), ...(etag ? { etag } : {}) };
+  if (isFresh(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
   return json(JSON.stringify(row.reply!.parse(state)), 200, headers);
 };

@@ -2,7 +2,8 @@ import { zValidator } from '@hono/zod-validator';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import type { Loaded } from '../commands/context.ts';
-import { PLATFORM, type Position, tokenOf } from '../domain/event.ts';
+import type { Aggregate } from '../domain/aggregate.ts';
+import { comparePositions, PLATFORM, type Position, parseToken, tokenOf } from '../domain/event.ts';
 import { isId25 } from '../domain/id.ts';
 import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
@@ -52,6 +53,9 @@ export type Host = {
   /** Told of an answer that had begun and could not be ended. */
   readonly broken: (c: Context, error: unknown) => void;
   readonly reads: Reads;
+  /** Where the last event lies of an aggregate that memory holds. */
+  // biome-ignore lint/suspicious/noExplicitAny: of any state and events
+  readonly held: (aggregate: Aggregate<any, any>, tenant: string, id: string) => Position | null;
   /** What callers wrote last, so that they read it. */
   readonly own: OwnWrites;
 };
@@ -73,24 +77,40 @@ const checkIds = (names: readonly string[], params: Record<string, string>): voi
   for (const name of names) if (!isId25(params[name] ?? '')) throw new Refusal('not_found', 'there is nothing here for you');
 };
 
-const runRead = async (c: Context, row: Operation, host: Host, asked: Asked, sent: { as_of?: string | undefined }): Promise<Response> => {
-  const token = c.req.header('consistency-token');
-  const rests = [row.reads, sent.as_of === undefined ? undefined : AS_OF_RESTS].filter((name) => name !== undefined);
-  await host.own.settled(asked.principal, rests, token);
-  const asOf = sent.as_of === undefined ? null : await positionOf(host.reads, asked.tenant, sent.as_of);
-  const position = asOf ? tokenOf(asOf) : row.reads ? host.reads.position(row.reads) : null;
-  const answer = await row.run(host.context({ ...asked, asOf, fresh: token !== undefined }), sent as never);
-  return answer && 'state' in answer ? stateAnswer(row, answer, position) : readAnswer(c, row, answer, position);
+type Entered = {
+  readonly asked: Asked;
+  readonly params: Record<string, string>;
+  /** The path's last parameter. */
+  readonly id: string | undefined;
 };
 
-const runMutation = async (
-  c: Context,
-  row: Operation,
-  host: Host,
-  asked: Asked,
-  params: Record<string, string>,
-  query: object,
-): Promise<Response> => {
+/**
+ * The last event of what is asked for, where memory holds that and the view has not come there yet: read as of it, nobody waits for what this
+ * process has written itself or heard of. Memory may lack what a token names of another process: then the view is waited for.
+ */
+const aheadOfView = ({ reads, madeOf }: Operation, host: Host, { asked, id }: Entered, token: string | undefined): Position | null => {
+  const held = reads && madeOf && id ? host.held(madeOf, asked.tenant, id) : null;
+  if (!held) return null;
+  const reached = parseToken(host.reads.position(reads!) ?? '');
+  if (reached && comparePositions(reached, held) >= 0) return null;
+  const named = token === undefined ? held : parseToken(token);
+  return named && comparePositions(named, held) <= 0 ? held : null;
+};
+
+const runRead = async (c: Context, row: Operation, host: Host, entered: Entered, query: { as_of?: string }): Promise<Response> => {
+  const { asked, params } = entered;
+  const token = c.req.header('consistency-token');
+  const sent = { ...query, ...params };
+  const ahead = sent.as_of === undefined ? aheadOfView(row, host, entered, token) : null;
+  const rests = [row.reads, sent.as_of === undefined ? undefined : AS_OF_RESTS].filter((name) => name !== undefined);
+  if (!ahead) await host.own.settled(asked.principal, rests, token);
+  const asOf = sent.as_of === undefined ? ahead : await positionOf(host.reads, asked.tenant, sent.as_of);
+  const position = asOf ? tokenOf(asOf) : row.reads ? host.reads.position(row.reads) : null;
+  const answer = await row.run(host.context({ ...asked, asOf, fresh: token !== undefined }), sent as never);
+  return answer && 'state' in answer ? stateAnswer(c, row, answer, position) : readAnswer(c, row, answer, position);
+};
+
+const runMutation = async (c: Context, row: Operation, host: Host, { asked, params }: Entered, query: object): Promise<Response> => {
   const body = row.body ? await jsonBody(c.req.raw) : { value: {}, bytes: new Uint8Array() };
   const sent = { ...query, ...(row.body ? (checked(row.body, body.value) as object) : {}), ...params };
   const run = async (ctx: Ctx) => (await row.run(ctx, sent as never)) as Loaded<unknown>;
@@ -106,8 +126,6 @@ const runMutation = async (
   return answered(await host.once(asked, once, run, locate));
 };
 
-type Entered = { readonly asked: Asked; readonly params: Record<string, string> };
-
 export const askedOf = (c: Context, host: Host, principal: Principal, tenant_id?: string): Asked => ({
   principal,
   tenant: tenant_id ?? PLATFORM,
@@ -119,7 +137,8 @@ export const askedOf = (c: Context, host: Host, principal: Principal, tenant_id?
 
 /** Who asks and whether they may, before anything else of the request is looked at. */
 export const gate = (row: Pick<Operation, 'method' | 'path' | 'permit'>, host: Host) => {
-  const ids = paramsOf(row.path).filter((name) => name === 'id' || name.endsWith('_id'));
+  const names = paramsOf(row.path);
+  const ids = names.filter((name) => name === 'id' || name.endsWith('_id'));
   return async (c: Context): Promise<Entered> => {
     const params: Record<string, string> = c.req.param();
     const principal = row.permit === 'none' ? nobody : await host.authenticate(c);
@@ -128,12 +147,12 @@ export const gate = (row: Pick<Operation, 'method' | 'path' | 'permit'>, host: H
     if (as === 'guest' && !isRead(row)) throw new Refusal('forbidden', 'who was let into a tenant may look, and nothing more');
     const asked = askedOf(c, host, principal, params.tenant_id);
     if (as === 'guest') await host.guest(asked, `${c.req.method} ${c.req.path}`);
-    return { asked: isRead(row) ? asked : { ...asked, ifMatch: matchOf(c.req.header('if-match')) }, params };
+    return { asked: isRead(row) ? asked : { ...asked, ifMatch: matchOf(c.req.header('if-match')) }, params, id: params[names.at(-1)!] };
   };
 };
 
-const answer = (c: Context, row: Operation, host: Host, { asked, params }: Entered, query: object): Promise<Response> =>
-  isRead(row) ? runRead(c, row, host, asked, { ...query, ...params }) : runMutation(c, row, host, asked, params, query);
+const answer = (c: Context, row: Operation, host: Host, entered: Entered, query: object): Promise<Response> =>
+  isRead(row) ? runRead(c, row, host, entered, query) : runMutation(c, row, host, entered, query);
 
 const validated = (query: z.ZodType) =>
   zValidator('query', query, (result) => {

@@ -110,13 +110,15 @@ export const contexts = (deps: ContextDeps) => {
     options: { from?: number; limit?: number } = {},
   ) => log.read(streamName(category, tenant, id), options) as AsyncIterable<Recorded<E>>;
 
-  /** The state as the events up to a position left it. */
+  /** The state as the events up to a position left it; the last of them may be the last that memory knows of. */
   const loadUntil = async <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
     tenant: string,
     id: string,
     until: Position,
   ): Promise<Loaded<S>> => {
+    const held = hot.peek(aggregate, tenant, id);
+    if (held?.position && comparePositions(held.position, until) === 0) return held;
     let loaded = emptyOf(aggregate, id);
     for await (const event of mended(historyOf(aggregate, tenant, id))) {
       if (comparePositions(event.position, until) > 0) break;

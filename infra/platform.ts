@@ -163,6 +163,7 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
     address: parts.address,
     broken: (c, error) => logger.error({ err: error, path: c.req.path, request_id: c.get('requestId') }, 'an answer broke off'),
     reads,
+    held: (aggregate, tenant, id) => hot.peek(aggregate, tenant, id)?.position ?? null,
     own: ownWrites(reads),
   };
 
