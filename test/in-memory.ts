@@ -60,9 +60,12 @@ export const inMemory = async ({ limits, issuer = {}, verify, operators = () => 
   const sink = memorySink(projections);
   const logger = pino({ level: 'silent' });
   const clock = { now: Date.now };
-  const views = { lateMs: 0 };
+  const views: { lateMs: number; until?: Promise<void> | undefined } = { lateMs: 0 };
   const following = log.follow({
-    event: (event) => (views.lateMs > 0 ? sleep(views.lateMs).then(() => sink.feed([event])) : sink.feed([event])),
+    event: (event) => {
+      const ready = views.until ?? (views.lateMs > 0 ? sleep(views.lateMs) : undefined);
+      return ready ? ready.then(() => sink.feed([event])) : sink.feed([event]);
+    },
   });
   const vault = await openVault({ log, masterKeyFile: join(dir, 'master.key') });
   const hot = hotOf(log);
