@@ -2,7 +2,7 @@ import { zValidator } from '@hono/zod-validator';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import type { Loaded } from '../commands/context.ts';
-import type { Aggregate } from '../domain/aggregate.ts';
+import type { AnyAggregate } from '../domain/aggregate.ts';
 import { comparePositions, PLATFORM, type Position, parseToken, tokenOf } from '../domain/event.ts';
 import { isId25 } from '../domain/id.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -54,8 +54,7 @@ export type Host = {
   readonly broken: (c: Context, error: unknown) => void;
   readonly reads: Reads;
   /** Where the last event lies of an aggregate that memory holds. */
-  // biome-ignore lint/suspicious/noExplicitAny: of any state and events
-  readonly held: (aggregate: Aggregate<any, any>, tenant: string, id: string) => Position | null;
+  readonly held: (aggregate: AnyAggregate, tenant: string, id: string) => Position | null;
   /** What callers wrote last, so that they read it. */
   readonly own: OwnWrites;
 };

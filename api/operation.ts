@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import type { z } from 'zod';
 import type { Ctx as CommandCtx, Loaded } from '../commands/context.ts';
-import type { Aggregate } from '../domain/aggregate.ts';
+import type { AnyAggregate } from '../domain/aggregate.ts';
 import type { Position } from '../domain/event.ts';
 import type { Permit } from '../domain/permission.ts';
 import type { Doc, Page, Reads } from '../projections/reads.ts';
@@ -52,8 +52,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    * Of a read that looks back (`as_of`): the aggregate of whose events alone its answer is made; its id is the path's last. What memory knows of
    * it beyond the projection is answered from there.
    */
-  // biome-ignore lint/suspicious/noExplicitAny: of any state and events
-  readonly madeOf?: Aggregate<any, any>;
+  readonly madeOf?: AnyAggregate;
   readonly run: (ctx: Ctx, sent: Sent<Path, Query, Body>) => Promise<Loaded<unknown> | Read> | Loaded<unknown> | Read;
 };
 

@@ -9,6 +9,9 @@ export type Aggregate<S, E extends DomainEvent> = {
   readonly platform?: boolean;
 };
 
+// biome-ignore lint/suspicious/noExplicitAny: where aggregates of every kind are named alike
+export type AnyAggregate = Aggregate<any, any>;
+
 /** A decision: what follows from the state; an empty list means nothing to do. @throws Refusal */
 export type Decision<S, E extends DomainEvent> = (state: S) => readonly E[];
 

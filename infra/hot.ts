@@ -1,13 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Loaded } from '../commands/context.ts';
-import type { Aggregate } from '../domain/aggregate.ts';
+import type { Aggregate, AnyAggregate } from '../domain/aggregate.ts';
 import { type DomainEvent, type Recorded, streamName } from '../domain/event.ts';
 import type { Log, Subscription } from './eventstore/log.ts';
 
 const DEAF_MS = 500;
-
-// biome-ignore lint/suspicious/noExplicitAny: aggregates of every kind lie in one map
-export type AnyAggregate = Aggregate<any, any>;
 
 /** Folded aggregates in memory, bounded, and kept coherent by a live subscription to their categories. */
 export type Hot = {
