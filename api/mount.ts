@@ -12,7 +12,7 @@ import { mutationAnswer, place, readAnswer, stateAnswer } from './answer.ts';
 import { AS_OF_RESTS, positionOf } from './as-of.ts';
 import { jsonBody } from './body.ts';
 import type { Ctx } from './operation.ts';
-import { isRead, type Operation, type Operations, paramsOf } from './operation.ts';
+import { isRead, needsBody, type Operation, type Operations, paramsOf } from './operation.ts';
 import type { OwnWrites } from './own-writes.ts';
 import type { Place } from './permit.ts';
 import { checked, refused } from './problem.ts';
@@ -110,7 +110,7 @@ const runRead = async (c: Context, row: Operation, host: Host, entered: Entered,
 };
 
 const runMutation = async (c: Context, row: Operation, host: Host, { asked, params }: Entered, query: object): Promise<Response> => {
-  const body = row.body ? await jsonBody(c.req.raw) : { value: {}, bytes: new Uint8Array() };
+  const body = row.body ? await jsonBody(c.req.raw, { required: needsBody(row) }) : { value: {}, bytes: new Uint8Array() };
   const sent = { ...query, ...(row.body ? (checked(row.body, body.value) as object) : {}), ...params };
   const run = async (ctx: Ctx) => (await row.run(ctx, sent as never)) as Loaded<unknown>;
   const answered = (loaded: Loaded<unknown>): Response => {

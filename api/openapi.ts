@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Permit } from '../domain/permission.ts';
-import { isRead, type Operation, type Operations, paramsOf } from './operation.ts';
+import { isRead, needsBody, type Operation, type Operations, paramsOf } from './operation.ts';
 import { problems } from './problem.ts';
 
 type Json = Record<string, unknown>;
@@ -56,7 +56,7 @@ const documented = (name: string, row: Operation, components: Components) => {
     ...(row.permit === 'none' ? { security: [] } : {}),
     parameters: [...parametersOf(row, components), ...headersOf(row)],
     ...(row.body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(row.body, 'input', components) } } } }
+      ? { requestBody: { required: needsBody(row), content: { 'application/json': { schema: schemaOf(row.body, 'input', components) } } } }
       : {}),
     responses: {
       [status]: { description: row.summary, ...content },

@@ -105,6 +105,19 @@ test('only application/json in UTF-8 is taken', async () => {
     assert.is((await post(agent(''), { 'content-type': type })).status, 201, type);
 });
 
+test('a POST all of whose fields may be left out takes no body, every other names what it lacks', async () => {
+  const { id } = (await post(agent(''))).body as { id: string };
+  const path = `${p.tenant}/agents/${id}`;
+  await p.send('DELETE', path);
+  assert.is((await p.send('POST', `${path}/restore`, { headers: { 'content-type': 'text/plain' }, raw: '{}' })).status, 415);
+  const restored = await p.send('POST', `${path}/restore`);
+  assert.equal([restored.status, (restored.body as { id: string }).id], [200, id]);
+  await p.send('DELETE', path);
+  assert.is((await post('', {}, `${path}/restore`)).status, 200);
+  assert.is((await p.send('POST', `${p.tenant}/agents`)).status, 415);
+  assert.is((await p.send('PATCH', path)).status, 415);
+});
+
 test('each thing wrong with a body is named where it is', async () => {
   const { body } = await post('{"name":"","slug":"-","kind":"x","no":1,"iteration_warn_threshold":0.5}');
   const { errors, detail } = body as { errors: { pointer: string; code: string; message: string }[]; detail: string };

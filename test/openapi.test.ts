@@ -149,6 +149,7 @@ const namedIn = ({ agent, user, models, plan }: Things) => {
     ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan] },
     ...{ provider: ['github'], delivery_id_source: [null], secret: ['a secret of more than 24 bytes'] },
     ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
+    ...{ revision: [0, 1, 1_000_000] },
     ...{ sort: ['created_at', '-created_at', 'nothing'], from: now, to: now, as_of: now },
   };
   return (name: string) => {
