@@ -101,7 +101,7 @@ const effective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; us
     throw new Refusal('forbidden', 'this needs the permission agent:roles:write');
   const [agent, tenant] = await Promise.all([live(ctx, agent_id), ctx.load(Tenant, ctx.tenant)]);
   const permissions = effectivePermissions(tenant.state, asked, agent.state);
-  return { ...agent, state: { user_id: asked, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at, permissions } };
+  return { ...agent, state: { user_id: asked, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
 };
 
 const gridOf = async (ctx: Ctx) => {

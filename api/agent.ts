@@ -38,7 +38,7 @@ const sightOf = async (ctx: Ctx): Promise<Sight> => {
   const { state } = await ctx.load(Tenant, ctx.tenant);
   const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
   const roles = AGENT_ROLES.filter((role) => state.grid[role].includes('View'));
-  return { all: false, user_id, roles, since: state.members[user_id]?.created_at ?? ctx.at };
+  return { all: false, user_id, roles, since: state.members[user_id]?.created_at ?? ctx.at() };
 };
 
 /** An agent as its events until then left it; null where it was not there. */

@@ -17,6 +17,8 @@ export type AuthDeps = {
   load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
   naturalId: (kind: string, tenant: string, key: string) => string;
   digest: (text: string) => string;
+  /** The ids of keys that were good here before, by their text. */
+  proven: { readonly get: (text: string) => string | undefined; readonly set: (text: string, id: string) => void };
   /** Told of each use of a key; it notes one an hour. */
   used: (key: ApiKey.ApiKey) => void;
   /** Told of each request of a user who came without a key; it notes one an hour. */
@@ -29,7 +31,6 @@ export type AuthDeps = {
   now: () => number;
 };
 
-const KNOWN = 50_000;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** As long as a public id, another for every key, and none. */
 const nobody = (key: string): string => `?${key.slice(-7)}`;
@@ -45,14 +46,7 @@ export const asUser = ({ id, is_super_admin }: User.User): Principal & { kind: '
 });
 
 /** Finds out who asks: by an API key, by a token of the issuer, or by the cookie of a browser that signed in. */
-export const authenticator = ({ peek, load, naturalId, digest, used, seen, verify, isMember, context, now }: AuthDeps) => {
-  const ids = new Map<string, string>();
-
-  const remember = (publicId: string, id: string): void => {
-    if (ids.size >= KNOWN) ids.clear();
-    ids.set(publicId, id);
-  };
-
+export const authenticator = ({ peek, load, naturalId, digest, proven, used, seen, verify, isMember, context, now }: AuthDeps) => {
   const read = async <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string): Promise<S> =>
     (peek(aggregate, tenant, id) ?? (await load(aggregate, tenant, id))).state;
 
@@ -75,14 +69,18 @@ export const authenticator = ({ peek, load, naturalId, digest, used, seen, verif
   };
 
   /** What is no key costs one look into the log, whether its public id is known or not, so that the time tells nobody which are. */
-  const byKey = async (text: string, publicId: string): Promise<Principal> => {
+  const proved = async (text: string, publicId: string): Promise<ApiKey.ApiKey> => {
     const claimed = digest(text);
-    const id = ids.get(publicId) ?? naturalId('apikey', PLATFORM, publicId);
+    const [id, none] = [publicId, nobody(text)].map((name) => naturalId('apikey', PLATFORM, name)) as [string, string];
     const known = peek(ApiKey, PLATFORM, id)?.state;
     const isKnown = ApiKey.matches(known ?? ApiKey.initial, claimed);
-    const key = isKnown ? known! : (await load(ApiKey, PLATFORM, known ? naturalId('apikey', PLATFORM, nobody(text)) : id)).state;
-    if (!ApiKey.matches(key, claimed) || key.status === 'revoked') throw unauthorized('the API key is not known');
-    if (!ids.has(publicId)) remember(publicId, id);
+    const key = isKnown ? known! : (await load(ApiKey, PLATFORM, known ? none : id)).state;
+    if (!ApiKey.matches(key, claimed)) throw unauthorized('the API key is not known');
+    return key;
+  };
+
+  const admitted = async (key: ApiKey.ApiKey): Promise<Principal> => {
+    if (key.status !== 'active') throw unauthorized('the API key is not known');
     if (key.expires_at !== null && Date.parse(key.expires_at) <= now())
       throw new Refusal('key_expired', `the API key expired at ${key.expires_at}`);
     const principal = await principalOf(key);
@@ -100,8 +98,14 @@ export const authenticator = ({ peek, load, naturalId, digest, used, seen, verif
     /** By the Authorization header. @throws Refusal unauthorized, key_expired, key_owner_inactive, forbidden, unavailable */
     byHeader: async (authorization: string | undefined): Promise<Principal> => {
       const text = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+      const id = text && proven.get(text);
+      if (id) return admitted(await read(ApiKey, PLATFORM, id));
       const publicId = text ? publicIdOf(text) : null;
-      if (text && publicId) return byKey(text, publicId);
+      if (text && publicId) {
+        const key = await proved(text, publicId);
+        proven.set(text, key.id);
+        return admitted(key);
+      }
       if (text && verify && TOKEN.test(text)) return byToken(await verify(text));
       throw unauthorized();
     },

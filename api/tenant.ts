@@ -49,9 +49,9 @@ const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
 
 /** What was used in the last 30 days: nothing until there are sessions. */
 const summaries = (ctx: Ctx) => {
-  const start = new Date(Date.parse(ctx.at) - 30 * 86_400_000).toISOString();
+  const start = new Date(Date.parse(ctx.at()) - 30 * 86_400_000).toISOString();
   return {
-    usage_summary_30d: { requests: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, period: { start, end: ctx.at } },
+    usage_summary_30d: { requests: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, period: { start, end: ctx.at() } },
     task_summary_30d: { total: 0, running: 0, completed: 0, failed: 0, cancelled: 0 },
   };
 };

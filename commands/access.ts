@@ -55,7 +55,7 @@ export const revokeRole = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
 
 const granted = (ctx: Ctx, loaded: Loaded<Agent.Agent>, user_id: string) => {
   const state = shownGrant(loaded.state, user_id);
-  return { ...loaded, state, existed: state.created_at !== ctx.at };
+  return { ...loaded, state, existed: state.created_at !== ctx.at() };
 };
 
 /** @throws Refusal not_found, invalid where the user is no member of this tenant */

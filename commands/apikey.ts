@@ -22,7 +22,7 @@ export const issueKey = async (
   bound: Bound,
   { name, expires_at }: z.output<typeof ApiKeyCreate>,
 ): Promise<Loaded<ApiKey.ApiKey & { key: string }>> => {
-  if (expires_at !== null && Date.parse(expires_at) <= Date.parse(ctx.at)) throw invalid('/expires_at', 'must be in the future');
+  if (expires_at !== null && Date.parse(expires_at) <= Date.parse(ctx.at())) throw invalid('/expires_at', 'must be in the future');
   const publicId = ctx.random(8);
   const key = keyText(publicId, ctx.random(32));
   const made = await ctx.transact(ApiKey, keyId(ctx, publicId), ApiKey.create({ ...bound, name, expires_at, digest: ctx.digest(key) }), {

@@ -35,7 +35,7 @@ export type Ctx = {
   readonly principal: Principal;
   readonly actor: Actor;
   /** RFC 3339 UTC with milliseconds; the same through one request. */
-  readonly at: string;
+  readonly at: () => string;
   /** The position as of which this request looks; `load` folds to it. Null: now. */
   readonly asOf: Position | null;
   /** The events of an aggregate, oldest first; `from` a revision on. */

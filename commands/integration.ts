@@ -124,7 +124,7 @@ export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, '
   Integration.checkSecret(given);
   const plain = given ?? ctx.random(SECRET_CHARACTERS);
   const rotated = { sealed_secret: await ctx.seal(placeOf(ctx.tenant, id), secret(plain)), secret_hint: Integration.hintOf(plain) };
-  return shown(ctx, await ctx.transact(Integration, id, Integration.rotateSecret(tenant_id, rotated, overlap_seconds, ctx.at)), plain);
+  return shown(ctx, await ctx.transact(Integration, id, Integration.rotateSecret(tenant_id, rotated, overlap_seconds, ctx.at())), plain);
 };
 
 /** @throws Refusal not_found */

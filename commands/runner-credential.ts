@@ -19,7 +19,7 @@ export type Issued = RunnerCredential.RunnerCredential & BrokerUser;
 
 /** An hour from now, or the end of the key that asks, whichever comes first. */
 const expiry = async (ctx: Ctx): Promise<string> => {
-  const hour = new Date(Date.parse(ctx.at) + RunnerCredential.MOST_SECONDS * 1_000).toISOString();
+  const hour = new Date(Date.parse(ctx.at()) + RunnerCredential.MOST_SECONDS * 1_000).toISOString();
   if (ctx.principal.kind !== 'runner') return hour;
   const { expires_at } = (await ctx.load(ApiKey, ctx.principal.key_id)).state;
   return expires_at !== null && expires_at < hour ? expires_at : hour;

@@ -37,13 +37,13 @@ export const admit = async (ctx: Ctx, { email, name }: Claims, isMember: IsMembe
 };
 
 /** Notes that a user came, at most once an hour. */
-export const noteSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>> => ctx.transact(User, user_id, User.see(ctx.at));
+export const noteSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>> => ctx.transact(User, user_id, User.see(ctx.at()));
 
 /** Signs a browser in; `cookie` is all that it has to keep. A state counts once. @throws Refusal unauthorized */
 export const signIn = async (ctx: Ctx, user_id: string, state: string): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
   const id = ctx.naturalId('signin', state, 0, PLATFORM);
   const cookie = `${id}.${ctx.random(32)}`;
-  const expires_at = new Date(Date.parse(ctx.at) + SIGN_IN_SECONDS * 1_000).toISOString();
+  const expires_at = new Date(Date.parse(ctx.at()) + SIGN_IN_SECONDS * 1_000).toISOString();
   const made = await ctx.transact(SignIn, id, SignIn.begin({ user_id, digest: ctx.digest(cookie), expires_at }), { fresh: true });
   await noteSeen(ctx, user_id);
   return { ...made, state: { ...made.state, cookie } };

@@ -113,7 +113,7 @@ export const suspendTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.
 export const resumeTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.transact(Tenant, tenant_id, Tenant.resume(reason));
 
 export const closeTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => {
-  const closes_at = new Date(Date.parse(ctx.at) + CLOSING_DAYS * 86_400_000).toISOString();
+  const closes_at = new Date(Date.parse(ctx.at()) + CLOSING_DAYS * 86_400_000).toISOString();
   return ctx.transact(Tenant, tenant_id, Tenant.close(reason, closes_at));
 };
 

@@ -81,7 +81,7 @@ export const bootstrap = async (log: Log, ctx: Ctx, given: string | undefined, s
   await ctx.transact(User, admin.id, User.grantSuperAdmin('the first start'));
   const tenant_id = await demoTenant(ctx, admin.id);
   show({ key: await adminKey(ctx, admin.id, given), tenant_id });
-  const meta = { tenant: PLATFORM, actor: ctx.actor, at: ctx.at, v: 1 };
+  const meta = { tenant: PLATFORM, actor: ctx.actor, at: ctx.at(), v: 1 };
   await log.append(MARK, 'none', [{ id: randomUUID(), type: 'PlatformStarted', data: { tenant_id }, meta }]).catch((error) => {
     if (!(error instanceof LogError) || error.kind !== 'conflict') throw error;
   });

@@ -127,12 +127,17 @@ export const contexts = (deps: ContextDeps) => {
     return loaded;
   };
 
-  return (asked: Asked, session: Session = freshSession()): Ctx => {
-    let at: string | undefined;
-    /** One time for all of the request; most reads never ask for it. */
-    const atOf = (): string => {
-      at ??= new Date(deps.now()).toISOString();
-      return at;
+  return (asked: Asked, given?: Session): Ctx => {
+    let session = given;
+    let moment: string | undefined;
+    // Both are made when they are asked for first: most reads never do.
+    const sessionOf = (): Session => {
+      session ??= freshSession();
+      return session;
+    };
+    const at = (): string => {
+      moment ??= new Date(deps.now()).toISOString();
+      return moment;
     };
     const actor = actorOf(asked.principal);
     let ifMatch = asked.ifMatch;
@@ -141,14 +146,14 @@ export const contexts = (deps: ContextDeps) => {
     const metaOf = (tenant: string): Metadata => ({
       tenant,
       actor,
-      at: atOf(),
+      at: at(),
       v: 1,
       ip: asked.ip,
       userAgent: asked.userAgent,
       $correlationId: asked.requestId,
     });
     const random = (alphabet: string, length: number): string =>
-      session.repeatable ? derivedText(vault.digest(session.seed), String(made++), alphabet, length) : randomText(alphabet, length);
+      session?.repeatable ? derivedText(vault.digest(session.seed), String(made++), alphabet, length) : randomText(alphabet, length);
     const tenantOf = (aggregate: { platform?: boolean }, tenant?: string): string =>
       aggregate.platform ? PLATFORM : (tenant ?? asked.tenant);
     /** A tenant's own stream is found by its id alone. */
@@ -160,27 +165,26 @@ export const contexts = (deps: ContextDeps) => {
       tenant: asked.tenant,
       principal: asked.principal,
       actor,
-      get at() {
-        return atOf();
-      },
+      at,
       reads,
       asOf: asked.asOf ?? null,
       publicUrl,
       transact: async (aggregate, id, decide, options = {}) => {
         const tenant = tenantOf(aggregate, options.tenant);
+        const { seed, resumed, replay, touched } = sessionOf();
         const number = writes++;
-        const kept = session.replay?.[number];
+        const kept = replay?.[number];
         if (kept) return stateAt(aggregate, id, kept).catch(mendLogError);
         const matched = options.aside ? null : ifMatch;
         if (!options.aside) ifMatch = null;
         const loaded = await transact(aggregate, tenant, id, decide, {
           meta: metaOf(options.tenant ?? asked.tenant),
-          seed: `${session.seed}:${number}`,
+          seed: `${seed}:${number}`,
           fresh: options.fresh === true,
           ifMatch: matched,
-          resumed: session.resumed,
+          resumed,
         }).catch(mendLogError);
-        session.touched.push({ stream: streamName(aggregate.category, tenant, id), revision: loaded.revision });
+        touched.push({ stream: streamName(aggregate.category, tenant, id), revision: loaded.revision });
         return loaded;
       },
       history: (aggregate, id, options) => mended(historyOf(aggregate, tenantOf(aggregate), id, options)),
@@ -188,7 +192,7 @@ export const contexts = (deps: ContextDeps) => {
         const tenant = tenantFor(aggregate, id, options.tenant);
         if (asked.asOf) return loadUntil(aggregate, tenant, id, asked.asOf);
         const stream = streamName(aggregate.category, tenant, id);
-        const kept = session.replay?.findLast((touched) => touched.stream === stream);
+        const kept = session?.replay?.findLast((touched) => touched.stream === stream);
         return (
           kept ? stateAt(aggregate, id, kept) : asked.fresh ? hot.refresh(aggregate, tenant, id) : hot.load(aggregate, tenant, id)
         ).catch(mendLogError);

@@ -53,12 +53,12 @@ test('the log and the list know a credential, and neither holds anything to use 
   const ctx = p.systemContext(p.tenant_id);
   const { state } = await issueRunnerCredential(broker)(ctx, { tenant_id: p.tenant_id, agent_id: agent });
   assert.equal([state.seed, state.jwt, state.consumer], ['SU', 'jwt', `runner-${agent}`]);
-  assert.is(Date.parse(state.expires_at) - Date.parse(ctx.at), 3_600_000);
+  assert.is(Date.parse(state.expires_at) - Date.parse(ctx.at()), 3_600_000);
   const [event] = p.eventsOf('RunnerCredentialIssued');
   assert.not.match(JSON.stringify({ ...event, position: null }), /"SU"|"jwt"/);
   await p.settled();
   const listed = await p.send('GET', path);
-  assert.equal(listed.body, [{ id: state.id, agent_id: agent, created_at: ctx.at, expires_at: state.expires_at, revoked_at: null }]);
+  assert.equal(listed.body, [{ id: state.id, agent_id: agent, created_at: ctx.at(), expires_at: state.expires_at, revoked_at: null }]);
   assert.is((await p.send('DELETE', `${path}/${state.id}`)).status, 204);
   assert.is((await p.send('DELETE', `${path}/${state.id}`)).status, 204);
   await p.settled();

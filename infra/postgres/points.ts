@@ -10,6 +10,7 @@ export type Run = <R>(query: { name: string; text: string; values: unknown[] }) 
 type Asked = { readonly resolve: (point: Point | null) => void; readonly reject: (error: unknown) => void };
 /** Reads of one table and column by one key: those that wait to be asked together, and how many queries are under way. */
 type Group = {
+  readonly column: string;
   readonly names: readonly string[];
   readonly query: { name: string; text: string };
   waiting: Map<string, { key: Key; by: Asked[] }>;
@@ -35,7 +36,7 @@ const sqlOf = ({ projection, table }: Source, names: readonly string[], column: 
  * prepared query. `run` is given the statement and its values.
  */
 export const openPoints = (run: Run): ((from: Source, key: Key, column: string) => Promise<Point | null>) => {
-  const groups = new Map<string, Group>();
+  const groups = new Map<Source['table'], Group[]>();
 
   const ask = async ({ names, query }: Group, waiting: Group['waiting']): Promise<void> => {
     const all = [...waiting.values()];
@@ -58,11 +59,11 @@ export const openPoints = (run: Run): ((from: Source, key: Key, column: string) 
     });
   };
   const groupOf = (from: Source, names: readonly string[], column: string): Group => {
-    const shape = `${from.projection}.${from.table.name}.${column}(${names.join()})`;
-    const known = groups.get(shape);
-    if (known) return known;
-    const made: Group = { names, query: sqlOf(from, names, column), waiting: new Map(), asked: 0 };
-    groups.set(shape, made);
+    const known = groups.get(from.table) ?? [];
+    const same = known.find((one) => one.column === column && one.names.every((name, index) => name === names[index]));
+    if (same) return same;
+    const made: Group = { column, names, query: sqlOf(from, names, column), waiting: new Map(), asked: 0 };
+    groups.set(from.table, [...known, made]);
     return made;
   };
 

@@ -148,8 +148,8 @@ const lateTenants = async (p: Platform) => {
   const [suspended, closed] = [await lateTenant(p, 'suspended'), await lateTenant(p, 'closed')];
   await sent(p, 'POST', `/admin/tenants/${suspended.id}/suspend`, p.key, { reason: 'a test' });
   const ctx = p.systemContext(closed.id);
-  await ctx.transact(Tenant, closed.id, Tenant.close('a test', ctx.at));
-  await ctx.transact(Tenant, closed.id, Tenant.closeForGood(ctx.at));
+  await ctx.transact(Tenant, closed.id, Tenant.close('a test', ctx.at()));
+  await ctx.transact(Tenant, closed.id, Tenant.closeForGood(ctx.at()));
   return { suspended, closed };
 };
 
