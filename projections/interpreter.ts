@@ -54,18 +54,16 @@ export const ask = (plan: Plan, events: readonly Recorded[], only?: Only): Asked
   const touched = new Map<string, Map<string, Key>>([...plan.tables.keys()].map((name) => [name, new Map()]));
   const born = new Map<string, Set<string>>([...plan.tables.keys()].map((name) => [name, new Set()]));
   const bearing = Map.groupBy(plan.tables.values(), ({ table }) => table.stream ?? '');
-  const touch = ({ table, keyText, key }: TablePlan, row: Row, inserts: boolean): string => {
-    const kept = key(row);
-    const text = keyText(kept);
+  const touch = ({ table, keyOf }: TablePlan, text: string, inserts: boolean): string => {
     const rows = touched.get(table.name)!;
     if (rows.has(text)) return text;
-    rows.set(text, kept);
+    rows.set(text, keyOf(text));
     if (inserts) born.get(table.name)!.add(text);
     return text;
   };
   const place = (change: Change): Placed => {
     const table = tableOf(plan, change.table);
-    return { change, table, key: touch(table, keyIn(change), change.op === 'insert') };
+    return { change, table, key: touch(table, table.keyText(keyIn(change)), change.op === 'insert') };
   };
   const changed = (event: Recorded): Pick<Step, 'changes' | 'reason'> => {
     try {
@@ -77,7 +75,7 @@ export const ask = (plan: Plan, events: readonly Recorded[], only?: Only): Asked
   };
   const stepOf = (event: Recorded): Step => {
     const step = changed(event);
-    const bearers = bearing.get(event.category)?.map((table) => ({ table, key: touch(table, table.streamKey(event), false) }));
+    const bearers = bearing.get(event.category)?.map((table) => ({ table, key: touch(table, table.streamText(event), false) }));
     return { event, ...step, bearers: bearers ?? NOTHING };
   };
   return { steps: events.filter(plan.concerns).map(stepOf), touched, born };
@@ -109,7 +107,11 @@ const overlay = (lookup: Lookup) => {
     render: (render: (table: string, held: Held | null) => Held | null) => {
       event = event.map(([table, key, held]) => [table, key, render(table, held)]);
     },
-    write: (table: string, key: string, held: Held | null) => void event.push([table, key, held]),
+    write: (table: string, key: string, held: Held | null): void => {
+      const last = event.at(-1);
+      if (last && last[1] === key && last[0] === table) last[2] = held;
+      else event.push([table, key, held]);
+    },
     discard: () => {
       event = [];
     },
@@ -150,9 +152,8 @@ const added = (table: TablePlan, held: Row, amounts: Readonly<Record<string, num
 const ofStream = (touched: string, stream: string): boolean => touched.length > stream.length && touched.startsWith(`${stream}@`);
 
 /** The row after one change; null where it goes. @throws Error that says why the change cannot be made */
-const next = (table: TablePlan, change: Change, event: Recorded, held: Held | null): Held | null => {
+const next = (table: TablePlan, change: Change, event: Recorded, touched: string, held: Held | null): Held | null => {
   const { name, stream } = table.table;
-  const touched = `${event.stream}@${event.revision}`;
   if (change.op === 'remove') return null;
   if (change.op === 'insert') {
     if (held && stream !== event.category && !ofStream(held.touched, event.stream))
@@ -165,18 +166,19 @@ const next = (table: TablePlan, change: Change, event: Recorded, held: Held | nu
   return { row, revision: held.revision, touched, docs: STALE };
 };
 
-const apply = ({ change, table, key }: Placed, event: Recorded, rows: Overlay): void =>
-  rows.write(table.table.name, key, next(table, change, event, rows.read(table.table.name, key)));
+const apply = ({ change, table, key }: Placed, event: Recorded, touched: string, rows: Overlay): void =>
+  rows.write(table.table.name, key, next(table, change, event, touched, rows.read(table.table.name, key)));
 
-const bump = ({ table, key }: Bearer, event: Recorded, rows: Overlay): void => {
+const bump = ({ table, key }: Bearer, { revision }: Recorded, touched: string, rows: Overlay): void => {
   const held = rows.read(table.table.name, key);
-  if (held) rows.write(table.table.name, key, { ...held, revision: event.revision, touched: `${event.stream}@${event.revision}` });
+  if (held) rows.write(table.table.name, key, { row: held.row, revision, touched, docs: held.docs });
 };
 
 const applyStep = ({ event, changes, bearers, reason }: Step, rows: Overlay): void => {
   if (reason !== undefined) throw new Error(reason);
-  for (const change of changes) apply(change, event, rows);
-  for (const bearer of bearers) bump(bearer, event, rows);
+  const touched = `${event.stream}@${event.revision}`;
+  for (const change of changes) apply(change, event, touched, rows);
+  for (const bearer of bearers) bump(bearer, event, touched, rows);
 };
 
 const rendered = (table: TablePlan, held: Held | null): Held | null =>

@@ -16,13 +16,12 @@ export type TablePlan = {
   readonly columns: readonly (readonly [string, ColumnType])[];
   readonly docs: readonly DocPlan[];
   readonly blank: Row;
-  /** The text that names a row in memory. @throws Error where a key column is missing */
-  readonly keyText: (key: Key) => string;
+  /** The text that names a row in memory, from its key columns. @throws Error where one is missing */
+  readonly keyText: (row: Row) => string;
   /** The key that such a text names. */
   readonly keyOf: (text: string) => Key;
-  /** The key columns as they are kept. @throws Error where one is missing */
-  readonly key: (row: Row) => Key;
-  readonly streamKey: (event: Recorded) => Key;
+  /** The same of the row that bears the revision of an event's stream. */
+  readonly streamText: (event: Recorded) => string;
   /** The field as it is kept. @throws Error where neither a column nor (with `strict`) a document takes it */
   readonly field: (name: string, value: unknown, strict: boolean) => unknown;
   readonly isCounter: (name: string) => boolean;
@@ -82,22 +81,20 @@ const checked = (projection: string, table: Table): void => {
   if (table.stream && !table.key.every(typeOfKeyColumn)) wrong('the key of a stream’s row is made of id and tenant_id');
 };
 
-const keyTexts = ({ key }: Table): ((row: Key) => string) => {
-  const [only] = key;
-  return key.length === 1 ? (row) => row[only!]! : (row) => key.map((name) => row[name]!).join('\0');
+/** One column of a key as it is kept. @throws Error where it is missing */
+const keyPart = ({ name: table }: Table, row: Row, name: string): string => {
+  const value = row[name];
+  if (typeof value !== 'string') throw new Error(`${table}: key column ${name} is missing`);
+  return escapeText(value);
 };
 
-const keysOf =
-  ({ key, name: table }: Table) =>
-  (row: Row): Key => {
-    const kept: Record<string, string> = {};
-    for (const name of key) {
-      const value = row[name];
-      if (typeof value !== 'string') throw new Error(`${table}: key column ${name} is missing`);
-      kept[name] = escapeText(value);
-    }
-    return kept;
+const keyTexts = (table: Table, [first, ...others] = table.key): ((row: Row) => string) => {
+  return (row) => {
+    let text = keyPart(table, row, first!);
+    for (const name of others) text += `\0${keyPart(table, row, name)}`;
+    return text;
   };
+};
 
 const tablePlan = (projection: string, table: Table): TablePlan => {
   checked(projection, table);
@@ -136,14 +133,11 @@ const tablePlan = (projection: string, table: Table): TablePlan => {
     keyText: keyTexts(table),
     keyOf: (text) => {
       const parts = text.split('\0');
-      return Object.fromEntries(table.key.map((name, at) => [name, parts[at]!]));
-    },
-    key: keysOf(table),
-    streamKey: (event) => {
       const key: Record<string, string> = {};
-      for (const name of table.key) key[name] = event[typeOfKeyColumn(name)!];
+      for (const [at, name] of table.key.entries()) key[name] = parts[at]!;
       return key;
     },
+    streamText: keyTexts(table, table.stream ? table.key.map((name) => typeOfKeyColumn(name)!) : table.key) as TablePlan['streamText'],
     field,
     isCounter: (name) => counters.has(name),
     render: (row) => docs.map((doc) => doc.render(row)),

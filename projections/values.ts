@@ -28,6 +28,8 @@ export const compareText = (a: string, b: string): number => {
 
 const byLengthThenText = (a: string, b: string): number => Buffer.byteLength(a) - Buffer.byteLength(b) || compareText(a, b);
 
+const isPlain = (name: string): boolean => name.isWellFormed() && !name.includes('\0') && name !== '__proto__';
+
 /** JSON as `jsonb` gives it back (keys by length, then by bytes), so that a row is the same whether it was kept or read again. */
 const canonical = (value: unknown, depth = 0): unknown => {
   if (depth > DEEPEST) return fail(`nested deeper than ${DEEPEST}`);
@@ -35,9 +37,22 @@ const canonical = (value: unknown, depth = 0): unknown => {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => canonical(item ?? null, depth + 1));
+  const names = Object.keys(value);
+  if (names.length > 1) names.sort(byLengthThenText);
+  return names.every(isPlain) ? sortedObject(value as Record<string, unknown>, names, depth) : escapedObject(value, depth);
+};
+
+const sortedObject = (value: Readonly<Record<string, unknown>>, names: readonly string[], depth: number): unknown => {
+  const kept: Record<string, unknown> = {};
+  for (const name of names) if (value[name] !== undefined) kept[name] = canonical(value[name], depth + 1);
+  return kept;
+};
+
+/** Names that have to be written out stand elsewhere then, and two of them may become one. */
+const escapedObject = (value: object, depth: number): unknown => {
   const entries = new Map<string, unknown>();
   for (const [name, item] of Object.entries(value)) if (item !== undefined) entries.set(escapeText(name), canonical(item, depth + 1));
-  return Object.fromEntries([...entries.keys()].sort(byLengthThenText).map((name) => [name, entries.get(name)]));
+  return Object.fromEntries([...entries].sort(([one], [other]) => byLengthThenText(one, other)));
 };
 
 /** @throws Error where the value is nested too deep to be written as JSON */

@@ -45,7 +45,7 @@ const sample = async (db: ClientBase, projection: AnyProjection, most: number | 
     for (const plan of planOf(projection).tables.values()) {
       const limit = most === 'all' ? `limit ${MOST}` : `order by random() limit ${Math.floor(most)}`;
       const found = await db.query<Record<string, unknown>>(`select * from ${quoted(projection.name)}.${quoted(plan.table.name)} ${limit}`);
-      for (const row of found.rows) rows.push({ plan, key: plan.keyText(plan.key(row)), held: heldOf(plan, row) });
+      for (const row of found.rows) rows.push({ plan, key: plan.keyText(row), held: heldOf(plan, row) });
     }
     const position = token === null ? null : parseToken(token);
     return { position, token: position && token, rows };

@@ -139,7 +139,8 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
     events: () => counted,
     entry: async (db, events, to, sure = false) => {
       const from = position;
-      const fresh = from ? events.filter((event) => comparePositions(event.position, from) > 0) : events;
+      const isFresh = ({ position }: Recorded): boolean => !from || comparePositions(position, from) > 0;
+      const fresh = events.length === 0 || isFresh(events[0]!) ? events : events.filter(isFresh);
       const at = fresh.at(-1)?.at ?? null;
       return { name, plan, sink, from, stored, to, at, events: fresh.length, ...(await applied(db, fresh, blocked, sure)) };
     },

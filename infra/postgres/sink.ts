@@ -66,7 +66,7 @@ export const tableSink = (schema: string, plan: TablePlan): TableSink => {
     load: async (db, rows) => {
       if (rows.length === 0) return new Map();
       const found = await db.query<Row>({ ...loading, values: byKey(rows) });
-      return new Map(found.rows.map((row) => [keyText(row as Key), heldOf(plan, row)]));
+      return new Map(found.rows.map((row) => [keyText(row), heldOf(plan, row)]));
     },
     write: (rows) => (rows.length === 0 ? [] : [{ ...writing, values: byColumn(rows) }]),
     insert: (rows) => (rows.length === 0 ? [] : [{ ...inserting, values: byColumn(rows) }]),
