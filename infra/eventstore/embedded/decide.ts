@@ -27,6 +27,8 @@ export type Outcome =
 type Piece = { stream: Stream; event: Proposed; revision: number };
 type Parts = { log: Log; index: Index; streams: Streams; recent: RecentIds; touch: (stream: string) => void };
 
+const NAMELESS = Buffer.alloc(0);
+
 const isLink = (type: Buffer): boolean => type.length === 2 && type[0] === 0x24 && type[1] === 0x3e;
 
 /** Decides writes one by one in the order of the log, each on top of those before it, and adds what they write to the log's batch. */
@@ -34,20 +36,26 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
   const put = (pieces: Piece[]): number => {
     const created = Date.now();
     let position = -1;
-    pieces.forEach(({ stream, event, revision }, i) => {
+    let last: Stream | undefined;
+    let name = NAMELESS;
+    for (const [i, { stream, event, revision }] of pieces.entries()) {
+      if (stream !== last) {
+        last = stream;
+        name = Buffer.from(stream.name);
+        if (stream.name.startsWith('$$')) streams.forgetMetadata(stream.name.slice(2));
+        touch(stream.name);
+      }
       const flags =
         (i === pieces.length - 1 ? LAST_OF_APPEND : 0) |
         (event.json ? JSON_DATA : 0) |
         (isLink(event.type) ? LINK : 0) |
         (revision === TOMBSTONE_REVISION ? TOMBSTONE : 0);
-      position = log.put(event, Buffer.from(stream.name), revision, created, flags);
+      position = log.put(event, name, revision, created, flags);
       index.put(stream.key, revision, position);
       if (revision === TOMBSTONE_REVISION) stream.tombstoned = true;
       else stream.last = revision;
-      if (stream.name.startsWith('$$')) streams.forgetMetadata(stream.name.slice(2));
       recent.add(event.id, stream.key, revision);
-      touch(stream.name);
-    });
+    }
     return position;
   };
 
@@ -89,7 +97,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
     const pieces = events.map((event, i) => ({ stream, event, revision: first + i }));
     const extra = revivals(stream, metadata, events);
     if (events.length === 0) return appendNothing(stream, extra);
-    put([...pieces, ...extra]);
+    put(extra.length > 0 ? [...pieces, ...extra] : pieces);
     return { kind: 'done', revision: first + events.length - 1, position: index.find(stream.key, first + events.length - 1) };
   };
 

@@ -14,9 +14,10 @@ const isDash = (at: number): boolean => at === 8 || at === 13 || at === 18 || at
 
 const lower = (bytes: Buffer): Buffer => Buffer.from(bytes.toString('latin1').toLowerCase(), 'latin1');
 
-const wellFormed = (id: Buffer): boolean => {
-  if (id.length !== 36) return false;
-  for (let at = 0; at < 36; at++) if (isDash(at) ? id[at] !== 45 : !isHex(id[at]!)) return false;
+/** Whether 36 bytes of lower-case text stand there. */
+const wellFormed = (bytes: Buffer, from: number): boolean => {
+  if (bytes.length - from < 36) return false;
+  for (let at = 0; at < 36; at++) if (isDash(at) ? bytes[from + at] !== 45 : !isHex(bytes[from + at]!)) return false;
   return true;
 };
 
@@ -24,10 +25,7 @@ const wordOf = (value: Wide): string => BigInt.asUintN(64, BigInt(value)).toStri
 
 /** A UUID message, in either of its forms, as 36 bytes of lower-case text; nothing where it is none. */
 export const uuidText = (message: Buffer): Buffer | undefined => {
-  if (message.length === 38 && message[0] === 0x12) {
-    const text = message.subarray(2);
-    if (wellFormed(text)) return text;
-  }
+  if (message.length === 38 && message[0] === 0x12 && wellFormed(message, 2)) return message.subarray(2);
   const fields = readFields(message);
   const structured = bytesOf(fields, 1);
   if (structured) {
@@ -36,23 +34,30 @@ export const uuidText = (message: Buffer): Buffer | undefined => {
     return Buffer.from(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
   }
   const text = lower(bytesOf(fields, 2) ?? nothing);
-  return wellFormed(text) ? text : undefined;
+  return text.length === 36 && wellFormed(text, 0) ? text : undefined;
 };
 
-const isNil = (id: Buffer): boolean => id.every((code) => code === 48 || code === 45);
+const isNil = (id: Buffer): boolean => id[0] === 48 && id.every((code) => code === 48 || code === 45);
+
+/** Whether these bytes stand there, `length` of them: a call into the runtime takes longer than so few bytes do. */
+const isAt = (bytes: Buffer, at: number, length: number, wanted: Buffer): boolean => {
+  if (length !== wanted.length) return false;
+  for (let k = 0; k < length; k++) if (bytes[at + k] !== wanted[k]) return false;
+  return true;
+};
 
 const readEntry = (c: Cursor, end: number, event: Proposed): void => {
-  let key: Buffer = nothing;
-  let value: Buffer = nothing;
+  const { bytes } = c;
+  let [key, keyLength, value, valueLength] = [0, 0, 0, 0];
   while (c.at < end) {
-    const tag = c.bytes[c.at++];
+    const isKey = bytes[c.at++] === 0x0a;
     const length = Number(readVarint(c));
-    if (tag === 0x0a) key = c.bytes.subarray(c.at, c.at + length);
-    else value = c.bytes.subarray(c.at, c.at + length);
+    if (isKey) [key, keyLength] = [c.at, length];
+    else [value, valueLength] = [c.at, length];
     c.at += length;
   }
-  if (key.equals(typeKey)) event.type = value;
-  else if (key.equals(contentKey)) event.json = value.equals(jsonType);
+  if (isAt(bytes, key, keyLength, typeKey)) event.type = bytes.subarray(value, value + valueLength);
+  else if (isAt(bytes, key, keyLength, contentKey)) event.json = isAt(bytes, value, valueLength, jsonType);
 };
 
 /** Reads a ProposedMessage, which is laid out alike in both ways of appending. @throws Refused */

@@ -16,6 +16,10 @@ const wideVarint = (bytes: Buffer, from: number, to: number): bigint => {
 
 export const readVarint = (c: Cursor): Wide => {
   const from = c.at;
+  if (from < c.end && c.bytes[from]! < 128) {
+    c.at++;
+    return c.bytes[from]!;
+  }
   let value = 0;
   let scale = 1;
   while (c.at < c.end && c.at < from + 10) {
