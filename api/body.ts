@@ -73,10 +73,13 @@ export const strictJson = (text: string): unknown => {
   return value;
 };
 
-/** The JSON body of a request; where it may be left out, none is `{}`. @throws Refusal unsupported_media_type, too_large, malformed, invalid */
-export const jsonBody = async (request: Request, { required }: { required: boolean }): Promise<{ value: unknown; bytes: Uint8Array }> => {
+/**
+ * The JSON body of a request; none is `{}`, unless it is `needed`, which is asked only then.
+ * @throws Refusal unsupported_media_type, too_large, malformed, invalid
+ */
+export const jsonBody = async (request: Request, needed: () => boolean): Promise<{ value: unknown; bytes: Uint8Array }> => {
   const bytes = await bytesOf(request, JSON_LIMIT);
-  if (!required && bytes.length === 0) return { value: {}, bytes };
+  if (bytes.length === 0 && !needed()) return { value: {}, bytes };
   checkType(request.headers.get('content-type'));
   const verdict = scanJson(bytes, DEPTH);
   if (verdict === 'too_deep') throw invalid('', `the body nests deeper than ${DEPTH}`, 'too_deep');

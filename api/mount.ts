@@ -110,7 +110,7 @@ const runRead = async (c: Context, row: Operation, host: Host, entered: Entered,
 };
 
 const runMutation = async (c: Context, row: Operation, host: Host, { asked, params }: Entered, query: object): Promise<Response> => {
-  const body = row.body ? await jsonBody(c.req.raw, { required: needsBody(row) }) : { value: {}, bytes: new Uint8Array() };
+  const body = row.body ? await jsonBody(c.req.raw, () => needsBody(row)) : { value: {}, bytes: new Uint8Array() };
   const sent = { ...query, ...(row.body ? (checked(row.body, body.value) as object) : {}), ...params };
   const run = async (ctx: Ctx) => (await row.run(ctx, sent as never)) as Loaded<unknown>;
   const answered = (loaded: Loaded<unknown>): Response => {

@@ -18,10 +18,10 @@ export type TablePlan = {
   readonly blank: Row;
   /** The text that names a row in memory, from its key columns. @throws Error where one is missing */
   readonly keyText: (row: Row) => string;
+  /** The same for the row that bears the revision of an event's stream. */
+  readonly streamText: (event: Recorded) => string;
   /** The key that such a text names. */
   readonly keyOf: (text: string) => Key;
-  /** The same of the row that bears the revision of an event's stream. */
-  readonly streamText: (event: Recorded) => string;
   /** The field as it is kept. @throws Error where neither a column nor (with `strict`) a document takes it */
   readonly field: (name: string, value: unknown, strict: boolean) => unknown;
   readonly isCounter: (name: string) => boolean;
@@ -88,13 +88,13 @@ const keyPart = ({ name: table }: Table, row: Row, name: string): string => {
   return escapeText(value);
 };
 
-const keyTexts = (table: Table, [first, ...others] = table.key): ((row: Row) => string) => {
-  return (row) => {
+const keyTexts =
+  (table: Table, [first, ...others] = table.key) =>
+  (row: Row): string => {
     let text = keyPart(table, row, first!);
     for (const name of others) text += `\0${keyPart(table, row, name)}`;
     return text;
   };
-};
 
 const tablePlan = (projection: string, table: Table): TablePlan => {
   checked(projection, table);
@@ -137,7 +137,10 @@ const tablePlan = (projection: string, table: Table): TablePlan => {
       for (const [at, name] of table.key.entries()) key[name] = parts[at]!;
       return key;
     },
-    streamText: keyTexts(table, table.stream ? table.key.map((name) => typeOfKeyColumn(name)!) : table.key) as TablePlan['streamText'],
+    streamText: keyTexts(
+      table,
+      table.key.map((name) => typeOfKeyColumn(name) ?? name),
+    ) as TablePlan['streamText'],
     field,
     isCounter: (name) => counters.has(name),
     render: (row) => docs.map((doc) => doc.render(row)),

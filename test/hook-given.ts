@@ -1,6 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { agentOperations } from '../api/agent.ts';
@@ -21,6 +19,7 @@ import { integrations } from '../projections/integration.ts';
 import { memorySink } from '../projections/memory.ts';
 import type { AnyProjection } from '../projections/projection.ts';
 import { memoryLog } from './memory-log.ts';
+import { tempDir } from './temp.ts';
 
 export const SECRET = 'a secret of more than 24 bytes';
 export const sign = (body: string | Uint8Array, secret = SECRET): string =>
@@ -87,7 +86,7 @@ const processOver = async <L extends Log>(log: L, masterKeyFile: string, limits?
 
 /** The platform with one agent and one GitHub integration over a log; `deliver` posts to its hook as GitHub would. */
 export const givenHookOver = async <L extends Log>(log: L, settings: Json = {}, limits?: Limiter) => {
-  const dir = mkdtempSync(join(tmpdir(), 'annals-hook-'));
+  const dir = tempDir('hook');
   const masterKeyFile = join(dir, 'master.key');
   const process = await processOver(log, masterKeyFile, limits);
   const { request, post, following } = process;
@@ -129,10 +128,6 @@ export const givenHookOver = async <L extends Log>(log: L, settings: Json = {}, 
     deliver: (body?: string | Uint8Array, headers?: Record<string, string | null>, id = hook) => post(id, body, headers),
     /** Another process over the same log, through a connection of its own. */
     beside: (connection: Log, besideLimits?: Limiter) => processOver(connection, masterKeyFile, besideLimits),
-    close: async () => {
-      await process.close();
-      rmSync(dir, { recursive: true, force: true });
-    },
   };
 };
 

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
@@ -23,6 +21,7 @@ import { openVault } from '../infra/vault/vault.ts';
 import { projections } from '../projections/all.ts';
 import { memorySink } from '../projections/memory.ts';
 import { memoryLog } from './memory-log.ts';
+import { tempDir } from './temp.ts';
 
 export type Answer = { status: number; headers: Headers; body: unknown; text: string };
 
@@ -55,7 +54,7 @@ type Options = {
  * `close` ends it; `now` may be moved.
  */
 export const inMemory = async ({ limits, issuer = {}, verify, operators = () => withoutDatabase }: Options = {}) => {
-  const dir = mkdtempSync(join(tmpdir(), 'annals-'));
+  const dir = tempDir('memory');
   const log = memoryLog();
   const sink = memorySink(projections);
   const logger = pino({ level: 'silent' });
@@ -170,7 +169,6 @@ export const inMemory = async ({ limits, issuer = {}, verify, operators = () => 
       await close();
       await hot.close();
       await following.stop();
-      rmSync(dir, { recursive: true, force: true });
     },
   };
 };

@@ -1,26 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterwards } from './ending.ts';
+import { tempDir } from './temp.ts';
 
 const main = join(import.meta.dirname, '..', 'infra', 'main.ts');
 const living = new Set<ChildProcess>();
-const dirs = new Set<string>();
 
 process.once('SIGTERM', () => process.exit(1));
 process.on('exit', () => {
   for (const child of living) child.kill('SIGKILL');
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
 });
 
 /** A directory that is gone when the test file ends. */
-export const storeDir = (): string => {
-  const dir = mkdtempSync(join(tmpdir(), 'annals-store-'));
-  dirs.add(dir);
-  return dir;
-};
+export const storeDir = (): string => tempDir('store');
 
 export type StoreProcess = {
   url: string;
