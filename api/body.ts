@@ -78,9 +78,11 @@ export const strictJson = (text: string): unknown => {
  * @throws Refusal unsupported_media_type, too_large, malformed, invalid
  */
 export const jsonBody = async (request: Request, needed: () => boolean): Promise<{ value: unknown; bytes: Uint8Array }> => {
+  const type = request.headers.get('content-type');
+  if (type !== null) checkType(type);
   const bytes = await bytesOf(request, JSON_LIMIT);
   if (bytes.length === 0 && !needed()) return { value: {}, bytes };
-  checkType(request.headers.get('content-type'));
+  checkType(type);
   const verdict = scanJson(bytes, DEPTH);
   if (verdict === 'too_deep') throw invalid('', `the body nests deeper than ${DEPTH}`, 'too_deep');
   if (verdict === 'not_json') throw new Refusal('malformed', 'the body is not JSON');

@@ -31,7 +31,7 @@ import type { Limiter } from './http/limits.ts';
 import { onlyOnce } from './http/once.ts';
 import { refusedAccesses } from './http/refused.ts';
 import { KEYS_ONLY, type SignInWays } from './oidc/sign-in.ts';
-import { provenTexts } from './vault/proven.ts';
+import { provenKeys } from './vault/proven.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** What the hot path reads of without appending: kept coherent by one live subscription. */
@@ -102,7 +102,7 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
     ...hot,
     naturalId: vault.naturalId,
     digest: vault.digest,
-    proven: provenTexts(),
+    proven: provenKeys(),
     used,
     seen,
     verify: signIn.verify,

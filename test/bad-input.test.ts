@@ -115,6 +115,7 @@ test('a POST all of whose fields may be left out takes no body, every other name
   await p.send('DELETE', path);
   assert.is((await post('', {}, `${path}/restore`)).status, 200);
   assert.is((await p.send('POST', `${p.tenant}/agents`)).status, 415);
+  assert.is((await post('x'.repeat(JSON_LIMIT + 1), { 'content-type': 'text/plain' })).status, 415, 'before it is read');
   assert.is((await p.send('PATCH', path)).status, 415);
 });
 

@@ -19,7 +19,7 @@ import { integrations } from '../projections/integration.ts';
 import { memorySink } from '../projections/memory.ts';
 import type { AnyProjection } from '../projections/projection.ts';
 import { memoryLog } from './memory-log.ts';
-import { tempDir } from './temp.ts';
+import { scratch } from './temp.ts';
 
 export const SECRET = 'a secret of more than 24 bytes';
 export const sign = (body: string | Uint8Array, secret = SECRET): string =>
@@ -86,7 +86,7 @@ const processOver = async <L extends Log>(log: L, masterKeyFile: string, limits?
 
 /** The platform with one agent and one GitHub integration over a log; `deliver` posts to its hook as GitHub would. */
 export const givenHookOver = async <L extends Log>(log: L, settings: Json = {}, limits?: Limiter) => {
-  const dir = tempDir('hook');
+  const { dir } = scratch();
   const masterKeyFile = join(dir, 'master.key');
   const process = await processOver(log, masterKeyFile, limits);
   const { request, post, following } = process;

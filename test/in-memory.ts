@@ -21,7 +21,7 @@ import { openVault } from '../infra/vault/vault.ts';
 import { projections } from '../projections/all.ts';
 import { memorySink } from '../projections/memory.ts';
 import { memoryLog } from './memory-log.ts';
-import { tempDir } from './temp.ts';
+import { scratch } from './temp.ts';
 
 export type Answer = { status: number; headers: Headers; body: unknown; text: string };
 
@@ -54,7 +54,7 @@ type Options = {
  * `close` ends it; `now` may be moved.
  */
 export const inMemory = async ({ limits, issuer = {}, verify, operators = () => withoutDatabase }: Options = {}) => {
-  const dir = tempDir('memory');
+  const { dir, clear } = scratch();
   const log = memoryLog();
   const sink = memorySink(projections);
   const logger = pino({ level: 'silent' });
@@ -169,6 +169,7 @@ export const inMemory = async ({ limits, issuer = {}, verify, operators = () => 
       await close();
       await hot.close();
       await following.stop();
+      clear();
     },
   };
 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { variableNames } from '../infra/config.ts';
 import { commandOf, startOf } from '../infra/process.ts';
-import { temporaryDir } from './services.ts';
+import { temporaryDir } from './temp.ts';
 
 export const root = join(import.meta.dirname, '..');
 

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { nats } from '../infra/nats/embedded.ts';
@@ -8,6 +7,7 @@ import { store } from '../infra/pieces.ts';
 import { postgres } from '../infra/postgres/embedded.ts';
 import { freePort, startOf } from '../infra/process.ts';
 import { type Ground, type Piece, type Supervised, supervise } from '../infra/supervisor.ts';
+import { temporaryDir } from './temp.ts';
 
 /** What live tests run against. */
 export type Services = {
@@ -29,13 +29,6 @@ const given: Partial<Services> = {
   ...(env.EVENTSTORE_URL && { eventstoreUrl: env.EVENTSTORE_URL }),
   ...(env.DATABASE_URL && { databaseUrl: env.DATABASE_URL }),
   ...(env.NATS_URL && { natsUrl: env.NATS_URL, ...(env.NATS_ACCOUNT_SEED && { natsAccountSeed: env.NATS_ACCOUNT_SEED }) }),
-};
-
-/** A directory that PostgreSQL's user can pass through, wherever the checkout lies. */
-export const temporaryDir = (): string => {
-  const dir = mkdtempSync(join(tmpdir(), 'annals-test-'));
-  chmodSync(dir, 0o711);
-  return dir;
 };
 
 /** Starts, in a directory of its own, each service that no variable names. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterwards } from './ending.ts';
-import { tempDir } from './temp.ts';
+import { scratch } from './temp.ts';
 
 const main = join(import.meta.dirname, '..', 'infra', 'main.ts');
 const living = new Set<ChildProcess>();
@@ -14,7 +14,7 @@ process.on('exit', () => {
 });
 
 /** A directory that is gone when the test file ends. */
-export const storeDir = (): string => tempDir('store');
+export const storeDir = (): string => scratch().dir;
 
 export type StoreProcess = {
   url: string;

@@ -1,17 +1,27 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const dirs: string[] = [];
-
-const clear = (): void => {
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+/** A directory that PostgreSQL's user can pass through, wherever the checkout lies. */
+export const temporaryDir = (): string => {
+  const dir = mkdtempSync(join(tmpdir(), 'annals-test-'));
+  chmodSync(dir, 0o711);
+  return dir;
 };
 
-/** A new directory that is gone when the process ends, behind whatever it ended on its way out. */
-export const tempDir = (name: string): string => {
-  if (dirs.length === 0) process.once('exit', clear);
-  const dir = mkdtempSync(join(tmpdir(), `annals-${name}-`));
-  dirs.push(dir);
-  return dir;
+const dirs = new Set<string>();
+let isExpected = false;
+const remove = (dir: string): void => rmSync(dir, { recursive: true, force: true });
+
+/** A directory that is gone when this process is, behind what it ended on its way out; `clear` takes it away before. */
+export const scratch = (): { dir: string; clear: () => void } => {
+  if (!isExpected) process.once('exit', () => dirs.forEach(remove));
+  isExpected = true;
+  const dir = temporaryDir();
+  dirs.add(dir);
+  const clear = (): void => {
+    dirs.delete(dir);
+    remove(dir);
+  };
+  return { dir, clear };
 };

@@ -8,7 +8,7 @@ import { keyText, publicIdOf } from '../domain/keytext.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { verifySignature } from '../domain/signature.ts';
 import { presetOf } from '../domain/webhook.ts';
-import { provenTexts } from '../infra/vault/proven.ts';
+import { provenKeys } from '../infra/vault/proven.ts';
 import { sign } from './hook-given.ts';
 import { inMemory } from './in-memory.ts';
 import { type Classes, compare, type Difference, welch } from './timing/welch.ts';
@@ -35,19 +35,22 @@ const same = async <T>(name: string, run: (input: T) => unknown, classes: Classe
 };
 
 const p = await inMemory();
-const looks = { loads: 0, digests: 0 };
+const looks = { loads: 0, digests: 0, names: 0 };
 const identify = authenticator({
   peek: p.hot.peek,
   load: (...place) => {
     looks.loads++;
     return p.hot.load(...place);
   },
-  naturalId: p.vault.naturalId,
+  naturalId: (...named) => {
+    looks.names++;
+    return p.vault.naturalId(...named);
+  },
   digest: (text) => {
     looks.digests++;
     return p.vault.digest(text);
   },
-  proven: provenTexts(),
+  proven: provenKeys(),
   used: () => undefined,
   seen: () => undefined,
   verify: null,
@@ -93,18 +96,18 @@ test('the statistic tells a comparison that stops at the first difference from o
   assert.not(leaks(welch([1, 2, 3, 4, 100], [1, 2, 3, 4, 900])));
 });
 
-test('a known public id with a wrong secret does what an unknown one does: one digest, one look into the log', async () => {
+test('a known public id with a wrong secret does what an unknown one does: one digest, two names, one look into the log', async () => {
   const done = async (header: string) => {
-    Object.assign(looks, { loads: 0, digests: 0 });
+    Object.assign(looks, { loads: 0, digests: 0, names: 0 });
     await refused(header);
     return { ...looks };
   };
-  assert.equal(await done(shown(publicId, letters(32))), { loads: 1, digests: 1 });
-  assert.equal(await done(shown(letters(8), letters(32))), { loads: 1, digests: 1 });
-  assert.equal(await done(`Bearer ${p.key.slice(0, -1)}${other(p.key.at(-1)!)}`), { loads: 0, digests: 0 });
-  Object.assign(looks, { loads: 0, digests: 0 });
+  assert.equal(await done(shown(publicId, letters(32))), { loads: 1, digests: 1, names: 2 });
+  assert.equal(await done(shown(letters(8), letters(32))), { loads: 1, digests: 1, names: 2 });
+  assert.equal(await done(`Bearer ${p.key.slice(0, -1)}${other(p.key.at(-1)!)}`), { loads: 0, digests: 0, names: 0 });
+  Object.assign(looks, { loads: 0, digests: 0, names: 0 });
   await identify.byHeader(`Bearer ${p.key}`);
-  assert.equal(looks, { loads: 0, digests: 0 }, 'the right one is answered from memory');
+  assert.equal(looks, { loads: 0, digests: 0, names: 0 }, 'the right one is answered from memory');
 });
 
 test('an absent key is compared with a digest that nothing has', () => {

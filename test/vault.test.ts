@@ -10,9 +10,9 @@ import { decrypt, encrypt, lengthPrefixed } from '../infra/vault/cipher.ts';
 import { randomId } from '../infra/vault/natural-id.ts';
 import { openVault } from '../infra/vault/vault.ts';
 import { memoryLog } from './memory-log.ts';
-import { tempDir } from './temp.ts';
+import { scratch } from './temp.ts';
 
-const keyFile = () => join(tempDir('vault'), 'deeper', 'master.key');
+const keyFile = () => join(scratch().dir, 'deeper', 'master.key');
 const place = { tenant: 'acme', category: 'integration', id: 'i1', field: 'secret' };
 const fails = async (work: () => unknown, message?: RegExp): Promise<void> => {
   const error = await Promise.resolve()
@@ -115,7 +115,7 @@ test('the master key is 32 bytes for its owner alone, and is never made anew ove
 });
 
 test('a master key that was put there is used, not overwritten', async () => {
-  const masterKeyFile = join(tempDir('vault'), 'given.key');
+  const masterKeyFile = join(scratch().dir, 'given.key');
   const given = randomBytes(32);
   writeFileSync(masterKeyFile, given);
   chmodSync(masterKeyFile, 0o400);

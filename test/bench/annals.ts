@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyText } from '../../domain/keytext.ts';
 import { freePort, remembered } from '../../infra/process.ts';
 import { type Program, program } from '../process.ts';
-import { temporaryDir } from '../services.ts';
+import { scratch } from '../temp.ts';
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const PIECES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
@@ -29,20 +29,6 @@ const letters = (count: number): string => Array.from({ length: count }, () => L
 export const newKey = (): string => keyText(letters(8), letters(32));
 
 const programs = new Set<Program>();
-const dirs = new Set<string>();
-
-/** A directory that is gone when this process is; `clear` takes it away before. */
-export const scratch = (): { dir: string; clear: () => void } => {
-  const dir = temporaryDir();
-  const clear = (): void => {
-    dirs.delete(dir);
-    rmSync(dir, { recursive: true, force: true });
-  };
-  dirs.add(dir);
-  return { dir, clear };
-};
-
-process.once('exit', () => [...dirs].forEach((dir) => void rmSync(dir, { recursive: true, force: true })));
 
 /** Runs a program that `stopPrograms` ends, whatever happens to whoever asked for it. */
 export const tracked = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Program => {

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type AllStreamSubscription, ANY, EventStoreDBClient, jsonEvent, NO_STREAM, type Position, START } from '@eventstore/db-client';
 import { freePort } from '../../infra/process.ts';
-import { annals, scratch } from './annals.ts';
+import { scratch } from '../temp.ts';
+import { annals } from './annals.ts';
 import { count, median, milliseconds, ratio, table } from './format.ts';
 import { memoryOf, processorTimeOf } from './processes.ts';
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { freePort } from '../../infra/process.ts';
-import { annals, scratch } from './annals.ts';
+import { scratch } from '../temp.ts';
+import { annals } from './annals.ts';
 import type { Figures } from './load.ts';
 import { heardFrom, helper, limitApart, loadApart } from './measure.ts';
 import { type Bench, deliveryVolley } from './workloads.ts';

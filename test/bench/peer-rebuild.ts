@@ -11,7 +11,8 @@ import type { Log, NewEvent } from '../../infra/eventstore/log.ts';
 import { startProjections } from '../../infra/postgres/worker.ts';
 import { freePort } from '../../infra/process.ts';
 import { agents } from '../../projections/agent.ts';
-import { annals, scratch, stopPrograms } from './annals.ts';
+import { scratch } from '../temp.ts';
+import { annals, stopPrograms } from './annals.ts';
 import { emptyDatabase } from './peer-prepare.ts';
 
 const EVENTS_EACH = 10;

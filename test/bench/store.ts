@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../infra/process.ts';
 import { type Program, root } from '../process.ts';
-import { annals, scratch, tracked } from './annals.ts';
+import { scratch } from '../temp.ts';
+import { annals, tracked } from './annals.ts';
 import { count, median, milliseconds, ratio, table } from './format.ts';
 import { memoryOf } from './processes.ts';
 
