@@ -59,6 +59,21 @@ test('a stream is made, and what was made before is brought to another configura
   await ensureStream(nats, config);
   const { config: have } = await ensureStream(nats, { ...config, max_msgs: 10_000 });
   assert.equal([have.max_msgs, have.subjects], [10_000, config.subjects]);
+  // Servers before 2.10 keep no metadata, and the client refuses to send them any.
+  assert.equal(
+    Object.keys(have.metadata ?? {}).filter((name) => !name.startsWith('_nats')),
+    [],
+  );
+});
+
+test('a stream that we made when the mark stood in its metadata is still ours', async () => {
+  const older = { name: `${NAME}_OLDER`, subjects: [`annals-older-${run}.>`] };
+  await streams.add({ ...older, metadata: { 'made-by': 'annals' } });
+  try {
+    assert.is((await ensureStream(nats, { ...older, max_msgs: 10_000 })).config.max_msgs, 10_000);
+  } finally {
+    await streams.delete(older.name);
+  }
 });
 
 test('a stream that somebody else made is left as it is, and the refusal names it', async () => {

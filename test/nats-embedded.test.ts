@@ -8,6 +8,7 @@ import { equal, is, match, ok } from 'uvu/assert';
 import { natsBinary } from '../infra/nats/binary.ts';
 import { connectNats } from '../infra/nats/connect.ts';
 import { newUser, type UserCredentials, userJwt } from '../infra/nats/jwt.ts';
+import { isOld } from '../infra/nats/version.ts';
 import { startOf } from '../infra/process.ts';
 import { eventually, inDir, livingWith, type Program, program, root } from './process.ts';
 
@@ -151,6 +152,12 @@ test('an old nats-server on the path is passed over', () =>
     process.env.PATH = `${bin}:${process.env.PATH}`;
     is((await natsBinary(dir)).startsWith(bin), false);
   }));
+
+test('a version is old where streams may be lost, and where it can not be read', () => {
+  const old = ['2.9.10', 'nats-server: v2.10.22', '1.99.99', '', 'devel'];
+  const recent = ['2.10.23', 'nats-server: v2.10.27', '2.11.0-RC.1', '2.100.0', '3.0.0'];
+  equal([...old, ...recent].filter(isOld), old);
+});
 
 test('a user JWT says what was asked, in the form that NATS reads', () => {
   const accountSeed = seedOfStranger();

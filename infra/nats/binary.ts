@@ -13,9 +13,8 @@ import {
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { help } from '../process.ts';
+import { isOld, OLDEST_SAFE } from './version.ts';
 
-/** Earlier ones lose streams when they crash. */
-const OLDEST = [2, 10, 23] as const;
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const ARCHIVE = 'http://deb.debian.org/debian';
 const APT_MS = 60_000;
@@ -27,17 +26,10 @@ const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string
   arm64: { file: 'nats-server_2.10.27-1+b2_arm64.deb', sha256: '0c9a617510b28c1b4fb4a38aabea6ab8cd7f026247f2abdff8b955b2278ce049' },
 };
 
-const isRecent = (version: string): boolean => {
-  const parts = /v(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number);
-  if (!parts) return false;
-  const at = parts.findIndex((part, index) => part !== OLDEST[index]);
-  return at === -1 || parts[at]! > OLDEST[at]!;
-};
-
 const isUsable = async (binary: string): Promise<boolean> =>
   existsSync(binary) &&
   help(binary, ['--version']).then(
-    (says) => isRecent(says),
+    (says) => !isOld(says),
     () => false,
   );
 
@@ -138,7 +130,7 @@ const fetched = async (fetch: Fetch, cache: string, cached: string): Promise<boo
 };
 
 const HELP =
-  'nats-server 2.10.23 or later was not found and could not be fetched: install it (macOS: brew install nats-server; Debian 13: apt-get download nats-server; ' +
+  `nats-server ${OLDEST_SAFE} or later was not found and could not be fetched: install it (macOS: brew install nats-server; Debian 13: apt-get download nats-server; ` +
   'others: the binary from nats.io on the PATH), or set NATS_URL to use a server of your own';
 
 /** A nats-server that may be run: kept from an earlier start, installed, or fetched without being root. @throws where there is none */

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 import { connectNats } from './connect.ts';
+import { isOld, OLDEST_SAFE } from './version.ts';
 
 const PATIENCE = 2_000;
 /** A broker that only starts a little later than we is nothing to speak of; one that stays away is, once a minute. */
@@ -20,6 +21,10 @@ export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
     toldAt = Date.now();
     logger.warn(`the message broker can not be reached: ${why}`);
   };
+  const warnOfAge = ({ info }: NatsConnection): void => {
+    if (info && isOld(info.version))
+      logger.warn(`nats-server ${info.version} may lose messages when it is killed: take ${OLDEST_SAFE} or later`);
+  };
   const waiting = setInterval(() => tell('no answer from NATS_URL'), QUIET_MS).unref();
   const closing = Promise.withResolvers<undefined>();
   const connect = async (): Promise<NatsConnection | undefined> => {
@@ -27,6 +32,7 @@ export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
       try {
         connected = await connectNats(config);
         if (closed) await connected.close();
+        warnOfAge(connected);
         return connected;
       } catch (error) {
         tell((error as Error).message);

@@ -59,9 +59,9 @@ export const manager = (nats: NatsConnection): Promise<JetStreamManager> => nats
 
 const replicas = (nats: NatsConnection): number => ((nats.info as { cluster?: string } | undefined)?.cluster ? CLUSTER_REPLICAS : 1);
 
-/** Stands in a stream's metadata where we made it. */
-const MARK = 'made-by';
-const MAKER = 'annals';
+/** A stream that we made says so in its description, which servers before 2.10 keep too; ours of earlier days say it in their metadata. */
+const MARK = 'made by Annals';
+const isOurs = ({ config: { description, metadata } }: StreamInfo): boolean => description === MARK || metadata?.['made-by'] === 'annals';
 
 type Wanted = Partial<StreamConfig> & { name: string };
 
@@ -69,7 +69,7 @@ const differs = ({ config: have }: StreamInfo, config: Wanted): boolean =>
   Object.entries(config).some(([name, value]) => JSON.stringify(have[name as keyof StreamConfig]) !== JSON.stringify(value));
 
 /** As it is it would not serve us, and it was not us who made it. */
-const isForeign = (found: StreamInfo, config: Wanted): boolean => found.config.metadata?.[MARK] !== MAKER && differs(found, config);
+const isForeign = (found: StreamInfo, config: Wanted): boolean => !isOurs(found) && differs(found, config);
 
 const foreign = (name: string): Refusal =>
   new Refusal('not_configured', `the stream ${name} on the broker is somebody else's: give Annals a NATS account of its own`);
@@ -82,7 +82,7 @@ export const ensureStream = async (nats: NatsConnection, config: Wanted): Promis
   const { streams } = await manager(nats);
   const found = await made(
     () => orNull(streams.info(config.name), NO_STREAM),
-    () => streams.add({ ...config, metadata: { [MARK]: MAKER }, num_replicas: replicas(nats) }),
+    () => streams.add({ ...config, description: MARK, num_replicas: replicas(nats) }),
   );
   if (isForeign(found, config)) throw foreign(config.name);
   return differs(found, config) ? streams.update(config.name, { ...found.config, ...config }) : found;

@@ -7,13 +7,13 @@ import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { connectNats } from '../nats/connect.ts';
 import { refuseForeign } from '../nats/stream.ts';
+import { isOld, OLDEST_SAFE } from '../nats/version.ts';
 import { attach } from './attach.ts';
 
 type Finding = { readonly what: string; readonly ok: boolean; readonly says: string; readonly cure?: string };
 
 const PATIENCE = 5_000;
 const OLDEST_POSTGRES = 150_000;
-const OLDEST_NATS = [2, 10, 23];
 const LITTLE_SPACE = 1024 ** 3;
 
 const inTime = <T>(work: Promise<T>): Promise<T> =>
@@ -64,17 +64,12 @@ const postgres = async (url: string): Promise<string> => {
   }
 };
 
-const isOld = (version: string): boolean => {
-  const parts = version.split(/[.-]/).map(Number);
-  const differing = OLDEST_NATS.findIndex((part, index) => parts[index] !== part);
-  return differing >= 0 && (parts[differing] ?? 0) < OLDEST_NATS[differing]!;
-};
-
 const nats = async (config: Config): Promise<string> => {
   const connection = await connectNats(config, { waits: false });
   try {
-    const { version = '0' } = connection.info ?? {};
-    if (isOld(version)) throw new Error(`version ${version} may lose streams when it is killed; 2.10.23 is the oldest that does not`);
+    const { version = '' } = connection.info ?? {};
+    if (isOld(version))
+      throw new Error(`version ${version} may lose streams when it is killed; ${OLDEST_SAFE} is the oldest that does not`);
     await (await connection.jetstreamManager()).getAccountInfo();
     await refuseForeign(connection);
     return `version ${version}, JetStream is on${config.natsAccountSeed ? '' : '; no runner is let in without NATS_ACCOUNT_SEED'}`;
