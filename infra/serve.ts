@@ -34,7 +34,9 @@ import { openLimits } from './postgres/limits.ts';
 import { createReads, type PostgresReads } from './postgres/reads.ts';
 import { openVault } from './vault/vault.ts';
 
-const READY_FOR = 500;
+const ANSWER_FOR_MS = 500;
+/** A database that takes longer to say what the workers do is not waited for. */
+const NEGLECTED_MS = 300;
 const { version } = packageJson;
 
 /** Repeats what needs the event store until it answers: it may still be starting. */
@@ -50,20 +52,30 @@ const onceThere = async <T>(work: () => Promise<T>, logger: Logger, what: string
   }
 };
 
-/** Whether deliveries can be accepted: the store answers. One question at a time, its answer good for half a second. */
-const readinessOf = (log: Log, degraded: () => string[]): (() => Promise<Readiness>) => {
-  let asked = 0;
-  let answer: Promise<boolean> = Promise.resolve(false);
-  return async () => {
-    if (Date.now() - asked > READY_FOR) {
-      asked = Date.now();
-      answer = log.ping().then(
-        () => true,
-        () => false,
-      );
+/** One question at a time, its answer good for half a second. */
+const lately = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
+  let asked = Number.NEGATIVE_INFINITY;
+  let answer: Promise<T>;
+  return () => {
+    if (performance.now() - asked > ANSWER_FOR_MS) {
+      asked = performance.now();
+      answer = ask();
     }
-    const ready = await answer;
-    return { ready, degraded: ready ? degraded() : ['event store', ...degraded()] };
+    return answer;
+  };
+};
+
+/** Whether deliveries can be accepted: the store answers. */
+const readinessOf = (log: Log, degraded: () => Promise<string[]>): (() => Promise<Readiness>) => {
+  const answers = lately(() =>
+    log.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+  return async () => {
+    const [ready, others] = await Promise.all([answers(), degraded()]);
+    return { ready, degraded: ready ? others : ['event store', ...others] };
   };
 };
 
@@ -98,7 +110,11 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const standing = metrics.projections(operators.statuses);
   const address = clientAddress(config.trustedProxies);
   const ports = hookPorts({ log, vault, hot, logger, limits });
-  const degraded = () => [...harmed.told(), ...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker'])];
+  const neglected = lately(() => Promise.race([operators.neglected(), sleep(NEGLECTED_MS, [], { ref: false })]));
+  const degraded = async () => {
+    const workers = await neglected();
+    return [...harmed.told(), ...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker']), ...workers];
+  };
   let document: unknown;
   const describe = () => {
     document ??= openapi(operations, plainPaths, config.publicUrl);

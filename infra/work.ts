@@ -5,32 +5,38 @@ import { openLog } from './eventstore/client.ts';
 import { damageTold, loggerOf } from './logging.ts';
 import { startAcknowledgements } from './nats/acknowledgements.ts';
 import { brokerLater } from './nats/broker.ts';
-import { startRelay } from './nats/relay.ts';
+import { type Relay, startRelay } from './nats/relay.ts';
 import { startRevocations } from './nats/revocations.ts';
+import type { ReactorStatus } from './postgres/reactors.ts';
 import { startProjections } from './postgres/worker.ts';
 
 type Closing = { close: () => Promise<void> };
+
+const standingOf = (relay: Relay): ReactorStatus => {
+  const { state, last_error } = relay.status();
+  const works = state !== 'waiting';
+  return { name: 'delivery to runners', works, reason: works ? null : last_error };
+};
 
 /** Keeps the projections and runs the reactors until closed. Each waits for what it needs, however long that is away. */
 export const work = async (config: Config): Promise<Closing> => {
   const logger = loggerOf(config, 'work');
   const log = openLog(config.eventstoreUrl!, { damaged: damageTold(logger).tell });
   const broker = brokerLater(config, logger);
-  const kept = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger });
+  let relay: Relay | undefined;
+  const reactors = () => (relay ? [standingOf(relay)] : []);
+  const kept = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors });
   const closings = startClosings({ log, databaseUrl: config.databaseUrl!, logger });
-  const reactors = broker.whenConnected().then(async (nats): Promise<Closing[]> => {
+  const running = broker.whenConnected().then(async (nats): Promise<Closing[]> => {
     if (!nats) return [];
-    return [
-      await startRelay({ log, nats, logger, publicUrl: config.publicUrl }),
-      startAcknowledgements({ log, nats, logger }),
-      startRevocations({ ...config, log, logger }),
-    ];
+    relay = await startRelay({ log, nats, logger, publicUrl: config.publicUrl });
+    return [relay, startAcknowledgements({ log, nats, logger }), startRevocations({ ...config, log, logger })];
   });
   logger.info('working');
   return {
     close: async () => {
       if (!broker.healthy()) await broker.close();
-      await Promise.all((await reactors).map((reactor) => reactor.close()));
+      await Promise.all((await running).map((reactor) => reactor.close()));
       await broker.close();
       await closings.close();
       await kept.close();

@@ -112,9 +112,10 @@ export const lastDeliveriesUntil = async (
   let last: string | null = null;
   for (let cursor: string | null | undefined, looked = 0; cursor !== null && looked < LOOKED_THROUGH; looked += PAGE) {
     const page: Page = await reads.page({ ...query, cursor });
-    for (const { received_at, matched_secret, causation } of JSON.parse(page.body) as Detailed[]) {
-      if (last !== null && matched_secret !== 'previous') continue;
-      const place = await placeOf(reads, causation[0]!.event_id);
+    const wanted = (JSON.parse(page.body) as Detailed[]).filter(({ matched_secret }) => last === null || matched_secret === 'previous');
+    const places = await Promise.all(wanted.map(({ causation }) => placeOf(reads, causation[0]!.event_id)));
+    for (const [n, { received_at, matched_secret }] of wanted.entries()) {
+      const place = places[n];
       if (!place || comparePositions(place, until) > 0) continue;
       last ??= received_at;
       if (!everOnPrevious || matched_secret === 'previous')

@@ -8,6 +8,8 @@ import { openLog } from '../eventstore/client.ts';
 import { connectNats } from '../nats/connect.ts';
 import { refuseForeign } from '../nats/stream.ts';
 import { isOld, OLDEST_SAFE } from '../nats/version.ts';
+import { waitingReactors } from '../postgres/reactors.ts';
+import { publishedStatuses, SILENT_S } from '../postgres/status.ts';
 import { attach } from './attach.ts';
 
 type Finding = { readonly what: string; readonly ok: boolean; readonly says: string; readonly cure?: string };
@@ -49,19 +51,30 @@ const LOOK = `select current_setting('server_version') as version, current_setti
   has_database_privilege(current_database(), 'create') as may_create,
   (select string_agg(nspname, ', ') from pg_namespace where nspname = any($1) and to_regclass('annals.checkpoints') is null) as foreign_schemas`;
 
-const postgres = async (url: string): Promise<string> => {
+const asked = async <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PATIENCE });
   await client.connect();
-  try {
-    const { rows } = await client.query<Found>(LOOK, [projections.map(({ name }) => name)]);
-    const { version, number, may_create, foreign_schemas } = rows[0]!;
-    if (number < OLDEST_POSTGRES) throw new Error(`version ${version} is older than 15`);
-    if (!may_create) throw new Error('its user may not make schemas in this database: grant it CREATE there');
-    if (foreign_schemas) throw new Error(`a database of its own is needed: this one has somebody else's schemas ${foreign_schemas}`);
-    return `version ${version}`;
-  } finally {
-    await client.end();
-  }
+  return work(client).finally(() => client.end());
+};
+
+const postgres = async (client: pg.Client): Promise<string> => {
+  const { rows } = await client.query<Found>(LOOK, [projections.map(({ name }) => name)]);
+  const { version, number, may_create, foreign_schemas } = rows[0]!;
+  if (number < OLDEST_POSTGRES) throw new Error(`version ${version} is older than 15`);
+  if (!may_create) throw new Error('its user may not make schemas in this database: grant it CREATE there');
+  if (foreign_schemas) throw new Error(`a database of its own is needed: this one has somebody else's schemas ${foreign_schemas}`);
+  return `version ${version}`;
+};
+
+const worker = async (client: pg.Client): Promise<string> => {
+  const { rows } = await client.query<{ ran: boolean }>("select to_regclass('annals.reactors') is not null as ran");
+  const [heard] = rows[0]!.ran ? (await publishedStatuses(client)).sort((a, b) => a.silent_seconds - b.silent_seconds) : [];
+  if (!heard) throw new Error('none has ever run on this database');
+  const { writer, silent_seconds } = heard;
+  if (silent_seconds > SILENT_S) throw new Error(`none was heard of for ${Math.round(silent_seconds)} s, ${writer} was the last`);
+  const waiting = await waitingReactors(client);
+  if (waiting.length > 0) throw new Error(waiting.map(({ name, reason }) => `${name} waits: ${reason}`).join('; '));
+  return `${writer} was heard of ${silent_seconds.toFixed(1)} s ago`;
 };
 
 const nats = async (config: Config): Promise<string> => {
@@ -114,13 +127,14 @@ export const doctor = async (config: Config): Promise<number> => {
   const own = config.annalsUrl ?? `http://${config.host}:${config.port}`;
   const findings = await Promise.all([
     examined('event store', 'start it, or correct EVENTSTORE_URL', () => store(eventstoreUrl)),
-    examined('Postgres', 'start it, or correct DATABASE_URL', () => postgres(databaseUrl)),
+    examined('Postgres', 'start it, or correct DATABASE_URL', () => asked(databaseUrl, postgres)),
     ...(config.natsUrl ? [examined('NATS', 'start it with JetStream, or correct NATS_URL and NATS_ACCOUNT_SEED', () => nats(config))] : []),
     examined('master key', 'the first start makes it; later put it back from its copy, or correct MASTER_KEY_FILE; chmod 600', () =>
       masterKey(config),
     ),
     examined('disk', `make room where ANNALS_DATA (${config.annalsData}) lies`, () => space(config)),
     examined('service', startOf(config), () => service(own)),
+    examined('worker', startOf(config), () => asked(databaseUrl, worker)),
   ]);
   for (const { what, ok, says, cure } of findings)
     console.log(`${ok ? 'ok  ' : 'FAIL'}  ${what.padEnd(12)} ${says}${cure ? `\n      -> ${cure}` : ''}`);

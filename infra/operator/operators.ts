@@ -6,15 +6,15 @@ import type { AnyProjection } from '../../projections/projection.ts';
 import type { Log } from '../eventstore/log.ts';
 import type { Comparison } from '../postgres/compare.ts';
 import { type Drift, drift } from '../postgres/drift.ts';
-import { type ParkedEvent, parkedEvents } from '../postgres/parked.ts';
+import { type ParkedEvent, parkedEvent, parkedEvents } from '../postgres/parked.ts';
 import { isDown, openPool } from '../postgres/pool.ts';
+import { waitingReactors } from '../postgres/reactors.ts';
 import { ask, type RequestKind, type RequestState, requestState } from '../postgres/requests.ts';
-import { type PublishedStatus, publishedStatuses } from '../postgres/status.ts';
+import { type PublishedStatus, publishedStatuses, SILENT_S } from '../postgres/status.ts';
 
 type Rebuild = Awaited<ReturnType<Operators['rebuildOf']>> & object;
 type Outcome = { promoted?: boolean; comparison?: Comparison | null; events?: number | null } | null;
 
-const SILENT_S = 10;
 const SAMPLED = 20;
 const STANDING = ['rebuild', 'rebuild-if-equal', 'rebuild-held'] as const satisfies RequestKind[];
 
@@ -78,8 +78,13 @@ const down = (error: unknown): never => {
   throw error;
 };
 
+type Standing = {
+  /** What no worker does, as they said themselves or by their silence; nothing where the database can't be asked. */
+  readonly neglected: () => Promise<string[]>;
+};
+
 /** The engine of the projections as operators reach it: through the database, whoever writes there. */
-export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Operators & { close: () => Promise<void> } => {
+export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Operators & Standing & { close: () => Promise<void> } => {
   const pool = openPool(databaseUrl, logger, 'operators', { max: 2 });
   const projectionOf = (name: string): AnyProjection | undefined => projections.find((projection) => projection.name === name);
 
@@ -110,15 +115,20 @@ export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Op
     return found(name, id);
   };
 
-  const parkedOne = async (name: string, event_id: string): Promise<ParkedEvent | null> =>
-    (await parkedEvents(pool, name, 10_000)).find((one) => one.event_id === event_id) ?? null;
-
   const mended =
     <A extends unknown[], T>(work: (...sent: A) => Promise<T>) =>
     (...sent: A): Promise<T> =>
       work(...sent).catch(down);
 
+  const neglected = async (): Promise<string[]> => {
+    const [statuses, waiting] = await Promise.all([publishedStatuses(pool), waitingReactors(pool)]);
+    // A process that has just been started has nothing to go by: its workers may be starting too.
+    const since = Math.min(process.uptime(), ...statuses.map(({ silent_seconds }) => silent_seconds));
+    return [...(since > SILENT_S ? ['worker'] : []), ...waiting.map(({ name }) => name)];
+  };
+
   return {
+    neglected: () => neglected().catch(() => []),
     statuses: mended(async () => (await publishedStatuses(pool)).map(statusOf)),
     rebuild: mended(async (name: string) => {
       if (!projectionOf(name)) return null;
@@ -130,7 +140,7 @@ export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Op
     abort: mended((name: string, id: string) => decide('abort', name, id)),
     parked: mended(async (name: string) => (projectionOf(name) ? (await parkedEvents(pool, name)).map(parkedOf) : null)),
     retry: mended(async (name: string, event_id: string) => {
-      const parked = projectionOf(name) ? await parkedOne(name, event_id) : null;
+      const parked = projectionOf(name) ? await parkedEvent(pool, name, event_id) : null;
       if (!parked) return null;
       await ask(pool, 'retry', name, parked.stream);
       return parkedOf(parked);

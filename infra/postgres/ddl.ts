@@ -24,6 +24,10 @@ alter table annals.parked add column if not exists attempts integer not null def
 create table if not exists annals.statuses (
   name text collate "C" primary key, status jsonb not null, seen_at timestamptz not null default now()
 );
+create table if not exists annals.reactors (
+  name text collate "C" not null, writer text collate "C" not null, works boolean not null, reason text,
+  seen_at timestamptz not null default now(), primary key (name, writer)
+);
 create table if not exists annals.requests (
   id bigint generated always as identity primary key, kind text not null, projection text not null, stream text,
   asked_at timestamptz not null default now(), taken_at timestamptz, done_at timestamptz, outcome jsonb

@@ -20,14 +20,24 @@ export type ParkedEvent = {
   readonly attempts: number;
 };
 
-/** Parked events of one projection (null: of all), streams together, oldest revision first; at most `limit`. */
-export const parkedEvents = async (db: Pick<ClientBase, 'query'>, projection: string | null, limit = 200): Promise<ParkedEvent[]> => {
+const PARKED = `select projection, stream, revision::double precision as revision, event_id,
+  commit_position || ':' || prepare_position as position, type, first, reason, event_at, parked_at, attempts from annals.parked`;
+
+type Db = Pick<ClientBase, 'query'>;
+
+/** Parked events of one projection (null: of all), streams together, oldest revision first; 200 at most. */
+export const parkedEvents = async (db: Db, projection: string | null): Promise<ParkedEvent[]> => {
   const { rows } = await db.query<ParkedEvent>(
-    `select projection, stream, revision::double precision as revision, event_id, commit_position || ':' || prepare_position as position, type, first, reason, event_at, parked_at, attempts from annals.parked
-     where $1::text is null or projection = $1 order by projection, stream, parked.revision limit $2`,
-    [projection, limit],
+    `${PARKED} where $1::text is null or projection = $1 order by projection, stream, parked.revision limit 200`,
+    [projection],
   );
   return rows;
+};
+
+/** One of a projection's parked events; null where it is not parked. */
+export const parkedEvent = async (db: Db, projection: string, event_id: string): Promise<ParkedEvent | null> => {
+  const { rows } = await db.query<ParkedEvent>(`${PARKED} where projection = $1 and event_id = $2`, [projection, event_id]);
+  return rows[0] ?? null;
 };
 
 /** Streams with parked events, and the revision of the first of them. */

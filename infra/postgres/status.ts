@@ -104,6 +104,9 @@ export const publishStatuses = async (db: ClientBase | Pool, writer: string, sta
   );
 };
 
+/** A writer that leaves no status for so long does not write. */
+export const SILENT_S = 10;
+
 /** A status as its writer left it: who that is, and for how many seconds nothing has been heard of it. */
 export type PublishedStatus = Omit<ProjectionStatus, 'writer'> & { readonly writer: string; readonly silent_seconds: number };
 

@@ -8,6 +8,7 @@ import { type Lanes, openLanes } from './lanes.ts';
 import { type Locks, openLocks } from './locks.ts';
 import type { Member } from './member.ts';
 import { openPool } from './pool.ts';
+import { publishReactors, type ReactorStatus } from './reactors.ts';
 import type { Rebuilt } from './rebuild.ts';
 import { ASKED } from './requests.ts';
 import { openRoom, type Room } from './rows.ts';
@@ -53,6 +54,8 @@ export type ProjectionOptions = {
   readonly databaseUrl: string;
   readonly projections: readonly AnyProjection[];
   readonly logger: Logger;
+  /** What else runs in this process, to be told of beside the projections. */
+  readonly reactors?: () => readonly ReactorStatus[];
 };
 
 export type Projections = { readonly close: () => Promise<void>; readonly status: () => ProjectionStatus[] };
@@ -147,7 +150,13 @@ const everyTick = (turn: () => Promise<void>, failed: (error: Error) => void) =>
  * Keeps projections in Postgres until closed. Any number of processes may do so: one writes each projection, the others take over within
  * seconds. It never throws: while the database or the log is away it waits and tries again.
  */
-export const startProjections = async ({ log, databaseUrl, projections, logger }: ProjectionOptions): Promise<Projections> => {
+export const startProjections = async ({
+  log,
+  databaseUrl,
+  projections,
+  logger,
+  reactors = () => [],
+}: ProjectionOptions): Promise<Projections> => {
   const pool = openPool(databaseUrl, logger, 'projections', { max: 6, options: WRITING, pipeline: true });
   const tended: Tended[] = projections.map((projection) => ({
     projection,
@@ -189,6 +198,7 @@ export const startProjections = async ({ log, databaseUrl, projections, logger }
     published = performance.now();
     await head.look().catch(() => {});
     await publishStatuses(db, writer, statuses());
+    await publishReactors(db, writer, reactors());
   };
   const turn = async (): Promise<void> => {
     if (lockless) {

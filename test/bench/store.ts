@@ -11,12 +11,12 @@ import { memoryOf } from './processes.ts';
 const scripts = join(root, '../shared/bench/store');
 
 type Contender = {
-  readonly name: 'embedded' | 'yardstick';
+  readonly name: 'embedded' | 'yardstick' | 'null';
   readonly serve: (dir: string, port: number) => Program;
   readonly says: RegExp;
 };
 
-const contenders: readonly Contender[] = [
+const stores: readonly Contender[] = [
   {
     name: 'embedded',
     serve: (dir, port) => annals(['store', 'serve', '--dir', join(dir, 'store'), '--port', String(port), '--open']),
@@ -29,9 +29,16 @@ const contenders: readonly Contender[] = [
   },
 ];
 
-/** Short turns, and many: a shared machine changes its speed within seconds. */
+/** No store at all: by it one sees what the client itself takes. */
+const nothing: Contender = {
+  name: 'null',
+  serve: (_, port) => tracked([join(import.meta.dirname, 'null-store.ts'), String(port), READ]),
+  says: /^listening/m,
+};
+
+/** Short turns, and many: a shared machine changes its speed within seconds. In its first repetitions the client is still being compiled. */
 const TURNS_A_RUN = 3;
-const REPETITIONS = 2;
+const REPETITIONS = 4;
 /** Events that a burst reads. */
 const READ = '50000';
 const NEW_STREAMS = 500_000;
@@ -73,9 +80,10 @@ const start = async (contender: Contender): Promise<Server> => {
 
 type Figures = Record<Contender['name'], Rows>;
 
-/** Both run throughout, and are driven in turn. */
+/** All run throughout, and are driven in turn. */
 const bursts = async (turns: number, figures: Figures): Promise<void> => {
-  const servers = [await start(contenders[0]!), await start(contenders[1]!)];
+  const servers: Server[] = [];
+  for (const contender of [...stores, nothing]) servers.push(await start(contender));
   for (let turn = 0; turn < turns; turn++) {
     process.stderr.write(`bursts, turn ${turn + 1} of ${turns}\n`);
     for (const { contender, url, pid } of servers) {
@@ -95,28 +103,32 @@ const newStreams = async (contender: Contender, rows: Rows): Promise<void> => {
 
 const middle = (rows: readonly Row[], of: keyof Row): number => median(rows.map((row) => row[of]));
 
-const cells = (ours: readonly Row[], theirs: readonly Row[]): string[] => [
+const beside = (rows: readonly Row[], theirs: readonly Row[]): string =>
+  ratio(median(rows.map(({ rate }, run) => rate / theirs[run]!.rate)));
+
+const cells = (ours: readonly Row[], theirs: readonly Row[], none: readonly Row[]): string[] => [
   count(middle(ours, 'rate')),
   count(middle(theirs, 'rate')),
-  ratio(median(ours.map(({ rate }, run) => rate / theirs[run]!.rate))),
+  beside(ours, theirs),
+  beside(none, theirs),
   milliseconds(middle(ours, 'p50')),
   milliseconds(middle(ours, 'p99')),
   milliseconds(middle(theirs, 'p99')),
 ];
 
-const HEAD = ['workload', 'embedded /s', 'yardstick /s', 'ratio', 'p50 ms', 'p99 ms', 'p99 yardstick'];
+const HEAD = ['workload', 'embedded /s', 'yardstick /s', 'ratio', 'of no store', 'p50 ms', 'p99 ms', 'p99 yardstick'];
 
-/** The embedded store beside a plain one, turn by turn. */
+/** The embedded store beside a plain one, turn by turn; the ratio of no store is what the client leaves to be reached. */
 export const storeBench = async (runs: number): Promise<string> => {
   if (!existsSync(scripts)) return `skipped: the store's benchmarks are not at ${scripts}`;
-  const figures: Figures = { embedded: new Map(), yardstick: new Map() };
+  const figures: Figures = { embedded: new Map(), yardstick: new Map(), null: new Map() };
   await bursts(runs * TURNS_A_RUN, figures);
   for (let run = 0; run < runs; run++) {
     process.stderr.write(`new streams, run ${run + 1} of ${runs}\n`);
-    for (const contender of contenders) await newStreams(contender, figures[contender.name]);
+    for (const contender of stores) await newStreams(contender, figures[contender.name]);
   }
   return table(
     HEAD,
-    [...figures.embedded].map(([name, ours]) => [name, ...cells(ours, figures.yardstick.get(name) ?? [])]),
+    [...figures.embedded].map(([name, ours]) => [name, ...cells(ours, figures.yardstick.get(name) ?? [], figures.null.get(name) ?? [])]),
   );
 };

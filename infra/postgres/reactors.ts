@@ -1,0 +1,25 @@
+import type { ClientBase, Pool } from 'pg';
+
+/** What a reactor of a worker says of itself: whether it works, and what it waits for where it doesn't. */
+export type ReactorStatus = { readonly name: string; readonly works: boolean; readonly reason: string | null };
+
+/** Leaves word of a worker's reactors in the database, for whoever is asked about them; what left none for an hour is forgotten. */
+export const publishReactors = async (db: ClientBase | Pool, writer: string, reactors: readonly ReactorStatus[]): Promise<void> => {
+  if (reactors.length === 0) return;
+  await db.query(
+    `with forgotten as (delete from annals.reactors where seen_at < now() - interval '1 hour')
+     insert into annals.reactors (name, writer, works, reason)
+     select name, $1, works, reason from jsonb_to_recordset($2::jsonb) as told (name text, works boolean, reason text)
+     on conflict (name, writer) do update set works = excluded.works, reason = excluded.reason, seen_at = now()`,
+    [writer, JSON.stringify(reactors)],
+  );
+};
+
+/** Reactors that lately work in no process, and why. */
+export const waitingReactors = async (db: ClientBase | Pool): Promise<{ readonly name: string; readonly reason: string }[]> => {
+  const { rows } = await db.query<{ name: string; reason: string }>(
+    `select name, coalesce(min(reason), 'it waits') as reason from annals.reactors
+     where seen_at > now() - interval '10 seconds' group by name having not bool_or(works) order by name`,
+  );
+  return rows;
+};
