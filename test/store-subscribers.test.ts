@@ -1,4 +1,6 @@
-import { type EventStoreDBClient, jsonEvent, START } from '@eventstore/db-client';
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { ErrorType, type EventStoreDBClient, isCommandError, jsonEvent, START } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
 import { test } from './ending.ts';
 import { clientOf } from './store-client.ts';
@@ -76,6 +78,35 @@ test('a thousand subscriptions and two hundred connections at once each get what
   await Promise.all(subscriptions.map((subscription) => subscription.unsubscribe()));
   await Promise.all(clients.map((client) => client.dispose()));
   await store.end();
+});
+
+test('when the store stops, whoever was being answered is cancelled, and who was not is told that it is unavailable', async () => {
+  const store = await startStore();
+  const client = clientOf(store);
+  for (let i = 0; i < 5; i++)
+    await client.appendToStream(
+      'big',
+      Array.from({ length: 20 }, () => event(40_000)),
+    );
+  const cancelled = (subscription: { once: (name: 'error', then: (error: Error) => void) => unknown }): Promise<string> =>
+    new Promise((resolve) => subscription.once('error', (error) => resolve(isCommandError(error) ? error.type : String(error))));
+  const live = client.subscribeToStream('big', { fromRevision: START });
+  const seen = new Promise((resolve) => live.on('data', ({ event: one }) => one?.revision === 99n && resolve(one)));
+  const stalled = client.readAll();
+  await Promise.all([seen, once(stalled, 'readable')]);
+  const session = connect(`http://127.0.0.1:${store.port}`);
+  const path = '/event_store.client.streams.Streams/Append';
+  const append = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' }).resume();
+  await once(session, 'connect');
+  const answer = once(append, 'response').finally(() => append.close());
+  const ends = [cancelled(live), cancelled(stalled)];
+  await pause(50);
+  assert.is(await store.end(), 0);
+  assert.equal(await Promise.all(ends), [ErrorType.CANCELLED, ErrorType.CANCELLED]);
+  const [headers] = (await answer) as [Record<string, string>];
+  assert.equal([headers['grpc-status'], headers['grpc-message']], ['14', 'the store is shutting down']);
+  session.destroy();
+  await client.dispose();
 });
 
 test.run();

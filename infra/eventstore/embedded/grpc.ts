@@ -1,4 +1,11 @@
-import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { exhausted, ok, type Status, unimplemented, unknown } from './status.ts';
 
 const MOST_RESETS = 1_000_000;
@@ -16,6 +23,8 @@ export type Call = {
   readonly send: (framed: Buffer) => boolean;
   readonly drained: () => Promise<void>;
   readonly end: (status?: Status) => void;
+  /** Ends it before its time: with the status where nothing was answered yet, else at once, as cancelled. */
+  readonly breakOff: (status: Status) => void;
   /** Sets what runs when the call is over, whoever ended it: one thing, the last that was set. */
   readonly onceClosed: (then: () => void) => void;
 };
@@ -60,6 +69,15 @@ const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call
     stream.respond(HEAD, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers(trailersOf(final ?? ok)));
   };
+  const end = (status = ok) => {
+    if (closed()) return;
+    final = status;
+    if (stream.headersSent) stream.end();
+    else if (status.code === 0) {
+      open();
+      stream.end();
+    } else stream.respond({ ...HEAD, ...trailersOf(status) }, { endStream: true });
+  };
   return {
     headers,
     deadline: deadlineOf(headers['grpc-timeout']),
@@ -77,14 +95,10 @@ const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call
         : new Promise((resolve) => {
             resume = resolve;
           }),
-    end: (status = ok) => {
-      if (closed()) return;
-      final = status;
-      if (stream.headersSent) stream.end();
-      else if (status.code === 0) {
-        open();
-        stream.end();
-      } else stream.respond({ ...HEAD, ...trailersOf(status) }, { endStream: true });
+    end,
+    breakOff: (status) => {
+      if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL);
+      else end(status);
     },
     onceClosed: (then) => {
       over = then;
@@ -178,7 +192,7 @@ export const grpcServer = (
   });
   const close = async (status: Status): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const call of calls) call.end(status);
+    for (const call of calls) call.breakOff(status);
     for (const session of sessions) session.close();
     const patience = setTimeout(() => destroyAll(sessions), 500);
     await closed;
