@@ -6,14 +6,15 @@ import * as assert from 'uvu/assert';
 import type { Outcome } from '../infra/eventstore/embedded/decide.ts';
 import { keyOf } from '../infra/eventstore/embedded/hash.ts';
 import { openStore, type Store } from '../infra/eventstore/embedded/store.ts';
+import { spanOf } from '../infra/eventstore/embedded/wire.ts';
 import { storeDir } from './store-process.ts';
 
 const proposed = (size = 10) => ({
-  id: Buffer.from(randomUUID()),
-  type: Buffer.from('happened'),
+  id: spanOf(Buffer.from(randomUUID())),
+  type: spanOf(Buffer.from('happened')),
   json: false,
-  data: Buffer.alloc(size, 1),
-  custom: Buffer.alloc(0),
+  data: spanOf(Buffer.alloc(size, 1)),
+  custom: spanOf(Buffer.alloc(0)),
 });
 
 const append = (store: Store, stream: string, expected: number): Promise<Outcome | { kind: 'late' }> =>

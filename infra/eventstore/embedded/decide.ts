@@ -6,7 +6,7 @@ import type { Index } from './stream-index.ts';
 import type { Stream, Streams } from './streams.ts';
 import { metadataEvent, noEvent, tombstoneEvent } from './system-events.ts';
 import { visibleOf, youngEnough } from './visible.ts';
-import type { Wide } from './wire.ts';
+import { type Span, viewOf, type Wide } from './wire.ts';
 
 export const NO_STREAM = -1;
 export const ANY = -2;
@@ -29,7 +29,7 @@ type Parts = { log: Log; index: Index; streams: Streams; recent: RecentIds; touc
 
 const NAMELESS = Buffer.alloc(0);
 
-const isLink = (type: Buffer): boolean => type.length === 2 && type[0] === 0x24 && type[1] === 0x3e;
+const isLink = ({ bytes, at, length }: Span): boolean => length === 2 && bytes[at] === 0x24 && bytes[at + 1] === 0x3e;
 
 /** Decides writes one by one in the order of the log, each on top of those before it, and adds what they write to the log's batch. */
 export const createDecider = ({ log, index, streams, recent, touch }: Parts) => {
@@ -70,7 +70,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
     if (!stream.name.startsWith('$$') || events.length === 0) return [];
     const original = streams.get(stream.name.slice(2));
     if (original.tombstoned || !isDeleted(streams.metadata(original))) return [];
-    const written = events.at(-1)!.data.toString();
+    const written = viewOf(events.at(-1)!.data).toString();
     return [
       metadataPiece(
         original,
@@ -111,7 +111,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
   const hasId = (stream: Stream, revision: number, event: Proposed): boolean => {
     const position = index.find(stream.key, revision);
     const record = position === undefined ? undefined : log.glance(position);
-    return record?.length ? idAt(record, 0).equals(event.id) : false;
+    return record?.length ? idAt(record, 0).equals(viewOf(event.id)) : false;
   };
 
   /** A repeat's position is that of an event that can still be seen, or none. */

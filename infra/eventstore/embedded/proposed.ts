@@ -1,10 +1,24 @@
 import type { Proposed } from './record.ts';
-import { bytesOf, type Cursor, readFields, readVarint, skip, type Wide, wideOf } from './wire.ts';
+import {
+  bytesOf,
+  type Cursor,
+  type Fields,
+  malformed,
+  readFields,
+  readVarint,
+  type Span,
+  skip,
+  span,
+  spanOf,
+  viewOf,
+  type Wide,
+  wideOf,
+} from './wire.ts';
 
 /** Why an event is not taken: the real node's words. */
 export class Refused extends Error {}
 
-const nothing: Buffer = Buffer.alloc(0);
+const nothing: Span = spanOf(Buffer.alloc(0));
 const jsonType = Buffer.from('application/json');
 const typeKey = Buffer.from('type');
 const contentKey = Buffer.from('content-type');
@@ -23,21 +37,26 @@ const wellFormed = (bytes: Buffer, from: number): boolean => {
 
 const wordOf = (value: Wide): string => BigInt.asUintN(64, BigInt(value)).toString(16).padStart(16, '0');
 
-/** A UUID message, in either of its forms, as 36 bytes of lower-case text; nothing where it is none. */
-export const uuidText = (message: Buffer): Buffer | undefined => {
-  if (message.length === 38 && message[0] === 0x12 && wellFormed(message, 2)) return message.subarray(2);
-  const fields = readFields(message);
-  const structured = bytesOf(fields, 1);
-  if (structured) {
-    const words = readFields(structured);
-    const hex = wordOf(wideOf(words, 1)) + wordOf(wideOf(words, 2));
-    return Buffer.from(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
-  }
-  const text = lower(bytesOf(fields, 2) ?? nothing);
-  return text.length === 36 && wellFormed(text, 0) ? text : undefined;
+const structuredText = (words: Fields): Buffer => {
+  const hex = wordOf(wideOf(words, 1)) + wordOf(wideOf(words, 2));
+  return Buffer.from(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
 };
 
-const isNil = (id: Buffer): boolean => id[0] === 48 && id.every((code) => code === 48 || code === 45);
+/** A UUID message, in either of its forms, as 36 bytes of lower-case text; nothing where it is none. */
+const uuidText = (message: Span): Span | undefined => {
+  const { bytes, at, length } = message;
+  if (length === 38 && bytes[at] === 0x12 && wellFormed(bytes, at + 2)) return { bytes, at: at + 2, length: 36 };
+  const fields = readFields(viewOf(message));
+  const structured = bytesOf(fields, 1);
+  if (structured) return spanOf(structuredText(readFields(structured)));
+  const text = lower(bytesOf(fields, 2) ?? Buffer.alloc(0));
+  return text.length === 36 && wellFormed(text, 0) ? spanOf(text) : undefined;
+};
+
+const isNil = ({ bytes, at, length }: Span): boolean => {
+  for (let k = at; k < at + length; k++) if (bytes[k] !== 48 && bytes[k] !== 45) return false;
+  return true;
+};
 
 /** Whether these bytes stand there, `length` of them: a call into the runtime takes longer than so few bytes do. */
 const isAt = (bytes: Buffer, at: number, length: number, wanted: Buffer): boolean => {
@@ -56,14 +75,15 @@ const readEntry = (c: Cursor, end: number, event: Proposed): void => {
     else [value, valueLength] = [c.at, length];
     c.at += length;
   }
-  if (isAt(bytes, key, keyLength, typeKey)) event.type = bytes.subarray(value, value + valueLength);
+  if (c.at > end) throw malformed();
+  if (isAt(bytes, key, keyLength, typeKey)) event.type = { bytes, at: value, length: valueLength };
   else if (isAt(bytes, key, keyLength, contentKey)) event.json = isAt(bytes, value, valueLength, jsonType);
 };
 
 /** Reads a ProposedMessage, which is laid out alike in both ways of appending. @throws Refused */
 export const readProposed = (c: Cursor, end: number): Proposed => {
   const event: Proposed = { id: nothing, type: nothing, json: false, data: nothing, custom: nothing };
-  let id: Buffer = nothing;
+  let id = nothing;
   while (c.at < end) {
     const tag = Number(readVarint(c));
     if ((tag & 7) !== 2) {
@@ -72,11 +92,11 @@ export const readProposed = (c: Cursor, end: number): Proposed => {
     }
     const length = Number(readVarint(c));
     const next = c.at + length;
-    if (next > end) throw new RangeError('malformed message');
+    if (next > end) throw malformed();
     if (tag === 0x12) readEntry(c, next, event);
-    else if (tag === 0x0a) id = c.bytes.subarray(c.at, next);
-    else if (tag === 0x1a) event.custom = c.bytes.subarray(c.at, next);
-    else if (tag === 0x22) event.data = c.bytes.subarray(c.at, next);
+    else if (tag === 0x0a) id = span(c, next);
+    else if (tag === 0x1a) event.custom = span(c, next);
+    else if (tag === 0x22) event.data = span(c, next);
     c.at = next;
   }
   const text = uuidText(id);

@@ -1,3 +1,5 @@
+import type { Span } from './wire.ts';
+
 const SLOTS = 1 << 16;
 const GENERATION = SLOTS / 2;
 
@@ -5,12 +7,12 @@ const GENERATION = SLOTS / 2;
 export type Seen = { stream: number; revision: number };
 
 /** 53 bits of the 36 bytes of an id. */
-const keyOf = (id: Buffer): number => {
+const keyOf = ({ bytes, at: from, length }: Span): number => {
   let a = 0x9e3779b9;
   let b = 0x85ebca6b;
-  for (let at = 0; at < id.length; at++) {
-    a = Math.imul(a ^ id[at]!, 2654435761);
-    b = Math.imul(b ^ id[at]!, 1597334677);
+  for (let at = from; at < from + length; at++) {
+    a = Math.imul(a ^ bytes[at]!, 2654435761);
+    b = Math.imul(b ^ bytes[at]!, 1597334677);
   }
   a = Math.imul(a ^ (a >>> 15), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
   b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
@@ -57,7 +59,7 @@ export const createRecentIds = () => {
   let old = createTable();
 
   /** `stream` is the stream's key. What was seen first stays. */
-  const add = (id: Buffer, stream: number, revision: number): void => {
+  const add = (id: Span, stream: number, revision: number): void => {
     const key = keyOf(id);
     if (young.has(key) || old.has(key)) return;
     if (young.size() >= GENERATION) {
@@ -67,7 +69,7 @@ export const createRecentIds = () => {
     young.add(key, stream, revision);
   };
 
-  const find = (id: Buffer): Seen | undefined => {
+  const find = (id: Span): Seen | undefined => {
     const key = keyOf(id);
     return young.find(key) ?? old.find(key);
   };

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { readVarint, varintSize, type Wide, writeVarint } from './wire.ts';
+import { readVarint, type Span, varintSize, type Wide, writeVarint } from './wire.ts';
 
 /** Bytes of a record before its frame. The frame is the event as a reader gets it, a framed ReadResp, so that reading is copying. */
 export const HEADER = 56;
@@ -20,7 +20,7 @@ const TOMBSTONE_ON_WIRE = 2n ** 63n - 1n;
 export const wireRevision = (revision: number): Wide => (revision === TOMBSTONE_REVISION ? TOMBSTONE_ON_WIRE : revision);
 
 /** An event on its way in. `id` is 36 bytes of lower-case text. */
-export type Proposed = { id: Buffer; type: Buffer; json: boolean; data: Buffer; custom: Buffer };
+export type Proposed = { id: Span; type: Span; json: boolean; data: Span; custom: Span };
 
 export type Place = { stream: Buffer; revision: number; position: number; created: number; batchStart: number; flags: number };
 
@@ -83,16 +83,14 @@ export const roomFor = (event: Proposed, nameLength: number): number =>
 /** So few bytes are copied sooner than the runtime is called. */
 const FEW = 48;
 
-const copy = (to: Buffer, at: number, bytes: Buffer): number => {
-  if (bytes.length > FEW) return at + bytes.copy(to, at);
-  for (let k = 0; k < bytes.length; k++) to[at + k] = bytes[k]!;
-  return at + bytes.length;
+const copy = (to: Buffer, at: number, bytes: Buffer, from = 0, length = bytes.length): number => {
+  if (length > FEW) return at + bytes.copy(to, at, from, from + length);
+  for (let k = 0; k < length; k++) to[at + k] = bytes[from + k]!;
+  return at + length;
 };
 
-const put = (to: Buffer, at: number, tag: number, bytes: Buffer): number => {
-  to[at] = tag;
-  return copy(to, writeVarint(to, at + 1, bytes.length), bytes);
-};
+const put = (to: Buffer, at: number, tag: number, { bytes, at: from, length }: Span): number =>
+  copy(to, head(to, at, tag, length), bytes, from, length);
 
 const typeKey = Buffer.from('\x0a\x04type', 'latin1');
 
@@ -119,7 +117,7 @@ export const writeRecord = (to: Buffer, from: number, event: Proposed, place: Pl
   to[at + 1] = 38;
   at = put(to, at + 2, 0x12, event.id);
   at = head(to, at, 0x12, sizes.ident);
-  at = put(to, at, 0x1a, place.stream);
+  at = copy(to, head(to, at, 0x1a, place.stream.length), place.stream);
   const nameAt = at - place.stream.length - from;
   if (place.revision !== 0) at = number(to, at, 0x18, wireRevision(place.revision));
   at = number(to, at, 0x20, place.position);

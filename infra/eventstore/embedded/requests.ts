@@ -1,7 +1,7 @@
 import { ANY, NO_STREAM, STREAM_EXISTS } from './decide.ts';
 import { Refused, readProposed } from './proposed.ts';
 import type { Proposed } from './record.ts';
-import { bytesOf, cursor, type Fields, readBytes, readFields, readVarint, skip, type Wide, wideOf } from './wire.ts';
+import { bytesOf, cursor, type Fields, readBytes, readFields, readLength, readVarint, skip, type Wide, wideOf } from './wire.ts';
 
 /** The stream's name as bytes and text, out of a StreamIdentifier. */
 export type Named = { identifier: Buffer; bytes: Buffer; name: string };
@@ -74,7 +74,8 @@ export const batchPartOf = (bytes: Buffer): BatchPart => {
     else if (tag === 0x12) part.options = batchOptions(readBytes(c));
     else if (tag === 0x20) part.final = readVarint(c) !== 0;
     else if (tag === 0x1a) {
-      const end = Number(readVarint(c)) + c.at;
+      const length = readLength(c);
+      const end = c.at + length;
       tryProposed(() => readProposed(c, end), part);
       c.at = end;
     } else skip(c, tag & 7);

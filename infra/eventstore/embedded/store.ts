@@ -8,6 +8,7 @@ import { createSignals } from './signals.ts';
 import { openIndex } from './stream-index.ts';
 import { createStreams } from './streams.ts';
 import { metadataEvent } from './system-events.ts';
+import { spanOf } from './wire.ts';
 import { createWriter } from './writer.ts';
 
 export type Store = ReturnType<typeof openStore>;
@@ -31,7 +32,7 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
         const name = nameAt(bytes, at).toString();
         const stream = streams.get(name);
         index.put(stream.key, revisionAt(bytes, at), positionAt(bytes, at));
-        recent.add(idAt(bytes, at), stream.key, revisionAt(bytes, at));
+        recent.add(spanOf(idAt(bytes, at)), stream.key, revisionAt(bytes, at));
       }
       index.settleNow(found.next);
     }

@@ -1,22 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import type { Proposed } from './record.ts';
+import { type Span, spanOf } from './wire.ts';
 
-const nothing = Buffer.alloc(0);
-const metadataType = Buffer.from('$metadata');
-const tombstoneType = Buffer.from('$streamDeleted');
+const spanned = (text: string): Span => spanOf(Buffer.from(text));
+const nothing = spanned('');
+const metadataType = spanned('$metadata');
+const tombstoneType = spanned('$streamDeleted');
 
 /** What the store itself writes into a metadata stream. */
 export const metadataEvent = (text: string): Proposed => ({
-  id: Buffer.from(randomUUID()),
+  id: spanned(randomUUID()),
   type: metadataType,
   json: true,
-  data: Buffer.from(text),
+  data: spanned(text),
   custom: nothing,
 });
 
 /** The last event that a tombstoned stream ever has. */
 export const tombstoneEvent = (): Proposed => ({
-  id: Buffer.from(randomUUID()),
+  id: spanned(randomUUID()),
   type: tombstoneType,
   json: false,
   data: nothing,
@@ -24,4 +26,4 @@ export const tombstoneEvent = (): Proposed => ({
 });
 
 /** What stands in the log for an append of nothing. */
-export const noEvent = (): Proposed => ({ id: Buffer.from(randomUUID()), type: nothing, json: false, data: nothing, custom: nothing });
+export const noEvent = (): Proposed => ({ id: spanned(randomUUID()), type: nothing, json: false, data: nothing, custom: nothing });

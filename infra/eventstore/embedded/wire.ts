@@ -37,6 +37,13 @@ export const readLength = (c: Cursor): number => {
   return length;
 };
 
+/** Bytes that lie in others. A view of them costs the runtime about as much as all else that is done with a small event. */
+export type Span = { readonly bytes: Buffer; readonly at: number; readonly length: number };
+
+export const spanOf = (bytes: Buffer): Span => ({ bytes, at: 0, length: bytes.length });
+export const span = (c: Cursor, to: number): Span => ({ bytes: c.bytes, at: c.at, length: to - c.at });
+export const viewOf = ({ bytes, at, length }: Span): Buffer => bytes.subarray(at, at + length);
+
 /** A view, not a copy: good for this turn of the event loop only. */
 export const readBytes = (c: Cursor): Buffer => {
   const length = readLength(c);
