@@ -66,6 +66,6 @@ export const memberOperations = {
     path: MEMBER,
     summary: 'Remove a member',
     permit,
-    run: async (ctx, { user_id }) => removeMember(ctx, user_id, await owned(ctx, user_id)),
+    run: (ctx, { user_id }) => removeMember(ctx, user_id, () => owned(ctx, user_id)),
   }),
 };

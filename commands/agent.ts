@@ -7,6 +7,7 @@ import { restore, undelete } from '../domain/restore.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { Slug, text } from '../domain/text.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
+import { whileMembersStay } from './membership.ts';
 import { createNatural } from './natural.ts';
 
 const Text = z.string().nullable();
@@ -68,13 +69,16 @@ const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Ag
   return state;
 };
 
-const undeleteWhereRoom =
-  (checkRoom: CheckRoom) =>
-  (agent: Agent.Agent): Agent.AgentEvent[] => {
-    const events = undelete(agent);
-    if (events.length > 0) checkRoom();
-    return events;
-  };
+const undeleteWhereRoom = (ctx: Ctx, agent_id: string, checkRoom: CheckRoom): Promise<Loaded<Agent.Agent>> =>
+  whileMembersStay(ctx.tenant, async () => {
+    const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
+    const by = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
+    return ctx.transact(Agent, agent_id, (agent) => {
+      const events = undelete(agent, members, by);
+      if (events.length > 0) checkRoom();
+      return events;
+    });
+  });
 
 /** Undeletes, or with a revision gives back the settings of then. @throws Refusal not_found, conflict, plan_limit, invalid */
 export const restoreAgent = async (
@@ -83,11 +87,8 @@ export const restoreAgent = async (
   checkRoom: CheckRoom,
 ) => {
   await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);
-  return ctx.transact(
-    Agent,
-    agent_id,
-    revision === undefined ? undeleteWhereRoom(checkRoom) : restore(await agentAt(ctx, agent_id, revision), revision),
-  );
+  if (revision === undefined) return undeleteWhereRoom(ctx, agent_id, checkRoom);
+  return ctx.transact(Agent, agent_id, restore(await agentAt(ctx, agent_id, revision), revision));
 };
 
 /** Asked where one more agent is about to be. @throws Refusal plan_limit where there is no room for it */
@@ -100,7 +101,10 @@ const claim = (slug: string, checkRoom: CheckRoom, create: () => Agent.AgentEven
   }
   if (agent.status === 'live')
     throw new Refusal('slug_taken', `the slug ${slug} is taken`, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
-  return agent.status === 'deleted' ? Agent.releaseSlug() : [];
+  if (agent.status === 'released') return [];
+  // Whoever is refused must not cost the deleted agent its slug.
+  checkRoom();
+  return Agent.releaseSlug();
 };
 
 /** @throws Refusal slug_taken, plan_limit, forbidden where is_admin_only is asked for by less than an ADMIN */
@@ -116,11 +120,15 @@ export const createAgent = async (
   const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
   const { default_skill_visibility_scope: skill_visibility_scope } = tenant.state;
   const create = (generation: number) => Agent.create({ ...settings, slug, generation, owner_id, skill_visibility_scope, is_seed: false });
-  return createNatural(ctx, Agent, {
-    kind: 'agent',
-    key: slug,
-    claim: (generation) => claim(slug, checkRoom, create(generation)),
-    closed: ({ status }) => status === 'released',
+  return whileMembersStay(ctx.tenant, async () => {
+    // Its creator becomes its OWNER, and may have been removed while this waited.
+    await ctx.require('tenant:agents:create');
+    return createNatural(ctx, Agent, {
+      kind: 'agent',
+      key: slug,
+      claim: (generation) => claim(slug, checkRoom, create(generation)),
+      closed: ({ status }) => status === 'released',
+    });
   });
 };
 

@@ -8,6 +8,7 @@ import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
+import { whileMembersLeave } from './membership.ts';
 import { limitsOf } from './plan.ts';
 import { registerUser, userId } from './tenant.ts';
 
@@ -70,13 +71,14 @@ const orphans = async (ctx: Ctx, user_id: string, agent_ids: readonly string[]):
   return agents.filter(({ state }) => alone(state)).map(({ id }) => id);
 };
 
-/** @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or, with their ids, of agents */
-export const removeMember = async (ctx: Ctx, user_id: string, owned: readonly string[]) => {
-  const agent_ids = await orphans(ctx, user_id, owned);
-  if (agent_ids.length > 0) throw new Refusal('conflict', 'is the only OWNER of agents: transfer them first', { members: { agent_ids } });
-  return ctx.transact(
-    Tenant,
-    ctx.tenant,
-    asCaller(ctx, (by) => Member.remove(user_id, by)),
-  );
-};
+/** `owned` looks for the agents that somebody owns. @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or, with their ids, of agents */
+export const removeMember = (ctx: Ctx, user_id: string, owned: () => Promise<readonly string[]>) =>
+  whileMembersLeave(ctx.tenant, async () => {
+    const agent_ids = await orphans(ctx, user_id, await owned());
+    if (agent_ids.length > 0) throw new Refusal('conflict', 'is the only OWNER of agents: transfer them first', { members: { agent_ids } });
+    return ctx.transact(
+      Tenant,
+      ctx.tenant,
+      asCaller(ctx, (by) => Member.remove(user_id, by)),
+    );
+  });

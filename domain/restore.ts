@@ -1,12 +1,19 @@
+import { type Members, ownersOf } from './access.ts';
 import { type Agent, type AgentEvent, present, type Restorable } from './agent.ts';
 import { changed, same } from './aggregate.ts';
 import { Refusal } from './refusal.ts';
 
-/** Brings a deleted agent back. @throws Refusal not_found, conflict where its slug was taken again */
-export const undelete = (agent: Agent): AgentEvent[] => {
+/**
+ * Brings a deleted agent back. Where all who owned it have left the tenant meanwhile, the member who brings it back does.
+ * @throws Refusal not_found, conflict where its slug was taken again
+ */
+export const undelete = (agent: Agent, members: Members, by: string | null): AgentEvent[] => {
   if (agent.status === 'absent') throw new Refusal('not_found', 'there is no such agent');
   if (agent.status === 'released') throw new Refusal('conflict', 'the slug was taken again: this agent can not come back');
-  return agent.status === 'live' ? [] : [{ type: 'AgentRestored', data: { of_revision: null } }];
+  if (agent.status === 'live') return [];
+  const owner = by && members[by] && ownersOf(agent, members).length === 0 ? by : null;
+  const owned: AgentEvent[] = owner ? [{ type: 'AgentRoleAssigned', data: { user_id: owner, role: 'OWNER' } }] : [];
+  return [{ type: 'AgentRestored', data: { of_revision: null } }, ...owned];
 };
 
 const restorable = (agent: Agent): Restorable => {

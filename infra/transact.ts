@@ -26,10 +26,11 @@ export type Writing = {
   resumed?: boolean;
 };
 
-/** @throws Refusal: unavailable where the log is down, not_found where the stream was tombstoned */
+/** @throws Refusal: unavailable where the log is down, not_found where the stream was tombstoned, too_large */
 export const mendLogError = (error: unknown): never => {
   if (!(error instanceof LogError)) throw error;
   if (error.kind === 'unavailable') throw new Refusal('unavailable', 'the event store can not be reached', { retryAfter: 2 });
+  if (error.kind === 'too-large') throw new Refusal('too_large', error.message);
   if (error.kind === 'gone') throw new Refusal('not_found', 'this was erased');
   throw error;
 };

@@ -164,4 +164,18 @@ test('the platform ends', async () => {
   await p.close();
 });
 
+test('what came in parts and is more than one change may hold is refused when it is to come back at once', async () => {
+  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Large', slug: 'large' } });
+  const path = `${p.tenant}/agents/${(made.body as { id: string }).id}`;
+  // Half as many characters as bytes.
+  const text = 'é'.repeat(250_000);
+  const parts = ['description', 'description_prompt', 'initial_greeting'];
+  for (const part of parts) assert.is((await p.send('PATCH', path, { body: { [part]: text } })).status, 200);
+  for (const part of parts) await p.send('PATCH', path, { body: { [part]: null } });
+  const { status, body } = await p.send('POST', `${path}/restore`, { body: { revision: 3 } });
+  assert.equal([status, (body as { code: string }).code], [413, 'too_large']);
+  assert.is((await p.send('POST', `${path}/restore`, { body: { revision: 2 } })).status, 413);
+  assert.is((await p.send('POST', `${path}/restore`, { body: { revision: 1 } })).status, 200);
+});
+
 test.run();

@@ -45,6 +45,16 @@ test('one that is deleted makes room at once; one that comes back needs some', a
   );
 });
 
+test('who is refused for want of room takes no slug from an agent that was deleted', async () => {
+  const { create, send } = await tenantWith('refused', { agents: 1 });
+  const first = `/agents/${((await create('first')).body as { id: string }).id}`;
+  await send('DELETE', first);
+  const second = `/agents/${((await create('second')).body as { id: string }).id}`;
+  assert.equal(told(await create('first')), FULL);
+  await send('DELETE', second);
+  assert.is((await send('POST', `${first}/restore`, {})).status, 200);
+});
+
 test('a request that is repeated under its key is answered as it was, though there is no room any more', async () => {
   const { create } = await tenantWith('again', { agents: 1 });
   const key = { 'idempotency-key': 'one' };

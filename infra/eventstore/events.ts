@@ -17,11 +17,11 @@ const toEventData = ({ id, type, data, meta }: NewEvent): EventData => {
     : ({ id, contentType: 'application/json', type, data, metadata } as EventData);
 };
 
-const sizeOf = ({ data }: NewEvent): number => (data instanceof Uint8Array ? data.length : JSON.stringify(data).length);
+const sizeOf = ({ data }: NewEvent): number => (data instanceof Uint8Array ? data.length : Buffer.byteLength(JSON.stringify(data)));
 
 /**
  * Refuses what must never be sent: a server answers it twice and the second answer ends the process.
- * @throws LogError wrong-request
+ * @throws LogError wrong-request, too-large
  */
 export const prepared = (events: readonly NewEvent[]): EventData[] => {
   const wrong = (why: string): never => {
@@ -36,7 +36,7 @@ export const prepared = (events: readonly NewEvent[]): EventData[] => {
     events.length === 1 && events[0]!.data instanceof Uint8Array
       ? events[0]!.data.length
       : events.reduce((sum, event) => sum + sizeOf(event), 0);
-  if (bytes > MAX_DATA) wrong(`${bytes} bytes of data in one append, at most ${MAX_DATA} are taken`);
+  if (bytes > MAX_DATA) throw new LogError('too-large', `the change is of ${bytes} bytes, and at most ${MAX_DATA} are taken at once`);
   return events.map(toEventData);
 };
 

@@ -49,8 +49,8 @@ export type Subscription = {
   readonly failure: Promise<Error | null>;
 };
 
-/** Why the log did not do as asked: the table of notes on a real node's answers, as four kinds; and what it holds is harmed. */
-export type LogErrorKind = 'conflict' | 'damaged' | 'gone' | 'unavailable' | 'wrong-request';
+/** Why the log did not do as asked: the table of notes on a real node's answers, as four kinds; what it holds is harmed; more than one append takes. */
+export type LogErrorKind = 'conflict' | 'damaged' | 'gone' | 'unavailable' | 'wrong-request' | 'too-large';
 
 export class LogError extends Error {
   readonly kind: LogErrorKind;
