@@ -36,15 +36,14 @@ const withLog = async (work: (log: Log) => Promise<void>): Promise<void> => {
 
 test('what a server would answer twice is never sent', () =>
   withLog(async (log) => {
-    const wrong = [
-      [happened({ type: '' })],
-      [happened({ id: 'none' })],
-      [happened({ id: '00000000-0000-0000-0000-000000000000' })],
+    const wrong = [[happened({ type: '' })], [happened({ id: 'none' })], [happened({ id: '00000000-0000-0000-0000-000000000000' })], []];
+    const large = [
       [happened({ data: new Uint8Array(1_000_001) })],
       [happened({ data: { text: 'x'.repeat(1_000_000) } })],
-      [],
+      [happened({ data: { text: 'é'.repeat(300_000) } }), happened({ data: { text: 'é'.repeat(300_000) } })],
     ];
     for (const events of wrong) assert.is(await refusal(log.append('thing-platform.a', 'none', events)), 'wrong-request');
+    for (const events of large) assert.is(await refusal(log.append('thing-platform.a', 'none', events)), 'too-large');
     assert.is(await log.last('thing-platform.a'), null);
   }));
 
