@@ -1,7 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { type HookOutcome, type HookPorts, receive } from '../commands/webhook.ts';
-import { Refusal } from '../domain/refusal.ts';
-import { bytesOf } from './body.ts';
+import { bytesOf, cutOff } from './body.ts';
 
 export type HookHost = { readonly ports: HookPorts; readonly address: (c: Context) => string | null };
 
@@ -31,10 +30,6 @@ const headersOf = (c: Context): Header => {
 const bodyOf = async (c: Context, header: Header): Promise<Uint8Array> => {
   const short = Number(header('content-length') ?? Number.NaN) <= BODY_LIMIT;
   return short ? new Uint8Array(await c.req.raw.arrayBuffer().catch(cutOff)) : bytesOf(c.req.raw, BODY_LIMIT);
-};
-
-const cutOff = (): never => {
-  throw new Refusal('malformed', 'the body ended before its length');
 };
 
 const answer = ({ id, outcome, token }: HookOutcome): Response =>

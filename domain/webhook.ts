@@ -33,8 +33,11 @@ export const jsonOf = (media: Media, body: Uint8Array): JsonVerdict => {
 
 const LONGEST_NAME = 255;
 
-/** Whether a provider's delivery id can name a delivery: 1 to 255 bytes, no control characters. */
-export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id);
+/** Header fields that were sent twice come as one, with this between. */
+const TWICE = ', ';
+
+/** Whether a provider's delivery id can name a delivery: 1 to 255 bytes, no control characters, and one. */
+export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id) && !id.includes(TWICE);
 
 /** The event's name as it is kept; null where there is none, or none that is fit to be shown. */
 export const eventName = (header: string | undefined): string | null => (header && isPlain(header) ? header : null);

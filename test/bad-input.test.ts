@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { JSON_LIMIT } from '../api/body.ts';
+import { bytesOf, JSON_LIMIT } from '../api/body.ts';
+import type { Refusal } from '../domain/refusal.ts';
 import { type Answer, inMemory } from './in-memory.ts';
 
 type Json = Record<string, unknown>;
@@ -162,6 +163,17 @@ test('a body too large for the log is refused, not failed', async () => {
 test('the platform ends', async () => {
   assert.equal(p.unapplied(), []);
   await p.close();
+});
+
+test('a body that breaks off is the fault of whoever sent it, whether its length was told or not', async () => {
+  const broken = (headers: Record<string, string>) => {
+    const body = new ReadableStream({ pull: (stream) => stream.error(new Error('aborted')) });
+    return bytesOf(new Request('http://x/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit), JSON_LIMIT);
+  };
+  for (const headers of [{}, { 'content-length': '10' }] as Record<string, string>[]) {
+    const error = await broken(headers).catch((thrown: unknown) => thrown);
+    assert.is((error as Refusal).code, 'malformed', String(error));
+  }
 });
 
 test('what came in parts and is more than one change may hold is refused when it is to come back at once', async () => {

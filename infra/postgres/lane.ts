@@ -72,6 +72,11 @@ const rateOver = (quarters: number) => {
 };
 
 /** What arrives from the log waits here; its reader is held back while too much waits. */
+const NO_BYTES = new Uint8Array(0);
+
+/** No view is made of the bytes that somebody delivered, and thousands of events may wait here. */
+const withoutBytes = (event: Recorded): Recorded => (event.data instanceof Uint8Array ? { ...event, data: NO_BYTES } : event);
+
 const intake = () => {
   let events: Recorded[] = [];
   let tail: Position | null = null;
@@ -80,7 +85,7 @@ const intake = () => {
   return {
     size: () => events.length,
     event: (event: Recorded): void | Promise<void> => {
-      events.push(event);
+      events.push(withoutBytes(event));
       tail = event.position;
       wake();
       if (events.length < LARGEST) return;
