@@ -105,4 +105,19 @@ live('a store that is killed costs answers of 503, and nothing that was acknowle
   }
 });
 
+live('a store that says nothing is not waited for where a hook is not in memory', async ({ store, given, beside }) => {
+  const other = await beside();
+  process.kill(store.pid, 'SIGSTOP');
+  try {
+    const began = performance.now();
+    const unknown = `c${'0'.repeat(24)}`;
+    const answers = await Promise.all([given.hook, unknown].map((hook) => other.post(hook, '{}', named('frozen'))));
+    assert.ok(performance.now() - began < 5_000);
+    for (const { status, headers } of answers) assert.equal([status, Number(headers.get('retry-after')) > 0], [503, true]);
+  } finally {
+    process.kill(store.pid, 'SIGCONT');
+  }
+  assert.is((await other.post(given.hook, '{}', named('frozen'))).status, 202);
+});
+
 test.run();

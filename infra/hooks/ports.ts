@@ -11,7 +11,7 @@ import type { Log } from '../eventstore/log.ts';
 import type { Hot } from '../hot.ts';
 import type { Limiter } from '../http/limits.ts';
 import type { Vault } from '../vault/vault.ts';
-import { busyWhereDown, recorder } from './recorder.ts';
+import { busyWhereDown, recorder, soon } from './recorder.ts';
 import { redeliveries } from './redelivery.ts';
 import { rejections } from './rejections.ts';
 import { replayGuard } from './replay.ts';
@@ -36,14 +36,16 @@ export const hookPorts = ({ log, vault, hot, logger, limits, now = clock }: Hook
   const refused = rejections({ log, logger, now });
   const { integration, agentActive } = lookUps(hot);
   const quota = quotas(hot, vault);
+  const keys = signingKeys(vault);
+  const replayed = replayGuard({ log, vault });
   return {
-    integration,
-    agentActive,
-    keys: signingKeys(vault),
+    integration: (id) => soon(integration(id)),
+    agentActive: (tenant, agent_id) => soon(agentActive(tenant, agent_id)),
+    keys: (integration, at) => soon(keys(integration, at)),
     deliveryId: ({ id, tenant_id }, delivery) => vault.naturalId('delivery', tenant_id, `${id}\0${delivery}`),
     knows: (integration, id) => compared.knows({ integration, id }),
-    admit: (tenant, tell) => limits && drawn(quota(tenant), (allowed) => limits.delivered(tenant, allowed, Date.parse(now()), tell)),
-    replayed: replayGuard({ log, vault }),
+    admit: (tenant, tell) => limits && drawn(soon(quota(tenant)), (allowed) => limits.delivered(tenant, allowed, Date.parse(now()), tell)),
+    replayed: async (integration, facts) => soon(replayed(integration, facts)),
     record: async (recording) => {
       if (compared.knows(recording)) return { token: null };
       const recorded = await record(recording);

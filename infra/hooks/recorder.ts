@@ -9,6 +9,7 @@ import { type Log, LogError } from '../eventstore/log.ts';
 const SILENCE_MS = 500;
 /** So long a delivery may wait for a store that answers others. */
 const PATIENCE_MS = 3_000;
+const LOOKED_FOR_MS = 900;
 /** So many deliveries may wait for the store at once: about half a second of its work. */
 const MOST_WAITING = 1_500;
 
@@ -58,6 +59,16 @@ export const streamOf = ({ integration, id }: Pick<Recording, 'integration' | 'i
 /** An answer for the sender to come back: not at once, and not all of them together. */
 export const busy = (): Refusal =>
   new Refusal('unavailable', 'the delivery could not be recorded: send it again', { retryAfter: 5 + Math.floor(Math.random() * 56) });
+
+/** What memory lacks and the log does not say within 900 ms is not waited for. @throws Refusal unavailable */
+export const soon = <T>(found: T | Promise<T>): T | Promise<T> => {
+  if (!(found instanceof Promise)) return found;
+  let timer: NodeJS.Timeout;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(busy()), LOOKED_FOR_MS);
+  });
+  return Promise.race([found, late]).finally(() => clearTimeout(timer));
+};
 
 /** Turns an unreachable log into `busy`. */
 export const busyWhereDown = (error: unknown): never => {
