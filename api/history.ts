@@ -7,7 +7,7 @@ import { AgentRead } from '../projections/agent.ts';
 import { positionOf } from './as-of.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
-import { listQuery, pageOf } from './paging.ts';
+import { listQuery, type Order, pageOf } from './paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -52,7 +52,13 @@ const changesBetween = (from: Fields, to: Fields): z.output<typeof Change>[] =>
     .filter((name) => JSON.stringify(from[name]) !== JSON.stringify(to[name]))
     .map((name) => ({ pointer: `/${name}`, from: from[name] ?? null, to: to[name] ?? null }));
 
-/** Every event of the agent with the fields that it changed, newest first. @throws Refusal not_found */
+const newestFirst: Order<z.output<typeof HistoryEntry>> = {
+  type: 'bigint',
+  descending: true,
+  placeOf: ({ revision, event_id }) => [revision, event_id],
+};
+
+/** Every event of the agent with the fields that it changed. @throws Refusal not_found */
 const history = async (ctx: Ctx, agent_id: string): Promise<z.output<typeof HistoryEntry>[]> => {
   const entries: z.output<typeof HistoryEntry>[] = [];
   let state = Agent.initial;
@@ -64,7 +70,7 @@ const history = async (ctx: Ctx, agent_id: string): Promise<z.output<typeof Hist
     entries.push({ event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes });
   }
   if (entries.length === 0) throw absent();
-  return entries.reverse();
+  return entries;
 };
 
 const stateAt = async (ctx: Ctx, agent_id: string, until: Position): Promise<Fields> => {
@@ -86,7 +92,7 @@ export const historyOperations = {
     reply: z.array(HistoryEntry),
     run: async (ctx, { agent_id, limit, cursor }) => {
       const entries = await history(ctx, agent_id);
-      const { items, next } = pageOf(entries, ({ event_id }) => event_id, { limit, cursor });
+      const { items, next } = pageOf(entries, newestFirst, { limit, cursor });
       return { body: JSON.stringify(items), next, total: entries.length };
     },
   }),

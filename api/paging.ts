@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../domain/refusal.ts';
+import { type Place, readPlace, writeCursor } from '../projections/cursor.ts';
 
 /** `limit` (1 to 200, 50) and `cursor` (from the Link header of the page before), beside an operation's own filters. */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -37,31 +38,33 @@ export const windowOf = (
   cursor,
 });
 
-type Dated = { readonly id: string; readonly created_at: string };
-
-const order = (a: Dated, b: Dated): number =>
-  a.created_at === b.created_at ? (a.id < b.id ? -1 : 1) : a.created_at < b.created_at ? -1 : 1;
-
 type Window = { readonly limit: number; readonly cursor?: string | undefined };
 
-/** A page of a list that is at hand whole and in order; its cursor names the last item. @throws Refusal invalid */
+/** Where an item of a list at hand stands: its sort value, which is never null, and its id. */
+export type Order<T> = { readonly type: 'timestamptz' | 'bigint'; readonly descending: boolean; readonly placeOf: (item: T) => Place };
+
+const comparePlaces = ([one, oneId]: Place, [other, otherId]: Place): number => {
+  if (one === other) return oneId === otherId ? 0 : oneId < otherId ? -1 : 1;
+  return one! < other! ? -1 : 1;
+};
+
+/** A page of a list that is at hand whole; its cursor names the place of the last item, which may be gone by then. @throws Refusal invalid */
 export const pageOf = <T>(
   items: readonly T[],
-  idOf: (item: T) => string,
+  { type, descending, placeOf }: Order<T>,
   { limit, cursor }: Window,
 ): { items: T[]; next: string | null } => {
-  const after = cursor === undefined ? 0 : items.findIndex((item) => idOf(item) === cursor) + 1;
-  if (cursor !== undefined && after === 0) throw invalid('/query/cursor', 'is not a cursor of this list', 'bad_cursor');
-  const page = items.slice(after, after + limit);
-  return { items: page, next: after + limit < items.length ? idOf(page.at(-1)!) : null };
+  const place = readPlace(cursor, type);
+  const compare = descending ? (a: Place, b: Place) => comparePlaces(b, a) : comparePlaces;
+  const behind = place ? items.filter((item) => compare(placeOf(item), place) > 0) : items;
+  const page = behind.toSorted((a, b) => compare(placeOf(a), placeOf(b))).slice(0, limit);
+  return { items: page, next: behind.length > limit ? writeCursor(placeOf(page.at(-1)!)) : null };
 };
+
+type Dated = { readonly id: string; readonly created_at: string };
 
 /** The same of what has an age: newest first, or as `sort` says. */
 export const sliced = <T extends Dated>(items: readonly T[], window: Window & { readonly sort?: string | undefined }) => {
   const { descending } = sorted(window.sort, ['created_at']);
-  return pageOf(
-    items.toSorted((a, b) => (descending ? order(b, a) : order(a, b))),
-    ({ id }) => id,
-    window,
-  );
+  return pageOf(items, { type: 'timestamptz', descending, placeOf: ({ id, created_at }) => [created_at, id] }, window);
 };

@@ -33,12 +33,15 @@ const isOf = (type: ColumnType, value: unknown): boolean => {
   }
 };
 
-/** The place that a page's cursor names; null where there is none. @throws Refusal invalid at /query/cursor */
-export const readCursor = ({ cursor, from, sort }: PageQuery): Place | null => {
+/** The place that a cursor names in a list sorted by a value of that type; null where there is none. @throws Refusal invalid at /query/cursor */
+export const readPlace = (cursor: string | undefined, type: ColumnType): Place | null => {
   if (cursor === undefined) return null;
   const place = parsed(cursor);
   if (!Array.isArray(place) || place.length !== 2) throw malformed();
   const [value, id] = place as [unknown, unknown];
-  if (!isOf('text', id) || id === null || !isOf(columnType(from, sort.column), value)) throw malformed();
+  if (!isOf('text', id) || id === null || !isOf(type, value)) throw malformed();
   return [value as SortValue, id as string];
 };
+
+/** The same of a page of rows. @throws Refusal invalid at /query/cursor */
+export const readCursor = ({ cursor, from, sort }: PageQuery): Place | null => readPlace(cursor, columnType(from, sort.column));
