@@ -152,7 +152,11 @@ export const create =
     ];
   };
 
-/** The platform's own changes; `reason` goes into the log. @throws Refusal not_found */
+/** The tenant as the platform's changes are measured: mail that is off without its word is neither on nor off yet. */
+const asPlatformSaid = (tenant: Tenant): object =>
+  tenant.external_mail_enabled || tenant.mail_forbidden ? tenant : { ...tenant, external_mail_enabled: null };
+
+/** The platform's own changes; its no to external mail is one wherever it was not said before. `reason` goes into the log. @throws Refusal not_found */
 export const update =
   (
     { plan_id, ...fields }: Partial<Pick<Tenant, 'name' | 'billing_email' | 'external_mail_enabled' | 'paid' | 'plan_id'>>,
@@ -160,7 +164,7 @@ export const update =
   ) =>
   (tenant: Tenant): TenantEvent[] => {
     present(tenant);
-    const news = changed(tenant, fields);
+    const news = changed(asPlatformSaid(tenant), fields);
     return [
       ...(Object.keys(news).length > 0 ? [{ type: 'TenantUpdated' as const, data: { ...news, reason } }] : []),
       ...(plan_id !== undefined && plan_id !== tenant.plan_id ? [{ type: 'TenantPlanChanged' as const, data: { plan_id, reason } }] : []),

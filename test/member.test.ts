@@ -204,6 +204,22 @@ test('a suspended tenant answers its members 403, and a super-admin looks in onl
   await p.close();
 });
 
+test('mail that the platform has switched off on a new tenant stays off', async () => {
+  const p = await inMemory();
+  const { id, tenant, owner } = await people(p);
+  const say = (external_mail_enabled: boolean) => p.send('PATCH', `/admin/tenants/${id}`, { body: { external_mail_enabled } });
+  const wish = () => p.send('PATCH', tenant, { key: owner, body: { external_mail_enabled: true } });
+  const said = await say(false);
+  assert.equal([said.status, bodyOf(said).external_mail_enabled], [200, false]);
+  assert.is((await say(false)).headers.get('etag'), said.headers.get('etag'));
+  assert.equal([(await wish()).status, p.eventsOf('TenantUpdated').length], [409, 1]);
+  assert.is((await say(true)).status, 200);
+  assert.equal([(await wish()).status, p.eventsOf('TenantUpdated').length], [200, 2]);
+  await p.settled();
+  assert.equal(p.unapplied(), []);
+  await p.close();
+});
+
 test('users are listed with their tenants, and nobody shuts themselves out', async () => {
   const p = await inMemory();
   const { id, member } = await people(p);

@@ -106,4 +106,48 @@ test('being suspended and resumed twice is not news', () => {
   assert.is(given(Tenant, ...story, suspended).state.status, 'suspended');
 });
 
+const platformSays = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
+  type: 'TenantUpdated',
+  data: { external_mail_enabled, reason: null },
+});
+const tenantSays = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
+  type: 'TenantSettingsChanged',
+  data: { external_mail_enabled },
+});
+
+test("the platform's no to external mail counts once it is said, whether mail was on or off", () => {
+  const no = Tenant.update({ external_mail_enabled: false }, null);
+  const wish = Tenant.changeSettings({ external_mail_enabled: true });
+  for (const before of [
+    [],
+    [tenantSays(true)],
+    [tenantSays(true), tenantSays(false)],
+    [platformSays(true)],
+    [platformSays(false), platformSays(true)],
+  ]) {
+    const unsaid = given(Tenant, ...story, ...before);
+    unsaid.when(no).emits(platformSays(false));
+    const said = given(Tenant, ...story, ...before, platformSays(false));
+    assert.is(said.state.external_mail_enabled, false);
+    said.when(no).emits();
+    said.when(wish).refuses('conflict');
+    said.when(Tenant.changeSettings({ external_mail_enabled: false })).emits();
+    said.when(Tenant.update({ external_mail_enabled: true }, null)).emits(platformSays(true));
+    given(Tenant, ...story, ...before, platformSays(false), platformSays(true), tenantSays(false))
+      .when(wish)
+      .emits(tenantSays(true));
+  }
+});
+
+test('what the platform says of external mail and what is so already is not news', () => {
+  const yes = Tenant.update({ external_mail_enabled: true }, null);
+  for (const event of [platformSays(true), tenantSays(true)])
+    given(Tenant, ...story, event)
+      .when(yes)
+      .emits();
+  given(Tenant, ...story)
+    .when(Tenant.update({ name: 'Acme', paid: false }, 'nothing'))
+    .emits();
+});
+
 test.run();
