@@ -28,7 +28,7 @@ const permit = 'tenant:integrations:write';
 /** The change is done: where the views can't say when deliveries came last, the answer goes without. */
 const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<ShownIntegration>): Promise<Loaded<ShownIntegration>> => ({
   ...loaded,
-  state: { ...state, ...(await lastDeliveries(ctx.reads, loaded.id).catch(() => ({}))) },
+  state: { ...state, ...(await ctx.once(() => lastDeliveries(ctx.reads, loaded.id).catch(() => ({})))) },
 });
 
 const withDeliveriesUntil = async (ctx: Ctx, then: Loaded<ShownIntegration> | null, at: Position) => {

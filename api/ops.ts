@@ -119,7 +119,7 @@ export const opsOperationsOf = (operators: Operators): Operations => ({
     reply: Rebuild,
     status: 202,
     location: REBUILD.replace(':rebuild', ':id'),
-    run: async (_, { name }) => done(there(await operators.rebuild(name))),
+    run: async (ctx, { name }) => done(there(await ctx.once(() => operators.rebuild(name)))),
   }),
   readRebuild: operation({
     method: 'get',
@@ -135,7 +135,7 @@ export const opsOperationsOf = (operators: Operators): Operations => ({
     summary: 'Put what was built anew in the place of the live projection, in one transaction',
     permit,
     reply: Rebuild,
-    run: async (ctx, { name, rebuild }) => notePromotion(ctx, there(await operators.promote(name, rebuild))),
+    run: async (ctx, { name, rebuild }) => notePromotion(ctx, there(await ctx.once(() => operators.promote(name, rebuild)))),
   }),
   abortRebuild: operation({
     method: 'post',
@@ -143,7 +143,7 @@ export const opsOperationsOf = (operators: Operators): Operations => ({
     summary: 'Give a rebuild up; the live projection was never touched',
     permit,
     reply: Rebuild,
-    run: async (_, { name, rebuild }) => done(there(await operators.abort(name, rebuild))),
+    run: async (ctx, { name, rebuild }) => done(there(await ctx.once(() => operators.abort(name, rebuild)))),
   }),
   listParkedEvents: operation({
     method: 'get',
@@ -159,7 +159,7 @@ export const opsOperationsOf = (operators: Operators): Operations => ({
     summary: 'Try a parked event and those behind it again',
     permit,
     reply: ParkedEvent,
-    run: async (ctx, { name, event }) => noteRetry(ctx, there(await operators.retry(name, event))),
+    run: async (ctx, { name, event }) => noteRetry(ctx, there(await ctx.once(() => operators.retry(name, event)))),
   }),
   readDrift: operation({
     method: 'get',

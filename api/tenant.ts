@@ -37,7 +37,7 @@ const BreakGlassOpened = z
 const counted = async (ctx: Ctx, { state }: Loaded<Tenant.Tenant>) => ({
   ...state,
   member_count: Object.keys(state.members).length,
-  agent_count: await agentCount(ctx.reads, state.id),
+  agent_count: await ctx.once(() => agentCount(ctx.reads, state.id)),
 });
 
 const withCounts = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({ ...loaded, state: await counted(ctx, loaded) });
@@ -47,18 +47,19 @@ const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
   state: { ...loaded.state, plan: (await ctx.load(Plan, loaded.state.plan_id)).state },
 });
 
-/** What was used in the last 30 days: nothing until there are sessions. */
-const summaries = (ctx: Ctx) => {
+/** What was used in the last 30 days (nothing until there are sessions), and when somebody was there last. */
+const recent = async (ctx: Ctx, id: string) => {
   const start = new Date(Date.parse(ctx.at()) - 30 * 86_400_000).toISOString();
   return {
     usage_summary_30d: { requests: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, period: { start, end: ctx.at() } },
     task_summary_30d: { total: 0, running: 0, completed: 0, failed: 0, cancelled: 0 },
+    last_active_at: await lastActiveAt(ctx.reads, id),
   };
 };
 
 const detailed = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => {
   const [counts, { state }] = await Promise.all([counted(ctx, loaded), withPlan(ctx, loaded)]);
-  return { ...loaded, state: { ...counts, plan: state.plan, ...summaries(ctx), last_active_at: await lastActiveAt(ctx.reads, loaded.id) } };
+  return { ...loaded, state: { ...counts, plan: state.plan, ...(await ctx.once(() => recent(ctx, loaded.id))) } };
 };
 
 const loadTenant = async (ctx: Ctx) => {

@@ -42,7 +42,7 @@ export const userOperations = {
     reply: AdminUserRow,
     run: async (ctx, sent) => {
       const loaded = await updateUser(ctx, sent);
-      return { ...loaded, state: await withTenancy(ctx, loaded.state) };
+      return { ...loaded, state: { ...loaded.state, ...(await ctx.once(() => tenancy(ctx, loaded.id))) } };
     },
   }),
 };

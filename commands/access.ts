@@ -4,7 +4,6 @@ import * as Agent from '../domain/agent.ts';
 import { AGENT_ROLES, LABELS } from '../domain/grid.ts';
 import { Id25 } from '../domain/id.ts';
 import { changeGrid } from '../domain/permission.ts';
-import { invalid, Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
@@ -49,10 +48,7 @@ export const assignRole = async (
   ctx: Ctx,
   { agent_id, user_id, role }: Input<typeof AgentRoleAssignmentCreate, 'tenant_id' | 'agent_id' | 'user_id'>,
 ) => {
-  const loaded = await amongMembers(ctx, (members) => {
-    if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');
-    return ctx.transact(Agent, agent_id, Access.assignRole(user_id, role, members));
-  });
+  const loaded = await amongMembers(ctx, (members) => ctx.transact(Agent, agent_id, Access.assignRole(user_id, role, members)));
   return { ...loaded, state: await shownRole(ctx, loaded.state, user_id) };
 };
 
@@ -64,12 +60,8 @@ const granted = (ctx: Ctx, loaded: Loaded<Agent.Agent>, user_id: string) => {
   return { ...loaded, state, existed: state.created_at !== ctx.at() };
 };
 
-/** @throws Refusal not_found, invalid where the user is no member of this tenant */
-export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) => {
-  const members = await membersOf(ctx);
-  if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');
-  return granted(ctx, await ctx.transact(Agent, agent_id, Access.grant(user_id, role, members)), user_id);
-};
+export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) =>
+  granted(ctx, await ctx.transact(Agent, agent_id, Access.grant(user_id, role, await membersOf(ctx))), user_id);
 
 export const revokeAccess = (ctx: Ctx, { agent_id, user_id }: OnUser) => ctx.transact(Agent, agent_id, Access.revokeGrant(user_id));
 

@@ -70,6 +70,11 @@ export type Ctx = {
   readonly open: (place: SecretPlace, sealed: Sealed) => Promise<Secret>;
   /** HMAC-SHA-256 under the platform's pepper, as hex: what is stored of an API key. */
   readonly digest: (text: string) => string;
+  /**
+   * What an answer says that no stream it was made from tells (views, the clock, another engine's answer), as JSON. A repeat under the same
+   * Idempotency-Key has what was found first, and `find` is not asked again. Asked for in the same order each time.
+   */
+  readonly once: <T>(find: () => Promise<T>) => Promise<T>;
   readonly publicUrl: string;
 };
 

@@ -28,11 +28,12 @@ const checkLastOwner = (agent: Agent, members: Members, user_id: string): void =
     throw new Refusal('conflict', 'an agent always has an OWNER: transfer the ownership instead');
 };
 
-/** Gives a member a role on the agent, in place of the one held. @throws Refusal not_found, conflict for the last OWNER */
+/** Gives a member a role on the agent, in place of the one held. @throws Refusal not_found (the user is no member too), conflict for the last OWNER */
 export const assignRole =
   (user_id: string, role: AgentRole, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     present(agent);
+    if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');
     if (standing(agent.roles, members, user_id)?.role === role) return [];
     if (role !== 'OWNER') checkLastOwner(agent, members, user_id);
     return [{ type: 'AgentRoleAssigned', data: { user_id, role } }];
@@ -48,10 +49,12 @@ export const revokeRole =
     return [{ type: 'AgentRoleRevoked', data: { user_id } }];
   };
 
+/** @throws Refusal not_found, invalid where the user is no member */
 export const grant =
   (user_id: string, role: GrantRole, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     present(agent);
+    if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');
     return standing(agent.grants, members, user_id)?.role === role ? [] : [{ type: 'AgentAccessGranted', data: { user_id, role } }];
   };
 

@@ -6,9 +6,9 @@ export const category = 'idempotency';
 /** One stream that a handler wrote or found as it was, in the order in which it did. */
 export type Touched = { stream: string; revision: number };
 
-/** How a request ended: with streams at revisions, from which its answer is rendered again, or refused. */
+/** How a request ended: with streams at revisions and what it found beside them, from which its answer is rendered again, or refused. */
 export type Outcome =
-  | { kind: 'done'; touched: readonly Touched[]; location: string | null; existed?: boolean }
+  | { kind: 'done'; touched: readonly Touched[]; found?: readonly unknown[]; location: string | null; existed?: boolean }
   | { kind: 'refused'; code: RefusalCode; detail: string; errors?: readonly Fault[]; members?: Readonly<Record<string, unknown>> };
 
 export type IdempotencyEvent =

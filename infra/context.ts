@@ -44,6 +44,8 @@ export type Session = {
   /** The streams at the revisions at which the first run left them; nothing is written. */
   readonly replay: readonly Touched[] | null;
   readonly touched: Touched[];
+  /** What `once` found, in order; a repeat begins with what the first run ended with. */
+  readonly found: unknown[];
 };
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -55,6 +57,7 @@ export const freshSession = (): Session => ({
   resumed: false,
   replay: null,
   touched: [],
+  found: [],
 });
 
 /** How a caller stands in the events that they cause. */
@@ -143,6 +146,7 @@ export const contexts = (deps: ContextDeps) => {
     let ifMatch = asked.ifMatch;
     let writes = 0;
     let made = 0;
+    let finds = 0;
     const metaOf = (tenant: string): Metadata => ({
       tenant,
       actor,
@@ -217,6 +221,12 @@ export const contexts = (deps: ContextDeps) => {
       seal: (at, secret) => vault.seal(at, secret).catch(mendLogError),
       open: (at, sealed) => vault.open(at, sealed).catch(mendLogError),
       digest: vault.digest,
+      once: async <T>(find: () => Promise<T>) => {
+        const number = finds++;
+        if (!session) return find();
+        if (!(number in session.found)) session.found[number] = await find();
+        return session.found[number] as T;
+      },
     };
   };
 };

@@ -99,7 +99,7 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
     const location = outcome.location ?? undefined;
     if (once.oneTimeSecret)
       throw new Refusal('secret_already_shown', 'the secret was in the first answer and is kept nowhere', location ? { location } : {});
-    const again = { seed, repeatable: true, resumed: false, replay: outcome.touched, touched: [] };
+    const again = { seed, repeatable: true, resumed: false, replay: outcome.touched, touched: [], found: [...(outcome.found ?? [])] };
     return { ...(await run(context({ ...asked, ifMatch: null }, again))), existed: outcome.existed === true };
   };
 
@@ -113,12 +113,13 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
     const stream = streamName(category, asked.tenant, seed.slice(0, 40));
     const taken = await take(asked, stream, once.route, sha256(once.body)).catch(mendLogError);
     if (taken.key.outcome && !taken.mine) return replayed(asked, seed, taken.key.outcome, once, run);
-    const session: Session = { seed, repeatable: true, resumed: taken.revision > 0, replay: null, touched: [] };
+    const session: Session = { seed, repeatable: true, resumed: taken.revision > 0, replay: null, touched: [], found: [] };
     const end = (event: IdempotencyEvent) => write(asked, stream, taken.revision, event);
     try {
       const loaded = await run(context(asked, session));
       const existed = loaded.existed === true ? { existed: true } : {};
-      const outcome: Outcome = { kind: 'done', touched: session.touched, location: locate(loaded), ...existed };
+      const found = session.found.length > 0 ? { found: session.found } : {};
+      const outcome: Outcome = { kind: 'done', touched: session.touched, ...found, location: locate(loaded), ...existed };
       await end({ type: 'IdempotencyKeyFinished', data: outcome }).catch(unlessTakenOver);
       return loaded;
     } catch (error) {
