@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import * as AllowedAccount from '../domain/allowed-account.ts';
 import { PLATFORM } from '../domain/event.ts';
+import { Email } from '../domain/text.ts';
 import type { Ctx, Input } from './context.ts';
 import { createNatural } from './natural.ts';
 
-export const AllowedAccountCreate = z.strictObject({ email: z.email().min(3).max(253) }).meta({ id: 'AllowedAccountCreate' });
+export const AllowedAccountCreate = z.strictObject({ email: Email }).meta({ id: 'AllowedAccountCreate' });
 
 const KIND = 'allowed-account';
 

@@ -6,6 +6,7 @@ import * as Member from '../domain/member.ts';
 import { checkLimit } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
+import { Email } from '../domain/text.ts';
 import * as User from '../domain/user.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
 import { whileMembersLeave } from './membership.ts';
@@ -13,7 +14,7 @@ import { limitsOf } from './plan.ts';
 import { registerUser, userId } from './tenant.ts';
 
 export const MemberInvite = z
-  .strictObject({ email: z.email().min(3).max(253), role: z.enum(Tenant.TENANT_ROLES).default('MEMBER') })
+  .strictObject({ email: Email, role: z.enum(Tenant.TENANT_ROLES).default('MEMBER') })
   .meta({ id: 'MemberInvite' });
 export const MemberUpdate = z.strictObject({ role: z.enum(Tenant.TENANT_ROLES) }).meta({ id: 'MemberUpdate' });
 

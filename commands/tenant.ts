@@ -4,7 +4,7 @@ import { Id25 } from '../domain/id.ts';
 import * as Plan from '../domain/plan.ts';
 import { invalid } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
-import { Slug, text } from '../domain/text.ts';
+import { Email, Slug, text } from '../domain/text.ts';
 import * as User from '../domain/user.ts';
 import { issueKey } from './apikey.ts';
 import type { Ctx, Input } from './context.ts';
@@ -16,8 +16,8 @@ export const TenantCreate = z
     name: text(1, 255),
     slug: Slug,
     plan_id: Id25.optional(),
-    billing_email: z.email().max(253).nullable().default(null),
-    owner_email: z.email().min(3).max(253),
+    billing_email: Email.nullable().default(null),
+    owner_email: Email,
   })
   .meta({ id: 'TenantCreate' });
 
@@ -25,7 +25,7 @@ export const AdminTenantUpdate = z
   .strictObject({
     name: text(1, 255).nullish(),
     plan_id: Id25.nullish(),
-    billing_email: z.email().max(253).nullish(),
+    billing_email: Email.nullish(),
     external_mail_enabled: z.boolean().nullish(),
     paid: z.boolean().nullish(),
     reason: text(1, 1024).nullish(),
@@ -35,7 +35,7 @@ export const AdminTenantUpdate = z
 export const TenantUpdate = z
   .strictObject({
     name: text(1, 255).nullish(),
-    billing_email: z.email().max(253).nullish(),
+    billing_email: Email.nullish(),
     allow_superadmin_access: z.boolean().nullish(),
     default_skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']).nullish(),
     external_mail_enabled: z.boolean().nullish(),

@@ -33,3 +33,6 @@ export const Instant = z.iso
 
 /** A slug: 1 to 64 of a-z, 0-9 and hyphen, not beginning with a hyphen. */
 export const Slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9 and -, not beginning with -');
+
+/** An e-mail address of 3 to 253 characters: what HTML's `<input type=email>` takes, which is found out in linear time. */
+export const Email = z.email({ pattern: z.regexes.html5Email }).min(3).max(253);
