@@ -63,7 +63,8 @@ const granted = (ctx: Ctx, loaded: Loaded<Agent.Agent>, user_id: string) => {
 export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) =>
   granted(ctx, await ctx.transact(Agent, agent_id, Access.grant(user_id, role, await membersOf(ctx))), user_id);
 
-export const revokeAccess = (ctx: Ctx, { agent_id, user_id }: OnUser) => ctx.transact(Agent, agent_id, Access.revokeGrant(user_id));
+export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
+  ctx.transact(Agent, agent_id, Access.revokeGrant(user_id, await membersOf(ctx)));
 
 /** The other shape of a grant: a null role revokes. @returns null where it was revoked */
 export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentGrantRequest, 'tenant_id'>) => {

@@ -18,6 +18,10 @@ export const standing = <Role>(held: Held<Role>, members: Members, user_id: stri
   return given && member && given.updated_at >= member.created_at ? given : undefined;
 };
 
+/** Left by an earlier membership: it counts as nothing, and is taken before the same is given anew, so that its dates begin then. */
+const lapsed = <Role>(held: Held<Role>, members: Members, user_id: string): boolean =>
+  held[user_id] !== undefined && !standing(held, members, user_id);
+
 /** The members who own the agent. */
 export const ownersOf = ({ roles }: Agent, members: Members): string[] =>
   Object.keys(roles).filter((user_id) => standing(roles, members, user_id)?.role === 'OWNER');
@@ -36,7 +40,8 @@ export const assignRole =
     if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');
     if (standing(agent.roles, members, user_id)?.role === role) return [];
     if (role !== 'OWNER') checkLastOwner(agent, members, user_id);
-    return [{ type: 'AgentRoleAssigned', data: { user_id, role } }];
+    const anew: AgentEvent[] = lapsed(agent.roles, members, user_id) ? [{ type: 'AgentRoleRevoked', data: { user_id } }] : [];
+    return [...anew, { type: 'AgentRoleAssigned', data: { user_id, role } }];
   };
 
 /** @throws Refusal not_found, conflict for the last OWNER */
@@ -44,7 +49,7 @@ export const revokeRole =
   (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     present(agent);
-    if (!agent.roles[user_id]) throw new Refusal('not_found', 'holds no role on this agent');
+    if (!standing(agent.roles, members, user_id)) throw new Refusal('not_found', 'holds no role on this agent');
     checkLastOwner(agent, members, user_id);
     return [{ type: 'AgentRoleRevoked', data: { user_id } }];
   };
@@ -55,14 +60,17 @@ export const grant =
   (agent: Agent): AgentEvent[] => {
     present(agent);
     if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');
-    return standing(agent.grants, members, user_id)?.role === role ? [] : [{ type: 'AgentAccessGranted', data: { user_id, role } }];
+    if (standing(agent.grants, members, user_id)?.role === role) return [];
+    const anew: AgentEvent[] = lapsed(agent.grants, members, user_id) ? [{ type: 'AgentAccessRevoked', data: { user_id } }] : [];
+    return [...anew, { type: 'AgentAccessGranted', data: { user_id, role } }];
   };
 
+/** @throws Refusal not_found */
 export const revokeGrant =
-  (user_id: string) =>
+  (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     present(agent);
-    if (!agent.grants[user_id]) throw new Refusal('not_found', 'has no grant on this agent');
+    if (!standing(agent.grants, members, user_id)) throw new Refusal('not_found', 'has no grant on this agent');
     return [{ type: 'AgentAccessRevoked', data: { user_id } }];
   };
 

@@ -133,12 +133,26 @@ test('the last owner of an agent can be neither revoked nor made less', () => {
 
 test('who was an owner in an earlier membership is none now: neither the last one goes nor is a role taken for given', () => {
   const again = { [ACTOR]: { created_at: at(0) }, [B]: { created_at: at(5) } };
+  const revoked: Agent.AgentEvent = { type: 'AgentRoleRevoked', data: { user_id: B } };
   const story = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
   story.when(Access.revokeRole(ACTOR, again)).refuses('conflict');
-  story.when(Access.assignRole(B, 'OWNER', again)).emits({ type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
+  story.when(Access.assignRole(B, 'OWNER', again)).emits(revoked, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
+  story.when(Access.revokeRole(B, again)).refuses('not_found');
   story
     .when(Access.transferOwnership(A, { ...again, [A]: { created_at: at(0) } }))
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [ACTOR] } });
+});
+
+test('a grant of an earlier membership is none now: it is given anew, and there is nothing to revoke', () => {
+  const granted = (role: Access.GrantRole): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id: B, role } });
+  const revoked: Agent.AgentEvent = { type: 'AgentAccessRevoked', data: { user_id: B } };
+  const again = { [B]: { created_at: at(5) } };
+  const story = given(Agent, created, granted('VIEWER'));
+  story.when(Access.grant(B, 'EDITOR', members)).emits(granted('EDITOR'));
+  for (const role of ['VIEWER', 'EDITOR'] as const) story.when(Access.grant(B, role, again)).emits(revoked, granted(role));
+  story.when(Access.revokeGrant(B, again)).refuses('not_found');
+  story.when(Access.revokeGrant(B, {})).refuses('not_found');
+  story.when(Access.revokeGrant(B, members)).emits(revoked);
 });
 
 test('every event moves the time of the last change', () =>
