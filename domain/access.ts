@@ -22,6 +22,10 @@ export const standing = <Role>(held: Held<Role>, members: Members, user_id: stri
 const lapsed = <Role>(held: Held<Role>, members: Members, user_id: string): boolean =>
   held[user_id] !== undefined && !standing(held, members, user_id);
 
+/** What takes a role of an earlier membership away before one is given anew. */
+export const anew = ({ roles }: Agent, members: Members, user_id: string): AgentEvent[] =>
+  lapsed(roles, members, user_id) ? [{ type: 'AgentRoleRevoked', data: { user_id } }] : [];
+
 /** The members who own the agent. */
 export const ownersOf = ({ roles }: Agent, members: Members): string[] =>
   Object.keys(roles).filter((user_id) => standing(roles, members, user_id)?.role === 'OWNER');
@@ -40,8 +44,7 @@ export const assignRole =
     if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');
     if (standing(agent.roles, members, user_id)?.role === role) return [];
     if (role !== 'OWNER') checkLastOwner(agent, members, user_id);
-    const anew: AgentEvent[] = lapsed(agent.roles, members, user_id) ? [{ type: 'AgentRoleRevoked', data: { user_id } }] : [];
-    return [...anew, { type: 'AgentRoleAssigned', data: { user_id, role } }];
+    return [...anew(agent, members, user_id), { type: 'AgentRoleAssigned', data: { user_id, role } }];
   };
 
 /** @throws Refusal not_found, conflict for the last OWNER */
@@ -61,8 +64,8 @@ export const grant =
     present(agent);
     if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');
     if (standing(agent.grants, members, user_id)?.role === role) return [];
-    const anew: AgentEvent[] = lapsed(agent.grants, members, user_id) ? [{ type: 'AgentAccessRevoked', data: { user_id } }] : [];
-    return [...anew, { type: 'AgentAccessGranted', data: { user_id, role } }];
+    const revoked: AgentEvent[] = lapsed(agent.grants, members, user_id) ? [{ type: 'AgentAccessRevoked', data: { user_id } }] : [];
+    return [...revoked, { type: 'AgentAccessGranted', data: { user_id, role } }];
   };
 
 /** @throws Refusal not_found */
@@ -83,5 +86,5 @@ export const transferOwnership =
     const owners = ownersOf(agent, members);
     const old_owner_ids = owners.filter((user_id) => user_id !== new_owner_id);
     if (old_owner_ids.length === 0 && owners.includes(new_owner_id)) return [];
-    return [{ type: 'AgentOwnershipTransferred', data: { new_owner_id, old_owner_ids } }];
+    return [...anew(agent, members, new_owner_id), { type: 'AgentOwnershipTransferred', data: { new_owner_id, old_owner_ids } }];
   };

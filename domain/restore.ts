@@ -1,4 +1,4 @@
-import { type Members, ownersOf } from './access.ts';
+import { anew, type Members, ownersOf } from './access.ts';
 import { type Agent, type AgentEvent, present, type Restorable } from './agent.ts';
 import { changed, same } from './aggregate.ts';
 import { Refusal } from './refusal.ts';
@@ -12,7 +12,9 @@ export const undelete = (agent: Agent, members: Members, by: string | null): Age
   if (agent.status === 'released') throw new Refusal('conflict', 'the slug was taken again: this agent can not come back');
   if (agent.status === 'live') return [];
   const owner = by && members[by] && ownersOf(agent, members).length === 0 ? by : null;
-  const owned: AgentEvent[] = owner ? [{ type: 'AgentRoleAssigned', data: { user_id: owner, role: 'OWNER' } }] : [];
+  const owned: AgentEvent[] = owner
+    ? [...anew(agent, members, owner), { type: 'AgentRoleAssigned', data: { user_id: owner, role: 'OWNER' } }]
+    : [];
   return [{ type: 'AgentRestored', data: { of_revision: null } }, ...owned];
 };
 
