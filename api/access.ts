@@ -93,7 +93,7 @@ const grants = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: st
   return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(shownGrant(state, id)))), next, position };
 };
 
-/** One's own are open to everybody who sees the agent; others' need the right to manage roles. */
+/** One's own are open to everybody who sees the agent; others' need the right to manage roles. No one stream's revision names them. */
 const effective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {
   const own = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
   const asked = user_id ?? own;
@@ -101,7 +101,7 @@ const effective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; us
     throw new Refusal('forbidden', 'this needs the permission agent:roles:write');
   const [agent, tenant] = await Promise.all([live(ctx, agent_id), ctx.load(Tenant, ctx.tenant)]);
   const permissions = effectivePermissions(tenant.state, asked, agent.state);
-  return { ...agent, state: { user_id: asked, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
+  return { ...agent, revision: -1, state: { user_id: asked, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
 };
 
 const gridOf = async (ctx: Ctx) => {

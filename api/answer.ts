@@ -26,9 +26,10 @@ export const json = (body: string, status: number, headers: Record<string, strin
   });
 
 /** RFC 9110 13.1.2: a list of tags or `*`, compared weakly. */
-const isFresh = (header: string | undefined, etag: string | undefined): boolean =>
+const isFresh = (header: string | undefined, etag: string | undefined, { beyondStream }: Operation): boolean =>
   header !== undefined &&
   etag !== undefined &&
+  !beyondStream &&
   (header.trim() === '*' || (header.match(/"[^"]*"/g) as string[] | null)?.includes(etag) === true);
 
 /** The answer of a read from the views. @throws Refusal not_found */
@@ -37,7 +38,7 @@ export const readAnswer = (c: Context, row: Operation, answer: Read, position: s
   if (answer === null) throw new Refusal('not_found', 'there is nothing here for you');
   if ('doc' in answer) {
     if (answer.revision !== null) headers.etag = `"${answer.revision}"`;
-    if (isFresh(c.req.header('if-none-match'), headers.etag)) return new Response(null, { status: 304, headers });
+    if (isFresh(c.req.header('if-none-match'), headers.etag, row)) return new Response(null, { status: 304, headers });
     return json(answer.doc, row.status ?? 200, headers);
   }
   if (answer.position && !position) headers['projection-position'] = tokenOf(answer.position);
@@ -65,6 +66,6 @@ export const stateAnswer = (
   const at = resolved ?? (position && tokenOf(position));
   const etag = revision >= 0 ? `"${revision}"` : undefined;
   const headers = { ...(at ? { 'projection-position': at } : {}), ...(etag ? { etag } : {}) };
-  if (isFresh(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
+  if (isFresh(c.req.header('if-none-match'), etag, row)) return new Response(null, { status: 304, headers });
   return json(JSON.stringify(row.reply!.parse(state)), 200, headers);
 };

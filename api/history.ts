@@ -109,7 +109,9 @@ export const historyOperations = {
       const first = await positionOf(ctx.reads, ctx.tenant, from, 'from');
       const last = to === undefined ? loaded.position : await positionOf(ctx.reads, ctx.tenant, to, 'to');
       const [before, after] = await Promise.all([stateAt(ctx, agent_id, first), stateAt(ctx, agent_id, last)]);
-      return { ...loaded, state: { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) } };
+      const state = { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) };
+      // A time names another position as the tenant goes on: the agent's revision would not tell.
+      return { ...loaded, revision: -1, state };
     },
   }),
 };

@@ -75,6 +75,7 @@ export const integrationOperations = {
     reply: WebhookIntegrationRead,
     query: asOfQuery,
     reads: integrations.name,
+    beyondStream: true,
     run: async (ctx, { id }) =>
       ctx.asOf
         ? withDeliveriesUntil(ctx, await integrationThen(ctx, id), ctx.asOf)

@@ -62,7 +62,7 @@ const documented = (name: string, row: Operation, components: Components) => {
       [status]: { description: row.summary, ...content },
       ...(row.also === 200 ? { 200: { description: 'It was there already, and now is as asked', ...content } } : {}),
       ...(row.also === 204 ? { 204: { description: 'It is there no more' } } : {}),
-      ...(isRead(row) ? { 304: { description: 'It is as the ETag in If-None-Match says' } } : {}),
+      ...(isRead(row) && !row.beyondStream ? { 304: { description: 'It is as the ETag in If-None-Match says' } } : {}),
       ...(row.permit === 'none' ? {} : { 429: { $ref: '#/components/responses/RateLimited' } }),
       default: { $ref: '#/components/responses/Problem' },
     },

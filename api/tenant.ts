@@ -99,6 +99,7 @@ export const tenantOperations = {
     summary: 'Read a tenant with its plan and its last 30 days',
     permit: 'platform',
     reply: AdminTenantDetailRead,
+    beyondStream: true,
     run: async (ctx) => detailed(ctx, await loadTenant(ctx)),
   }),
   updateTenantAsPlatform: operation({

@@ -79,6 +79,27 @@ test('a read answers 304 to the ETag it has, alone, in a list, weak or as *', as
   assert.is((await p.send('GET', path, { headers })).headers.get('etag'), '"1"');
 });
 
+test('what holds more than its stream is never 304, and changed by the ETag that it bears', async () => {
+  const path = await made();
+  const { user_id } = await join(p, 'MEMBER', p.tenant_id, 'changing@example.com');
+  const hook = { provider: 'github', agent_id: path.split('/').at(-1), label: 'Repo' };
+  const { id } = (await p.send('POST', `${p.tenant}/webhook-integrations`, { body: hook })).body as Json;
+  await p.settled();
+  const changes: [string, Json | null][] = [
+    [`/admin/tenants/${p.tenant_id}`, { name: 'Counted', reason: 'a test' }],
+    [`${p.tenant}/webhook-integrations/${id}`, { label: 'Other' }],
+    [`${path}/effective-permissions?user_id=${user_id}`, null],
+    [`${path}/diff?from=0:0`, null],
+  ];
+  for (const [one, body] of changes) {
+    const tag = (await p.send('GET', one)).headers.get('etag');
+    assert.is(tag !== null, body !== null, one);
+    for (const asked of [tag ?? '"0"', '*'])
+      assert.is((await p.send('GET', one, { headers: { 'if-none-match': asked } })).status, 200, `${one} ${asked}`);
+    if (body && tag) assert.is((await p.send('PATCH', one, { body, headers: { 'if-match': tag } })).status, 200, one);
+  }
+});
+
 test('a token of a change is waited for; every read says how far it stands', async () => {
   const path = await made();
   for (let turn = 0; turn < 20; turn++) {
