@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as Agent from '../domain/agent.ts';
-import { comparePositions, type Position, tokenOf } from '../domain/event.ts';
+import { comparePositions, type Position, parseToken, tokenOf } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { AgentRead } from '../projections/agent.ts';
@@ -93,7 +93,7 @@ export const historyOperations = {
     run: async (ctx, { agent_id, limit, cursor }) => {
       const entries = await history(ctx, agent_id);
       const { items, next } = pageOf(entries, newestFirst, { limit, cursor });
-      return { body: JSON.stringify(items), next, total: entries.length };
+      return { body: JSON.stringify(items), next, total: entries.length, position: parseToken(entries[0]!.position) };
     },
   }),
   diffAgent: operation({

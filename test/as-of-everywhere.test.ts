@@ -75,6 +75,15 @@ test('as of now everything is what it is, and says as of which position', async 
   }
 });
 
+test('every read of a tenant says how far it stands', async () => {
+  const bytes = ['exportAuditLogs', 'getDeliveryBody'];
+  for (const call of shown.filter(({ operationId }) => !bytes.includes(operationId))) {
+    const answer = await send(`${pathOf(call)}${call.operationId === 'diffAgent' ? '?from=0:0' : ''}`);
+    assert.is(answer.status, 200, `${call.operationId}: ${answer.text}`);
+    assert.match(answer.headers.get('projection-position') ?? '', /^\d+:\d+$/, call.operationId);
+  }
+});
+
 test('before everything nothing was there', async () => {
   for (const call of shown.filter(looksBack)) {
     const then = await send(`${pathOf(call)}?as_of=0:0`);
