@@ -106,8 +106,8 @@ export const historyOperations = {
     run: async (ctx, { agent_id, from, to }) => {
       const loaded = await ctx.load(Agent, agent_id);
       if (!loaded.position) throw absent();
-      const first = await positionOf(ctx.reads, ctx.tenant, from, 'from');
-      const last = to === undefined ? loaded.position : await positionOf(ctx.reads, ctx.tenant, to, 'to');
+      const first = await positionOf(ctx, from, 'from');
+      const last = to === undefined ? loaded.position : await positionOf(ctx, to, 'to');
       const [before, after] = await Promise.all([stateAt(ctx, agent_id, first), stateAt(ctx, agent_id, last)]);
       const state = { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) };
       // A time names another position as the tenant goes on: the agent's revision would not tell.

@@ -9,7 +9,7 @@ import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Reads } from '../projections/reads.ts';
 import { mutationAnswer, place, readAnswer, stateAnswer } from './answer.ts';
-import { AS_OF_RESTS, positionOf } from './as-of.ts';
+import { AS_OF_RESTS, checkInLog, positionOf } from './as-of.ts';
 import { jsonBody } from './body.ts';
 import type { Ctx } from './operation.ts';
 import { isRead, needsBody, type Operation, type Operations, paramsOf } from './operation.ts';
@@ -103,9 +103,11 @@ const runRead = async (c: Context, row: Operation, host: Host, entered: Entered,
   const ahead = sent.as_of === undefined ? aheadOfView(row, host, entered, token) : null;
   const rests = [row.reads, sent.as_of === undefined ? undefined : AS_OF_RESTS].filter((name) => name !== undefined);
   if (!ahead) await host.own.settled(asked.principal, rests, token);
-  const asOf = sent.as_of === undefined ? ahead : await positionOf(host.reads, asked.tenant, sent.as_of);
+  const asOf = sent.as_of === undefined ? ahead : await positionOf(host.context(asked), sent.as_of);
   const position = asOf ? tokenOf(asOf) : row.reads ? host.reads.position(row.reads) : null;
-  const answer = await row.run(host.context({ ...asked, asOf, fresh: token !== undefined }), sent as never);
+  const ctx = host.context({ ...asked, asOf, fresh: token !== undefined });
+  if (token !== undefined && rests.length === 0) await checkInLog(ctx, token);
+  const answer = await row.run(ctx, sent as never);
   return answer && 'state' in answer ? stateAnswer(c, row, answer, position) : readAnswer(c, row, answer, position);
 };
 

@@ -33,9 +33,7 @@ const parametersOf = (row: Operation, components: Components): unknown[] => {
 
 const headersOf = (row: Operation): unknown[] =>
   isRead(row)
-    ? row.reads
-      ? [{ $ref: '#/components/parameters/ConsistencyToken' }]
-      : []
+    ? [{ $ref: '#/components/parameters/ConsistencyToken' }]
     : [{ $ref: '#/components/parameters/IfMatch' }, { $ref: '#/components/parameters/IdempotencyKey' }];
 
 const permissionText = (permit: Permit): string => {

@@ -1,4 +1,4 @@
-import { comparePositions, type Position, tokenOf } from '../domain/event.ts';
+import { comparePositions, type Position, parseToken, tokenOf } from '../domain/event.ts';
 import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Reads } from '../projections/reads.ts';
@@ -26,7 +26,7 @@ export type OwnWrites = {
 /**
  * Callers read what they wrote before through the same process, without saying so: `noted` is told where an answered mutation lies, `settled`
  * waits until the views have passed the caller's last one, a quarter of a second at most. Behind that the read answers as the views
- * stand, which its Projection-Position tells. A token that was sent is waited for instead. @throws Refusal not_caught_up, of a token alone
+ * stand, which its Projection-Position tells. A token that was sent is waited for instead. @throws Refusal malformed, not_caught_up, of a token alone
  */
 export const ownWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () => performance.now()): OwnWrites => {
   const last = new Map<string, Written>();
@@ -51,7 +51,10 @@ export const ownWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () =
       last.set(caller, { position, at: now() });
     },
     settled: async (principal, views, token) => {
-      if (token !== undefined) return void (await Promise.all(views.map((view) => reads.passed(view, token))));
+      if (token !== undefined) {
+        if (!parseToken(token)) throw new Refusal('malformed', 'this is no Consistency-Token');
+        return void (await Promise.all(views.map((view) => reads.passed(view, token))));
+      }
       const caller = callerOf(principal);
       const written = caller === null ? undefined : last.get(caller);
       if (!written) return;

@@ -71,6 +71,23 @@ test('as of a time a list holds the agents that there were, the deleted ones too
   await p.close();
 });
 
+test('a position beyond the end of the log is the end of the log, and beside a read of two times too', async () => {
+  const p = await inMemory();
+  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
+  const path = `${p.tenant}/agents/${bodyOf(made).id}`;
+  await p.settled();
+  p.views.lateMs = 300;
+  const end = tokenOf(await p.send('PATCH', path, { body: { name: 'Better' } }));
+  const beyond = '99999999999:99999999999';
+  for (const one of [path, p.tenant, `${p.tenant}/agents`, `${p.tenant}/members`]) {
+    const answer = await p.send('GET', `${one}?as_of=${beyond}`);
+    assert.equal([answer.status, answer.headers.get('projection-position')], [200, end], one);
+  }
+  const { to, from } = bodyOf(await p.send('GET', `${path}/diff?from=${beyond}&to=${beyond}`));
+  assert.equal([from, to], [end, end]);
+  await p.close();
+});
+
 test('restoring a revision gives its settings and chain back, and never who may do what', async () => {
   const p = await inMemory();
   const models = bodyOf<{ id: string }[]>(await p.send('GET', `${p.tenant}/models`)).map(({ id }) => id);
