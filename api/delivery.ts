@@ -39,6 +39,8 @@ const detail = async (ctx: Ctx, id: string, stored: ReadDelivery): Promise<Read>
   return { doc: `${JSON.stringify(delivery).slice(0, -1)},"payload":${payload}}`, revision: null };
 };
 
+const needs = "Needs `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
+
 /** What came in over webhooks; `stored` reads the bytes from where they are. */
 export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
   listDeliveries: operation({
@@ -46,6 +48,7 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
     path: '/tenant/:tenant_id/webhook-integrations/:id/deliveries',
     summary: 'List what came to a hook, newest first',
     permit: 'tenant:read',
+    needs,
     query: listQuery({ outcome: z.enum(OUTCOMES).optional(), from: Instant.optional(), to: Instant.optional() }),
     reply: z.array(DeliveryRead),
     reads: deliveries.name,
@@ -61,6 +64,7 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
     path: DELIVERY,
     summary: 'Read a delivery with its payload, and how far it got',
     permit: 'tenant:read',
+    needs,
     reply: DeliveryDetail,
     query: asOfQuery,
     reads: deliveries.name,

@@ -11,6 +11,7 @@ import { AsOf, listQuery, sliced } from './paging.ts';
 const MEMBERS = '/tenant/:tenant_id/members';
 const MEMBER = `${MEMBERS}/:user_id`;
 const permit = 'tenant:members:write';
+const needs = 'Needs `tenant:members:write`; what concerns an OWNER, the role OWNER.';
 
 export const MemberRead = z
   .object({ user_id: Id25, email: z.string(), name: z.string().nullable(), role: z.enum(Tenant.TENANT_ROLES), created_at: z.string() })
@@ -46,6 +47,7 @@ export const memberOperations = {
     path: MEMBERS,
     summary: 'Add somebody by e-mail address',
     permit,
+    needs,
     body: MemberInvite,
     reply: MemberRead,
     status: 201,
@@ -57,6 +59,7 @@ export const memberOperations = {
     path: MEMBER,
     summary: "Change a member's role",
     permit,
+    needs,
     body: MemberUpdate,
     reply: MemberRead,
     run: changeMemberRole,
@@ -66,6 +69,7 @@ export const memberOperations = {
     path: MEMBER,
     summary: 'Remove a member',
     permit,
+    needs,
     run: (ctx, { user_id }) => removeMember(ctx, user_id, () => owned(ctx, user_id)),
   }),
 };

@@ -49,7 +49,7 @@ const documented = (name: string, row: Operation, components: Components) => {
   return {
     operationId: name,
     summary: row.summary,
-    description: permissionText(row.permit),
+    description: row.needs ?? permissionText(row.permit),
     tags: [row.area ?? 'Others'],
     ...(row.permit === 'none' ? { security: [] } : {}),
     parameters: [...parametersOf(row, components), ...headersOf(row)],

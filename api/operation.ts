@@ -35,6 +35,8 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   /** The heading under which the document shows it. */
   readonly area?: string;
   readonly permit: Permit;
+  /** What the document says is needed, where `run` asks for more or for something else than `permit`. */
+  readonly needs?: string;
   readonly query?: Query;
   readonly body?: Body;
   /** Absent: 204. */

@@ -16,7 +16,7 @@ import {
   type Variant,
   variantsOf,
 } from './two-tenants/probe.ts';
-import { PRINCIPALS, type PrincipalName } from './two-tenants/rules.ts';
+import { PRINCIPALS, type PrincipalName, ruleFor } from './two-tenants/rules.ts';
 import { undeclared } from './two-tenants/shape.ts';
 import { seeded, type World } from './two-tenants/world.ts';
 
@@ -188,6 +188,16 @@ test('no body takes a field that it does not name, and nothing happens by one th
   }
   await world.close();
   assert.equal(faults.splice(0), []);
+});
+
+test('the document names the permissions that each operation asks for', async () => {
+  const world = await seeded();
+  for (const { method, path, description = '' } of callsOf(documentOf(world))) {
+    const { all, onDelivery } = ruleFor(method, path, description);
+    for (const one of onDelivery ? ['agent:chat:read'] : all)
+      if (one !== 'any') assert.ok(description.includes(`\`${one}\``), `${method} ${path} needs ${one}: ${description}`);
+  }
+  await world.close();
 });
 
 test('every route is in the document, and everything in the document is a route', async () => {
