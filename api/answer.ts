@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import type { Loaded } from '../commands/context.ts';
 import { tokenOf } from '../domain/event.ts';
 import { Refusal } from '../domain/refusal.ts';
+import { tagOf, tagsIn } from './entity-tag.ts';
 import type { Operation, Read } from './operation.ts';
 
 /** A path from its template: names from the request's path, else from the answer. */
@@ -27,17 +28,14 @@ export const json = (body: string, status: number, headers: Record<string, strin
 
 /** RFC 9110 13.1.2: a list of tags or `*`, compared weakly. */
 const isFresh = (header: string | undefined, etag: string | undefined, { beyondStream }: Operation): boolean =>
-  header !== undefined &&
-  etag !== undefined &&
-  !beyondStream &&
-  (header.trim() === '*' || (header.match(/"[^"]*"/g) as string[] | null)?.includes(etag) === true);
+  header !== undefined && etag !== undefined && !beyondStream && (header.trim() === '*' || tagsIn(header.trim()).includes(etag));
 
 /** The answer of a read from the views. @throws Refusal not_found */
 export const readAnswer = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
   const headers: Record<string, string> = position ? { 'projection-position': position } : {};
   if (answer === null) throw new Refusal('not_found', 'there is nothing here for you');
   if ('doc' in answer) {
-    if (answer.revision !== null) headers.etag = `"${answer.revision}"`;
+    if (answer.revision !== null) headers.etag = tagOf(answer.revision);
     if (isFresh(c.req.header('if-none-match'), headers.etag, row)) return new Response(null, { status: 304, headers });
     return json(answer.doc, row.status ?? 200, headers);
   }
@@ -49,7 +47,7 @@ export const readAnswer = (c: Context, row: Operation, answer: Read, position: s
 
 /** The answer of a mutation, rendered from the state that it left. */
 export const mutationAnswer = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
-  const headers: Record<string, string> = loaded.revision >= 0 ? { etag: `"${loaded.revision}"` } : {};
+  const headers: Record<string, string> = loaded.revision >= 0 ? { etag: tagOf(loaded.revision) } : {};
   if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
   if (!row.reply || loaded.state === null) return new Response(null, { status: 204, headers });
   if (row.location) headers.location = place(row.location, params, loaded.state);
@@ -64,7 +62,7 @@ export const stateAnswer = (
   resolved: string | null,
 ): Response => {
   const at = resolved ?? (position && tokenOf(position));
-  const etag = revision >= 0 ? `"${revision}"` : undefined;
+  const etag = revision >= 0 ? tagOf(revision) : undefined;
   const headers = { ...(at ? { 'projection-position': at } : {}), ...(etag ? { etag } : {}) };
   if (isFresh(c.req.header('if-none-match'), etag, row)) return new Response(null, { status: 304, headers });
   return json(JSON.stringify(row.reply!.parse(state)), 200, headers);

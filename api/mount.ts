@@ -11,6 +11,7 @@ import type { Reads } from '../projections/reads.ts';
 import { mutationAnswer, place, readAnswer, stateAnswer } from './answer.ts';
 import { AS_OF_RESTS, checkInLog, positionOf } from './as-of.ts';
 import { jsonBody } from './body.ts';
+import { revisionsIn } from './entity-tag.ts';
 import type { Ctx } from './operation.ts';
 import { isRead, needsBody, type Operation, type Operations, paramsOf } from './operation.ts';
 import type { OwnWrites } from './own-writes.ts';
@@ -24,7 +25,8 @@ export type Asked = {
   readonly requestId: string;
   readonly ip: string | null;
   readonly userAgent: string | null;
-  readonly ifMatch: number | '*' | null;
+  /** The revisions that If-Match names; '*': any, as long as there is one. */
+  readonly ifMatch: readonly number[] | '*' | null;
   /** The position as of which a read looks; null: now. */
   readonly asOf?: Position | null;
   /** Fold from the log itself: the caller knows of something that this process may not have heard of yet. */
@@ -63,12 +65,12 @@ const nobody = { kind: 'system', name: 'nobody' } as const;
 const NoQuery = z.strictObject({});
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
-const matchOf = (header: string | undefined): number | '*' | null => {
+const matchOf = (header: string | undefined): Asked['ifMatch'] => {
   if (header === undefined) return null;
   if (header.trim() === '*') return '*';
-  const revision = /^(?:W\/)?"(\d{1,15})"$/.exec(header.trim())?.[1];
-  if (revision === undefined) throw new Refusal('precondition_failed', 'If-Match must be the ETag of an earlier answer');
-  return Number(revision);
+  const revisions = revisionsIn(header.trim());
+  if (revisions.length === 0) throw new Refusal('precondition_failed', 'If-Match must be the ETag of an earlier answer');
+  return revisions;
 };
 
 /** Ids in a path that can't be one name nothing: 404, as for any other that is not there. */

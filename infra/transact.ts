@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Asked } from '../api/mount.ts';
 import type { Loaded } from '../commands/context.ts';
 import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import { type DomainEvent, type Metadata, type Recorded, streamName } from '../domain/event.ts';
@@ -20,8 +21,7 @@ export type Writing = {
   seed: string;
   /** Begin as if there were no stream: a creation is then one round trip. */
   fresh?: boolean;
-  /** The revision that If-Match names; '*': any, as long as there is one. */
-  ifMatch?: number | '*' | null;
+  ifMatch?: Asked['ifMatch'];
   /** The request was begun before by a process that may have died: look for its events first. */
   resumed?: boolean;
 };
@@ -37,7 +37,7 @@ export const mendLogError = (error: unknown): never => {
 
 const checkMatch = (ifMatch: Writing['ifMatch'], revision: number): void => {
   if (ifMatch === undefined || ifMatch === null) return;
-  if (ifMatch === '*' ? revision >= 0 : ifMatch === revision) return;
+  if (ifMatch === '*' ? revision >= 0 : ifMatch.includes(revision)) return;
   throw new Refusal('precondition_failed', revision < 0 ? 'there is no such resource' : `the resource is at revision ${revision}`);
 };
 

@@ -22,13 +22,16 @@ const nextOf = ({ headers }: Answer): string | undefined => /^<([^>]+)>; rel="ne
 test('If-Match lets a change through at its revision alone; a refused one changes nothing', async () => {
   const path = await made();
   assert.is((await patch(path, 'One', { 'if-match': '"0"' })).headers.get('etag'), '"1"');
-  for (const tag of ['"0"', '"2"', '"x"', '1', '', '"999999999999999999"']) {
+  const unmatched = ['"0"', '"2"', '"x"', '1', '', '"999999999999999999"', '"01"', '"0", "2"', '"0,"1",', '"1" "0"', '"0", 1', '*, "1"'];
+  for (const tag of unmatched) {
     const answer = await patch(path, 'Two', { 'if-match': tag });
     assert.equal([answer.status, codeOf(answer)], [412, 'precondition_failed'], tag);
   }
   assert.is((await patch(path, 'Two', { 'if-match': '*' })).headers.get('etag'), '"2"');
-  assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"1"' } })).status, 412);
-  assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"2"' } })).status, 204);
+  assert.is((await patch(path, 'Three', { 'if-match': '"0", "2"' })).headers.get('etag'), '"3"', 'one of a list');
+  assert.is((await patch(path, 'Four', { 'if-match': '"a,b" ,W/"3","x"' })).headers.get('etag'), '"4"');
+  assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"3"' } })).status, 412);
+  assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"4"' } })).status, 204);
 });
 
 test('a condition is meant for what the request is about, not for what is written beside it', async () => {

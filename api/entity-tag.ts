@@ -1,0 +1,11 @@
+const LIST = /^(?:(?:W\/)?"[^"]*"\s*)?(?:,\s*(?:(?:W\/)?"[^"]*"\s*)?)*$/;
+
+/** The ETag of a stream's revision. */
+export const tagOf = (revision: number): string => `"${revision}"`;
+
+/** The tags of a list (RFC 9110 5.6.1, 8.8.3) in their quotes, without what makes one weak: so compression leaves them. None of what is no list. */
+export const tagsIn = (header: string): readonly string[] => (LIST.test(header) ? (header.match(/"[^"]*"/g) ?? []) : []);
+
+/** The revisions that a list of tags names; what is no tag of ours names none. */
+export const revisionsIn = (header: string): readonly number[] =>
+  tagsIn(header).flatMap((tag) => (/^"(?:0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
