@@ -2,10 +2,13 @@ import { z } from 'zod';
 import { invalid } from '../domain/refusal.ts';
 import { type Place, readPlace, writeCursor } from '../projections/cursor.ts';
 
+/** JavaScript would read much more as a number: `0x10`, `1e2`, ` 10`, nothing at all. */
+const decimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
+
 /** `limit` (1 to 200, 50) and `cursor` (from the Link header of the page before), beside an operation's own filters. */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject({
-    limit: z.coerce.number().int().min(1).max(200).default(50),
+    limit: z.preprocess(decimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
     cursor: z.string().max(1000).optional(),
     sort: z.string().max(64).optional(),
     ...shape,

@@ -180,7 +180,9 @@ test('lists are sorted by a field, either way, and filtered', async () => {
 
 test('a window out of bounds is refused where it lies', async () => {
   const cases: [string, string][] = [
-    ...['0', '201', '-1', '1.5', 'x', '', '1e9'].map((limit): [string, string] => [`limit=${limit}`, '/query/limit']),
+    ...['0', '201', '-1', '1.5', 'x', '', '1e9', '0x10', '1e2', '%2010', '10%20', '10.0', '%2B5', '0b1', '%D9%A1', '9'.repeat(400)].map(
+      (limit): [string, string] => [`limit=${limit}`, '/query/limit'],
+    ),
     ...['x', 'e30', 'W10', 'WyJhIiwiYiJd', '%00', 'a'.repeat(1_001)].map((cursor): [string, string] => [
       `cursor=${cursor}`,
       '/query/cursor',
