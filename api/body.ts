@@ -41,6 +41,14 @@ const checkType = (type: string | null): void => {
   throw new Refusal('unsupported_media_type', 'the body must be application/json in UTF-8');
 };
 
+/** Nothing is unpacked. @throws Refusal unsupported_media_type */
+const checkCoding = (coding: string | null): void => {
+  if (!coding || coding.toLowerCase() === 'identity') return;
+  throw new Refusal('unsupported_media_type', `the body may bear no Content-Encoding but identity, not ${coding.slice(0, 64)}`, {
+    acceptEncoding: 'identity',
+  });
+};
+
 /** How many members the objects of a JSON text have, written twice or not. */
 const membersOf = (text: string): number => {
   let members = 0;
@@ -90,6 +98,7 @@ export const strictJson = (text: string): unknown => {
 export const jsonBody = async (request: Request, needed: () => boolean): Promise<{ value: unknown; bytes: Uint8Array }> => {
   const type = request.headers.get('content-type');
   if (type !== null) checkType(type);
+  checkCoding(request.headers.get('content-encoding'));
   const bytes = await bytesOf(request, JSON_LIMIT);
   if (bytes.length === 0 && !needed()) return { value: {}, bytes };
   checkType(type);

@@ -39,6 +39,7 @@ const headersOf = ({ code, extra }: Refusal): Record<string, string> => ({
   ...(extra.retryAfter === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(extra.retryAfter))) }),
   ...(extra.location === undefined ? {} : { location: extra.location }),
   ...(extra.allow === undefined ? {} : { allow: extra.allow }),
+  ...(extra.acceptEncoding === undefined ? {} : { 'accept-encoding': extra.acceptEncoding }),
 });
 
 /** The RFC 9457 document of a refusal. No stack, no SQL, no secret: only what the refusal itself says. */

@@ -34,6 +34,7 @@ export type RefusalExtra = {
   retryAfter?: number;
   location?: string;
   allow?: string;
+  acceptEncoding?: string;
   members?: Record<string, unknown>;
 };
 

@@ -106,6 +106,17 @@ test('only application/json in UTF-8 is taken', async () => {
     assert.is((await post(agent(''), { 'content-type': type })).status, 201, type);
 });
 
+test('a body in any coding but identity is 415, which names the coding and says what is taken', async () => {
+  for (const coding of ['gzip', 'BR', 'identity, gzip', 'x'.repeat(300), '"', '\u00e9']) {
+    const answer = await post(agent(''), { 'content-encoding': coding });
+    assert.equal([answer.status, answer.headers.get('accept-encoding')], [415, 'identity'], coding);
+    assert.match((answer.body as Json).detail as string, /^the body may bear no Content-Encoding /);
+  }
+  assert.match((await post(agent(''), { 'content-encoding': 'gzip' })).text, /but identity, not gzip"/);
+  assert.is((await post(agent(''), { 'content-type': 'text/plain' })).headers.get('accept-encoding'), null);
+  for (const coding of ['identity', 'Identity', '']) assert.is((await post(agent(''), { 'content-encoding': coding })).status, 201, coding);
+});
+
 test('a POST all of whose fields may be left out takes no body, every other names what it lacks', async () => {
   const { id } = (await post(agent(''))).body as { id: string };
   const path = `${p.tenant}/agents/${id}`;
