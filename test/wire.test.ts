@@ -82,6 +82,21 @@ test('two framings at once, two lengths, a broken chunk, no host, no HTTP: 400 i
   assert.is(created(), before);
 });
 
+test('a Host that is none, or two of them: 400 in problem form; any that can be one is taken', async () => {
+  const get = (...hosts: string[]) =>
+    raw(request(`GET ${AGENTS}?limit=1 HTTP/1.1`, [...hosts.map((host) => `Host: ${host}`), `Authorization: Bearer ${p.key}`]));
+  const none = ['', '[::1', 'a b/c', 'x:99999', 'x:', 'a/b', 'user@host', '%41', '999.999.999.999', 'a\\b', 'a?b'];
+  for (const host of none) checkProblem(await get(host), 400);
+  checkProblem(await get('annals.test', 'annals.test'), 400);
+  checkProblem(await raw(request('GET http://[::1/livez HTTP/1.1', HEAD)), 400);
+  for (const host of ['annals.test', 'EXAMPLE.com:80', '[::1]', '[::1]:4100', '127.0.0.1:4100', 'localhost'])
+    assert.is((await get(host)).status, 200, host);
+});
+
+test('HTTP/1.0 needs no Host', async () => {
+  assert.is((await raw(request(`GET ${AGENTS} HTTP/1.0`, [`Authorization: Bearer ${p.key}`]))).status, 200);
+});
+
 test('20 kB of headers, and 2,000 of them: 431', async () => {
   checkProblem(await raw(request(`GET ${AGENTS} HTTP/1.1`, [...HEAD, `X-Long: ${'x'.repeat(20_000)}`])), 431);
   const many = Array.from({ length: 2_000 }, (_, index) => `a${index % 10}:`);

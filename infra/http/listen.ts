@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { answerUnheard, faultOf, refuse } from './unheard.ts';
+import { answerUnheard, faultOf, refuse, unreadable } from './unheard.ts';
 
 const DRAIN_MS = 10_000;
 const options = {
@@ -17,7 +17,7 @@ export const listen = async (
   app: Hono,
   { host, port }: { host: string; port: number },
 ): Promise<{ port: number; close: () => Promise<void> }> => {
-  const hear = getRequestListener(app.fetch);
+  const hear = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: unreadable });
   const server = createServer(options, (incoming, outgoing) => {
     const fault = faultOf(incoming);
     void (fault ? refuse(outgoing, fault) : hear(incoming, outgoing));

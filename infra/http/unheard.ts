@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { RequestError } from '@hono/node-server';
 import { problem } from '../../api/problem.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
@@ -8,10 +9,15 @@ const MOST_HEADERS = 200;
 const DOTS = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 
+/** Of names and values, which take turns. Node keeps the first Host and says nothing of a second. */
+const isHost = (text: string, at: number): boolean => at % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
+
 /** What Node's parser takes and the application never sees: URLs resolve dots, and headers beyond 2,000 are dropped. */
 export const faultOf = ({ url = '', httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
   if (rawHeaders.length > MOST_HEADERS * 2) return new Refusal('headers_too_large', `a request may have at most ${MOST_HEADERS} headers`);
   if (httpVersionMinor > 0 && !headers.host) return new Refusal('malformed', 'the header Host is missing');
+  if (headers.host && !URL.canParse(`http://${headers.host}`)) return new Refusal('malformed', 'the header Host names no host');
+  if (rawHeaders.filter(isHost).length > 1) return new Refusal('malformed', 'the header Host stands twice');
   if (!TARGET.test(url)) return new Refusal('malformed', 'this is no path');
   return DOTS.test(url) ? new Refusal('malformed', 'a path may not have the segments . and ..') : null;
 };
@@ -30,10 +36,21 @@ const written = async (refusal: Refusal) => {
     ...Object.fromEntries(answer.headers),
     'x-request-id': id,
     'x-content-type-options': 'nosniff',
-    'content-length': Buffer.byteLength(text),
+    'content-length': String(Buffer.byteLength(text)),
     connection: 'close',
   };
   return { status: answer.status, headers, text };
+};
+
+/** The answer where the adapter makes no request of what came: of a Host with a path in it, a target that is no URL. */
+export const unreadable = async (error: unknown): Promise<Response> => {
+  const isUnreadable = error instanceof RequestError;
+  const { status, headers, text } = await written(
+    isUnreadable
+      ? new Refusal('malformed', 'the path, or the header Host, can not be read')
+      : new Refusal('internal', 'the request failed'),
+  );
+  return new Response(text, { status, headers });
 };
 
 export const refuse = async (outgoing: ServerResponse, refusal: Refusal): Promise<void> => {
