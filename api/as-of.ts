@@ -30,8 +30,8 @@ export const checkInLog = async (ctx: Ctx, token: string): Promise<void> => {
 export const positionOf = async (ctx: Ctx, text: string, name = 'as_of'): Promise<Position> => {
   const given = parseToken(text);
   if (given) return (await endBefore(ctx, given)) ?? given;
-  if (!Instant.safeParse(text).success)
-    throw invalid(`/query/${name}`, 'must be an RFC 3339 date-time or a Consistency-Token', 'bad_as_of');
-  const found = await positionAt(ctx.reads, ctx.tenant, new Date(text).toISOString());
+  const time = Instant.safeParse(text);
+  if (!time.success) throw invalid(`/query/${name}`, 'must be an RFC 3339 date-time or a Consistency-Token', 'bad_as_of');
+  const found = await positionAt(ctx.reads, ctx.tenant, time.data);
   return (found && parseToken(found)) || NEVER;
 };

@@ -86,6 +86,8 @@ test('a key expires at its time, and none is born expired or beyond what can be 
   ])
     assert.is((await make(PLACES[0]!, { name: 'x', expires_at: wrong })).status, 422, String(wrong));
   assert.is(((await made(undefined, { name: 'x', expires_at: null })) as Made & Json).expires_at, null);
+  const small = (await made(undefined, { name: 'x', expires_at: '2999-01-02t03:04:05z' })) as Made & Json;
+  assert.is(small.expires_at, '2999-01-02T03:04:05.000Z', 'RFC 3339 5.6: t and z may be small');
 });
 
 test('what is no key costs no look-up; an unknown one with a right checksum costs one', async () => {

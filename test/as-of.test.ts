@@ -64,6 +64,7 @@ test('as of a time a list holds the agents that there were, the deleted ones too
     [[], ['First'], ['Second', 'First'], ['Second', 'Renamed'], ['Second']],
   );
   assert.is((await p.send('GET', `${p.tenant}/agents/${first}?as_of=${at(35)}`, { headers })).status, 200);
+  assert.is((await p.send('GET', `${p.tenant}/agents/${first}?as_of=${at(35).toLowerCase()}`, { headers })).status, 200);
   assert.is((await p.send('GET', `${p.tenant}/agents/${first}?as_of=${at(5)}`, { headers })).status, 404);
   assert.is((await p.send('GET', `${p.tenant}/agents?as_of=${at(5)}&q=x`)).status, 422);
   assert.is((await p.send('GET', `${p.tenant}/agents?as_of=yesterday`)).status, 422);
