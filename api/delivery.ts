@@ -66,6 +66,7 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
     permit: 'tenant:read',
     needs,
     reply: DeliveryDetail,
+    beyondStream: true,
     query: asOfQuery,
     reads: deliveries.name,
     run: (ctx, { delivery_id }) => detail(ctx, delivery_id, stored),

@@ -55,7 +55,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    * it beyond the projection is answered from there.
    */
   readonly madeOf?: AnyAggregate;
-  /** Of a read that shows more than its stream: it changes under one revision, so that its ETag is for If-Match alone and never answers 304. */
+  /** Of a read that shows more than its stream: it changes under one revision, so that an ETag is for If-Match alone and never answers 304. */
   readonly beyondStream?: true;
   readonly run: (ctx: Ctx, sent: Sent<Path, Query, Body>) => Promise<Loaded<unknown> | Read> | Loaded<unknown> | Read;
 };

@@ -19,6 +19,7 @@ import { Id25 } from '../domain/id.ts';
 import * as Plan from '../domain/plan.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { agentCount } from '../projections/agent.queries.ts';
+import { agents } from '../projections/agent.ts';
 import { lastActiveAt, tenantPage } from '../projections/tenant.queries.ts';
 import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead } from '../projections/tenant.ts';
 import { PlanRead, planPage } from '../projections/tenant-plan.ts';
@@ -100,6 +101,7 @@ export const tenantOperations = {
     permit: 'platform',
     reply: AdminTenantDetailRead,
     beyondStream: true,
+    reads: agents.name,
     run: async (ctx) => detailed(ctx, await loadTenant(ctx)),
   }),
   updateTenantAsPlatform: operation({

@@ -36,6 +36,19 @@ test('whoever has written something reads it next, in lists and by itself, howev
   await p.close();
 });
 
+test('who has made an agent finds it counted in its tenant next, and waits for that by a token', async () => {
+  const p = await inMemory();
+  p.views.lateMs = 60;
+  const path = `/admin/tenants/${p.tenant_id}`;
+  const counted = async (headers = {}) => ((await p.send('GET', path, { headers })).body as { agent_count: number }).agent_count;
+  await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
+  assert.is(await counted(), 1);
+  p.views.lateMs = 300;
+  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Two', slug: 'two' } });
+  assert.is(await counted({ 'consistency-token': made.headers.get('consistency-token')! }), 2);
+  await p.close();
+});
+
 test('who has written nothing waits for nobody', async () => {
   const p = await inMemory();
   const auditor = await join(p, 'AUDITOR');
