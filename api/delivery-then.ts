@@ -62,5 +62,5 @@ export const deliveryThen = async (ctx: Ctx, id: string, at: Position): Promise<
   if (!isBefore(accepted, at)) return null;
   const events = [...own, ...(await settlements(ctx, accepted, at, lastSettled(ctx, at, live)))];
   const [held] = asOf(deliveries, table.name, events, { position: at }).rows.values();
-  return held ? { delivery: JSON.parse(held.docs[0]!) } : null;
+  return held ? { delivery: JSON.parse(held.docs[0]!), revision: held.revision } : null;
 };

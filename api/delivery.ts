@@ -28,7 +28,6 @@ const hookOf = async (ctx: Ctx, integration_id: string): Promise<Hook & { agent_
   return { tenant_id: ctx.tenant, integration_id, marks: state.replay_guard !== 'off', agent_id: state.agent_id };
 };
 
-/** No revision: what its agent's runner said of it, and whether its body came before, lie beyond its own stream. */
 const detail = async (ctx: Ctx, id: string, stored: ReadDelivery): Promise<Read> => {
   const found = await (ctx.asOf ? deliveryThen(ctx, id, ctx.asOf) : deliveryById(ctx.reads, ctx.tenant, id));
   if (!found) return null;
@@ -36,7 +35,7 @@ const detail = async (ctx: Ctx, id: string, stored: ReadDelivery): Promise<Read>
   const hook = await hookOf(ctx, found.delivery.integration_id);
   const [delivery, kept] = await Promise.all([markedDelivery(ctx.reads, hook, found.delivery), stored(ctx.tenant, id)]);
   const payload = kept ? payloadText(kept) : 'null';
-  return { doc: `${JSON.stringify(delivery).slice(0, -1)},"payload":${payload}}`, revision: null };
+  return { doc: `${JSON.stringify(delivery).slice(0, -1)},"payload":${payload}}`, revision: found.revision };
 };
 
 const needs = "Needs `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";

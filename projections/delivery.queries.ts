@@ -76,13 +76,13 @@ export const deliveryPage = async (
   return { ...page, body: JSON.stringify(await Promise.all(listed.map((delivery) => marked(reads, hook, delivery)))) };
 };
 
-/** A delivery but for its payload. */
-export type FoundDelivery = { readonly delivery: Detailed };
+/** A delivery but for its payload, and the revision of its stream. */
+export type FoundDelivery = { readonly delivery: Detailed; readonly revision: number | null };
 
 /** One delivery but for its payload; `hookOf` says how its hook takes replays. */
 export const deliveryById = async (reads: Reads, tenant_id: string, id: string): Promise<FoundDelivery | null> => {
   const found = await reads.one(from, { tenant_id, id });
-  return found && { delivery: JSON.parse(found.doc) as Detailed };
+  return found && { delivery: JSON.parse(found.doc) as Detailed, revision: found.revision };
 };
 
 /** The delivery, marked where its body came before. */
