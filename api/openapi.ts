@@ -43,9 +43,22 @@ const permissionText = (permit: Permit): string => {
   return `Needs ${permit.all.map((one) => `\`${one}\``).join(' and ')}${permit.runner ? ", or the agent's runner key" : ''}.`;
 };
 
+/** Whether it answers page by page. */
+const isList = ({ query }: Operation): boolean => query instanceof z.ZodObject && 'limit' in query.shape;
+
+/** What an answer's header says of it. */
+const answerHeadersOf = (row: Operation): (keyof typeof answerHeaders)[] => {
+  if (!isRead(row)) return ['ETag', 'Consistency-Token', ...(row.location ? (['Location'] as const) : [])];
+  return isList(row) ? ['Projection-Position', 'Link', 'Total-Count'] : ['Projection-Position', 'ETag'];
+};
+
 const documented = (name: string, row: Operation, components: Components) => {
   const status = row.status ?? (row.reply ? 200 : 204);
-  const content = row.reply ? { content: { 'application/json': { schema: schemaOf(row.reply, 'output', components) } } } : {};
+  const headers = Object.fromEntries(answerHeadersOf(row).map((one) => [one, { $ref: `#/components/headers/${one}` }]));
+  const content = {
+    headers,
+    ...(row.reply ? { content: { 'application/json': { schema: schemaOf(row.reply, 'output', components) } } } : {}),
+  };
   return {
     operationId: name,
     summary: row.summary,
@@ -59,8 +72,8 @@ const documented = (name: string, row: Operation, components: Components) => {
     responses: {
       [status]: { description: row.summary, ...content },
       ...(row.also === 200 ? { 200: { description: 'It was there already, and now is as asked', ...content } } : {}),
-      ...(row.also === 204 ? { 204: { description: 'It is there no more' } } : {}),
-      ...(isRead(row) && !row.beyondStream ? { 304: { description: 'It is as the ETag in If-None-Match says' } } : {}),
+      ...(row.also === 204 ? { 204: { description: 'It is there no more', headers } } : {}),
+      ...(isRead(row) && !isList(row) && !row.beyondStream ? { 304: { description: 'It is as the ETag in If-None-Match says' } } : {}),
       ...(row.permit === 'none' ? {} : { 429: { $ref: '#/components/responses/RateLimited' } }),
       default: { $ref: '#/components/responses/Problem' },
     },
@@ -72,8 +85,18 @@ const header = (name: string, description: string) => ({ name, in: 'header', req
 const problemBody = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
 const answerHeader = (description: string) => ({ description, schema: { type: 'string' } });
 
+const answerHeaders = {
+  ETag: answerHeader("The revision of the resource's stream, for If-Match and If-None-Match"),
+  'Consistency-Token': answerHeader('The place in the log of what was done: sent with a read, it is waited for'),
+  'Projection-Position': answerHeader('The place in the log up to which the answer holds what happened'),
+  Location: answerHeader('Where the resource is'),
+  Link: answerHeader('RFC 8288: the next page as `rel="next"`; absent on the last'),
+  'Total-Count': answerHeader('How many there are in all, on lists that keep count, for who may see them all'),
+};
+
 /** What every operation shares. */
 const shared = {
+  headers: answerHeaders,
   parameters: {
     ConsistencyToken: header(
       'Consistency-Token',

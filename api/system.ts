@@ -72,19 +72,33 @@ export const system = (app: Hono, deps: SystemDeps): void => {
   });
 };
 
-const answers = (description: string) => ({ 200: { description } });
-const open = (operationId: string, summary: string) => ({
-  get: { operationId, summary, security: [], tags: ['System'], responses: answers(summary) },
+const as = (media: string, schema: unknown = { type: media.endsWith('json') ? 'object' : 'string' }) => ({
+  content: { [media]: { schema } },
 });
+
+const open = (operationId: string, summary: string, content: object, others: object = {}) => ({
+  get: { operationId, summary, security: [], tags: ['System'], responses: { 200: { description: summary, ...content }, ...others } },
+});
+
+const status = { type: 'object', required: ['status'], properties: { status: { type: 'string' } } };
+const readiness = as('application/json', {
+  type: 'object',
+  required: ['status', 'degraded'],
+  properties: { status: { enum: ['ready', 'not ready'] }, degraded: { type: 'array', items: { type: 'string' } } },
+});
+const script = as('text/javascript');
+const problem = { default: { $ref: '#/components/responses/Problem' } };
 
 /** How the routes above stand in the OpenAPI document. */
 export const systemPaths = {
-  '/livez': open('isLive', 'Whether the process is alive'),
-  '/readyz': open('isReady', 'Whether deliveries can be accepted, and what is degraded'),
-  '/metrics': open('readMetrics', 'Prometheus metrics'),
-  '/openapi.json': open('readOpenApi', 'This document'),
-  '/asyncapi.json': open('readAsyncApi', 'The messages to runners'),
-  '/docs': open('readDocs', 'The API as a page'),
-  '/docs/scalar.js': open('readDocsScript', "The page's script"),
-  '/docs/boot.js': open('readDocsStart', 'What starts the page'),
+  '/livez': open('isLive', 'Whether the process is alive', as('application/json', status)),
+  '/readyz': open('isReady', 'Whether deliveries can be accepted, and what is degraded', readiness, {
+    503: { description: 'They can not', ...readiness },
+  }),
+  '/metrics': open('readMetrics', 'Prometheus metrics, for this machine or the bearer of METRICS_TOKEN', as('text/plain'), problem),
+  '/openapi.json': open('readOpenApi', 'This document', as('application/json')),
+  '/asyncapi.json': open('readAsyncApi', 'The messages to runners', as('application/json')),
+  '/docs': open('readDocs', 'The API as a page', as('text/html')),
+  '/docs/scalar.js': open('readDocsScript', "The page's script", script),
+  '/docs/boot.js': open('readDocsStart', 'What starts the page', script),
 };

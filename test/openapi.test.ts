@@ -17,7 +17,7 @@ type Described = {
   description: string;
   parameters: Parameter[];
   requestBody?: Body;
-  responses: Record<string, { content?: Body['content'] }>;
+  responses: Record<string, { content?: Body['content']; headers?: Record<string, unknown> }>;
 };
 type Document = { paths: Record<string, Record<string, Described>>; components: { schemas: Schemas } & Record<string, object> };
 
@@ -219,7 +219,7 @@ const checkProblem = (name: string, { status, body, headers, text }: Answer): vo
 };
 
 const checkAnswer = (name: string, operation: Described, answer: Answer): void => {
-  const { status, text, body } = answer;
+  const { status, text, body, headers } = answer;
   assert.ok(status < 500, `${name} ${status}: ${text}`);
   if (status >= 300) {
     checkProblem(name, answer);
@@ -229,6 +229,11 @@ const checkAnswer = (name: string, operation: Described, answer: Answer): void =
   assert.ok(declared, `${name} answers ${status}, which the document does not know`);
   const schema = declared.content?.['application/json']?.schema;
   assert.is(schema === undefined, text === '', name);
+  for (const header of Object.keys(document.components.headers!))
+    assert.ok(
+      !headers.has(header) || declared.headers?.[header],
+      `${name} answers ${status} with ${header}, which the document does not know`,
+    );
   if (schema) assert.equal(faults(schema, body, schemas), [], `${name} ${status}: ${text.slice(0, 500)}`);
 };
 
