@@ -1,11 +1,13 @@
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../domain/event.ts';
 import type { Refusal } from '../domain/refusal.ts';
+import { createReads } from '../infra/postgres/reads.ts';
 import type { AnyProjection } from '../projections/projection.ts';
-import type { Source } from '../projections/reads.ts';
-import { test } from './ending.ts';
+import type { Condition, Source } from '../projections/reads.ts';
+import { afterwards, test } from './ending.ts';
 import { memoryLog } from './memory-log.ts';
 import { append, type Given, happened, ideas, ideasOf, ideasTable } from './projection-given.ts';
 import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from './projection-live.ts';
@@ -22,11 +24,13 @@ const cut = (databaseUrl: string) =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
   );
 
-/** A road to the database that can be closed. */
+/** A road to the database that can be closed, or held up: then nothing comes through, and nobody is told. */
 const road = async (databaseUrl: string) => {
   const target = new URL(databaseUrl);
   const open = new Set<Socket>();
+  const pairs: (() => void)[] = [];
   let closed = false;
+  let isHeldUp = false;
   const server = createServer((socket) => {
     if (closed) return void socket.destroy();
     const other = connect(Number(target.port), target.hostname);
@@ -39,7 +43,9 @@ const road = async (databaseUrl: string) => {
         other.destroy();
       });
     }
-    socket.pipe(other).pipe(socket);
+    const through = () => void socket.pipe(other).pipe(socket);
+    pairs.push(through);
+    if (!isHeldUp) through();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = new URL(databaseUrl);
@@ -52,6 +58,14 @@ const road = async (databaseUrl: string) => {
     },
     open: () => {
       closed = false;
+    },
+    holdUp: () => {
+      isHeldUp = true;
+      for (const socket of open) socket.unpipe().pause();
+    },
+    goOn: () => {
+      isHeldUp = false;
+      for (const through of pairs.splice(0)) through();
     },
     end: () => server.close(),
   };
@@ -90,6 +104,55 @@ test('while the database is away reads are refused, and both sides go on by them
     assert.ok(reads.healthy());
   }
   await close();
+  way.end();
+});
+
+test('a database that does not answer is away: every read is refused in some seconds, those that wait for their turn too', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { url, ...way } = await road(databaseUrl);
+  await working({ log, databaseUrl, projections: [ideas], logger: quiet });
+  const reads = await createReads(url, quiet);
+  afterwards(reads.close);
+  await append(log, happened(['a', 'b', 'c'].map((id) => noted(id))));
+  await settled(reads, log, 'ideas');
+  const titleOf = async (id: string) => (JSON.parse((await reads.one(from, key(id)))!.doc) as { title: string }).title;
+  const titlesFrom = async (id: string) => {
+    const where: Condition[] = [{ column: 'id', op: '>=', value: id }];
+    const { body } = await reads.page({ from, where, sort: { column: 'id', descending: false }, limit: 9 });
+    return (JSON.parse(body) as { title: string }[]).map(({ title }) => title);
+  };
+  assert.is((await Promise.all([titleOf('a'), titlesFrom('b'), titlesFrom('c')])).length, 3);
+  way.holdUp();
+  const outcomes: unknown[] = [];
+  const ask = (work: Promise<unknown>) =>
+    work.then(
+      (answer) => outcomes.push(answer),
+      (error: Refusal) => outcomes.push([error.code, (error.extra?.retryAfter ?? 0) > 0]),
+    );
+  const started = Date.now();
+  const asked = [...Array.from({ length: 12 }, (_, n) => ask(titlesFrom(`b${n}`))), ask(titleOf('a')), ask(titleOf('b'))];
+  await sleep(500);
+  asked.push(ask(titleOf('c')), ask(reads.counter(from, key('a'), 'links')), ask(titlesFrom('c')));
+  await until(
+    'every read is answered',
+    () => outcomes.length,
+    (length) => length === asked.length,
+    9,
+  );
+  assert.ok(Date.now() - started < 7_000, `${Date.now() - started} ms`);
+  assert.equal(
+    outcomes,
+    asked.map(() => ['unavailable', true]),
+  );
+  way.goOn();
+  await until(
+    'reads are answered again',
+    () => titleOf('a').catch(() => null),
+    (title) => title === 'title a',
+  );
+  const again = await Promise.all([titlesFrom('b'), titleOf('c'), titlesFrom('c'), titleOf('b')]);
+  assert.equal(again, [['title b', 'title c'], 'title c', ['title c'], 'title b']);
   way.end();
 });
 

@@ -28,10 +28,23 @@ export const connection = (databaseUrl: string, name: string, options = ''): pg.
 
 /**
  * Opens a pool; nothing is connected until the first query, and one connection stays behind the last: a new one knows no table and no statement
- * yet, which is some tens of milliseconds for whoever comes after a quiet minute. `name` is what the server's list of activity shows.
+ * yet, which is some tens of milliseconds for whoever comes after a quiet minute. `name` is what the server's list of activity shows. A query
+ * that has no answer after `answerMs` fails, and its connection is closed: what comes there late is nobody else's.
  */
-export const openPool = (databaseUrl: string, logger: Logger, name: string, { max = 5, options = '', pipeline = false } = {}): pg.Pool => {
-  const pool = new pg.Pool({ ...connection(databaseUrl, name, options), min: 1, max, pipeline, idleTimeoutMillis: 60_000 });
+export const openPool = (
+  databaseUrl: string,
+  logger: Logger,
+  name: string,
+  { max = 5, options = '', pipeline = false, answerMs = 0 } = {},
+): pg.Pool => {
+  const pool = new pg.Pool({
+    ...connection(databaseUrl, name, options),
+    ...(answerMs > 0 ? { query_timeout: answerMs } : {}),
+    min: 1,
+    max,
+    pipeline,
+    idleTimeoutMillis: 60_000,
+  });
   pool.on('error', ({ message }) => logger.debug({ pool: name, reason: message }, 'a database connection was lost'));
   // A connection that is lost while it is lent out says so twice: to whoever waits for an answer, and here.
   pool.on('connect', (client) => client.on('error', () => {}));
@@ -54,7 +67,7 @@ export const isDown = (error: unknown): boolean => {
   return (
     codes.has(code) ||
     down.test(code) ||
-    /Connection terminated|timeout exceeded when trying to connect|not queryable|connection error/i.test(message)
+    /Connection terminated|Query read timeout|timeout exceeded when trying to connect|not queryable|connection error/i.test(message)
   );
 };
 

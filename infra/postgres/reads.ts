@@ -23,6 +23,9 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
 /** More at a time only take turns on the server; those that wait are answered together. */
 const PAGES_AT_ONCE = 3;
 
+/** A read that has no answer by then is refused, whether it was asked or waits for its turn. */
+const ANSWER_MS = 5_000;
+
 /** The query builder is many files, which nothing that a start waits for needs: loaded so much later, or with the first page that is asked for. */
 const BUILDER_MS = 1_500;
 
@@ -40,10 +43,10 @@ export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly 
 
 /**
  * Opens the read models in Postgres. Never throws: while the database is away every read is refused as unavailable, and the next one
- * after it has come back is answered.
+ * after it has come back is answered. One that is there and does not answer is away too, for whoever has waited five seconds.
  */
 export const createReads = async (databaseUrl: string, logger: Logger): Promise<PostgresReads> => {
-  const pool = openPool(databaseUrl, logger, 'reads', { max: 6 });
+  const pool = openPool(databaseUrl, logger, 'reads', { max: 6, answerMs: ANSWER_MS });
   const positions = await openPositions(databaseUrl, logger);
   const builder = pageBuilder();
 
@@ -59,8 +62,9 @@ export const createReads = async (databaseUrl: string, logger: Logger): Promise<
       }
     }
   };
-  const point = openPoints(run);
-  const pages = shared<Page>(PAGES_AT_ONCE);
+  const late = { ms: ANSWER_MS, error: () => unavailable(5) };
+  const point = openPoints(run, late);
+  const pages = shared<Page>(PAGES_AT_ONCE, late);
 
   return {
     one: async (from, key, doc) => {
