@@ -3,19 +3,22 @@ import type { Loaded } from '../commands/context.ts';
 import { limitsOf } from '../commands/plan.ts';
 import { tokenOf } from '../domain/event.ts';
 import { checkLimit } from '../domain/plan.ts';
-import { Refusal } from '../domain/refusal.ts';
 import { agentCount } from '../projections/agent.queries.ts';
 import { agents } from '../projections/agent.ts';
 import type { Reads } from '../projections/reads.ts';
+import { unlessAway } from './figures.ts';
 import type { Ctx } from './operation.ts';
 
 /** So near to its limit a tenant's changes take turns, and wait for the view to have counted the one before. */
 const NEAR = 1_000;
 /** So long a count far from the limit is good for: less than NEAR agents are made in it. */
 const FRESH_MS = 250;
+/** Views that could not be asked are left alone so long. */
+const AWAY_MS = 5_000;
 const MOST_TENANTS = 10_000;
 
-type Tally = { held: number; until: number; turn: Promise<unknown>; last: string | null };
+/** `held` was counted last, and is not asked for again before `until`; the views are not asked at all before `away`. */
+type Tally = { held: number; until: number; away: number; turn: Promise<unknown>; last: string | null };
 
 const kept = new WeakMap<Reads, Map<string, Tally>>();
 
@@ -25,21 +28,26 @@ const tallyOf = ({ reads, tenant }: Ctx): Tally => {
   const known = tallies.get(tenant);
   if (known) return known;
   if (tallies.size >= MOST_TENANTS) tallies.clear();
-  const made: Tally = { held: 0, until: 0, turn: Promise.resolve(), last: null };
+  const made: Tally = { held: 0, until: 0, away: 0, turn: Promise.resolve(), last: null };
   tallies.set(tenant, made);
   return made;
 };
 
-/** The views are away or behind: the number that they gave last has to do. */
-const unlessAway = (error: unknown): void => {
-  if (!(error instanceof Refusal) || (error.code !== 'unavailable' && error.code !== 'not_caught_up')) throw error;
-};
+const isAway = ({ away }: Tally): boolean => performance.now() < away;
 
+/** Where the views are away or behind the number that they gave last has to do. */
 const count = async (ctx: Ctx, tally: Tally): Promise<void> => {
-  await agentCount(ctx.reads, ctx.tenant).then((held) => {
-    tally.held = held;
-    tally.until = performance.now() + FRESH_MS;
-  }, unlessAway);
+  if (isAway(tally)) return;
+  await agentCount(ctx.reads, ctx.tenant).then(
+    (held) => {
+      tally.held = held;
+      tally.until = performance.now() + FRESH_MS;
+    },
+    (error) => {
+      unlessAway(error);
+      tally.away = performance.now() + AWAY_MS;
+    },
+  );
 };
 
 /**
@@ -57,7 +65,7 @@ export const withRoom = async <S>(ctx: Ctx, change: (checkRoom: CheckRoom) => Pr
   if (performance.now() >= tally.until) await count(ctx, tally);
   if (limits.agents - tally.held > NEAR) return changed();
   const mine = tally.turn.then(async () => {
-    if (tally.last) await ctx.reads.passed(agents.name, tally.last).catch(unlessAway);
+    if (tally.last && !isAway(tally)) await ctx.reads.passed(agents.name, tally.last).catch(unlessAway);
     await count(ctx, tally);
     return changed();
   });

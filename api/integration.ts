@@ -17,6 +17,7 @@ import { PROVIDERS } from '../domain/integration.ts';
 import { lastDeliveriesUntil } from '../projections/delivery.queries.ts';
 import { integrationById, integrationPage, lastDeliveries } from '../projections/integration.queries.ts';
 import { integrations, WebhookIntegrationRead, WebhookIntegrationSecret } from '../projections/integration.ts';
+import { figures } from './figures.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { asOfQuery, listQuery, windowOf } from './paging.ts';
@@ -25,10 +26,15 @@ const INTEGRATIONS = '/tenant/:tenant_id/webhook-integrations';
 const INTEGRATION = `${INTEGRATIONS}/:id`;
 const permit = 'tenant:integrations:write';
 
-/** The change is done: where the views can't say when deliveries came last, the answer goes without. */
+const lastKnown = figures<Awaited<ReturnType<typeof lastDeliveries>>>({
+  last_delivery_at: null,
+  last_delivery_on_previous_secret_at: null,
+});
+
+/** The change is done: while the views are away its answer says when deliveries came last as they said it last, null where they never did. */
 const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<ShownIntegration>): Promise<Loaded<ShownIntegration>> => ({
   ...loaded,
-  state: { ...state, ...(await ctx.once(() => lastDeliveries(ctx.reads, loaded.id).catch(() => ({})))) },
+  state: { ...state, ...(await ctx.once(() => lastKnown(ctx.reads, loaded.id, lastDeliveries(ctx.reads, loaded.id)))) },
 });
 
 const withDeliveriesUntil = async (ctx: Ctx, then: Loaded<ShownIntegration> | null, at: Position) => {

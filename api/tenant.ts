@@ -23,6 +23,7 @@ import { agents } from '../projections/agent.ts';
 import { lastActiveAt, tenantPage } from '../projections/tenant.queries.ts';
 import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead } from '../projections/tenant.ts';
 import { PlanRead, planPage } from '../projections/tenant-plan.ts';
+import { figures } from './figures.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { asOfQuery, listQuery, windowOf } from './paging.ts';
@@ -34,33 +35,49 @@ const BreakGlassOpened = z
   .object({ tenant_id: Id25, user_id: Id25, reason: z.string(), until: z.string() })
   .meta({ id: 'BreakGlassOpened' });
 
+type Figures = { readonly agent_count: number; readonly last_active_at: string | null };
+
+/** What the views alone know of a tenant. @throws Refusal unavailable */
+const figuresOf = async ({ reads }: Ctx, id: string): Promise<Figures> => {
+  const [agent_count, last_active_at] = await Promise.all([agentCount(reads, id), lastActiveAt(reads, id)]);
+  return { agent_count, last_active_at };
+};
+const lastKnown = figures<Figures>({ agent_count: 0, last_active_at: null });
+
+/** The same beside a change that was made: while the views are away as they were last, 0 and null where they were never asked. */
+const figuresBeside = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<Figures> =>
+  ctx.once(() => lastKnown(ctx.reads, id, figuresOf(ctx, id)));
+
 /** The state with how many members and agents there are. */
-const counted = async (ctx: Ctx, { state }: Loaded<Tenant.Tenant>) => ({
+const counted = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: Figures) => ({
   ...state,
   member_count: Object.keys(state.members).length,
-  agent_count: await ctx.once(() => agentCount(ctx.reads, state.id)),
+  agent_count,
 });
 
-const withCounts = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({ ...loaded, state: await counted(ctx, loaded) });
+const withCounts = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
+  ...loaded,
+  state: counted(loaded, await figuresBeside(ctx, loaded)),
+});
 
 const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
   ...loaded,
   state: { ...loaded.state, plan: (await ctx.load(Plan, loaded.state.plan_id)).state },
 });
 
-/** What was used in the last 30 days (nothing until there are sessions), and when somebody was there last. */
-const recent = async (ctx: Ctx, id: string) => {
+/** What was used in the last 30 days: nothing until there are sessions. */
+const summaries = (ctx: Ctx) => {
   const start = new Date(Date.parse(ctx.at()) - 30 * 86_400_000).toISOString();
   return {
     usage_summary_30d: { requests: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, period: { start, end: ctx.at() } },
     task_summary_30d: { total: 0, running: 0, completed: 0, failed: 0, cancelled: 0 },
-    last_active_at: await lastActiveAt(ctx.reads, id),
   };
 };
 
-const detailed = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => {
-  const [counts, { state }] = await Promise.all([counted(ctx, loaded), withPlan(ctx, loaded)]);
-  return { ...loaded, state: { ...counts, plan: state.plan, ...(await ctx.once(() => recent(ctx, loaded.id))) } };
+const detailed = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, known: Figures) => {
+  const { plan } = (await withPlan(ctx, loaded)).state;
+  const used = await ctx.once(async () => summaries(ctx));
+  return { ...loaded, state: { ...counted(loaded, known), plan, ...used, last_active_at: known.last_active_at } };
 };
 
 const loadTenant = async (ctx: Ctx) => {
@@ -102,7 +119,7 @@ export const tenantOperations = {
     reply: AdminTenantDetailRead,
     beyondStream: true,
     reads: agents.name,
-    run: async (ctx) => detailed(ctx, await loadTenant(ctx)),
+    run: async (ctx) => detailed(ctx, await loadTenant(ctx), await figuresOf(ctx, ctx.tenant)),
   }),
   updateTenantAsPlatform: operation({
     method: 'patch',
@@ -111,7 +128,10 @@ export const tenantOperations = {
     permit: 'platform',
     body: AdminTenantUpdate,
     reply: AdminTenantDetailRead,
-    run: async (ctx, sent) => detailed(ctx, await updateTenantAsPlatform(ctx, sent)),
+    run: async (ctx, sent) => {
+      const loaded = await updateTenantAsPlatform(ctx, sent);
+      return detailed(ctx, loaded, await figuresBeside(ctx, loaded));
+    },
   }),
   suspendTenant: operation({
     ...reasoned,

@@ -3,12 +3,15 @@ import { AdminUserUpdate, updateUser } from '../commands/user.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { membershipsOf, userPage } from '../projections/user.queries.ts';
 import { AdminUserRow } from '../projections/user.ts';
+import { figures } from './figures.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 
-/** How many tenants somebody is in, and the one they are in longest. */
-const tenancy = async (ctx: Ctx, user_id: string) => {
+type Tenancy = Pick<z.output<typeof AdminUserRow>, 'tenant_count' | 'primary_tenant'>;
+
+/** How many tenants somebody is in, and the one they are in longest. @throws Refusal unavailable */
+const tenancy = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
   const found = await membershipsOf(ctx.reads, user_id);
   const [oldest] = found;
   if (!oldest) return { tenant_count: 0, primary_tenant: null };
@@ -16,7 +19,10 @@ const tenancy = async (ctx: Ctx, user_id: string) => {
   return { tenant_count: found.length, primary_tenant: { id: oldest.tenant_id, name: state.name, role: oldest.role } };
 };
 
-const withTenancy = async <T extends { id: string }>(ctx: Ctx, user: T) => ({ ...user, ...(await tenancy(ctx, user.id)) });
+const lastKnown = figures<Tenancy>({ tenant_count: 0, primary_tenant: null });
+
+/** The same beside a change that was made: while the views are away as it was last, 0 and null where they were never asked. */
+const tenancyBeside = (ctx: Ctx, user_id: string): Promise<Tenancy> => lastKnown(ctx.reads, user_id, tenancy(ctx, user_id));
 
 export const userOperations = {
   listUsers: operation({
@@ -29,7 +35,8 @@ export const userOperations = {
     reads: 'users',
     run: async (ctx, { q, ...window }) => {
       const page = await userPage(ctx.reads, q, windowOf(window, ['created_at', 'email']));
-      const rows = await Promise.all((JSON.parse(page.body) as { id: string }[]).map((user) => withTenancy(ctx, user)));
+      const users = JSON.parse(page.body) as { id: string }[];
+      const rows = await Promise.all(users.map(async (user) => ({ ...user, ...(await tenancy(ctx, user.id)) })));
       return { ...page, body: JSON.stringify(z.array(AdminUserRow).parse(rows)) };
     },
   }),
@@ -42,7 +49,7 @@ export const userOperations = {
     reply: AdminUserRow,
     run: async (ctx, sent) => {
       const loaded = await updateUser(ctx, sent);
-      return { ...loaded, state: { ...loaded.state, ...(await ctx.once(() => tenancy(ctx, loaded.id))) } };
+      return { ...loaded, state: { ...loaded.state, ...(await ctx.once(() => tenancyBeside(ctx, loaded.id))) } };
     },
   }),
 };
