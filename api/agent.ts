@@ -18,6 +18,8 @@ import { invalid } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { agentById, agentCount, agentPage, agentsAlive, type Sight } from '../projections/agent.queries.ts';
 import { AgentListRead, AgentModelRead, AgentModels, AgentRead } from '../projections/agent.ts';
+import { writeCursor } from '../projections/cursor.ts';
+import { fitting } from '../projections/reads.ts';
 import { withRoom } from './agent-room.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
@@ -47,13 +49,26 @@ const agentThen = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent
   return loaded.state.status === 'live' ? loaded : null;
 };
 
+const FOLDED_AT_ONCE = 20;
+
 /** A page of the agents that there were, each folded from its own events, as far as the caller may see them today. */
 const agentsThen = async (ctx: Ctx, at: Position, sight: Sight, window: ReturnType<typeof windowOf>) => {
   const { ids, next } = await agentsAlive(ctx.reads, ctx.tenant, at, window);
-  const seen = await Promise.all(ids.map(async (id) => sight.all || (await ctx.may('agent:read', id))));
-  const agents = await Promise.all(ids.filter((_, index) => seen[index]).map((id) => ctx.load(Agent, id)));
-  const live = agents.filter(({ state }) => state.status === 'live');
-  return { body: JSON.stringify(live.map(({ state }) => AgentListRead.parse(state))), next };
+  const liveOf = async (id: string): Promise<Agent.Agent[]> => {
+    const { state } = sight.all || (await ctx.may('agent:read', id)) ? await ctx.load(Agent, id) : { state: Agent.initial };
+    return state.status === 'live' ? [state] : [];
+  };
+  const shown: Agent.Agent[] = [];
+  const docs: string[] = [];
+  for (let first = 0; first < ids.length; first += FOLDED_AT_ONCE) {
+    const live = (await Promise.all(ids.slice(first, first + FOLDED_AT_ONCE).map(liveOf))).flat();
+    shown.push(...live);
+    docs.push(...live.map((state) => JSON.stringify(AgentListRead.parse(state))));
+    const held = fitting(docs);
+    const { created_at, id } = shown[held - 1] ?? {};
+    if (held < docs.length) return { body: `[${docs.slice(0, held)}]`, next: writeCursor([created_at!, id!]) };
+  }
+  return { body: `[${docs}]`, next };
 };
 
 export const agentOperations = {

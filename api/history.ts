@@ -4,6 +4,8 @@ import { comparePositions, type Position, parseToken, tokenOf } from '../domain/
 import { Id25 } from '../domain/id.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { AgentRead } from '../projections/agent.ts';
+import { writeCursor } from '../projections/cursor.ts';
+import { fitting } from '../projections/reads.ts';
 import { positionOf } from './as-of.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
@@ -93,7 +95,11 @@ export const historyOperations = {
     run: async (ctx, { agent_id, limit, cursor }) => {
       const entries = await history(ctx, agent_id);
       const { items, next } = pageOf(entries, newestFirst, { limit, cursor });
-      return { body: JSON.stringify(items), next, total: entries.length, position: parseToken(entries[0]!.position) };
+      const docs = items.map((entry) => JSON.stringify(entry));
+      const held = fitting(docs);
+      const behind = held < items.length ? writeCursor(newestFirst.placeOf(items[held - 1]!)) : next;
+      const position = parseToken(entries[0]!.position);
+      return { body: `[${docs.slice(0, held)}]`, next: behind, total: entries.length, position };
     },
   }),
   diffAgent: operation({

@@ -1,7 +1,7 @@
 import { columnType, type Place, readCursor, type SortValue } from './cursor.ts';
 import type { Held } from './plan.ts';
 import type { Row } from './projection.ts';
-import type { Condition, PageQuery } from './reads.ts';
+import { type Condition, fitting, type PageQuery } from './reads.ts';
 import { compareText, escapeText } from './values.ts';
 
 type Rows = (table: string) => readonly Held[];
@@ -47,8 +47,8 @@ const holds = (condition: Condition, row: Row, rows: Rows, typeOf: (column: stri
   return compares(row, condition, typeOf(condition.column) === 'timestamptz');
 };
 
-/** One page of rows, and the place behind it where there are more. @throws Refusal invalid for a malformed cursor */
-export const pageOf = (query: PageQuery, rows: Rows): { held: readonly Held[]; next: Place | null } => {
+/** One page of rows by their document of that index, and the place behind it where there are more. @throws Refusal invalid for a malformed cursor */
+export const pageOf = (query: PageQuery, rows: Rows, doc: number): { held: readonly Held[]; next: Place | null } => {
   const { from, sort, limit, tieBreak = 'id' } = query;
   columnType(from, sort.column);
   const place = readCursor(query);
@@ -61,7 +61,8 @@ export const pageOf = (query: PageQuery, rows: Rows): { held: readonly Held[]; n
       query.where.every((condition) => holds(condition, row, rows, (column) => columnType(from, column))) &&
       (!place || order({ [sort.column]: place[0], [tieBreak]: place[1] }, row) < 0),
   );
-  const held = found.sort((a, b) => order(a.row, b.row)).slice(0, limit);
+  const most = found.sort((a, b) => order(a.row, b.row)).slice(0, limit);
+  const held = most.slice(0, fitting(most.map(({ docs }) => docs[doc]!)));
   const last = held.at(-1)?.row;
-  return { held, next: last && found.length > limit ? [(last[sort.column] ?? null) as SortValue, last[tieBreak] as string] : null };
+  return { held, next: last && found.length > held.length ? [(last[sort.column] ?? null) as SortValue, last[tieBreak] as string] : null };
 };

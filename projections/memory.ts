@@ -111,7 +111,7 @@ export const memorySink = (projections: readonly AnyProjection[], only?: Only): 
       },
       page: async (query) => {
         const index = docIndex(query.from, query.doc);
-        const { held, next } = pageOf(query, (table) => [...rowsOf(query.from.projection, table).values()]);
+        const { held, next } = pageOf(query, (table) => [...rowsOf(query.from.projection, table).values()], index);
         return { body: `[${held.map(({ docs }) => docs[index]).join(BETWEEN_DOCS)}]`, next: next && writeCursor(next) };
       },
       counter: async (from, key, column) => (find(from, key)?.row[column] as number | undefined) ?? 0,

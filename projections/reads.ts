@@ -28,6 +28,19 @@ export type Doc = { readonly doc: string; readonly revision: number | null };
 /** Stands between the documents of a page: one a line. No document has a line break of its own, so that the last one can be cut off unread. */
 export const BETWEEN_DOCS = ',\n';
 
+/** A page ends before the item whose document would make its documents more than so many bytes together; it has one at least. */
+export const PAGE_BYTES = 8 << 20;
+
+/** How many of some items such a page takes, by their documents. */
+export const fitting = (docs: readonly string[]): number => {
+  let bytes = 0;
+  const end = docs.findIndex((doc, index) => {
+    bytes += Buffer.byteLength(doc);
+    return bytes > PAGE_BYTES && index > 0;
+  });
+  return end < 0 ? docs.length : end;
+};
+
 /** `body` is the JSON array of the page's documents as text; `next` the cursor of the page behind it. */
 export type Page = { readonly body: string; readonly next: string | null };
 

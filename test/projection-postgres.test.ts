@@ -1,11 +1,12 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { memorySink } from '../projections/memory.ts';
-import type { Condition, PageQuery, Reads, Source } from '../projections/reads.ts';
+import { type Condition, PAGE_BYTES, type PageQuery, type Reads, type Source } from '../projections/reads.ts';
 import { test } from './ending.ts';
 import { memoryLog } from './memory-log.ts';
 import { append, type Given, happened, ideas, ideasTable } from './projection-given.ts';
-import { comparable, foldedRows, rowsIn, settled, world } from './projection-live.ts';
+import { comparable, foldedRows, query, rowsIn, settled, world } from './projection-live.ts';
 import { freshDatabase } from './services.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
@@ -91,6 +92,8 @@ const walk = async (reads: Reads, query: Omit<PageQuery, 'cursor'>): Promise<str
   return bodies;
 };
 
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
 const texts = fc.constantFrom('a', 'B', '%', '_', '\\', "'", '"', '\0', '\ud800', '😀', 'ü', '');
 const condition: fc.Arbitrary<Condition> = fc.oneof(
   fc.record({ column: fc.constantFrom('title', 'id'), op: fc.constantFrom('=', '<', '<=', '>', '>=' as const), value: texts }),
@@ -131,6 +134,41 @@ test('Postgres and the memory sink give the same pages to the same questions', a
     }),
     { numRuns: 150 },
   );
+  await close();
+});
+
+test('a page ends before its documents are more than eight mebibytes, with one at least, and nothing is left out behind it', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  const sizes = Array.from({ length: 40 }, (_, n) => (n % 4 === 3 ? 0 : 10_000 + n * 22_000));
+  const given = sizes.map((size, n): Given => [`i${n}`, 'IdeaNoted', { title: `${n} ${'€'.repeat(size / 3)}` }]);
+  await append(log, happened(given));
+  await settled(reads, log, 'ideas');
+  const sink = memorySink([ideas]);
+  sink.feed(log.events);
+  const all = given.map(([id]) => id).sort();
+  const idsOf = (page: string) => (JSON.parse(page) as { id: string }[]).map(({ id }) => id);
+  const checkPages = (pages: readonly string[]) => {
+    assert.equal(pages.flatMap(idsOf).sort(), all);
+    for (const page of pages)
+      assert.ok(idsOf(page).length === 1 || Buffer.byteLength(page) < PAGE_BYTES + 1_000, `${Buffer.byteLength(page)} bytes`);
+  };
+  for (const descending of [true, false])
+    for (const limit of [7, 13, 200]) {
+      const asked = { from, where: [], sort: { column: 'created_at', descending }, limit };
+      const [pages, same] = await Promise.all([walk(reads, asked), walk(sink.reads, asked)]);
+      assert.equal(pages.map(digest), same.map(digest));
+      assert.ok(limit < 200 || pages.length > 1);
+      checkPages(pages);
+    }
+  await query(
+    databaseUrl,
+    `update ideas.ideas set doc = jsonb_build_object('id', id, 'title', repeat('x', 9 << 20)) where id in ('i0', 'i20')`,
+  );
+  const withLarge = await walk(reads, { from, where: [], sort: { column: 'created_at', descending: false }, limit: 200 });
+  checkPages(withLarge);
+  assert.equal(idsOf(withLarge[0]!), ['i0']);
   await close();
 });
 

@@ -1,6 +1,6 @@
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type RawBuilder, sql } from 'kysely';
 import { columnType, type Place } from '../../projections/cursor.ts';
-import { BETWEEN_DOCS, type Condition, type PageQuery } from '../../projections/reads.ts';
+import { BETWEEN_DOCS, type Condition, PAGE_BYTES, type PageQuery } from '../../projections/reads.ts';
 import { escapeText } from '../../projections/values.ts';
 import { arrayText, statement } from './pool.ts';
 
@@ -14,7 +14,8 @@ const compiler = new Kysely<Record<string, Record<string, unknown>>>({
   },
 });
 
-export type PageRow = { body: string | null; found: number; value: unknown; id: string | null };
+/** `found` rows (one more than asked for, where there are more), of which `body` holds the first `held` documents; the place of the page's last row. */
+export type PageRow = { body: string | null; found: number; held: number; value: unknown; id: string | null };
 export type PageStatement = {
   readonly name: string;
   readonly text: string;
@@ -46,8 +47,8 @@ const shapeOf = (where: readonly Condition[]): unknown =>
   });
 
 /** The documents of a page as a JSON array, one a line; of one more than its limit, the last was only asked for to know whether there are more. */
-export const bodyOf = ({ body, found }: PageRow, limit: number): string =>
-  `[${found > limit ? body!.slice(0, body!.lastIndexOf(BETWEEN_DOCS)) : (body ?? '')}]`;
+export const bodyOf = ({ body, held }: PageRow, limit: number): string =>
+  `[${held > limit ? body!.slice(0, body!.lastIndexOf(BETWEEN_DOCS)) : (body ?? '')}]`;
 
 const ref = (table: string, column: string): RawBuilder<unknown> => sql.ref(`${table}.${column}`);
 
@@ -82,7 +83,26 @@ const behind = ({ from, sort, tieBreak = 'id' }: PageQuery, place: Place | null,
   return sort.descending ? after : sql`(${after} or ${value} is null)`;
 };
 
-const compile = (query: PageQuery, place: Place | null): PageStatement => {
+/**
+ * A page whose documents are none larger than their share of its bytes, as all but always: then `held` are all that were found. Measuring row by
+ * row takes a sixth more time, so that only where one is larger the same page is asked for again, `measured`.
+ */
+const aggregated = (page: RawBuilder<unknown>, limit: number, isMeasured: boolean): RawBuilder<PageRow> => {
+  const between = sql.lit(BETWEEN_DOCS);
+  const last = sql.lit(limit);
+  if (!isMeasured) {
+    const held = sql`filter (where octet_length(doc) <= ${sql.lit(Math.floor(PAGE_BYTES / (limit + 1)))})`;
+    return sql`select string_agg(doc, ${between}) ${held} as body, count(*)::integer as found, (count(*) ${held})::integer as held,
+    (array_agg(value))[${last}] as value, (array_agg(id))[${last}] as id from (${page}) as page`;
+  }
+  const held = sql`filter (where at = 1 or at <= ${last} and upto <= ${sql.lit(PAGE_BYTES)})`;
+  return sql`select string_agg(doc, ${between}) ${held} as body, count(*)::integer as found, (count(*) ${held})::integer as held,
+    (array_agg(value))[count(*) ${held}] as value, (array_agg(id))[count(*) ${held}] as id
+    from (select doc, value, id, row_number() over before as at, sum(octet_length(doc)) over before as upto
+      from (${page}) as page window before as (rows unbounded preceding)) as page`;
+};
+
+const compile = (query: PageQuery, place: Place | null, isMeasured: boolean): PageStatement => {
   const { from, where, sort, tieBreak = 'id', limit } = query;
   const doc = query.doc ?? Object.keys(from.table.docs)[0];
   if (!doc || !(doc in from.table.docs)) throw new Error(`table ${from.table.name} has no document ${doc}`);
@@ -97,9 +117,7 @@ const compile = (query: PageQuery, place: Place | null): PageStatement => {
   const page = sql`select ${ref('held', doc)} as doc, ${ref('held', sort.column)} as value, ${ref('held', tieBreak)} as id
     from ${sql.table(`${from.projection}.${from.table.name}`)} as held where ${sql.join(conditions, sql` and `)}
     order by ${ref('held', sort.column)} ${direction}, ${ref('held', tieBreak)} ${direction} limit ${sql.lit(limit + 1)}`;
-  const last = sql.lit(limit);
-  const compiled = sql<PageRow>`select string_agg(doc, ${sql.lit(BETWEEN_DOCS)}) as body, count(*)::integer as found,
-    (array_agg(value))[${last}] as value, (array_agg(id))[${last}] as id from (${page}) as page`.compile(compiler);
+  const compiled = aggregated(page, limit, isMeasured).compile(compiler);
   return {
     ...statement(compiled.sql),
     values: (asked, at) => {
@@ -112,18 +130,28 @@ const compile = (query: PageQuery, place: Place | null): PageStatement => {
 const LARGEST_LIMIT = 1_000;
 const MOST_SHAPES = 2_000;
 
-/** Statements by the shape of the query, so that compiling is paid once. */
-export const pageStatements = (): ((query: PageQuery, place: Place | null) => PageStatement) => {
+/** Statements by the shape of the query, so that compiling is paid once; `isMeasured` for a page with documents too large to be all in one. */
+export const pageStatements = (): ((query: PageQuery, place: Place | null, isMeasured?: boolean) => PageStatement) => {
   const known = new Map<string, PageStatement>();
-  return (query, place) => {
+  return (query, place, isMeasured = false) => {
     const { from, doc, sort, tieBreak, limit } = query;
     if (!Number.isInteger(limit) || limit < 1 || limit > LARGEST_LIMIT) throw new Error(`a page of ${limit}`);
     const behindNull = place && (place[0] === null ? 'null' : 'value');
-    const shape = JSON.stringify([from.projection, from.table.name, doc, sort, tieBreak, limit, behindNull, shapeOf(query.where)]);
+    const shape = JSON.stringify([
+      from.projection,
+      from.table.name,
+      doc,
+      sort,
+      tieBreak,
+      limit,
+      behindNull,
+      isMeasured,
+      shapeOf(query.where),
+    ]);
     const held = known.get(shape);
     if (held) return held;
     if (known.size >= MOST_SHAPES) known.clear();
-    const made = compile(query, place);
+    const made = compile(query, place, isMeasured);
     known.set(shape, made);
     return made;
   };

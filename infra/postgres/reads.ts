@@ -23,7 +23,7 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
 /** More at a time only take turns on the server; those that wait are answered together. */
 const PAGES_AT_ONCE = 3;
 
-/** A read that has no answer by then is refused, whether it was asked or waits for its turn. */
+/** So long a query may take, and so long a read that waits for its turn. */
 const ANSWER_MS = 5_000;
 
 /** The query builder is many files, which nothing that a start waits for needs: loaded so much later, or with the first page that is asked for. */
@@ -77,8 +77,12 @@ export const createReads = async (databaseUrl: string, logger: Logger): Promise<
       const { name, text, values: valuesOf } = statementOf(query, place);
       const values = valuesOf(query, place);
       return pages(JSON.stringify([name, values]), async () => {
-        const [row] = await run<PageRow>({ name, text, values });
-        const more = row!.found > query.limit;
+        let [row] = await run<PageRow>({ name, text, values });
+        if (row!.held < row!.found) {
+          const measured = statementOf(query, place, true);
+          [row] = await run<PageRow>({ name: measured.name, text: measured.text, values: measured.values(query, place) });
+        }
+        const more = row!.found > Math.min(row!.held, query.limit);
         return { body: bodyOf(row!, query.limit), next: more ? writeCursor([row!.value as SortValue, row!.id!]) : null };
       });
     },
