@@ -23,7 +23,7 @@ import * as Tenant from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
 import * as Visit from '../domain/visit.ts';
 import type { Reads } from '../projections/reads.ts';
-import { allMembershipsOf } from '../projections/user.queries.ts';
+import { membershipPages } from '../projections/user.queries.ts';
 import { contexts } from './context.ts';
 import { type Log, LogError } from './eventstore/log.ts';
 import { type Hot, openHot } from './hot.ts';
@@ -91,7 +91,7 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
 
   /** The view says where to look, each tenant whether it is so: one that is closed for good has no members any more. */
   const isMember = async (user_id: string): Promise<boolean> => {
-    for await (const page of allMembershipsOf(reads, user_id))
+    for await (const page of membershipPages(reads, user_id))
       for (const { tenant_id } of page) {
         const { state } = await hot.load(Tenant, tenant_id, tenant_id);
         if (!Tenant.isClosed(state) && state.members[user_id]) return true;

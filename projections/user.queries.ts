@@ -16,7 +16,7 @@ export const userById = (reads: Reads, id: string): Promise<Doc | null> => reads
 const AT_ONCE = 200;
 
 /** Every tenant of a user, the oldest membership first, page by page as far as they are asked for. */
-export async function* allMembershipsOf(reads: Reads, user_id: string): AsyncGenerator<Membership[], void> {
+export async function* membershipPages(reads: Reads, user_id: string): AsyncGenerator<Membership[], void> {
   const query = {
     from: { projection: users.name, table: memberships },
     where: [{ column: 'user_id', op: '=', value: user_id }] satisfies Condition[],
@@ -31,6 +31,6 @@ export async function* allMembershipsOf(reads: Reads, user_id: string): AsyncGen
   }
 }
 
-/** The first 200 tenants of a user, the oldest membership first. */
+/** Every tenant of a user, the oldest membership first. */
 export const membershipsOf = async (reads: Reads, user_id: string): Promise<Membership[]> =>
-  (await allMembershipsOf(reads, user_id).next()).value ?? [];
+  (await Array.fromAsync(membershipPages(reads, user_id))).flat();

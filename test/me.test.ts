@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { issueKey } from '../commands/apikey.ts';
 import { inMemory } from './in-memory.ts';
 import { join, neighbour } from './people.ts';
 
@@ -49,6 +50,24 @@ test('a runner key shows its agent, and may nothing of what people may', async (
     me.tenants.map(({ id, role, permissions }) => ({ id, role, permissions })),
     [{ id: p.tenant_id, role: null, permissions: [] }],
   );
+  await p.close();
+});
+
+test('who is in more tenants than a page holds is shown all of them, and counted in all of them', async () => {
+  const p = await inMemory();
+  const COUNT = 203;
+  const owner_email = 'many@example.com';
+  for (let n = 0; n < COUNT; n++) await p.send('POST', '/admin/tenants', { body: { name: `T${n}`, slug: `t${n}`, owner_email } });
+  await p.settled();
+  const rows = async () => (await p.send('GET', `/api/v1/admin/users?q=${owner_email}`)).body as { id: string; tenant_count: number }[];
+  const [{ id, tenant_count }] = (await rows()) as [{ id: string; tenant_count: number }];
+  assert.is(tenant_count, COUNT);
+  const changed = await p.send('PATCH', `/api/v1/admin/users/${id}`, { body: { is_super_admin: true } });
+  assert.is((changed.body as { tenant_count: number }).tenant_count, COUNT);
+  const fields = { name: 'Mine', expires_at: null };
+  const made = await issueKey(p.systemContext(), { kind: 'platform', tenant_id: null, agent_id: null, owner_id: id }, fields);
+  const me = (await p.send('GET', '/me', { key: made.state.key })).body as Me;
+  assert.is(new Set(me.tenants.map((tenant) => tenant.id)).size, COUNT);
   await p.close();
 });
 
