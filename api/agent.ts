@@ -16,7 +16,7 @@ import type { Position } from '../domain/event.ts';
 import { AGENT_ROLES } from '../domain/grid.ts';
 import { invalid } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
-import { agentById, agentCount, agentPage, agentsAlive, type Sight } from '../projections/agent.queries.ts';
+import { AGENT_SORTS, agentById, agentCount, agentPage, agentsAlive, type Sight } from '../projections/agent.queries.ts';
 import { AgentListRead, AgentModelRead, AgentModels, AgentRead } from '../projections/agent.ts';
 import { writeCursor } from '../projections/cursor.ts';
 import { fitting } from '../projections/reads.ts';
@@ -27,12 +27,15 @@ import { AsOf, asOfQuery, Flag, listQuery, windowOf } from './paging.ts';
 
 const AGENTS = '/tenant/:tenant_id/agents';
 const AGENT = `${AGENTS}/:agent_id`;
-const query = listQuery({
-  as_of: AsOf,
-  q: z.string().min(1).max(255).optional(),
-  is_active: Flag.optional(),
-  kind: z.enum(Agent.AGENT_KINDS).optional(),
-});
+const query = listQuery(
+  {
+    as_of: AsOf,
+    q: z.string().min(1).max(255).optional(),
+    is_active: Flag.optional(),
+    kind: z.enum(Agent.AGENT_KINDS).optional(),
+  },
+  AGENT_SORTS,
+);
 
 /** OWNER, ADMIN and AUDITOR see every agent of the tenant; others those on which they hold the label View. */
 const sightOf = async (ctx: Ctx): Promise<Sight> => {
@@ -101,7 +104,7 @@ export const agentOperations = {
         return agentsThen(ctx, ctx.asOf, sight, windowOf(window));
       }
       const [page, total] = await Promise.all([
-        agentPage(ctx.reads, ctx.tenant, sight, { q, is_active, kind }, windowOf(window, ['created_at', 'updated_at', 'name'])),
+        agentPage(ctx.reads, ctx.tenant, sight, { q, is_active, kind }, windowOf(window, AGENT_SORTS)),
         sight.all && !filtered ? agentCount(ctx.reads, ctx.tenant) : undefined,
       ]);
       return { ...page, total };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AllowedAccountCreate, allowAccount, disallowAccount } from '../commands/allowed-account.ts';
-import { allowedAccountPage } from '../projections/allowed-account.queries.ts';
+import { ALLOWED_ACCOUNT_SORTS, allowedAccountPage } from '../projections/allowed-account.queries.ts';
 import { AllowedAccountRead, allowedAccounts } from '../projections/allowed-account.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
@@ -13,10 +13,10 @@ export const allowedAccountOperations = {
     path: ACCOUNTS,
     summary: 'List the addresses that may sign in',
     permit: 'platform',
-    query: listQuery({}),
+    query: listQuery({}, ALLOWED_ACCOUNT_SORTS),
     reply: z.array(AllowedAccountRead),
     reads: allowedAccounts.name,
-    run: (ctx, window) => allowedAccountPage(ctx.reads, windowOf(window, ['created_at', 'email'])),
+    run: (ctx, window) => allowedAccountPage(ctx.reads, windowOf(window, ALLOWED_ACCOUNT_SORTS)),
   }),
   allowAccount: operation({
     method: 'post',

@@ -9,16 +9,15 @@ import {
   revokeTenantKey,
 } from '../commands/apikey.ts';
 import * as Agent from '../domain/agent.ts';
-import { keyPage } from '../projections/apikey.queries.ts';
+import { KEY_SORTS, keyPage } from '../projections/apikey.queries.ts';
 import { ApiKeyCreated, ApiKeyRead } from '../projections/apikey.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 
-const query = listQuery({});
+const query = listQuery({}, KEY_SORTS);
 const TENANT = '/tenant/:tenant_id/api-keys';
 const PLATFORM = '/admin/api-keys';
 const RUNNER = '/tenant/:tenant_id/agents/:agent_id/runner-keys';
-const columns = ['created_at', 'name'];
 
 const listed = { method: 'get', query, reply: z.array(ApiKeyRead), reads: 'apikeys' } as const;
 const made = { method: 'post', body: ApiKeyCreate, reply: ApiKeyCreated, status: 201, oneTimeSecret: true } as const;
@@ -29,7 +28,7 @@ export const apikeyOperations = {
     path: TENANT,
     summary: "List the tenant's API keys",
     permit: 'tenant:keys:write',
-    run: (ctx, window) => keyPage(ctx.reads, { kind: 'tenant', tenant_id: ctx.tenant }, windowOf(window, columns)),
+    run: (ctx, window) => keyPage(ctx.reads, { kind: 'tenant', tenant_id: ctx.tenant }, windowOf(window, KEY_SORTS)),
   }),
   createApiKey: operation({
     ...made,
@@ -51,7 +50,7 @@ export const apikeyOperations = {
     path: PLATFORM,
     summary: "List the platform's API keys",
     permit: 'platform',
-    run: (ctx, window) => keyPage(ctx.reads, { kind: 'platform' }, windowOf(window, columns)),
+    run: (ctx, window) => keyPage(ctx.reads, { kind: 'platform' }, windowOf(window, KEY_SORTS)),
   }),
   createPlatformKey: operation({
     ...made,
@@ -75,7 +74,7 @@ export const apikeyOperations = {
     permit: 'agent:settings:write',
     run: async (ctx, { agent_id, ...window }) => {
       Agent.present((await ctx.load(Agent, agent_id)).state);
-      return keyPage(ctx.reads, { kind: 'runner', tenant_id: ctx.tenant, agent_id }, windowOf(window, columns));
+      return keyPage(ctx.reads, { kind: 'runner', tenant_id: ctx.tenant, agent_id }, windowOf(window, KEY_SORTS));
     },
   }),
   createRunnerKey: operation({

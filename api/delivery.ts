@@ -13,6 +13,7 @@ import type { Ctx } from './operation.ts';
 import { type Operations, operation, type Read } from './operation.ts';
 import { asOfQuery, listQuery, sorted } from './paging.ts';
 
+const SORTS = ['received_at'];
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
 const absent = (): Refusal => new Refusal('not_found', 'there is nothing here for you');
@@ -48,13 +49,13 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
     summary: 'List what came to a hook, newest first',
     permit: 'tenant:read',
     needs,
-    query: listQuery({ outcome: z.enum(OUTCOMES).optional(), from: Instant.optional(), to: Instant.optional() }),
+    query: listQuery({ outcome: z.enum(OUTCOMES).optional(), from: Instant.optional(), to: Instant.optional() }, SORTS),
     reply: z.array(DeliveryRead),
     reads: deliveries.name,
     run: async (ctx, { id, outcome, from, to, limit, cursor, sort }) => {
       const hook = await hookOf(ctx, id);
       await checkReader(ctx, hook.agent_id);
-      const window = { sort: sorted(sort ?? '-received_at', ['received_at']), limit, cursor };
+      const window = { sort: sorted(sort ?? '-received_at', SORTS), limit, cursor };
       return deliveryPage(ctx.reads, hook, { outcome, from, to }, window);
     },
   }),

@@ -15,7 +15,7 @@ import type { Position } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
 import { PROVIDERS } from '../domain/integration.ts';
 import { lastDeliveriesUntil } from '../projections/delivery.queries.ts';
-import { integrationById, integrationPage, lastDeliveries } from '../projections/integration.queries.ts';
+import { INTEGRATION_SORTS, integrationById, integrationPage, lastDeliveries } from '../projections/integration.queries.ts';
 import { integrations, WebhookIntegrationRead, WebhookIntegrationSecret } from '../projections/integration.ts';
 import { figures } from './figures.ts';
 import type { Ctx } from './operation.ts';
@@ -49,17 +49,11 @@ export const integrationOperations = {
     path: INTEGRATIONS,
     summary: "List the tenant's webhook integrations",
     permit: 'tenant:read',
-    query: listQuery({ agent_id: Id25.optional(), provider: z.enum(PROVIDERS).optional() }),
+    query: listQuery({ agent_id: Id25.optional(), provider: z.enum(PROVIDERS).optional() }, INTEGRATION_SORTS),
     reply: z.array(WebhookIntegrationRead),
     reads: integrations.name,
     run: (ctx, { agent_id, provider, ...window }) =>
-      integrationPage(
-        ctx.reads,
-        ctx.tenant,
-        ctx.publicUrl,
-        { agent_id, provider },
-        windowOf(window, ['created_at', 'updated_at', 'label']),
-      ),
+      integrationPage(ctx.reads, ctx.tenant, ctx.publicUrl, { agent_id, provider }, windowOf(window, INTEGRATION_SORTS)),
   }),
   connectWebhookIntegration: operation({
     method: 'post',

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { ModelCreate, registerModel } from '../commands/model.ts';
-import { allModels, modelsOpenToTenant } from '../projections/model.queries.ts';
+import { allModels, MODEL_SORTS, modelsOpenToTenant } from '../projections/model.queries.ts';
 import { ModelListRead, ModelRead } from '../projections/model.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 
-const query = listQuery({});
-const columns = ['created_at', 'name'];
+const query = listQuery({}, MODEL_SORTS);
 
 export const modelOperations = {
   listModels: operation({
@@ -17,7 +16,7 @@ export const modelOperations = {
     query,
     reply: z.array(ModelListRead),
     reads: 'models',
-    run: (ctx, window) => modelsOpenToTenant(ctx.reads, windowOf(window, columns)),
+    run: (ctx, window) => modelsOpenToTenant(ctx.reads, windowOf(window, MODEL_SORTS)),
   }),
   listAllModels: operation({
     method: 'get',
@@ -27,7 +26,7 @@ export const modelOperations = {
     query,
     reply: z.array(ModelRead),
     reads: 'models',
-    run: (ctx, window) => allModels(ctx.reads, windowOf(window, columns)),
+    run: (ctx, window) => allModels(ctx.reads, windowOf(window, MODEL_SORTS)),
   }),
   registerModel: operation({
     method: 'post',

@@ -5,12 +5,19 @@ import { type Place, readPlace, writeCursor } from '../projections/cursor.ts';
 /** JavaScript would read much more as a number: `0x10`, `1e2`, ` 10`, nothing at all. */
 const decimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
 
-/** `limit` (1 to 200, 50) and `cursor` (from the Link header of the page before), beside an operation's own filters. */
-export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
+const NEWEST = ['created_at'] as const;
+
+/** `limit` (1 to 200, 50), `cursor` (from the Link header of the page before) and `sort` (of these columns), beside an operation's own filters. */
+export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = NEWEST) =>
   z.strictObject({
     limit: z.preprocess(decimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
     cursor: z.string().max(1000).optional(),
-    sort: z.string().max(64).optional(),
+    // What is none of them is refused by `sorted`, in words.
+    sort: z
+      .string()
+      .max(64)
+      .meta({ enum: columns.flatMap((column) => [column, `-${column}`]) })
+      .optional(),
     ...shape,
   });
 
@@ -34,7 +41,7 @@ export const sorted = (sort: string | undefined, columns: readonly string[]): { 
 /** The window of a list: sort, limit and cursor. */
 export const windowOf = (
   { limit, cursor, sort }: { limit: number; cursor?: string | undefined; sort?: string | undefined },
-  columns: readonly string[] = ['created_at'],
+  columns: readonly string[] = NEWEST,
 ) => ({
   sort: sorted(sort, columns),
   limit,

@@ -1,6 +1,6 @@
 import { issueRunnerCredential, type MakeBrokerUser, revokeRunnerCredential } from '../commands/runner-credential.ts';
 import * as Agent from '../domain/agent.ts';
-import { runnerCredentialPage } from '../projections/runner-credential.queries.ts';
+import { RUNNER_CREDENTIAL_SORTS, runnerCredentialPage } from '../projections/runner-credential.queries.ts';
 import { RunnerCredentialIssued, RunnerCredentialRead, runnerCredentials } from '../projections/runner-credential.ts';
 import { type Operations, operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
@@ -15,12 +15,12 @@ export const runnerCredentialOperations = (makeUser: MakeBrokerUser): Operations
     path,
     summary: "List an agent's broker credentials, without their secrets",
     permit,
-    query: listQuery({}),
+    query: listQuery({}, RUNNER_CREDENTIAL_SORTS),
     reply: RunnerCredentialRead.array(),
     reads: runnerCredentials.name,
     run: async (ctx, { tenant_id, agent_id, ...query }) => {
       Agent.present((await ctx.load(Agent, agent_id)).state);
-      return runnerCredentialPage(ctx.reads, { tenant_id, agent_id }, windowOf(query));
+      return runnerCredentialPage(ctx.reads, { tenant_id, agent_id }, windowOf(query, RUNNER_CREDENTIAL_SORTS));
     },
   }),
   issueRunnerCredential: operation({

@@ -20,9 +20,9 @@ import * as Plan from '../domain/plan.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { agentCount } from '../projections/agent.queries.ts';
 import { agents } from '../projections/agent.ts';
-import { lastActiveAt, tenantPage } from '../projections/tenant.queries.ts';
+import { lastActiveAt, TENANT_SORTS, tenantPage } from '../projections/tenant.queries.ts';
 import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead } from '../projections/tenant.ts';
-import { PlanRead, planPage } from '../projections/tenant-plan.ts';
+import { PLAN_SORTS, PlanRead, planPage } from '../projections/tenant-plan.ts';
 import { figures } from './figures.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
@@ -94,10 +94,10 @@ export const tenantOperations = {
     path: '/admin/tenants',
     summary: 'List the tenants',
     permit: 'platform',
-    query: listQuery({}),
+    query: listQuery({}, TENANT_SORTS),
     reply: z.array(AdminTenantRead),
     reads: 'tenants',
-    run: (ctx, window) => tenantPage(ctx.reads, windowOf(window, ['created_at', 'name'])),
+    run: (ctx, window) => tenantPage(ctx.reads, windowOf(window, TENANT_SORTS)),
   }),
   createTenant: operation({
     method: 'post',
@@ -198,10 +198,10 @@ export const tenantOperations = {
     path: '/admin/plans',
     summary: 'List the plans',
     permit: 'platform',
-    query: listQuery({}),
+    query: listQuery({}, PLAN_SORTS),
     reply: z.array(PlanRead),
     reads: 'plans',
-    run: (ctx, window) => planPage(ctx.reads, windowOf(window)),
+    run: (ctx, window) => planPage(ctx.reads, windowOf(window, PLAN_SORTS)),
   }),
   createPlan: operation({
     method: 'post',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AdminUserUpdate, updateUser } from '../commands/user.ts';
 import * as Tenant from '../domain/tenant.ts';
-import { membershipsOf, userPage } from '../projections/user.queries.ts';
+import { membershipsOf, USER_SORTS, userPage } from '../projections/user.queries.ts';
 import { AdminUserRow } from '../projections/user.ts';
 import { figures } from './figures.ts';
 import type { Ctx } from './operation.ts';
@@ -30,11 +30,11 @@ export const userOperations = {
     path: '/api/v1/admin/users',
     summary: 'List the users of the platform',
     permit: 'platform',
-    query: listQuery({ q: z.string().min(1).max(255).optional() }),
+    query: listQuery({ q: z.string().min(1).max(255).optional() }, USER_SORTS),
     reply: z.array(AdminUserRow),
     reads: 'users',
     run: async (ctx, { q, ...window }) => {
-      const page = await userPage(ctx.reads, q, windowOf(window, ['created_at', 'email']));
+      const page = await userPage(ctx.reads, q, windowOf(window, USER_SORTS));
       const users = JSON.parse(page.body) as { id: string }[];
       const rows = await Promise.all(users.map(async (user) => ({ ...user, ...(await tenancy(ctx, user.id)) })));
       return { ...page, body: JSON.stringify(z.array(AdminUserRow).parse(rows)) };

@@ -1,7 +1,8 @@
 import { type Position, sortable } from '../domain/event.ts';
 import type { AgentRole } from '../domain/grid.ts';
-import { agents, counts, lives, table } from './agent.ts';
+import { AgentListRead, agents, counts, lives, table } from './agent.ts';
 import type { Condition, Doc, Page, Reads, Source } from './reads.ts';
+import { sortFields } from './tables.ts';
 
 const from: Source = { projection: agents.name, table };
 const counter: Source = { projection: agents.name, table: counts };
@@ -33,6 +34,9 @@ export const agentById = async (reads: Reads, tenant_id: string, id: string, doc
   reads.one(from, { tenant_id, id }, doc);
 
 export type AgentFilter = { readonly q?: string | undefined; readonly is_active?: boolean | undefined; readonly kind?: string | undefined };
+
+/** What `agentPage` can be sorted by: an index for names and times, the tenant's agents looked through for the rest. */
+export const AGENT_SORTS = sortFields(table, AgentListRead);
 
 /** A page of AgentListRead. */
 export const agentPage = (

@@ -1,5 +1,8 @@
-import { allowedAccounts, table } from './allowed-account.ts';
+import { AllowedAccountRead, allowedAccounts, table } from './allowed-account.ts';
 import type { Page, PageQuery, Reads } from './reads.ts';
+import { sortFields } from './tables.ts';
+
+export const ALLOWED_ACCOUNT_SORTS = sortFields(table, AllowedAccountRead);
 
 /** A page of AllowedAccountRead. */
 export const allowedAccountPage = (reads: Reads, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>): Promise<Page> =>

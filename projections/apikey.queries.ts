@@ -1,6 +1,9 @@
 import type { ApiKeyKind } from '../domain/apikey.ts';
-import { apikeys, table } from './apikey.ts';
+import { ApiKeyRead, apikeys, table } from './apikey.ts';
 import type { Condition, Page, PageQuery, Reads } from './reads.ts';
+import { sortFields } from './tables.ts';
+
+export const KEY_SORTS = sortFields(table, ApiKeyRead);
 
 /** The keys of one kind: a tenant's, the platform's, or those of one agent's runners. */
 export const keyPage = (

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import { integrations, table, type WebhookIntegrationRead } from './integration.ts';
+import { integrations, table, WebhookIntegrationRead } from './integration.ts';
 import type { Condition, Doc, Page, PageQuery, Reads, Source } from './reads.ts';
+import { sortFields } from './tables.ts';
 
 const from: Source = { projection: integrations.name, table };
 
@@ -24,6 +25,8 @@ export const lastDeliveries = async (
   const { last_delivery_at = null, last_delivery_on_previous_secret_at = null } = found ? (JSON.parse(found.doc) as Shown) : {};
   return { last_delivery_at, last_delivery_on_previous_secret_at };
 };
+
+export const INTEGRATION_SORTS = sortFields(table, WebhookIntegrationRead);
 
 /** A page of the tenant's integrations. */
 export const integrationPage = async (

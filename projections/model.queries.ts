@@ -1,5 +1,8 @@
-import { models, table } from './model.ts';
+import { ModelListRead, models, table } from './model.ts';
 import type { Page, PageQuery, Reads } from './reads.ts';
+import { sortFields } from './tables.ts';
+
+export const MODEL_SORTS = sortFields(table, ModelListRead);
 
 type Window = Pick<PageQuery, 'sort' | 'limit' | 'cursor'>;
 const from = { projection: models.name, table };

@@ -1,5 +1,8 @@
 import type { Page, PageQuery, Reads } from './reads.ts';
-import { runnerCredentials, table } from './runner-credential.ts';
+import { RunnerCredentialRead, runnerCredentials, table } from './runner-credential.ts';
+import { sortFields } from './tables.ts';
+
+export const RUNNER_CREDENTIAL_SORTS = sortFields(table, RunnerCredentialRead);
 
 /** The broker credentials of one agent, those that have expired among them. */
 export const runnerCredentialPage = (

@@ -27,3 +27,7 @@ export type Table = {
   /** Counters take part in `add` and start at 0; they are columns too. */
   readonly counters?: readonly string[];
 };
+
+/** The fields of a list's items that its rows can be sorted by: those that are columns too. */
+export const sortFields = ({ columns, counters = [] }: Table, item: z.ZodObject): readonly string[] =>
+  [...Object.keys(columns), ...counters].filter((name) => name in item.shape && columns[name] !== 'jsonb');

@@ -3,7 +3,7 @@ import { Id25 } from '../domain/id.ts';
 import * as Plan from '../domain/plan.ts';
 import { insert, type Projection } from './projection.ts';
 import type { Page, PageQuery, Reads } from './reads.ts';
-import type { Table } from './tables.ts';
+import { sortFields, type Table } from './tables.ts';
 
 const Count = z.int();
 
@@ -36,6 +36,8 @@ export const plans: Projection<Plan.PlanEvent> = {
   tables: [table],
   on: { PlanCreated: (event) => insert('plans', PlanRead.parse(Plan.evolve(Plan.initial, event))) },
 };
+
+export const PLAN_SORTS = sortFields(table, PlanRead);
 
 export const planPage = (reads: Reads, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>): Promise<Page> =>
   reads.page({ from: { projection: plans.name, table }, where: [], ...window });

@@ -1,5 +1,8 @@
 import type { Page, PageQuery, Reads } from './reads.ts';
-import { activity, table, tenants } from './tenant.ts';
+import { sortFields } from './tables.ts';
+import { AdminTenantRead, activity, table, tenants } from './tenant.ts';
+
+export const TENANT_SORTS = sortFields(table, AdminTenantRead);
 
 /** A page of AdminTenantRead. */
 export const tenantPage = (reads: Reads, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>): Promise<Page> =>

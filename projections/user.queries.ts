@@ -1,9 +1,12 @@
 import type { Condition, Doc, Page, PageQuery, Reads, Source } from './reads.ts';
-import { memberships, table, users } from './user.ts';
+import { sortFields } from './tables.ts';
+import { AdminUserRow, memberships, table, users } from './user.ts';
 
 const from: Source = { projection: users.name, table };
 
 export type Membership = { user_id: string; tenant_id: string; role: string; since: string };
+
+export const USER_SORTS = sortFields(table, AdminUserRow);
 
 /** A page of users, found by part of name or address; their memberships apart (`membershipsOf`). */
 export const userPage = (reads: Reads, q: string | undefined, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>): Promise<Page> => {
