@@ -6,6 +6,7 @@ import { afterwards, test } from './ending.ts';
 import { inMemory } from './in-memory.ts';
 import { neighbour } from './people.ts';
 import { query, quiet, until, working } from './projection-live.ts';
+import { road } from './road.ts';
 import { freshDatabase } from './services.ts';
 
 type Rebuild = {
@@ -20,12 +21,13 @@ type Status = { name: string; state: string; lag_events: number; position: strin
 const AGENTS = '/admin/projections/agents';
 
 /** The platform with what operators reach through a real database, in which a worker keeps the views. */
-const staged = async () => {
+const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = async (url) => url) => {
   const databaseUrl = await freshDatabase();
+  const url = await reachedBy(databaseUrl);
   let close = async (): Promise<void> => {};
   const p = await inMemory({
     operators: (log) => {
-      const operators = openOperators(databaseUrl, log, quiet);
+      const operators = openOperators(url, log, quiet);
       close = operators.close;
       return operators;
     },
@@ -140,6 +142,25 @@ test('what is not there is 404 for operators too, and nobody else may look', asy
     drift.projections.flatMap(({ differing }) => differing),
     [],
   );
+});
+
+test('operators of a database that does not answer are told so in some seconds', async () => {
+  let way: Awaited<ReturnType<typeof road>> | undefined;
+  const { p, statuses } = await staged(async (databaseUrl) => {
+    way = await road(databaseUrl);
+    return way.url;
+  });
+  way!.holdUp();
+  const started = Date.now();
+  const answers = await Promise.all(['/admin/projections', `${AGENTS}/parked`, '/admin/projections'].map((path) => p.send('GET', path)));
+  assert.equal(
+    answers.map(({ status, headers }) => [status, headers.has('retry-after')]),
+    answers.map(() => [503, true]),
+  );
+  assert.ok(Date.now() - started < 9_000, `${Date.now() - started} ms`);
+  way!.goOn();
+  assert.is((await statuses()).length, projections.length);
+  way!.end();
 });
 
 test.run();

@@ -1,4 +1,3 @@
-import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
@@ -12,6 +11,7 @@ import { memoryLog } from './memory-log.ts';
 import { append, type Given, happened, ideas, ideasOf, ideasTable } from './projection-given.ts';
 import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from './projection-live.ts';
 import { scenario } from './projection-scenario.ts';
+import { road } from './road.ts';
 import { freshDatabase } from './services.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
@@ -23,53 +23,6 @@ const cut = (databaseUrl: string) =>
     databaseUrl,
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
   );
-
-/** A road to the database that can be closed, or held up: then nothing comes through, and nobody is told. */
-const road = async (databaseUrl: string) => {
-  const target = new URL(databaseUrl);
-  const open = new Set<Socket>();
-  const pairs: (() => void)[] = [];
-  let closed = false;
-  let isHeldUp = false;
-  const server = createServer((socket) => {
-    if (closed) return void socket.destroy();
-    const other = connect(Number(target.port), target.hostname);
-    for (const end of [socket, other]) {
-      open.add(end);
-      end.on('error', () => {});
-      end.on('close', () => {
-        open.delete(end);
-        socket.destroy();
-        other.destroy();
-      });
-    }
-    const through = () => void socket.pipe(other).pipe(socket);
-    pairs.push(through);
-    if (!isHeldUp) through();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = new URL(databaseUrl);
-  url.host = `127.0.0.1:${(server.address() as { port: number }).port}`;
-  return {
-    url: url.href,
-    close: () => {
-      closed = true;
-      for (const socket of open) socket.destroy();
-    },
-    open: () => {
-      closed = false;
-    },
-    holdUp: () => {
-      isHeldUp = true;
-      for (const socket of open) socket.unpipe().pause();
-    },
-    goOn: () => {
-      isHeldUp = false;
-      for (const through of pairs.splice(0)) through();
-    },
-    end: () => server.close(),
-  };
-};
 
 test('while the database is away reads are refused, and both sides go on by themselves when it is back', async () => {
   const log = memoryLog();

@@ -16,6 +16,8 @@ type Rebuild = Awaited<ReturnType<Operators['rebuildOf']>> & object;
 type Outcome = { promoted?: boolean; comparison?: Comparison | null; events?: number | null } | null;
 
 const SAMPLED = 20;
+/** So long the database has for what operators ask; the sampling of drift takes the time that it takes. */
+const ANSWER_MS = 5_000;
 const STANDING = ['rebuild', 'rebuild-if-equal', 'rebuild-held'] as const satisfies RequestKind[];
 
 const stateOf = (request: RequestState): Rebuild['state'] => {
@@ -85,7 +87,8 @@ type Standing = {
 
 /** The engine of the projections as operators reach it: through the database, whoever writes there. */
 export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Operators & Standing & { close: () => Promise<void> } => {
-  const pool = openPool(databaseUrl, logger, 'operators', { max: 2 });
+  const pool = openPool(databaseUrl, logger, 'operators', { max: 2, answerMs: ANSWER_MS });
+  const samples = openPool(databaseUrl, logger, 'drift', { max: 2 });
   const projectionOf = (name: string): AnyProjection | undefined => projections.find((projection) => projection.name === name);
 
   const found = async (name: string, id: string): Promise<Rebuild | null> => {
@@ -147,7 +150,7 @@ export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Op
     }),
     drift: mended(async () => {
       const reports = [];
-      for (const projection of projections) reports.push(await drift(log, pool, projection, SAMPLED));
+      for (const projection of projections) reports.push(await drift(log, samples, projection, SAMPLED));
       return {
         at: new Date().toISOString(),
         projections: reports.map(({ projection, checked, drifted }) => ({
@@ -157,6 +160,8 @@ export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Op
         })),
       };
     }),
-    close: () => pool.end(),
+    close: async () => {
+      await Promise.all([pool.end(), samples.end()]);
+    },
   };
 };
