@@ -134,3 +134,18 @@ export const valuesOf = (given: Schema, schemas: Schemas, named: Named = () => u
       return fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer(), fc.boolean(), fc.constant(null));
   }
 };
+
+/** The objects in a schema that take fields that they do not name, as pointers; `path` keeps a schema that holds itself from going on for ever. */
+export const openIn = (schema: Schema, schemas: Schemas, at: string, path: readonly Schema[] = []): string[] => {
+  const { $ref, type, properties = {}, additionalProperties, items, anyOf = [] } = schema;
+  if (path.includes(schema)) return [];
+  const inner = (one: Schema, name: string) => openIn(one, schemas, `${at}/${name}`, [...path, schema]);
+  if ($ref) return inner(schemas[$ref.split('/').at(-1)!]!, '');
+  const isOpen = type === 'object' && schema.properties !== undefined && additionalProperties !== false;
+  return [
+    ...(isOpen ? [at] : []),
+    ...Object.entries(properties).flatMap(([name, one]) => inner(one, name)),
+    ...(items ? inner(items, '-') : []),
+    ...anyOf.flatMap((one) => inner(one, '')),
+  ];
+};

@@ -28,7 +28,7 @@ const examined = async ({ data, url }: Platform): Promise<string> => {
 test('a broker that does not take the messages is named by /readyz, and why by the doctor, until it takes them', () =>
   withPlatform(async (platform) => {
     await named(platform);
-    assert.match(await examined(platform), /^ok .* was heard of \d/);
+    await eventually('the worker leaves its first word', async () => /^ok .* was heard of \d/.test(await examined(platform)));
     const nats = await platform.connectNats();
     const { streams } = await nats.jetstreamManager();
     await streams.delete(STREAM);
@@ -43,7 +43,7 @@ test('a broker that does not take the messages is named by /readyz, and why by t
 
 test('a worker of which nothing is heard is named until it is heard of again', () =>
   withPlatform(async (platform) => {
-    await named(platform);
+    await eventually('the worker leaves its first word', async () => /^ok /.test(await examined(platform)));
     const { pid } = remembered(join(platform.data, 'run', 'work.pid'))!;
     process.kill(pid, 'SIGSTOP');
     try {

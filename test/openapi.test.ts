@@ -7,7 +7,7 @@ import { problems } from '../api/problem.ts';
 import { LABELS } from '../domain/grid.ts';
 import { sign } from './hook-given.ts';
 import { type Answer, inMemory } from './in-memory.ts';
-import { faults, type Schema, type Schemas, valuesOf } from './json-schema.ts';
+import { faults, openIn, type Schema, type Schemas, valuesOf } from './json-schema.ts';
 import { type InMemory, join } from './people.ts';
 
 type Parameter = { name: string; in: string; required: boolean; schema: Schema; $ref?: string };
@@ -87,26 +87,11 @@ test('whatever takes a credential says that it may be asked too often, and so do
   }
 });
 
-/** The objects in a schema that take fields that they do not name, as pointers; `path` keeps a schema that holds itself from going on for ever. */
-const openIn = (schema: Schema, at: string, path: readonly Schema[] = []): string[] => {
-  const { $ref, type, properties, additionalProperties, items, anyOf } = schema as Schema & Record<string, never>;
-  if (path.includes(schema)) return [];
-  const inner = (one: Schema, name: string) => openIn(one, `${at}/${name}`, [...path, schema]);
-  if ($ref) return inner(schemas[String($ref).split('/').at(-1)!]!, '');
-  const isOpen = type === 'object' && properties !== undefined && additionalProperties !== false;
-  return [
-    ...(isOpen ? [at] : []),
-    ...Object.entries((properties ?? {}) as Record<string, Schema>).flatMap(([name, one]) => inner(one, name)),
-    ...(items ? inner(items as Schema, '-') : []),
-    ...((anyOf ?? []) as Schema[]).flatMap((one) => inner(one, '')),
-  ];
-};
-
 test('no object in any body, however deep, takes a field that it does not name', () => {
   const open = described.flatMap(({ operation: { operationId, requestBody } }) =>
     Object.entries(requestBody?.content ?? {})
       .filter(([type]) => type === 'application/json' && operationId !== 'receiveWebhook')
-      .flatMap(([, { schema }]) => openIn(schema, operationId)),
+      .flatMap(([, { schema }]) => openIn(schema, schemas, operationId)),
   );
   assert.equal(open, []);
 });
