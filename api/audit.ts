@@ -28,7 +28,7 @@ export const auditOperations = {
   listPlatformAuditLogs: operation({
     ...listed,
     path: '/admin/audit-logs',
-    summary: 'List what happened on the platform itself',
+    summary: 'List what happened on the platform itself, and what it did to tenants',
     permit: 'platform',
     run: (ctx, { limit, cursor, sort, ...filter }) => auditPage(ctx.reads, null, filter, windowOf({ limit, cursor, sort })),
   }),

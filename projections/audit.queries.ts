@@ -1,5 +1,5 @@
 import { type Position, parseToken, sortable } from '../domain/event.ts';
-import { audit, table } from './audit.ts';
+import { audit, platformTable, table } from './audit.ts';
 import { BETWEEN_DOCS, type Condition, type Page, type PageQuery, type Reads } from './reads.ts';
 
 export type AuditFilter = {
@@ -19,7 +19,7 @@ const conditions = ({ from, to, actor, ...exact }: AuditFilter): Condition[] => 
   ...(to === undefined ? [] : [{ column: 'created_at', op: '<', value: to } as const]),
 ];
 
-/** A page of AuditLogRead of one tenant (null: the platform's own), `from` inclusive, `to` exclusive. */
+/** A page of AuditLogRead of one tenant (null: of the platform), `from` inclusive, `to` exclusive. */
 export const auditPage = (
   reads: Reads,
   tenant_id: string | null,
@@ -27,8 +27,8 @@ export const auditPage = (
   window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>,
 ): Promise<Page> =>
   reads.page({
-    from: { projection: audit.name, table },
-    where: [{ column: 'tenant_id', op: '=', value: tenant_id }, ...conditions(filter)],
+    from: { projection: audit.name, table: tenant_id === null ? platformTable : table },
+    where: [...(tenant_id === null ? [] : [{ column: 'tenant_id', op: '=', value: tenant_id } as const]), ...conditions(filter)],
     tieBreak: 'place',
     ...window,
   });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PLATFORM, type Recorded, sortable, tokenOf } from '../domain/event.ts';
-import { type Changes, insert, type Projection } from './projection.ts';
+import type { TenantEvent } from '../domain/tenant.ts';
+import { insert, type Projection, type Row } from './projection.ts';
 import type { Table } from './tables.ts';
 
 export const AuditLogRead = z
@@ -39,6 +40,22 @@ export const table: Table = {
   indexes: [{ columns: ['tenant_id', 'created_at', 'place'] }, { columns: ['tenant_id', 'place'] }],
 };
 
+/** The lines of the platform's log once more, in a table of their own: their order costs the lines of tenants, which are by far the most, nothing. */
+export const platformTable: Table = { ...table, name: 'platform_audit_logs', indexes: [{ columns: ['created_at', 'place'] }] };
+
+/** What the platform does to a tenant: it stands in the tenant's log and in the platform's. */
+const ON_TENANTS = [
+  'TenantCreated',
+  'TenantUpdated',
+  'TenantPlanChanged',
+  'TenantSuspended',
+  'TenantResumed',
+  'TenantClosed',
+  'SuperAdminAccessOpened',
+] as const satisfies TenantEvent['type'][];
+
+const isOfPlatform = ({ meta, type }: Recorded): boolean => meta.tenant === PLATFORM || (ON_TENANTS as readonly string[]).includes(type);
+
 /** Nouns of two words; every other event's noun is its first word. */
 const NOUNS = /^(?:ApiKey|ParkedEvent|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
 
@@ -65,9 +82,9 @@ const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null 
   return event.actor.kind === 'agent' ? event.actor.id : null;
 };
 
-const line = (event: Recorded): Changes => {
+const lineOf = (event: Recorded): Row => {
   const meta = metaOf(event);
-  return insert('audit_logs', {
+  return {
     id: event.event_id,
     tenant_id: event.meta.tenant === PLATFORM ? null : event.meta.tenant,
     user_id: event.actor.kind === 'user' ? event.actor.id : null,
@@ -81,15 +98,21 @@ const line = (event: Recorded): Changes => {
     created_at: event.at,
     position: tokenOf(event.position),
     place: sortable(event.position),
-  });
+  };
+};
+
+const lines = (event: Recorded) => {
+  const line = lineOf(event);
+  const told = insert(table.name, line);
+  return isOfPlatform(event) ? [told, insert(platformTable.name, line)] : told;
 };
 
 /** Every event there is, as a line for auditors; what only keeps a promise to a client (idempotency keys) and wrapped keys apart. */
 export const audit: Projection = {
   name: 'audit',
-  version: 2,
+  version: 3,
   categories: '*',
-  tables: [table],
+  tables: [table, platformTable],
   on: {},
-  every: (event) => (event.category === 'idempotency' || event.category === 'key' ? [] : line(event)),
+  every: (event) => (event.category === 'idempotency' || event.category === 'key' ? [] : lines(event)),
 };

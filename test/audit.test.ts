@@ -111,7 +111,35 @@ test('an owner’s first key stands in its tenant’s log, the platform’s own 
     );
   const platform = await lines('', '/admin/audit-logs');
   assert.ok(platform.some(({ action }) => action === 'model.registered'));
-  assert.not.ok(platform.some(({ tenant_id }) => tenant_id === id));
+  assert.equal(
+    platform.filter(({ tenant_id }) => tenant_id === id).map(({ action }) => action),
+    ['tenant.created'],
+  );
+});
+
+test('what the platform does to a tenant stands in both logs, and what the tenant does in its own alone', async () => {
+  const { tenant, id, key } = await neighbour(p, 'acted-on');
+  const act = (method: string, path: string, body: unknown) => send(method, `/admin/tenants/${id}${path}`, body);
+  await act('POST', '/break-glass', { reason: 'a look', minutes: 5 });
+  await act('POST', '/suspend', { reason: 'unpaid' });
+  await act('POST', '/resume', { reason: 'paid' });
+  await act('PATCH', '', { name: 'Renamed by the platform', reason: 'asked for' });
+  await p.send('PATCH', tenant, { key, body: { name: 'Renamed by itself' } });
+  await p.settled();
+  const theirs = (await p.send('GET', `${tenant}/audit-logs?limit=200`, { key })).body as Line[];
+  const platform = (await lines('', '/admin/audit-logs')).filter(({ tenant_id }) => tenant_id === id);
+  assert.equal(
+    platform.map(({ action }) => action),
+    ['tenant.updated', 'tenant.resumed', 'tenant.suspended', 'super_admin.access_opened', 'tenant.created'],
+  );
+  for (const line of platform)
+    assert.equal(
+      theirs.find((one) => one.id === line.id),
+      line,
+    );
+  assert.ok(theirs.some(({ action }) => action === 'tenant.settings_changed'));
+  const [opened] = await lines('action=super_admin.access_opened', '/admin/audit-logs');
+  assert.equal([opened!.tenant_id, opened!.meta.reason, opened!.ip, opened!.user_agent], [id, 'a look', '127.0.0.1', 'proof/1.0']);
 });
 
 test('a user agent is kept to 512 characters, a MEMBER reads no log', async () => {
