@@ -14,7 +14,7 @@ export type AuditFilter = {
 
 const conditions = ({ from, to, actor, ...exact }: AuditFilter): Condition[] => [
   ...Object.entries(exact).flatMap(([column, value]): Condition[] => (value === undefined ? [] : [{ column, op: '=', value }])),
-  ...(actor === undefined ? [] : [{ column: 'user_id', op: '=', value: actor } as const]),
+  ...(actor === undefined ? [] : [{ column: 'actor_id', op: '=', value: actor } as const]),
   ...(from === undefined ? [] : [{ column: 'created_at', op: '>=', value: from } as const]),
   ...(to === undefined ? [] : [{ column: 'created_at', op: '<', value: to } as const]),
 ];

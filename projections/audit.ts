@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import * as Acknowledgement from '../domain/acknowledgement.ts';
+import * as Agent from '../domain/agent.ts';
 import { PLATFORM, type Recorded, sortable, tokenOf } from '../domain/event.ts';
+import * as Rejection from '../domain/rejection.ts';
 import type { TenantEvent } from '../domain/tenant.ts';
 import { insert, type Projection, type Row } from './projection.ts';
 import type { Table } from './tables.ts';
@@ -28,7 +31,7 @@ export const table: Table = {
   columns: {
     id: 'text',
     tenant_id: 'text',
-    user_id: 'text',
+    actor_id: 'text',
     agent_id: 'text',
     action: 'text',
     resource_type: 'text',
@@ -76,10 +79,22 @@ const metaOf = ({ data, meta }: Recorded): Record<string, unknown> => {
   return Object.fromEntries(Object.entries(shown).filter(([name, value]) => !hidden(name, value)));
 };
 
+/** Categories whose streams are an agent's. */
+const OF_AGENTS: readonly string[] = [Agent.category, Acknowledgement.category];
+
 const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null => {
-  if (event.category === 'agent') return event.id;
+  if (OF_AGENTS.includes(event.category)) return event.id;
   if (typeof meta.agent_id === 'string') return meta.agent_id;
   return event.actor.kind === 'agent' ? event.actor.id : null;
+};
+
+type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
+
+/** Where it came from; a forged post, which is nobody's that we know, says so in its data. */
+const sourceOf = ({ category, data, meta }: Recorded): Source => {
+  if (category !== Rejection.category) return { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
+  const { ip = null, user_agent = null } = data as Partial<Source>;
+  return { ip, user_agent };
 };
 
 const lineOf = (event: Recorded): Row => {
@@ -87,13 +102,13 @@ const lineOf = (event: Recorded): Row => {
   return {
     id: event.event_id,
     tenant_id: event.meta.tenant === PLATFORM ? null : event.meta.tenant,
+    actor_id: event.actor.id,
     user_id: event.actor.kind === 'user' ? event.actor.id : null,
     agent_id: agentOf(event, meta),
     action: actionOf(event.type),
     resource_type: event.category,
     resource_id: event.id,
-    ip: event.meta.ip ?? null,
-    user_agent: event.meta.userAgent ?? null,
+    ...sourceOf(event),
     meta,
     created_at: event.at,
     position: tokenOf(event.position),
@@ -110,7 +125,7 @@ const lines = (event: Recorded) => {
 /** Every event there is, as a line for auditors; what only keeps a promise to a client (idempotency keys) and wrapped keys apart. */
 export const audit: Projection = {
   name: 'audit',
-  version: 3,
+  version: 4,
   categories: '*',
   tables: [table, platformTable],
   on: {},

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { actionOf } from '../projections/audit.ts';
 import { inMemory } from './in-memory.ts';
 import { join, neighbour } from './people.ts';
+import { eventually } from './process.ts';
 
 type Json = Record<string, unknown>;
 type Line = Json & { action: string; meta: Json; user_id: string | null; agent_id: string | null };
@@ -76,6 +77,38 @@ test('what happens to an agent is found by the agent, what somebody does by the 
   assert.ok((await lines(`actor=${owner.user_id}`)).every((line) => line.user_id === owner.user_id));
   assert.ok((await lines(`resource_type=agent&resource_id=${agent}&action=agent.updated`)).length === 1);
   assert.equal(await lines('actor=nobody'), []);
+});
+
+test('what is no user is found as an actor too: an agent by its runner’s key, the system by its name', async () => {
+  const runner = ((await send('POST', `agents/${agent}/runner-keys`, { name: 'acts' })).body as Json).key as string;
+  assert.is((await p.send('GET', `${p.tenant}/members`, { key: runner })).status, 403);
+  await p.refusalsRecorded();
+  const [refused] = await lines(`actor=${agent}&action=access.refused`);
+  assert.equal([refused?.user_id, refused?.agent_id], [null, agent]);
+  assert.ok((await lines('actor=annals')).every(({ user_id }) => user_id === null));
+  assert.ok((await lines('actor=annals')).length > 0);
+});
+
+test('a forged post has its source, and what a runner did with deliveries its agent', async () => {
+  const hook = await idOf(send('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Forged', secret: SECRET }));
+  const forged = await p.send('POST', `/hooks/inbound/${hook}`, { key: '', body: {}, headers: { 'user-agent': 'forger/1.0' } });
+  assert.is(forged.status, 401);
+  await eventually('the rejection', async () => p.eventsOf('WebhookRejected').length === 1);
+  const [rejected] = await lines('action=webhook.rejected');
+  assert.equal([rejected!.ip, rejected!.user_agent, rejected!.agent_id], ['127.0.0.1', 'forger/1.0', agent]);
+  assert.equal(
+    (await lines(`actor=${hook}`)).map(({ id }) => id),
+    [rejected!.id],
+  );
+  const capture = { epoch: 'e', sequence: 1 };
+  const settled = { delivery_id: rejected!.meta.delivery_id, event_id: crypto.randomUUID(), at: String(rejected!.created_at), attempts: 1 };
+  const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'acknowledgements' } as const, at: settled.at, v: 1 };
+  await p.log.append(`acknowledgement-${p.tenant_id}.${agent}`, 'none', [
+    { id: crypto.randomUUID(), type: 'DeliveriesAcknowledged', data: { deliveries: [], capture }, meta },
+    { id: crypto.randomUUID(), type: 'DeliveryDeadLettered', data: { ...settled, reason: 'terminated', capture }, meta },
+  ]);
+  for (const action of ['deliveries.acknowledged', 'delivery.dead_lettered'])
+    assert.is((await lines(`agent_id=${agent}&action=${action}&actor=acknowledgements`)).length, 1, action);
 });
 
 test('a window of time takes its beginning and leaves out its end, in any zone', async () => {
