@@ -6,9 +6,8 @@ import { linesUntil, newestOf } from '../projections/audit.queries.ts';
 import { audit } from '../projections/audit.ts';
 import type { Reads } from '../projections/reads.ts';
 import { AUDIT_FORMATS, type AuditFormat, type AuditFormatName } from './audit-format.ts';
-import { gate, type Host } from './mount.ts';
+import { checkedQuery, gate, type Host } from './mount.ts';
 import type { PlainPaths } from './openapi.ts';
-import { checked } from './problem.ts';
 
 const EXPORT = { method: 'get', path: '/tenant/:tenant_id/audit-logs/export', permit: 'tenant:audit:read' } as const;
 const FORMATS = Object.keys(AUDIT_FORMATS) as [AuditFormatName, ...AuditFormatName[]];
@@ -61,7 +60,7 @@ export const mountAuditExport = (app: Hono, host: Host): void => {
   app.get(EXPORT.path, async (c: Context) => {
     const { asked } = await enter(c);
     const { tenant } = asked;
-    const { format: name, to_position } = checked(Query, c.req.query(), '/query');
+    const { format: name, to_position } = checkedQuery(c, Query);
     await host.own.settled(asked.principal, [audit.name], c.req.header('consistency-token'));
     const until = await positionOf(reads, tenant, to_position);
     const position = tokenOf(until);

@@ -8,7 +8,7 @@ import { Instant } from '../domain/text.ts';
 import { deliveryById, deliveryPage, type Hook, markedDelivery } from '../projections/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../projections/delivery.ts';
 import { deliveryThen } from './delivery-then.ts';
-import { askedOf, type Host } from './mount.ts';
+import { askedOf, checkNoQuery, type Host } from './mount.ts';
 import type { Ctx } from './operation.ts';
 import { type Operations, operation, type Read } from './operation.ts';
 import { asOfQuery, listQuery, sorted } from './paging.ts';
@@ -82,6 +82,7 @@ export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery)
     if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw absent();
     const as = await host.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
     if (as === 'guest') await host.guest(askedOf(c, host, principal, tenant_id), `GET ${c.req.path}`);
+    checkNoQuery(c);
     return c.body(Uint8Array.from(kept.body), 200, {
       'content-type': kept.facts.content_type,
       'content-disposition': `attachment; filename="${delivery_id}"`,

@@ -162,9 +162,15 @@ const validated = (query: z.ZodType) =>
     if (!result.success) throw refused(result.error as z.core.$ZodError, '/query');
   });
 
+/** The query of a request against its schema; a parameter that comes twice is a list. @throws Refusal invalid */
+export const checkedQuery = <T extends z.ZodType>(c: Context, schema: T): z.output<T> => {
+  const sent = Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
+  return checked(schema, Object.fromEntries(sent), '/query');
+};
+
 /** An operation without parameters takes none: what would be passed over in silence is refused. */
-const checkNoQuery = (c: Context): void => {
-  if (c.req.raw.url.includes('?')) checked(NoQuery, c.req.query(), '/query');
+export const checkNoQuery = (c: Context): void => {
+  if (c.req.raw.url.includes('?')) checkedQuery(c, NoQuery);
 };
 
 /** Gives every row of a table its route: credential, permission, validation, handler, answer. */

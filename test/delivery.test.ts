@@ -85,6 +85,9 @@ test('the bytes come as they were delivered, as a download that no browser inter
   assert.is(answer.headers.get('x-content-type-options'), 'nosniff');
   assert.match(answer.headers.get('content-disposition')!, /^attachment/);
   assert.is((await given.request(`${given.tenant}/deliveries/${json.id}/body`)).status, 401);
+  assert.is((await given.request(`${given.tenant}/deliveries/${json.id}/body?foo=1`)).status, 401);
+  for (const query of ['foo=1', 'as_of=0:0', 'a=1&a=2'])
+    assert.is((await given.call('GET', `deliveries/${json.id}/body?${query}`)).status, 422, query);
   await given.close();
 });
 
