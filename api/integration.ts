@@ -97,6 +97,7 @@ export const integrationOperations = {
     permit,
     body: SecretRotate,
     reply: WebhookIntegrationSecret,
+    location: INTEGRATION,
     oneTimeSecret: true,
     run: async (ctx, sent) => withDeliveries(ctx, await rotateSecret(ctx, sent)),
   }),

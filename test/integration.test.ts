@@ -152,6 +152,11 @@ test('repeated under an Idempotency-Key it is one integration, and the secret is
   assert.equal([first.status, second.status, second.json.code], [201, 409, 'secret_already_shown']);
   assert.is(second.headers.get('location'), first.headers.get('location'));
   assert.is(given.ofType('IntegrationConnected').length, 2);
+  const rotate = () => given.call('POST', `webhook-integrations/${given.hook}/rotate-secret`, {}, { 'idempotency-key': 'r' });
+  const [rotated, repeated] = [await rotate(), await rotate()];
+  assert.equal([rotated.status, repeated.status, repeated.json.code], [200, 409, 'secret_already_shown']);
+  assert.is(repeated.headers.get('location'), `${given.tenant}/webhook-integrations/${given.hook}`);
+  assert.is(given.ofType('IntegrationSecretRotated').length, 1);
   await given.close();
 });
 
