@@ -97,7 +97,8 @@ export const strictJson = (text: string): unknown => {
  */
 export const jsonBody = async (request: Request, needed: () => boolean): Promise<{ value: unknown; bytes: Uint8Array }> => {
   const type = request.headers.get('content-type');
-  if (type !== null) checkType(type);
+  // Some clients name a type of nothing, too.
+  if (type !== null && request.headers.get('content-length') !== '0') checkType(type);
   checkCoding(request.headers.get('content-encoding'));
   const bytes = await bytesOf(request, JSON_LIMIT);
   if (bytes.length === 0 && !needed()) return { value: {}, bytes };

@@ -62,7 +62,7 @@ export type Host = {
 };
 
 const nobody = { kind: 'system', name: 'nobody' } as const;
-const NoQuery = z.strictObject({});
+const Nothing = z.strictObject({});
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 const matchOf = (header: string | undefined): Asked['ifMatch'] => {
@@ -113,9 +113,17 @@ const runRead = async (c: Context, row: Operation, host: Host, entered: Entered,
   return answer && 'state' in answer ? stateAnswer(c, row, answer, position) : readAnswer(c, row, answer, position);
 };
 
+/** The fields that a mutation was sent, and their bytes: of an operation without fields none, of a DELETE not even read. */
+const sentTo = async (c: Context, row: Operation): Promise<{ fields: object; bytes: Uint8Array }> => {
+  const { method, body = Nothing } = row;
+  if (method === 'delete' && !row.body) return { fields: {}, bytes: new Uint8Array() };
+  const { value, bytes } = await jsonBody(c.req.raw, () => needsBody(row));
+  return { fields: checked(body, value) as object, bytes };
+};
+
 const runMutation = async (c: Context, row: Operation, host: Host, { asked, params }: Entered, query: object): Promise<Response> => {
-  const body = row.body ? await jsonBody(c.req.raw, () => needsBody(row)) : { value: {}, bytes: new Uint8Array() };
-  const sent = { ...query, ...(row.body ? (checked(row.body, body.value) as object) : {}), ...params };
+  const { fields, bytes } = await sentTo(c, row);
+  const sent = { ...query, ...fields, ...params };
   const run = async (ctx: Ctx) => (await row.run(ctx, sent as never)) as Loaded<unknown>;
   const answered = (loaded: Loaded<unknown>): Response => {
     host.own.noted(asked.principal, loaded.position);
@@ -124,7 +132,7 @@ const runMutation = async (c: Context, row: Operation, host: Host, { asked, para
   const key = c.req.header('idempotency-key');
   if (key === undefined) return answered(await run(host.context(asked)));
   if (!KEY.test(key)) throw new Refusal('malformed', 'Idempotency-Key must be 1 to 255 printable characters');
-  const once = { key, route: `${row.method} ${c.req.path}`, body: body.bytes, oneTimeSecret: row.oneTimeSecret === true };
+  const once = { key, route: `${row.method} ${c.req.path}`, body: bytes, oneTimeSecret: row.oneTimeSecret === true };
   const locate = (loaded: Loaded<unknown>) => (row.location ? place(row.location, params, loaded.state) : null);
   return answered(await host.once(asked, once, run, locate));
 };
@@ -170,7 +178,7 @@ export const checkedQuery = <T extends z.ZodType>(c: Context, schema: T): z.outp
 
 /** An operation without parameters takes none: what would be passed over in silence is refused. */
 export const checkNoQuery = (c: Context): void => {
-  if (c.req.raw.url.includes('?')) checkedQuery(c, NoQuery);
+  if (c.req.raw.url.includes('?')) checkedQuery(c, Nothing);
 };
 
 /** Gives every row of a table its route: credential, permission, validation, handler, answer. */

@@ -131,6 +131,28 @@ test('a POST all of whose fields may be left out takes no body, every other name
   assert.is((await p.send('PATCH', path)).status, 415);
 });
 
+test('a POST without fields takes no body or an empty object, and nothing else', async () => {
+  const path = '/admin/projections/agents/rebuild';
+  const none = await p.send('POST', path);
+  assert.is(none.status, 404, 'in memory there is nothing to rebuild');
+  for (const raw of ['', '{}']) assert.is((await post(raw, {}, path)).status, 404, raw);
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' };
+  assert.is((await post('', form, path)).status, 404, 'what some clients say of nothing');
+  assert.is((await post('', form)).status, 415);
+  await nothing(422, [
+    ['a field', await post('{"x":1}', {}, path)],
+    ['a list', await post('[]', {}, path)],
+  ]);
+  assert.is(errorOf(await post('{"x":1}', {}, path))!.pointer, '/x');
+  await nothing(400, [['no JSON', await post('{', {}, path)]]);
+  await nothing(415, [['text', await post('{}', { 'content-type': 'text/plain' }, path)]]);
+  await nothing(413, [['long', await post(' '.repeat(JSON_LIMIT + 1), {}, path)]]);
+  const { id } = (await post(agent(''))).body as { id: string };
+  const credentials = `${p.tenant}/agents/${id}/runner-credentials`;
+  await nothing(422, [['a field', await post('{"x":1}', {}, credentials)]]);
+  assert.is((await p.send('DELETE', `${p.tenant}/agents/${id}`, { raw: 'x', headers: { 'content-type': 'text/plain' } })).status, 204);
+});
+
 test('each thing wrong with a body is named where it is', async () => {
   const { body } = await post('{"name":"","slug":"-","kind":"x","no":1,"iteration_warn_threshold":0.5}');
   const { errors, detail } = body as { errors: { pointer: string; code: string; message: string }[]; detail: string };
