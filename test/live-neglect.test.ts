@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 // limit: 120
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -13,22 +14,25 @@ const degraded = async ({ call }: Platform): Promise<string[]> =>
 const named = (platform: Platform, ...what: string[]): Promise<void> =>
   eventually(`degraded: ${what}`, async () => (await degraded(platform)).join() === what.join());
 
-/** What the doctor says of the worker. */
-const examined = async ({ data, url }: Platform): Promise<string> => {
+/** What the doctor says of the worker, or of another part. */
+const examined = async ({ data, url }: Platform, part = 'worker'): Promise<string> => {
   const doctor = program(process.execPath, [main, 'doctor'], { env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url } });
   await doctor.ended;
   return (
     doctor
       .output()
       .split('\n')
-      .find((line) => /^\S+ +worker /.test(line)) ?? doctor.output()
+      .find((line) => line.split(/ +/)[1] === part) ?? doctor.output()
   );
 };
 
+/** The worker has begun: what is degraded says nothing of that yet. */
+const heard = (platform: Platform): Promise<void> =>
+  eventually('a worker', async () => /^ok .* was heard of \d/.test(await examined(platform)));
+
 test('a broker that does not take the messages is named by /readyz, and why by the doctor, until it takes them', () =>
   withPlatform(async (platform) => {
-    await named(platform);
-    await eventually('the worker leaves its first word', async () => /^ok .* was heard of \d/.test(await examined(platform)));
+    await heard(platform);
     const nats = await platform.connectNats();
     const { streams } = await nats.jetstreamManager();
     await streams.delete(STREAM);
@@ -41,9 +45,20 @@ test('a broker that does not take the messages is named by /readyz, and why by t
     await nats.close();
   }));
 
+test('streams that are parked are named by the doctor with their projection', () =>
+  withPlatform(async (platform) => {
+    await heard(platform);
+    assert.match(await examined(platform, 'projections'), /^ok +projections /);
+    const log = platform.openLog();
+    const meta = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
+    for (const id of ['a', 'b']) await log.append(`agent-t.${id}`, 'none', [{ id: randomUUID(), type: 'AgentDeleted', data: {}, meta }]);
+    await log.close();
+    await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
+  }));
+
 test('a worker of which nothing is heard is named until it is heard of again', () =>
   withPlatform(async (platform) => {
-    await eventually('the worker leaves its first word', async () => /^ok /.test(await examined(platform)));
+    await heard(platform);
     const { pid } = remembered(join(platform.data, 'run', 'work.pid'))!;
     process.kill(pid, 'SIGSTOP');
     try {

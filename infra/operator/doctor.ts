@@ -9,7 +9,7 @@ import { connectNats } from '../nats/connect.ts';
 import { refuseForeign } from '../nats/stream.ts';
 import { isOld, OLDEST_SAFE } from '../nats/version.ts';
 import { waitingReactors } from '../postgres/reactors.ts';
-import { publishedStatuses, SILENT_S } from '../postgres/status.ts';
+import { type PublishedStatus, publishedStatuses, SILENT_S } from '../postgres/status.ts';
 import { attach } from './attach.ts';
 
 type Finding = { readonly what: string; readonly ok: boolean; readonly says: string; readonly cure?: string };
@@ -66,15 +66,27 @@ const postgres = async (client: pg.Client): Promise<string> => {
   return `version ${version}`;
 };
 
-const worker = async (client: pg.Client): Promise<string> => {
+/** None where no worker has made the tables yet. */
+const statuses = async (client: pg.Client): Promise<PublishedStatus[]> => {
   const { rows } = await client.query<{ ran: boolean }>("select to_regclass('annals.reactors') is not null as ran");
-  const [heard] = rows[0]!.ran ? (await publishedStatuses(client)).sort((a, b) => a.silent_seconds - b.silent_seconds) : [];
+  return rows[0]!.ran ? publishedStatuses(client) : [];
+};
+
+const worker = async (client: pg.Client): Promise<string> => {
+  const [heard] = (await statuses(client)).sort((a, b) => a.silent_seconds - b.silent_seconds);
   if (!heard) throw new Error('none has ever run on this database');
   const { writer, silent_seconds } = heard;
   if (silent_seconds > SILENT_S) throw new Error(`none was heard of for ${Math.round(silent_seconds)} s, ${writer} was the last`);
   const waiting = await waitingReactors(client);
   if (waiting.length > 0) throw new Error(waiting.map(({ name, reason }) => `${name} waits: ${reason}`).join('; '));
   return `${writer} was heard of ${silent_seconds.toFixed(1)} s ago`;
+};
+
+const parked = async (client: pg.Client): Promise<string> => {
+  const parking = (await statuses(client)).filter(({ parked_streams }) => parked_streams > 0);
+  if (parking.length > 0)
+    throw new Error(`streams are parked: ${parking.map(({ name, parked_streams }) => `${name}: ${parked_streams}`).join(', ')}`);
+  return 'no stream is parked';
 };
 
 const nats = async (config: Config): Promise<string> => {
@@ -135,6 +147,9 @@ export const doctor = async (config: Config): Promise<number> => {
     examined('disk', `make room where ANNALS_DATA (${config.annalsData}) lies`, () => space(config)),
     examined('service', startOf(config), () => service(own)),
     examined('worker', startOf(config), () => asked(databaseUrl, worker)),
+    examined('projections', 'GET /admin/projections/<name>/parked says why; POST …/parked/<event_id>/retry once that is mended', () =>
+      asked(databaseUrl, parked),
+    ),
   ]);
   for (const { what, ok, says, cure } of findings)
     console.log(`${ok ? 'ok  ' : 'FAIL'}  ${what.padEnd(12)} ${says}${cure ? `\n      -> ${cure}` : ''}`);
