@@ -164,4 +164,19 @@ test('an export that fails on the way breaks off, and one that cannot begin is a
   assert.is(refused.headers['content-type'], 'application/problem+json');
 });
 
+test('the platform’s own lines and those of an actor are found in the database', async () => {
+  const { p, watched } = await served(10);
+  const actionsOf = async (path: string) => {
+    const { status, body, text } = await p.send('GET', path);
+    assert.is(status, 200, text);
+    return (body as { action: string; tenant_id: string | null }[]).map(({ action, tenant_id }) => `${action} ${tenant_id}`);
+  };
+  const platform = await actionsOf('/admin/audit-logs?limit=200');
+  assert.ok(platform.includes(`tenant.created ${p.tenant_id}`) && platform.includes('model.registered null'), platform.join());
+  assert.not.ok(platform.some((line) => line.startsWith('super_admin.read')));
+  await p.send('POST', `/admin/tenants/${p.tenant_id}/break-glass`, { body: { reason: 'a look', minutes: 5 } });
+  assert.equal([...new Set(await actionsOf(`${p.tenant}/audit-logs?actor=test`))], [`super_admin.read ${p.tenant_id}`]);
+  assert.ok(watched.pages >= 2);
+});
+
 test.run();
