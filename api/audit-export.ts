@@ -8,6 +8,7 @@ import type { Reads } from '../projections/reads.ts';
 import { AUDIT_FORMATS, type AuditFormat, type AuditFormatName } from './audit-format.ts';
 import { checkedQuery, gate, type Host } from './mount.ts';
 import type { PlainPaths } from './openapi.ts';
+import { unbroken } from './unbroken.ts';
 
 const EXPORT = { method: 'get', path: '/tenant/:tenant_id/audit-logs/export', permit: 'tenant:audit:read' } as const;
 const FORMATS = Object.keys(AUDIT_FORMATS) as [AuditFormatName, ...AuditFormatName[]];
@@ -37,20 +38,6 @@ async function* bytesOf(reads: Reads, { head, line }: AuditFormat, first: string
   yield Buffer.from(head + first.map(line).join(''));
   for await (const lines of rest) yield Buffer.from(lines.map(line).join(''));
   await reads.passed(audit.name, tokenOf(until));
-}
-
-type FromNode = { readonly outgoing?: { readonly destroy: () => void } } | undefined;
-
-/** Breaks the connection off where the bytes fail: an answer that ended well would pass for whole. */
-async function* unbroken(c: Context, host: Host, bytes: AsyncIterable<Uint8Array>) {
-  try {
-    yield* bytes;
-  } catch (error) {
-    host.broken(c, error);
-    const { outgoing } = (c.env as FromNode) ?? {};
-    if (!outgoing) throw error;
-    outgoing.destroy();
-  }
 }
 
 /** Every line of a tenant's audit log up to a position: the same bytes for the same position, whenever they are asked for. */

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { payloadText, type ReadDelivery } from '../commands/delivery.ts';
+import { type BodyParts, payloadText, type ReadDelivery } from '../commands/delivery.ts';
 import { isId25 } from '../domain/id.ts';
 import * as Integration from '../domain/integration.ts';
 import { Refusal } from '../domain/refusal.ts';
@@ -12,6 +12,7 @@ import { askedOf, checkNoQuery, type Host } from './mount.ts';
 import type { Ctx } from './operation.ts';
 import { type Operations, operation, type Read } from './operation.ts';
 import { asOfQuery, listQuery, sorted } from './paging.ts';
+import { unbroken } from './unbroken.ts';
 
 const SORTS = ['received_at'];
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
@@ -83,16 +84,28 @@ export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery)
     const as = await host.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
     if (as === 'guest') await host.guest(askedOf(c, host, principal, tenant_id), `GET ${c.req.path}`);
     checkNoQuery(c);
-    return c.body(Uint8Array.from(kept.body), 200, {
+    const headers = {
       'content-type': kept.facts.content_type,
       'content-disposition': `attachment; filename="${delivery_id}"`,
       'x-content-type-options': 'nosniff',
       'content-security-policy': 'sandbox',
       'cache-control': 'private, no-store',
       etag: `"${kept.facts.sha256}"`,
-    });
+    };
+    if (kept.body instanceof Uint8Array) return c.body(Uint8Array.from(kept.body), 200, headers);
+    const length = { 'content-length': String(kept.facts.size_bytes) };
+    if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...length });
+    // What can fail does so before the answer has begun.
+    const first = await kept.body.next();
+    const bytes = unbroken(c, host, following(first.value ?? new Uint8Array(0), kept.body));
+    return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...length });
   });
 };
+
+async function* following(first: Uint8Array, rest: BodyParts) {
+  yield first;
+  yield* rest;
+}
 
 const inPath = (name: string) => ({ name, in: 'path', required: true, schema: { type: 'string' } });
 
@@ -102,7 +115,8 @@ export const deliveryPaths = {
     get: {
       operationId: 'getDeliveryBody',
       summary: 'Read the bytes of a delivery as they came',
-      description: "Needs `agent:chat:read` on the delivery's agent, or that agent's runner key.",
+      description:
+        "Needs `agent:chat:read` on the delivery's agent, or that agent's runner key. An answer that breaks off before its `Content-Length` is not whole.",
       tags: ['Webhooks in'],
       parameters: [inPath('tenant_id'), inPath('delivery_id')],
       responses: {

@@ -1,23 +1,43 @@
 import type { Context, Hono } from 'hono';
-import { type HookOutcome, type HookPorts, receive } from '../commands/webhook.ts';
-import { bytesOf, cutOff } from './body.ts';
+import { admitLarge, type Held, type HookOutcome, type HookPorts, receive } from '../commands/webhook.ts';
+import { MOST_BYTES, PART_BYTES } from '../domain/delivery-body.ts';
+import { cutOff } from './body.ts';
+import { type Enter, largeBytesOf } from './large-body.ts';
 
 export type HookHost = { readonly ports: HookPorts; readonly address: (c: Context) => string | null };
 
 type Header = (name: string) => string | undefined;
 type FromNode = { readonly incoming?: { readonly headers: Readonly<Record<string, string | string[] | undefined>> } };
 
-/** Larger ones wait for a store of their own: an append of the log holds a megabyte. */
-const BODY_LIMIT = 512 * 1024;
-
 /** The route on which providers deliver. It stands outside the table of operations: its body is bytes, and they are what is signed. */
 export const mountHooks = (app: Hono, { ports, address }: HookHost): void => {
   app.post('/hooks/inbound/:integration_id', async (c) => {
     const header = headersOf(c);
-    const body = await bodyOf(c, header);
-    const request = { integration_id: c.req.param('integration_id'), header, body, ip: address(c) };
-    return answer(await receive(ports, request, (told) => c.set('limits', told)));
+    const post = { integration_id: c.req.param('integration_id'), header, ip: address(c) };
+    const taken = (body: Uint8Array) => receive(ports, { ...post, body }, (told) => c.set('limits', told));
+    const declared = Number(header('content-length') ?? Number.NaN);
+    if (declared <= PART_BYTES) return answer(await taken(new Uint8Array(await c.req.raw.arrayBuffer().catch(cutOff))));
+    return answer(
+      await held(
+        (size) => admitLarge(ports, post, size),
+        async (enter) => taken(await largeBytesOf(c.req.raw, declared, enter)),
+      ),
+    );
   });
+};
+
+/** Works in memory that is given back at the end. */
+const held = async <T>(admit: (size: number) => Promise<Held>, work: (enter: Enter) => Promise<T>): Promise<T> => {
+  const all: Held[] = [];
+  try {
+    return await work(async (size) => {
+      const room = await admit(size);
+      all.push(room);
+      return room.bytes;
+    });
+  } finally {
+    for (const { leave } of all) leave();
+  }
 };
 
 // Node has the headers in an object already; a Headers made of them costs more than the signature.
@@ -25,11 +45,6 @@ const headersOf = (c: Context): Header => {
   const headers = (c.env as FromNode | undefined)?.incoming?.headers;
   if (!headers) return (name) => c.req.header(name);
   return (name) => headers[name] as string | undefined;
-};
-
-const bodyOf = async (c: Context, header: Header): Promise<Uint8Array> => {
-  const short = Number(header('content-length') ?? Number.NaN) <= BODY_LIMIT;
-  return short ? new Uint8Array(await c.req.raw.arrayBuffer().catch(cutOff)) : bytesOf(c.req.raw, BODY_LIMIT);
 };
 
 const answer = ({ id, outcome, token }: HookOutcome): Response =>
@@ -64,7 +79,7 @@ export const hookPaths = {
     post: {
       operationId: 'receiveWebhook',
       summary: "Take a provider's delivery",
-      description: `Verified by the provider's signature over the bytes as they come, before anything else is read. At most ${BODY_LIMIT} bytes. New deliveries beyond the plan's \`webhooks_per_minute\` are 429; what is sent again after that is taken.`,
+      description: `Verified by the provider's signature over the bytes as they come, before anything else is read. At most ${MOST_BYTES} bytes: more are 413, and noted as rejected with the reason \`too_large\`. Of more than ${PART_BYTES} bytes only so many are held at once: beyond that it is 503 with \`Retry-After\`. New deliveries beyond the plan's \`webhooks_per_minute\` are 429; what is sent again after that is taken.`,
       tags: ['Webhooks in'],
       security: [],
       parameters: [

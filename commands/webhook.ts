@@ -1,14 +1,18 @@
 import type { DeliveryEvent, DeliveryFacts } from '../domain/delivery.ts';
+import { MOST_BYTES, partsOf } from '../domain/delivery-body.ts';
 import type { BlockReason, Judgement } from '../domain/guardrail.ts';
 import { judge } from '../domain/guardrail.ts';
 import type { Integration } from '../domain/integration.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Rejection, RejectionReason } from '../domain/rejection.ts';
-import { type MatchedSecret, type SignedRequest, type SigningKeys, verifySignature } from '../domain/signature.ts';
-import { eventName, isDeliveryId, jsonOf, type Media, mediaOf, type Naming, presetOf, sha256Of } from '../domain/webhook.ts';
+import type { MatchedSecret, SignatureScheme, SignedRequest, SigningKeys, Verification } from '../domain/signature.ts';
+import { type Contents, eventName, isDeliveryId, type Media, mediaOf, type Naming, presetOf } from '../domain/webhook.ts';
 
 /** A provider's post, its bytes untouched. */
 export type HookRequest = SignedRequest & { readonly integration_id: string; readonly ip: string | null };
+
+/** A post whose body is not read yet. */
+export type HookPost = Omit<HookRequest, 'body'>;
 
 /** What the answer's header fields say of the tenant's limit. */
 export type Tell = (told: { readonly policy: string; readonly state: string }) => void;
@@ -26,12 +30,21 @@ export type Recording = {
 /** `token`: the place in the log of what was recorded; null where the delivery had been seen. */
 export type Recorded = { readonly token: string | null };
 
+/** Memory for a body, which threads share; what was there before is not cleared. After `leave` it is somebody else's. */
+export type Held = { readonly bytes: Uint8Array; readonly leave: () => void };
+
 /** What the inbound path stands on; every look-up that memory can answer does so without waiting. */
 export type HookPorts = {
   /** A connected integration of a tenant that is neither suspended nor closed. */
   readonly integration: (id: string) => Integration | null | Promise<Integration | null>;
   readonly agentActive: (tenant: string, agent_id: string) => boolean | Promise<boolean>;
   readonly keys: (integration: Integration, at: string) => SigningKeys | Promise<SigningKeys>;
+  /** Verifies a request; elsewhere than on the event loop where its body is large. @throws Refusal unavailable */
+  readonly verify: (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null) => Verification | Promise<Verification>;
+  /** What the body is found to be; the same holds. @throws Refusal unavailable */
+  readonly contents: (media: Media, body: Uint8Array) => Contents | Promise<Contents>;
+  /** Room in memory for a large body. @throws Refusal unavailable where there is none left */
+  readonly hold: (bytes: number) => Held;
   readonly deliveryId: (integration: Integration, provider_delivery_id: string) => string;
   /** Whether this process remembers that the log holds the delivery. */
   readonly knows: (integration: Integration, id: string) => boolean;
@@ -62,16 +75,34 @@ export const receive = async (ports: HookPorts, request: HookRequest, tell: Tell
   const integration = await ports.integration(request.integration_id);
   const { scheme, naming } = presetOf(integration?.provider);
   const at = ports.now();
-  const { matched, reason } = verifySignature(scheme, request, integration && (await ports.keys(integration, at)));
-  if (!integration) throw new Refusal('not_found', 'there is no such hook');
+  const verdict = ports.verify(scheme, request, integration && (await ports.keys(integration, at)));
+  const { matched, reason } = verdict instanceof Promise ? await verdict : verdict;
+  if (!integration) throw unknown();
   const fault = reason ?? faultOf(request, naming);
   if (fault) {
-    ports.rejected(integration, rejectionOf(request, naming, integration, fault), at);
+    ports.rejected(integration, rejectionOf(request, request.body.length, naming, integration, fault), at);
     throw refusals[fault]();
   }
   const id = ports.deliveryId(integration, request.header(naming.delivery)!);
   if (!ports.knows(integration, id)) await admit(ports, request, naming, integration, at, tell);
   return keep(ports, await describe(ports, request, naming, integration, id, matched, at));
+};
+
+/**
+ * Lets a large body of so many bytes in before it is read: to a hook that there is, while memory has room.
+ * @throws Refusal too_large, which is recorded; not_found, unavailable
+ */
+export const admitLarge = async (ports: HookPorts, post: HookPost, size: number): Promise<Held> => {
+  const integration = await ports.integration(post.integration_id);
+  if (size > MOST_BYTES && integration) {
+    const { naming } = presetOf(integration.provider);
+    // A length that is announced may be any number.
+    const announced = Math.min(size, Number.MAX_SAFE_INTEGER);
+    ports.rejected(integration, rejectionOf(post, announced, naming, integration, 'too_large'), ports.now());
+  }
+  if (size > MOST_BYTES) throw refusals.too_large();
+  if (!integration) throw unknown();
+  return ports.hold(size);
 };
 
 /** Lets a new delivery in where the tenant's plan does; one that it does not is counted, and else leaves nothing. */
@@ -87,7 +118,7 @@ const admit = async (
     await ports.admit(integration.tenant_id, tell);
   } catch (error) {
     const isBeyond = error instanceof Refusal && error.code === 'rate_limited';
-    if (isBeyond) ports.rejected(integration, rejectionOf(request, naming, integration, 'rate_limited'), at);
+    if (isBeyond) ports.rejected(integration, rejectionOf(request, request.body.length, naming, integration, 'rate_limited'), at);
     throw error;
   }
 };
@@ -112,7 +143,8 @@ const describe = async (
   const { header, body, ip } = request;
   const content_type = header('content-type')!;
   const event = eventName(header(naming.event));
-  const json = jsonOf(mediaOf(content_type) as Media, body);
+  const found = ports.contents(mediaOf(content_type) as Media, body);
+  const { sha256, json } = found instanceof Promise ? await found : found;
   const agentActive = await ports.agentActive(integration.tenant_id, integration.agent_id);
   const provider_delivery_id = header(naming.delivery)!;
   const facts: DeliveryFacts = {
@@ -122,8 +154,9 @@ const describe = async (
     provider_delivery_id,
     event,
     content_type,
-    sha256: sha256Of(body),
+    sha256,
     size_bytes: body.length,
+    ...partsOf(body.length),
     matched_secret,
     received_at,
     ...judge({ integration, agentActive, event, json }),
@@ -149,14 +182,20 @@ const replay = ({ reason, guardrails }: Pick<DeliveryFacts, 'reason' | 'guardrai
 });
 
 /** What is wrong with a post whose signature is right. */
-const faultOf = ({ header }: HookRequest, naming: Naming): Fault | null => {
+const faultOf = ({ header }: HookPost, naming: Naming): Fault | null => {
   if (!mediaOf(header('content-type') ?? '')) return 'unsupported_media_type';
   const id = header(naming.delivery);
   if (!id) return 'delivery_id_missing';
   return isDeliveryId(id) ? null : 'delivery_id_malformed';
 };
 
-const rejectionOf = ({ header, body, ip }: HookRequest, naming: Naming, { agent_id }: Integration, reason: RejectionReason) => {
+const rejectionOf = (
+  { header, ip }: HookPost,
+  size_bytes: number,
+  naming: Naming,
+  { agent_id }: Integration,
+  reason: RejectionReason,
+): Omit<Rejection, 'delivery_id'> => {
   const id = header(naming.delivery) ?? '';
   return {
     agent_id,
@@ -165,12 +204,13 @@ const rejectionOf = ({ header, body, ip }: HookRequest, naming: Naming, { agent_
     user_agent: agentOf(header),
     provider_delivery_id: isDeliveryId(id) ? id : null,
     event: eventName(header(naming.event)),
-    size_bytes: body.length,
+    size_bytes,
   };
 };
 
 const agentOf = (header: HookRequest['header']): string | null => header('user-agent')?.slice(0, 512) ?? null;
 
+const unknown = () => new Refusal('not_found', 'there is no such hook');
 const unsigned = () => new Refusal('unauthorized', 'the signature does not fit the body');
 
 const refusals: Readonly<Record<Fault, () => Refusal>> = {
@@ -181,4 +221,5 @@ const refusals: Readonly<Record<Fault, () => Refusal>> = {
     new Refusal('unsupported_media_type', 'a delivery is application/json or application/x-www-form-urlencoded'),
   delivery_id_missing: () => new Refusal('malformed', 'the delivery id is missing'),
   delivery_id_malformed: () => new Refusal('malformed', 'a delivery id is at most 255 bytes and has no control characters'),
+  too_large: () => new Refusal('too_large', `the body may have at most ${MOST_BYTES} bytes`, { members: { limit: MOST_BYTES } }),
 };

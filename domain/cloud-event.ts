@@ -18,6 +18,8 @@ export type Message = {
   readonly attributes: Readonly<Record<string, string>>;
   readonly contentType: string;
   readonly body: Uint8Array;
+  /** Of the whole body, which is not in `body` where it is kept in parts. */
+  readonly size: number;
   /** The body was found to be JSON when it came, and is as it came. */
   readonly isJson: boolean;
   /** Where the body is read when it is too large for a message. */
@@ -50,12 +52,14 @@ const foundJson = ({ guardrails = [] }: Partial<DeliveryFacts>): boolean =>
 
 const webhook = (event: Recorded, publicUrl: string): Message => {
   const facts = factsOf(event);
+  const body = event.data as Uint8Array;
   return {
     agent: facts.agent_id,
     delivery: event.id,
     attributes: webhookAttributes(event, facts, publicUrl),
     contentType: facts.content_type,
-    body: event.data as Uint8Array,
+    body,
+    size: facts.parts === undefined ? body.length : facts.size_bytes,
     isJson: foundJson(facts),
     reference: `${publicUrl}/tenant/${event.tenant}/deliveries/${event.id}/body`,
   };
@@ -72,8 +76,8 @@ export const isJsonType = (contentType: string): boolean => /^application\/(?:[^
 
 /** What stands behind the attributes: text, and the body where it goes as it is. */
 const parts = (message: Message, inlineLimit: number): readonly [string, Uint8Array | null] => {
-  const { contentType, body, isJson, reference } = message;
-  if (body.length > inlineLimit) return [`,"dataref":${JSON.stringify(reference)}`, null];
+  const { contentType, body, size, isJson, reference } = message;
+  if (size > inlineLimit) return [`,"dataref":${JSON.stringify(reference)}`, null];
   if (isJsonType(contentType) && (isJson || scanJson(body) === 'json')) return [',"data":', body];
   return [`,"data_base64":"${body.toBase64()}"`, null];
 };

@@ -13,6 +13,8 @@ export type DeliveryFacts = {
   /** SHA-256 of the bytes received, hex. */
   sha256: string;
   size_bytes: number;
+  /** How many parts a body has that is kept beside its event (delivery-body.ts), whose data are then empty. */
+  parts?: number;
   matched_secret: 'current' | 'previous' | null;
   received_at: string;
   guardrails: readonly { rule: string; verdict: 'pass' | 'block' | 'redact' | 'label'; note: string | null }[];

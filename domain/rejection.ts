@@ -8,6 +8,8 @@ export type RejectionReason =
   | 'unsupported_media_type'
   | 'delivery_id_missing'
   | 'delivery_id_malformed'
+  /** Of more bytes than a delivery may have: `size_bytes` are those announced, or come so far. */
+  | 'too_large'
   /** Beyond the tenant's plan: never recorded one by one. */
   | 'rate_limited';
 

@@ -45,34 +45,46 @@ const digestBytes = { sha256: 32, sha1: 20 } as const;
 /** Does the work for an address that nobody has; what it signs is refused all the same. */
 const nobody: SigningKeys = { current: new Uint8Array(32), previous: null };
 
-/** Verifies a request against every secret there is, in constant time, over the bytes as they came; `keys` is null for an unknown address. */
-export const verifySignature = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Verification => {
-  const header = request.header(scheme.header);
-  if (!header) return refused('signature_missing');
-  const claimed = digestIn(scheme, header);
-  const message = scheme.message(request);
-  if (!claimed || !message) return refused('signature_malformed');
-  const matched = matching(scheme, message, claimed, keys ?? nobody);
-  return keys && matched ? { ok: true, matched, reason: null } : refused('signature_mismatch');
+/** What a request claims: that the digest is the message's under a key of the integration. Plain values, so that it can go to another thread. */
+export type Claim = {
+  readonly algorithm: SignatureScheme['algorithm'];
+  readonly message: readonly Uint8Array[];
+  readonly digest: Uint8Array;
+  readonly keys: SigningKeys;
 };
 
-// Both are always tried: the time that it takes must not tell which one was near.
-const matching = (
-  scheme: SignatureScheme,
-  message: readonly Uint8Array[],
-  claimed: Uint8Array,
-  keys: SigningKeys,
-): MatchedSecret | null => {
-  const current = signedBy(scheme, message, claimed, keys.current);
-  const previous = keys.previous !== null && signedBy(scheme, message, claimed, keys.previous);
+/** Verifies a request against every secret there is, in constant time, over the bytes as they came; `keys` is null for an unknown address. */
+export const verifySignature = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Verification => {
+  const claim = claimOf(scheme, request, keys);
+  return typeof claim === 'string' ? refused(claim) : verified(keys, matching(claim));
+};
+
+/** What there is to be verified of a request, or what is wrong with it before that. */
+export const claimOf = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Claim | SignatureFault => {
+  const header = request.header(scheme.header);
+  if (!header) return 'signature_missing';
+  const digest = digestIn(scheme, header);
+  const message = scheme.message(request);
+  if (!digest || !message) return 'signature_malformed';
+  return { algorithm: scheme.algorithm, message, digest, keys: keys ?? nobody };
+};
+
+/** The verdict on a claim; an unknown address (`keys` null) has none that matches. */
+export const verified = (keys: SigningKeys | null, matched: MatchedSecret | null): Verification =>
+  keys && matched ? { ok: true, matched, reason: null } : refused('signature_mismatch');
+
+/** Which secret a claim's digest was made with: the whole message goes through each. Both are always tried: the time must not tell which one was near. */
+export const matching = ({ algorithm, message, digest, keys }: Claim): MatchedSecret | null => {
+  const current = signedBy(algorithm, message, digest, keys.current);
+  const previous = keys.previous !== null && signedBy(algorithm, message, digest, keys.previous);
   if (current) return 'current';
   return previous ? 'previous' : null;
 };
 
-const signedBy = (scheme: SignatureScheme, message: readonly Uint8Array[], claimed: Uint8Array, key: Uint8Array): boolean => {
-  const hmac = createHmac(scheme.algorithm, key);
+const signedBy = (algorithm: Claim['algorithm'], message: readonly Uint8Array[], digest: Uint8Array, key: Uint8Array): boolean => {
+  const hmac = createHmac(algorithm, key);
   for (const part of message) hmac.update(part);
-  return timingSafeEqual(hmac.digest(), claimed) && key.length > 0;
+  return timingSafeEqual(hmac.digest(), digest) && key.length > 0;
 };
 
 // The strict shape comes first: Buffer.from drops what it can't decode without a word.
@@ -82,4 +94,4 @@ const digestIn = ({ shape, encoding, algorithm }: SignatureScheme, header: strin
   return digest?.length === digestBytes[algorithm] ? digest : null;
 };
 
-const refused = (reason: SignatureFault): Verification => ({ ok: false, matched: null, reason });
+export const refused = (reason: SignatureFault): Verification => ({ ok: false, matched: null, reason });

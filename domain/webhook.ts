@@ -31,6 +31,12 @@ export const jsonOf = (media: Media, body: Uint8Array): JsonVerdict => {
   return json ? scanJson(json) : 'not_json';
 };
 
+/** What a body's bytes are found to be. `sha256`: of the bytes, hex. */
+export type Contents = { readonly sha256: string; readonly json: JsonVerdict };
+
+/** Reads every byte of a body. */
+export const contentsOf = (media: Media, body: Uint8Array): Contents => ({ sha256: sha256Of(body), json: jsonOf(media, body) });
+
 const LONGEST_NAME = 255;
 
 /** Header fields that were sent twice come as one, with this between. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import * as Acknowledgement from '../domain/acknowledgement.ts';
 import * as Agent from '../domain/agent.ts';
+import * as DeliveryBody from '../domain/delivery-body.ts';
 import { PLATFORM, type Recorded, sortable, tokenOf } from '../domain/event.ts';
 import * as Rejection from '../domain/rejection.ts';
 import type { TenantEvent } from '../domain/tenant.ts';
@@ -122,12 +123,15 @@ const lines = (event: Recorded) => {
   return isOfPlatform(event) ? [told, insert(platformTable.name, line)] : told;
 };
 
-/** Every event there is, as a line for auditors; what only keeps a promise to a client (idempotency keys) and wrapped keys apart. */
+/** What tells nobody anything: what keeps a promise to a client (idempotency keys), wrapped keys, and the parts of a delivery's body. */
+const untold = new Set(['idempotency', 'key', DeliveryBody.category]);
+
+/** Every event there is, as a line for auditors, but for those that tell nobody anything. */
 export const audit: Projection = {
   name: 'audit',
   version: 4,
   categories: '*',
   tables: [table, platformTable],
   on: {},
-  every: (event) => (event.category === 'idempotency' || event.category === 'key' ? [] : lines(event)),
+  every: (event) => (untold.has(event.category) ? [] : lines(event)),
 };

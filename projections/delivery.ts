@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AcknowledgementEvent, Settled } from '../domain/acknowledgement.ts';
 import { type DeliveryEvent, factsOf } from '../domain/delivery.ts';
+import { PART_BYTES } from '../domain/delivery-body.ts';
 import type { Recorded } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
 import type { RejectionEvent } from '../domain/rejection.ts';
@@ -42,8 +43,11 @@ export const DeliveryDetailRow = DeliveryRead.extend({
   causation: z.array(Cause),
 });
 
-/** `payload`: the JSON as it was delivered; text where it is none; null where nothing was kept. */
-export const DeliveryDetail = DeliveryDetailRow.extend({ payload: z.unknown() });
+export const DeliveryDetail = DeliveryDetailRow.extend({
+  payload: z.unknown().meta({
+    description: `The JSON as it was delivered; text where it is none; null where nothing was kept, and where it is of more than ${PART_BYTES} bytes: \`/body\` has those`,
+  }),
+});
 
 export const table: Table = {
   name: 'deliveries',
@@ -71,9 +75,10 @@ type Verified = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
 const verified = (event: Verified, outcome: 'accepted' | 'blocked'): Change => {
   const { id, tenant, event_id, type, at, meta } = event;
+  const { parts: _, ...known } = factsOf(event);
   const row: Row = {
     ...nothingYet,
-    ...factsOf(event),
+    ...known,
     id,
     tenant_id: tenant,
     outcome,

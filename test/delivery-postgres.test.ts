@@ -1,4 +1,6 @@
 import * as assert from 'uvu/assert';
+import { partsStream } from '../domain/delivery-body.ts';
+import { audit } from '../projections/audit.ts';
 import { deliveryById, deliveryPage } from '../projections/delivery.queries.ts';
 import { deliveries } from '../projections/delivery.ts';
 import { integrationById, integrationPage } from '../projections/integration.queries.ts';
@@ -48,6 +50,29 @@ test('hooks and deliveries in Postgres are those of the fold, and its queries an
       integrationPage(from, given.tenant_id, 'https://annals.test', {}, newest),
     ]);
   assert.equal(await asked(reads), await asked(given.sink.reads));
+  await close();
+  await given.close();
+});
+
+test('the parts of a large body make no row, and hold no view back, be they the last in the log', async () => {
+  const given = await givenHook();
+  const body = Buffer.from(`"${'x'.repeat(2_000_000)}"`);
+  await given.deliver(body, { 'content-length': String(body.length) });
+  const projected = [audit, deliveries];
+  const { reads, databaseUrl, close } = await world(given.log, await freshDatabase(), projected);
+  const rows = async (projection: (typeof projected)[number]) => {
+    await settled(reads, given.log, projection.name);
+    const [table] = projection.tables;
+    const found = comparable(await rowsIn(databaseUrl, projection.name, table!.name));
+    assert.equal(found, comparable(await foldedRows(given.log, projection, table!.name)));
+    return found.length;
+  };
+  const before = [await rows(audit), await rows(deliveries)];
+  assert.is(before[1], 1);
+  const [part] = given.ofType('DeliveryBodyPart');
+  const left = { id: crypto.randomUUID(), type: part!.type, data: part!.data, meta: part!.meta };
+  await given.log.append(partsStream(given.tenant_id, 'c000000000000000000000000', 'another'), 'none', [left]);
+  assert.equal([await rows(audit), await rows(deliveries)], before);
   await close();
   await given.close();
 });

@@ -4,21 +4,12 @@ import { classify } from './errors.ts';
 import { prepared, toRecorded } from './events.ts';
 import { follow } from './follow.ts';
 import { type Appended, type Expected, type Log, LogError, type NewEvent } from './log.ts';
+import { within } from './within.ts';
 
 const REPEAT_AFTER = 100;
 const ATTEMPT = 5_000;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** The client sets no timer of its own on a batch append: one that is never answered would never settle. */
-const within = <T>(ms: number, work: Promise<T>): Promise<T> => {
-  let timer: NodeJS.Timeout;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new LogError('unavailable', `no answer within ${ms} ms`)), ms);
-  });
-  work.catch(() => {});
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
-};
 
 const revisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
 

@@ -1,20 +1,26 @@
 import type { Logger } from 'pino';
 import { planOf } from '../../commands/plan.ts';
-import type { HookPorts } from '../../commands/webhook.ts';
+import type { HookPorts, Recorded, Recording } from '../../commands/webhook.ts';
 import * as Agent from '../../domain/agent.ts';
+import { PART_BYTES } from '../../domain/delivery-body.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import * as Integration from '../../domain/integration.ts';
 import * as Plan from '../../domain/plan.ts';
+import { claimOf, refused, verified, verifySignature } from '../../domain/signature.ts';
 import * as Tenant from '../../domain/tenant.ts';
+import { contentsOf } from '../../domain/webhook.ts';
 import type { Log } from '../eventstore/log.ts';
 import type { Hot } from '../hot.ts';
 import type { Limiter } from '../http/limits.ts';
 import type { Vault } from '../vault/vault.ts';
+import { examining } from './examining.ts';
+import { isSeen, writeParts } from './parts.ts';
 import { busyWhereDown, recorder, soon } from './recorder.ts';
 import { redeliveries } from './redelivery.ts';
 import { rejections } from './rejections.ts';
 import { replayGuard } from './replay.ts';
+import { room } from './room.ts';
 import { signingKeys } from './secrets.ts';
 
 export type HookDeps = {
@@ -31,9 +37,10 @@ const clock = (): string => new Date().toISOString();
 
 /** What the inbound path stands on. `close` waits for what goes on after the answers, and records the rejections that are left. */
 export const hookPorts = ({ log, vault, hot, logger, limits, now = clock }: HookDeps): HookPorts & { close: () => Promise<void> } => {
-  const record = recorder(log);
+  const record = recordedWhole(log);
   const compared = redeliveries({ log, logger, now });
-  const refused = rejections({ log, logger, now });
+  const rejects = rejections({ log, logger, now });
+  const large = examinedAside(logger);
   const { integration, agentActive } = lookUps(hot);
   const quota = quotas(hot, vault);
   const keys = signingKeys(vault);
@@ -42,6 +49,9 @@ export const hookPorts = ({ log, vault, hot, logger, limits, now = clock }: Hook
     integration: (id) => soon(integration(id)),
     agentActive: (tenant, agent_id) => soon(agentActive(tenant, agent_id)),
     keys: (integration, at) => soon(keys(integration, at)),
+    verify: large.verify,
+    contents: large.contents,
+    hold: room(),
     deliveryId: ({ id, tenant_id }, delivery) => vault.naturalId('delivery', tenant_id, `${id}\0${delivery}`),
     knows: (integration, id) => compared.knows({ integration, id }),
     admit: (tenant, tell) => limits && drawn(soon(quota(tenant)), (allowed) => limits.delivered(tenant, allowed, Date.parse(now()), tell)),
@@ -53,13 +63,39 @@ export const hookPorts = ({ log, vault, hot, logger, limits, now = clock }: Hook
       return recorded;
     },
     redelivered: compared.redelivered,
-    rejected: refused.rejected,
+    rejected: rejects.rejected,
     now,
     close: async () => {
       await compared.close();
-      await refused.close();
+      await rejects.close();
+      await large.close();
     },
   };
+};
+
+/** What is done to every byte: here where they are few, in a thread of its own where they are many. */
+const examinedAside = (logger: HookDeps['logger']): Pick<HookPorts, 'verify' | 'contents'> & { close: () => Promise<void> } => {
+  const { ask, close } = examining(logger);
+  return {
+    verify: (scheme, request, keys) => {
+      if (request.body.length <= PART_BYTES) return verifySignature(scheme, request, keys);
+      const claim = claimOf(scheme, request, keys);
+      return typeof claim === 'string' ? refused(claim) : ask('matching', claim).then((matched) => verified(keys, matched));
+    },
+    contents: (media, body) => (body.length <= PART_BYTES ? contentsOf(media, body) : ask('contents', { media, body })),
+    close,
+  };
+};
+
+/** Records a delivery; the parts of a large body first, unless the delivery has been seen: other bytes under its id would lie there for nobody. */
+const recordedWhole = (log: Log): ((recording: Recording) => Promise<Recorded>) => {
+  const record = recorder(log);
+  const whole = async (recording: Recording): Promise<Recorded> => {
+    if (await isSeen(log, recording)) return { token: null };
+    await writeParts(log, recording);
+    return record(recording);
+  };
+  return (recording) => (recording.facts.parts === undefined ? record(recording) : whole(recording));
 };
 
 const isTaking = ({ status, is_suspended }: Tenant.Tenant): boolean => (status === 'active' || status === 'closing') && !is_suspended;

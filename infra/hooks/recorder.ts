@@ -12,14 +12,16 @@ const PATIENCE_MS = 3_000;
 const LOOKED_FOR_MS = 900;
 /** So many deliveries may wait for the store at once: about half a second of its work. */
 const MOST_WAITING = 1_500;
+const NOTHING = new Uint8Array(0);
 
-/** Records a delivery in the stream that its name names, which must not exist yet: that it does is the answer "seen". */
+/** Records a delivery in the stream that its name names, which must not exist yet: that it does is the answer "seen". A body in parts is there already. */
 export const recorder = (log: Log): ((recording: Recording) => Promise<Recorded>) => {
   let waiting = 0;
   let heard = 0;
 
   const append = async (recording: Recording): Promise<Recorded> => {
-    const event = { id: randomUUID(), type: recording.type, data: recording.body, meta: metadata(recording) };
+    const data = recording.facts.parts === undefined ? recording.body : NOTHING;
+    const event = { id: randomUUID(), type: recording.type, data, meta: metadata(recording) };
     const appended = log.append(streamOf(recording), 'none', [event], { deadline: PATIENCE_MS });
     const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), whereSeen);
     heard = performance.now();

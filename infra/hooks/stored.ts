@@ -3,14 +3,16 @@ import { category, factsOf } from '../../domain/delivery.ts';
 import { streamName } from '../../domain/event.ts';
 import type { Log } from '../eventstore/log.ts';
 import { mendLogError } from '../transact.ts';
+import { readParts } from './parts.ts';
 
-/** Reads deliveries from the log: the first event of the stream is the delivery. */
+/** Reads deliveries from the log: the first event of the stream is the delivery. Parts of a body are read when they are taken. */
 export const readDelivery =
   (log: Log): ReadDelivery =>
   async (tenant, id) => {
     try {
       for await (const event of log.read(streamName(category, tenant, id), { limit: 1 })) {
-        return { facts: factsOf(event), body: event.data as Uint8Array };
+        const facts = factsOf(event);
+        return { facts, body: facts.parts === undefined ? (event.data as Uint8Array) : readParts(log, tenant, id, facts) };
       }
       return null;
     } catch (error) {

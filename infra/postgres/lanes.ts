@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import * as DeliveryBody from '../../domain/delivery-body.ts';
 import { comparePositions, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
 import type { Filter, Log } from '../eventstore/log.ts';
 import { writeBatch, writeCheckpoints } from './batch.ts';
@@ -53,7 +54,7 @@ const readUntil = (log: Log, from: Position | null, to: Position, part: (events:
       event: (event) => {
         if (over) return;
         const order = comparePositions(event.position, to);
-        if (order <= 0) events.push(event);
+        if (order <= 0 && event.category !== DeliveryBody.category) events.push(event);
         if (order >= 0) return end();
         return events.length < BRIDGE_BATCH ? undefined : flush();
       },
