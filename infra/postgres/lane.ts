@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import * as DeliveryBody from '../../domain/delivery-body.ts';
 import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
 import type { Filter, Log, Subscription } from '../eventstore/log.ts';
 import { type Batch, writeBatch, writeCheckpoints } from './batch.ts';
@@ -74,8 +73,8 @@ const rateOver = (quarters: number) => {
 
 const NO_BYTES = new Uint8Array(0);
 
-/** No view is made of the bytes that somebody delivered, and thousands of events may wait here. */
-const withoutBytes = (event: Recorded): Recorded => (event.data instanceof Uint8Array ? { ...event, data: NO_BYTES } : event);
+/** No view is made of the bytes that somebody delivered, and thousands of events may wait. */
+export const withoutBytes = (event: Recorded): Recorded => (event.data instanceof Uint8Array ? { ...event, data: NO_BYTES } : event);
 
 /** What arrives from the log waits here; its reader is held back while too much waits. */
 const intake = () => {
@@ -213,11 +212,7 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
   subscription = log.follow({
     from: from ?? undefined,
     filter,
-    event: (event) => {
-      if (stopped) return;
-      // Thousands of events may wait here, and no view is made of these bytes.
-      return event.category === DeliveryBody.category ? inbox.checkpoint(event.position) : inbox.event(event);
-    },
+    event: (event) => (stopped ? undefined : inbox.event(event)),
     checkpoint: (at) => (stopped || (position && comparePositions(at, position) <= 0) ? undefined : inbox.checkpoint(at)),
     caughtUp: () => {
       end = true;

@@ -1,10 +1,9 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import * as DeliveryBody from '../../domain/delivery-body.ts';
 import { comparePositions, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
 import type { Filter, Log } from '../eventstore/log.ts';
 import { writeBatch, writeCheckpoints } from './batch.ts';
-import { type Lane, startLane } from './lane.ts';
+import { type Lane, startLane, withoutBytes } from './lane.ts';
 import type { Member } from './member.ts';
 
 const BRIDGE_BATCH = 4_096;
@@ -54,7 +53,7 @@ const readUntil = (log: Log, from: Position | null, to: Position, part: (events:
       event: (event) => {
         if (over) return;
         const order = comparePositions(event.position, to);
-        if (order <= 0 && event.category !== DeliveryBody.category) events.push(event);
+        if (order <= 0) events.push(withoutBytes(event));
         if (order >= 0) return end();
         return events.length < BRIDGE_BATCH ? undefined : flush();
       },
