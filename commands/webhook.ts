@@ -12,7 +12,7 @@ import { type Contents, eventName, isDeliveryId, type Media, mediaOf, type Namin
 export type HookRequest = SignedRequest & { readonly integration_id: string; readonly ip: string | null };
 
 /** A post whose body is not read yet. */
-export type HookPost = Omit<HookRequest, 'body'>;
+type HookPost = Omit<HookRequest, 'body'>;
 
 /** What the answer's header fields say of the tenant's limit. */
 export type Tell = (told: { readonly policy: string; readonly state: string }) => void;

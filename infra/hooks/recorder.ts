@@ -4,6 +4,7 @@ import { category } from '../../domain/delivery.ts';
 import { type Metadata, streamName, tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Log, LogError } from '../eventstore/log.ts';
+import { within } from '../eventstore/within.ts';
 
 /** So long the store may say nothing to anybody: providers wait for seconds at most, and the client's own deadline is ten. */
 const SILENCE_MS = 500;
@@ -63,14 +64,8 @@ export const busy = (): Refusal =>
   new Refusal('unavailable', 'the delivery could not be recorded: send it again', { retryAfter: 5 + Math.floor(Math.random() * 56) });
 
 /** What memory lacks and the log does not say within 900 ms is not waited for. @throws Refusal unavailable */
-export const soon = <T>(found: T | Promise<T>): T | Promise<T> => {
-  if (!(found instanceof Promise)) return found;
-  let timer: NodeJS.Timeout;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(busy()), LOOKED_FOR_MS);
-  });
-  return Promise.race([found, late]).finally(() => clearTimeout(timer));
-};
+export const soon = <T>(found: T | Promise<T>): T | Promise<T> =>
+  found instanceof Promise ? within(LOOKED_FOR_MS, found).catch(busyWhereDown) : found;
 
 /** Turns an unreachable log into `busy`. */
 export const busyWhereDown = (error: unknown): never => {
