@@ -23,7 +23,7 @@ import { fitting } from '../projections/reads.ts';
 import { withRoom } from './agent-room.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
-import { AsOf, asOfQuery, Flag, listQuery, windowOf } from './paging.ts';
+import { AsOf, asOfQuery, Flag, isNarrowed, listQuery, totalled, windowOf } from './paging.ts';
 
 const AGENTS = '/tenant/:tenant_id/agents';
 const AGENT = `${AGENTS}/:agent_id`;
@@ -97,17 +97,14 @@ export const agentOperations = {
     reads: 'agents',
     run: async (ctx, { q, is_active, kind, as_of: _, ...window }) => {
       const sight = await sightOf(ctx);
-      const filtered = q !== undefined || is_active !== undefined || kind !== undefined;
+      const filter = { q, is_active, kind };
       if (ctx.asOf) {
-        if (filtered || window.sort !== undefined)
+        if (isNarrowed({ ...filter, sort: window.sort }))
           throw invalid('/query/as_of', 'takes no filter and no sort beside it', 'not_with_filters');
         return agentsThen(ctx, ctx.asOf, sight, windowOf(window));
       }
-      const [page, total] = await Promise.all([
-        agentPage(ctx.reads, ctx.tenant, sight, { q, is_active, kind }, windowOf(window, AGENT_SORTS)),
-        sight.all && !filtered ? agentCount(ctx.reads, ctx.tenant) : undefined,
-      ]);
-      return { ...page, total };
+      const page = agentPage(ctx.reads, ctx.tenant, sight, filter, windowOf(window, AGENT_SORTS));
+      return sight.all ? totalled(filter, page, () => agentCount(ctx.reads, ctx.tenant)) : page;
     },
   }),
   getAgent: operation({

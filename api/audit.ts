@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Instant } from '../domain/text.ts';
-import { auditPage } from '../projections/audit.queries.ts';
+import { auditCount, auditPage } from '../projections/audit.queries.ts';
 import { AuditLogRead } from '../projections/audit.ts';
 import { operation } from './operation.ts';
-import { listQuery, windowOf } from './paging.ts';
+import { listQuery, totalled, windowOf } from './paging.ts';
 
 const word = z.string().min(1).max(255).optional();
 const query = listQuery({
@@ -23,7 +23,10 @@ export const auditOperations = {
     path: '/tenant/:tenant_id/audit-logs',
     summary: 'List what happened in the tenant, and by whom',
     permit: 'tenant:audit:read',
-    run: (ctx, { limit, cursor, sort, ...filter }) => auditPage(ctx.reads, ctx.tenant, filter, windowOf({ limit, cursor, sort })),
+    run: (ctx, { tenant_id, limit, cursor, sort, ...filter }) => {
+      const page = auditPage(ctx.reads, tenant_id, filter, windowOf({ limit, cursor, sort }));
+      return totalled(filter, page, () => auditCount(ctx.reads, tenant_id));
+    },
   }),
   listPlatformAuditLogs: operation({
     ...listed,

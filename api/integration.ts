@@ -15,12 +15,18 @@ import type { Position } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
 import { PROVIDERS } from '../domain/integration.ts';
 import { lastDeliveriesUntil } from '../projections/delivery.queries.ts';
-import { INTEGRATION_SORTS, integrationById, integrationPage, lastDeliveries } from '../projections/integration.queries.ts';
+import {
+  INTEGRATION_SORTS,
+  integrationById,
+  integrationCount,
+  integrationPage,
+  lastDeliveries,
+} from '../projections/integration.queries.ts';
 import { integrations, WebhookIntegrationRead, WebhookIntegrationSecret } from '../projections/integration.ts';
 import { figures } from './figures.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
-import { asOfQuery, listQuery, windowOf } from './paging.ts';
+import { asOfQuery, listQuery, totalled, windowOf } from './paging.ts';
 
 const INTEGRATIONS = '/tenant/:tenant_id/webhook-integrations';
 const INTEGRATION = `${INTEGRATIONS}/:id`;
@@ -52,8 +58,11 @@ export const integrationOperations = {
     query: listQuery({ agent_id: Id25.optional(), provider: z.enum(PROVIDERS).optional() }, INTEGRATION_SORTS),
     reply: z.array(WebhookIntegrationRead),
     reads: integrations.name,
-    run: (ctx, { agent_id, provider, ...window }) =>
-      integrationPage(ctx.reads, ctx.tenant, ctx.publicUrl, { agent_id, provider }, windowOf(window, INTEGRATION_SORTS)),
+    run: (ctx, { agent_id, provider, ...window }) => {
+      const filter = { agent_id, provider };
+      const page = integrationPage(ctx.reads, ctx.tenant, ctx.publicUrl, filter, windowOf(window, INTEGRATION_SORTS));
+      return totalled(filter, page, () => integrationCount(ctx.reads, ctx.tenant));
+    },
   }),
   connectWebhookIntegration: operation({
     method: 'post',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { invalid } from '../domain/refusal.ts';
 import { type Place, readPlace, writeCursor } from '../projections/cursor.ts';
+import type { Page } from '../projections/reads.ts';
 
 /** JavaScript would read much more as a number: `0x10`, `1e2`, ` 10`, nothing at all. */
 const decimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
@@ -47,6 +48,19 @@ export const windowOf = (
   limit,
   cursor,
 });
+
+/** Whether any of these filters is given. */
+export const isNarrowed = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
+
+/** A page, with how many there are in all where no filter narrows the list. */
+export const totalled = async (
+  filter: object,
+  page: Promise<Page>,
+  count: () => Promise<number>,
+): Promise<Page & { total: number | undefined }> => {
+  const [shown, total] = await Promise.all([page, isNarrowed(filter) ? undefined : count()]);
+  return { ...shown, total };
+};
 
 type Window = { readonly limit: number; readonly cursor?: string | undefined };
 

@@ -5,7 +5,6 @@ import type { Condition, Doc, Page, Reads, Source } from './reads.ts';
 import { sortFields } from './tables.ts';
 
 const from: Source = { projection: agents.name, table };
-const counter: Source = { projection: agents.name, table: counts };
 
 /** Which agents a caller sees: all of the tenant, or those that a role or grant shows since the caller is a member. */
 export type Sight =
@@ -60,7 +59,7 @@ export const agentPage = (
   });
 
 /** How many agents the tenant has. */
-export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => reads.counter(counter, { tenant_id }, 'agents');
+export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => counts.of(reads, agents.name, tenant_id);
 
 /** The ids of the agents on which a user is OWNER, as far as the views know. */
 export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> => {

@@ -4,9 +4,9 @@ import * as Agent from '../domain/agent.ts';
 import { sortable } from '../domain/event.ts';
 import type { AgentRole } from '../domain/grid.ts';
 import { Id25 } from '../domain/id.ts';
-import type { TenantEvent } from '../domain/tenant.ts';
-import { add, type Change, insert, type Key, type Projection, patch, remove } from './projection.ts';
+import { type Change, insert, type Key, type Projection, patch, remove } from './projection.ts';
 import type { Table } from './tables.ts';
+import { tally } from './tally.ts';
 
 const AgentListFields = z.object({
   id: Id25,
@@ -108,18 +108,10 @@ export const lives: Table = {
 /** Later than any position. */
 const NEVER = '9'.repeat(40);
 
-export const counts: Table = {
-  name: 'agent_counts',
-  key: ['tenant_id'],
-  columns: { tenant_id: 'text' },
-  counters: ['agents'],
-  docs: {},
-};
+export const counts = tally('agent', 'agents');
 
 /** Who may what is no field of the agent's row, yet it changed the agent: `updated_at` moves with the ETag. */
 const moved = (event: Of): Change => patch('agents', here(event), { updated_at: event.at });
-
-const counted = (tenant_id: string, agents: number) => add('agent_counts', { tenant_id }, { agents });
 
 type Of = { tenant: string; id: string; at: string };
 
@@ -133,19 +125,18 @@ const lost = ({ tenant, id }: Of, kind: 'role' | 'grant', user_id: string): Chan
 const here = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_id: tenant, id });
 
 /** Agents with their model chains, who has a role on them, and how many a tenant has. */
-export const agents: Projection<Agent.AgentEvent | Extract<TenantEvent, { type: 'TenantCreated' }>> = {
+export const agents: Projection<Agent.AgentEvent> = {
   name: 'agents',
-  version: 2,
-  categories: ['agent', 'tenant'],
-  tables: [table, access, counts, lives],
+  version: 3,
+  categories: ['agent'],
+  tables: [table, access, counts.table, lives],
   on: {
-    TenantCreated: ({ id }) => insert('agent_counts', { tenant_id: id }),
     AgentCreated: (event) => {
       const { status: _, roles: __, grants: ___, admin_only_by: ____, ...row } = Agent.evolve(Agent.initial, event);
       const { owner_id } = event.data;
       const owner = owner_id ? [held(event, 'role', owner_id, 'OWNER')] : [];
       const life = insert('agent_lives', { ...here(event), created_at: event.at, born: sortable(event.position), died: NEVER });
-      return [insert('agents', { ...row, deleted: false }), life, ...owner, counted(event.tenant, 1)];
+      return [insert('agents', { ...row, deleted: false }), life, ...owner, counts.by(event.tenant, 1)];
     },
     AgentRoleAssigned: (event) => [moved(event), held(event, 'role', event.data.user_id, event.data.role)],
     AgentRoleRevoked: (event) => [moved(event), lost(event, 'role', event.data.user_id)],
@@ -166,13 +157,13 @@ export const agents: Projection<Agent.AgentEvent | Extract<TenantEvent, { type: 
     AgentDeleted: (event) => [
       patch('agent_lives', here(event), { died: sortable(event.position) }),
       patch('agents', here(event), { deleted: true, updated_at: event.at }),
-      counted(event.tenant, -1),
+      counts.by(event.tenant, -1),
     ],
     AgentRestored: (event) => {
       const { of_revision, models, ...fields } = event.data;
       const chain = models ? { models: Agent.chained(models, event.at) } : {};
       const change = patch('agents', here(event), { ...fields, ...chain, deleted: false, updated_at: event.at });
-      return of_revision === null ? [change, patch('agent_lives', here(event), { died: NEVER }), counted(event.tenant, 1)] : change;
+      return of_revision === null ? [change, patch('agent_lives', here(event), { died: NEVER }), counts.by(event.tenant, 1)] : change;
     },
     AgentSlugReleased: 'ignore',
   },

@@ -1,5 +1,5 @@
 import { type Position, parseToken, sortable } from '../domain/event.ts';
-import { audit, platformTable, table } from './audit.ts';
+import { audit, counts, platformTable, table } from './audit.ts';
 import { BETWEEN_DOCS, type Condition, type Page, type PageQuery, type Reads } from './reads.ts';
 
 export type AuditFilter = {
@@ -32,6 +32,9 @@ export const auditPage = (
     tieBreak: 'place',
     ...window,
   });
+
+/** How many lines the tenant's log has. */
+export const auditCount = (reads: Reads, tenant_id: string): Promise<number> => counts.of(reads, audit.name, tenant_id);
 
 /** The position of a tenant's last event at or before a time, as a token; null where there is none. */
 export const positionAt = async (reads: Reads, tenant_id: string, time: string): Promise<string | null> => {

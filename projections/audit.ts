@@ -7,6 +7,7 @@ import * as Rejection from '../domain/rejection.ts';
 import type { TenantEvent } from '../domain/tenant.ts';
 import { insert, type Projection, type Row } from './projection.ts';
 import type { Table } from './tables.ts';
+import { tally } from './tally.ts';
 
 export const AuditLogRead = z
   .object({
@@ -117,10 +118,13 @@ const lineOf = (event: Recorded): Row => {
   };
 };
 
+/** How many lines each tenant has. */
+export const counts = tally('audit', 'lines');
+
 const lines = (event: Recorded) => {
   const line = lineOf(event);
-  const told = insert(table.name, line);
-  return isOfPlatform(event) ? [told, insert(platformTable.name, line)] : told;
+  const told = [insert(table.name, line), counts.by(event.meta.tenant, 1)];
+  return isOfPlatform(event) ? [...told, insert(platformTable.name, line)] : told;
 };
 
 /** What tells nobody anything: what keeps a promise to a client (idempotency keys), wrapped keys, and the parts of a delivery's body. */
@@ -129,9 +133,9 @@ const untold = new Set(['idempotency', 'key', DeliveryBody.category]);
 /** Every event there is, as a line for auditors, but for those that tell nobody anything. */
 export const audit: Projection = {
   name: 'audit',
-  version: 4,
+  version: 5,
   categories: '*',
-  tables: [table, platformTable],
+  tables: [table, platformTable, counts.table],
   on: {},
   every: (event) => (untold.has(event.category) ? [] : lines(event)),
 };

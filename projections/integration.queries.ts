@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { integrations, table, WebhookIntegrationRead } from './integration.ts';
+import { counts, integrations, table, WebhookIntegrationRead } from './integration.ts';
 import type { Condition, Doc, Page, PageQuery, Reads, Source } from './reads.ts';
 import { sortFields } from './tables.ts';
 
@@ -42,3 +42,6 @@ export const integrationPage = async (
   const { body, next } = await reads.page({ from, where, ...window });
   return { body: JSON.stringify((JSON.parse(body) as Shown[]).map((shown) => addressed(shown, publicUrl))), next };
 };
+
+/** How many integrations the tenant has. */
+export const integrationCount = (reads: Reads, tenant_id: string): Promise<number> => counts.of(reads, integrations.name, tenant_id);

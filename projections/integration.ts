@@ -5,6 +5,7 @@ import { Id25 } from '../domain/id.ts';
 import * as Integration from '../domain/integration.ts';
 import { type Change, insert, type Projection, patch } from './projection.ts';
 import type { Table } from './tables.ts';
+import { tally } from './tally.ts';
 
 const time = z.string().nullable().default(null);
 
@@ -52,6 +53,8 @@ export const table: Table = {
   indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
 };
 
+export const counts = tally('integration', 'integrations');
+
 const delivered = (event: Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>): Change => {
   const { integration_id, matched_secret } = factsOf(event);
   const onPrevious = matched_secret === 'previous' ? { last_delivery_on_previous_secret_at: event.at } : {};
@@ -61,18 +64,21 @@ const delivered = (event: Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>
 /** Webhook integrations, without their secrets; the address below the platform's own, which may move. */
 export const integrations: Projection<Integration.IntegrationEvent | DeliveryEvent> = {
   name: 'integrations',
-  version: 1,
+  version: 2,
   categories: [Integration.category, 'delivery'],
-  tables: [table],
+  tables: [table, counts.table],
   on: {
     IntegrationConnected: (event) => {
       const { status: _, sealed_secret: __, sealed_previous_secret: ___, ...row } = Integration.evolve(Integration.initial, event);
-      return insert('integrations', { ...row, url: Integration.pathOf(row.id), disconnected: false });
+      return [insert('integrations', { ...row, url: Integration.pathOf(row.id), disconnected: false }), counts.by(row.tenant_id, 1)];
     },
     IntegrationUpdated: ({ id, at, data }) => patch('integrations', { id }, { ...data, updated_at: at }),
     IntegrationSecretRotated: ({ id, at, data: { sealed_secret: _, ...shown } }) =>
       patch('integrations', { id }, { ...shown, updated_at: at }),
-    IntegrationDisconnected: ({ id, at }) => patch('integrations', { id }, { disconnected: true, updated_at: at }),
+    IntegrationDisconnected: ({ id, at, meta }) => [
+      patch('integrations', { id }, { disconnected: true, updated_at: at }),
+      counts.by(meta.tenant, -1),
+    ],
     WebhookAccepted: delivered,
     WebhookBlocked: delivered,
     WebhookRedeliveryDiffered: 'ignore',

@@ -161,6 +161,8 @@ const next = (table: TablePlan, change: Change, event: Recorded, touched: string
     const row = inserted(table, change.row);
     return { row, revision: held?.revision ?? null, touched, docs: table.render(row) };
   }
+  if (change.op === 'add' && table.table.tally)
+    return { row: added(table, held?.row ?? inserted(table, change.key), change.amounts), revision: null, touched, docs: STALE };
   if (!held) throw new Error(`${name}: there is no row to ${change.op}`);
   const row = change.op === 'patch' ? patched(table, held.row, change.fields) : added(table, held.row, change.amounts);
   return { row, revision: held.revision, touched, docs: STALE };

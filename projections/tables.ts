@@ -26,6 +26,8 @@ export type Table = {
   readonly once?: boolean;
   /** Counters take part in `add` and start at 0; they are columns too. */
   readonly counters?: readonly string[];
+  /** The first `add` makes a row that is not there, from zero: every row of such a table is its counters alone. */
+  readonly tally?: boolean;
 };
 
 /** The fields of a list's items that its rows can be sorted by: those that are columns too. */

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import type { Recorded } from '../domain/event.ts';
 import { memorySink } from '../projections/memory.ts';
 import { planOf } from '../projections/plan.ts';
+import { tally } from '../projections/tally.ts';
 import { type Given, happened, ideas, ideasTable, idle } from './projection-given.ts';
 import { scenario } from './projection-scenario.ts';
 
@@ -61,6 +62,18 @@ test('a patch or a counter without a row parks the event and its followers; the 
       ['a', 1, false],
       ['b', 1, true],
     ],
+  );
+});
+
+test('a tally begins at zero with its first count', () => {
+  const notes = tally('idea', 'notes');
+  const on = { IdeaNoted: ({ tenant }: Recorded) => notes.by(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.by(tenant, -1) };
+  const sink = memorySink([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
+  sink.feed(story(['a', 'IdeaNoted'], ['b', 'IdeaNoted'], ['a', 'IdeaDropped'], ['c', 'IdeaNoted']));
+  assert.equal(sink.unapplied('notes'), []);
+  assert.equal(
+    [...sink.rows('notes', 'idea_counts').values()].map(({ row }) => row),
+    [{ tenant_id: 't', notes: 2 }],
   );
 });
 
