@@ -20,7 +20,16 @@ export const table: Table = {
   name: 'apikeys',
   key: ['id'],
   stream: 'apikey',
-  columns: { id: 'text', kind: 'text', tenant_id: 'text', agent_id: 'text', name: 'text', created_at: 'timestamptz' },
+  columns: {
+    id: 'text',
+    kind: 'text',
+    tenant_id: 'text',
+    agent_id: 'text',
+    name: 'text',
+    created_at: 'timestamptz',
+    last_used_at: 'timestamptz',
+    expires_at: 'timestamptz',
+  },
   docs: { doc: ApiKeyRead },
   indexes: [{ columns: ['tenant_id', 'kind', 'created_at', 'id'] }],
 };
@@ -28,7 +37,7 @@ export const table: Table = {
 /** API keys and runner keys, without anything to use them by. */
 export const apikeys: Projection<ApiKey.ApiKeyEvent> = {
   name: 'apikeys',
-  version: 1,
+  version: 2,
   categories: ['apikey'],
   tables: [table],
   on: {

@@ -44,6 +44,7 @@ export const table: Table = {
     agent_id: 'text',
     provider: 'text',
     label: 'text',
+    is_paused: 'boolean',
     disconnected: 'boolean',
     created_at: 'timestamptz',
     updated_at: 'timestamptz',

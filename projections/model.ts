@@ -26,7 +26,17 @@ export const table: Table = {
   name: 'models',
   key: ['id'],
   stream: 'model',
-  columns: { id: 'text', name: 'text', provider: 'text', status: 'text', available_to_all_tenants: 'boolean', created_at: 'timestamptz' },
+  columns: {
+    id: 'text',
+    name: 'text',
+    provider: 'text',
+    slug: 'text',
+    status: 'text',
+    is_free: 'boolean',
+    available_to_all_tenants: 'boolean',
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+  },
   docs: { doc: ModelRead, list_doc: ModelListRead },
   indexes: [{ columns: ['created_at', 'id'] }],
 };
@@ -34,7 +44,7 @@ export const table: Table = {
 /** The platform's models. */
 export const models: Projection<Model.ModelEvent> = {
   name: 'models',
-  version: 1,
+  version: 2,
   categories: ['model'],
   tables: [table],
   on: {

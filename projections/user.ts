@@ -25,7 +25,15 @@ export const table: Table = {
   name: 'users',
   key: ['id'],
   stream: 'user',
-  columns: { id: 'text', email: 'text', name: 'text', created_at: 'timestamptz' },
+  columns: {
+    id: 'text',
+    email: 'text',
+    name: 'text',
+    is_super_admin: 'boolean',
+    is_suspended: 'boolean',
+    created_at: 'timestamptz',
+    last_login_at: 'timestamptz',
+  },
   docs: { doc: z.object(fields) },
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['email', 'id'] }],
 };
@@ -43,7 +51,7 @@ type Joined = Extract<TenantEvent, { type: 'MemberAdded' | 'MemberRoleChanged' |
 /** Users, and the tenants that each is a member of. */
 export const users: Projection<User.UserEvent | Joined> = {
   name: 'users',
-  version: 1,
+  version: 2,
   categories: ['user', 'tenant'],
   tables: [table, memberships],
   on: {

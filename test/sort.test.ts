@@ -84,9 +84,10 @@ test('every list can be sorted by what its document names, page by page, and by 
   const known = (path: string) => paths[path]!.get!.parameters!.find(({ name }) => name === 'sort')!.schema.enum!;
   for (const field of ['slug', 'kind', 'is_active', 'is_admin_only', 'name'])
     assert.ok(known('/tenant/{tenant_id}/agents').includes(field));
-  for (const field of ['provider', 'status']) assert.ok(known('/admin/models').includes(`-${field}`));
+  for (const field of ['provider', 'slug', 'status', 'updated_at']) assert.ok(known('/admin/models').includes(`-${field}`));
+  for (const field of ['last_used_at', 'expires_at']) assert.ok(known('/tenant/{tenant_id}/api-keys').includes(field));
   for (const field of ['slug', 'agent_count', 'member_count']) assert.ok(known('/admin/tenants').includes(field));
-  assert.ok(known('/api/v1/admin/users').includes('name'));
+  for (const field of ['name', 'last_login_at', 'is_suspended']) assert.ok(known('/api/v1/admin/users').includes(field));
   await p.close();
 });
 
