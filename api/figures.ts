@@ -6,7 +6,7 @@ const PATIENCE_MS = 500;
 const MOST_KNOWN = 10_000;
 
 /** Lets pass that the views are away or behind. @throws what is anything else */
-export const unlessAway = (error: unknown): void => {
+export const unlessAway = (error: unknown): undefined => {
   if (!(error instanceof Refusal) || (error.code !== 'unavailable' && error.code !== 'not_caught_up')) throw error;
 };
 

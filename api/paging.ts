@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { invalid } from '../domain/refusal.ts';
 import { type Place, readPlace, writeCursor } from '../projections/cursor.ts';
 import type { Page } from '../projections/reads.ts';
+import { unlessAway } from './figures.ts';
 
 /** JavaScript would read much more as a number: `0x10`, `1e2`, ` 10`, nothing at all. */
 const decimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
@@ -52,13 +53,16 @@ export const windowOf = (
 /** Whether any of these filters is given. */
 export const isNarrowed = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
 
-/** A page, with how many there are in all where no filter narrows the list. */
+/**
+ * A page, with how many there are in all where no filter narrows the list. A view of an older version, which goes on serving while a new one
+ * is built, may keep no such count: then the page goes without.
+ */
 export const totalled = async (
   filter: object,
   page: Promise<Page>,
   count: () => Promise<number>,
 ): Promise<Page & { total: number | undefined }> => {
-  const [shown, total] = await Promise.all([page, isNarrowed(filter) ? undefined : count()]);
+  const [shown, total] = await Promise.all([page, isNarrowed(filter) ? undefined : count().catch(unlessAway)]);
   return { ...shown, total };
 };
 

@@ -1,12 +1,13 @@
 import * as assert from 'uvu/assert';
+import { totalled } from '../api/paging.ts';
 import { agentCount } from '../projections/agent.queries.ts';
 import { projections } from '../projections/all.ts';
-import { auditCount } from '../projections/audit.queries.ts';
+import { auditCount, auditPage } from '../projections/audit.queries.ts';
 import { integrationCount } from '../projections/integration.queries.ts';
 import { test } from './ending.ts';
 import { inMemory } from './in-memory.ts';
 import { join, neighbour } from './people.ts';
-import { settled, world } from './projection-live.ts';
+import { query, settled, world } from './projection-live.ts';
 import { freshDatabase } from './services.ts';
 
 type Item = { id: string };
@@ -59,15 +60,20 @@ test('every line of the audit log and every member is counted, for each tenant i
   assert.is(theirs.total, theirs.items.length);
 });
 
-test('Postgres counts as the memory sink does', async () => {
+test('Postgres counts as the memory sink does; a view of an older version, which has no counts, still gives its pages', async () => {
   await p.settled();
-  const { reads, close } = await world(p.log, await freshDatabase(), projections);
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(p.log, databaseUrl, projections);
   for (const { name } of projections) await settled(reads, p.log, name);
   for (const count of [agentCount, integrationCount, auditCount]) {
     const kept = await count(reads, p.tenant_id);
     assert.ok(kept > 0);
     assert.is(kept, await count(p.sink.reads, p.tenant_id));
   }
+  await query(databaseUrl, 'drop table audit.audit_counts');
+  const newest = { sort: { column: 'created_at', descending: true }, limit: 1 };
+  const page = await totalled({}, auditPage(reads, p.tenant_id, {}, newest), () => auditCount(reads, p.tenant_id));
+  assert.equal([JSON.parse(page.body).length, page.total], [1, undefined]);
   await close();
 });
 
