@@ -1,6 +1,6 @@
 import { type Position, sortable } from '../domain/event.ts';
 import type { AgentRole } from '../domain/grid.ts';
-import { AgentListRead, agents, counts, lives, table } from './agent.ts';
+import { AgentListRead, agents, counts, everyAgent, table } from './agent.ts';
 import type { Condition, Doc, Page, Reads, Source } from './reads.ts';
 import { sortFields } from './tables.ts';
 
@@ -94,6 +94,6 @@ export const agentsAlive = async (
     { column: 'born', op: '<=', value: sortable(at) },
     { column: 'died', op: '>', value: sortable(at) },
   ];
-  const { body, next } = await reads.page({ from: { projection: agents.name, table: lives }, where, ...page });
+  const { body, next } = await reads.page({ from: { projection: agents.name, table: everyAgent }, where, ...page });
   return { ids: (JSON.parse(body) as { id: string }[]).map(({ id }) => id), next };
 };

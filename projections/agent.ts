@@ -76,6 +76,8 @@ export const table: Table = {
     is_active: 'boolean',
     is_admin_only: 'boolean',
     deleted: 'boolean',
+    born: 'text',
+    died: 'text',
     created_at: 'timestamptz',
     updated_at: 'timestamptz',
     models: 'jsonb',
@@ -96,14 +98,8 @@ const access: Table = {
   indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
 };
 
-/** Which agents there were when: from where to where in the log. */
-export const lives: Table = {
-  name: 'agent_lives',
-  key: ['tenant_id', 'id'],
-  columns: { tenant_id: 'text', id: 'text', created_at: 'timestamptz', born: 'text', died: 'text' },
-  docs: { doc: z.object({ id: z.string() }) },
-  indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
-};
+/** Deleted ones too, for who asks which there were: from `born` to `died` in the log. */
+export const everyAgent: Table = { ...table, hidden: undefined };
 
 /** Later than any position. */
 const NEVER = '9'.repeat(40);
@@ -129,14 +125,14 @@ export const agents: Projection<Agent.AgentEvent> = {
   name: 'agents',
   version: 3,
   categories: ['agent'],
-  tables: [table, access, counts.table, lives],
+  tables: [table, access, counts.table],
   on: {
     AgentCreated: (event) => {
       const { status: _, roles: __, grants: ___, admin_only_by: ____, ...row } = Agent.evolve(Agent.initial, event);
       const { owner_id } = event.data;
       const owner = owner_id ? [held(event, 'role', owner_id, 'OWNER')] : [];
-      const life = insert('agent_lives', { ...here(event), created_at: event.at, born: sortable(event.position), died: NEVER });
-      return [insert('agents', { ...row, deleted: false }), life, ...owner, counts.by(event.tenant, 1)];
+      const life = { born: sortable(event.position), died: NEVER };
+      return [insert('agents', { ...row, ...life, deleted: false }), ...owner, counts.by(event.tenant, 1)];
     },
     AgentRoleAssigned: (event) => [moved(event), held(event, 'role', event.data.user_id, event.data.role)],
     AgentRoleRevoked: (event) => [moved(event), lost(event, 'role', event.data.user_id)],
@@ -155,15 +151,14 @@ export const agents: Projection<Agent.AgentEvent> = {
     AgentModelChainReordered: (event) =>
       patch('agents', here(event), { models: Agent.chained(event.data.models, event.at), updated_at: event.at }),
     AgentDeleted: (event) => [
-      patch('agent_lives', here(event), { died: sortable(event.position) }),
-      patch('agents', here(event), { deleted: true, updated_at: event.at }),
+      patch('agents', here(event), { deleted: true, died: sortable(event.position), updated_at: event.at }),
       counts.by(event.tenant, -1),
     ],
     AgentRestored: (event) => {
       const { of_revision, models, ...fields } = event.data;
       const chain = models ? { models: Agent.chained(models, event.at) } : {};
-      const change = patch('agents', here(event), { ...fields, ...chain, deleted: false, updated_at: event.at });
-      return of_revision === null ? [change, patch('agent_lives', here(event), { died: NEVER }), counts.by(event.tenant, 1)] : change;
+      const change = patch('agents', here(event), { ...fields, ...chain, deleted: false, died: NEVER, updated_at: event.at });
+      return of_revision === null ? [change, counts.by(event.tenant, 1)] : change;
     },
     AgentSlugReleased: 'ignore',
   },

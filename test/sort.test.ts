@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
 import { openapi } from '../api/openapi.ts';
 import { plainPaths } from '../api/plain.ts';
-import { AGENT_SORTS, agentPage } from '../projections/agent.queries.ts';
+import { parseToken } from '../domain/event.ts';
+import { AGENT_SORTS, agentPage, agentsAlive } from '../projections/agent.queries.ts';
 import { projections } from '../projections/all.ts';
 import { INTEGRATION_SORTS, integrationPage } from '../projections/integration.queries.ts';
 import { allModels, MODEL_SORTS } from '../projections/model.queries.ts';
@@ -118,6 +119,27 @@ test('Postgres sorts by each of them as the memory sink does', async () => {
         };
         assert.equal(await bodies(reads), await bodies(p.sink.reads), `${column} ${descending}`);
       }
+  await close();
+  await p.close();
+});
+
+test('Postgres knows which agents there were as the memory sink does, those that were deleted since', async () => {
+  const p = await filled();
+  const [first, second] = (await p.send('GET', `${p.tenant}/agents`)).body as Item[];
+  const changed = async (method: string, path: string) =>
+    parseToken((await p.send(method, `${p.tenant}/agents/${path}`)).headers.get('consistency-token')!)!;
+  await changed('DELETE', `${first!.id}`);
+  const positions = [await changed('POST', `${first!.id}/restore`), await changed('DELETE', `${second!.id}`)];
+  await changed('DELETE', `${first!.id}`);
+  await p.settled();
+  const { reads, close } = await world(p.log, await freshDatabase(), projections);
+  await settled(reads, p.log, 'agents');
+  const window = { sort: { column: 'created_at', descending: true }, limit: 3 };
+  for (const [n, at] of positions.entries()) {
+    const there = await agentsAlive(reads, p.tenant_id, at, window);
+    assert.equal(there, await agentsAlive(p.sink.reads, p.tenant_id, at, window));
+    assert.equal([there.ids.includes(String(first!.id)), there.ids.includes(String(second!.id))], [true, n === 0]);
+  }
   await close();
   await p.close();
 });

@@ -140,6 +140,7 @@ export const pageStatements = (): ((query: PageQuery, place: Place | null, isMea
     const shape = JSON.stringify([
       from.projection,
       from.table.name,
+      from.table.hidden,
       doc,
       sort,
       tieBreak,
