@@ -17,12 +17,13 @@ type Asked = { readonly tenant_id: string; readonly agent_id: string };
 
 export type Issued = RunnerCredential.RunnerCredential & BrokerUser;
 
-/** An hour from now, or the end of the key that asks, whichever comes first. */
-const expiry = async (ctx: Ctx): Promise<string> => {
+/** On whom it hangs, and until when it is good: an hour from now, or the end of the key that asks, whichever comes first. */
+const asker = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
+  const { principal } = ctx;
   const hour = new Date(Date.parse(ctx.at()) + RunnerCredential.MOST_SECONDS * 1_000).toISOString();
-  if (ctx.principal.kind !== 'runner') return hour;
-  const { expires_at } = (await ctx.load(ApiKey, ctx.principal.key_id)).state;
-  return expires_at !== null && expires_at < hour ? expires_at : hour;
+  if (principal.kind !== 'runner') return { owner_id: principal.kind === 'user' ? principal.user_id : null, expires_at: hour };
+  const { owner_id, expires_at } = (await ctx.load(ApiKey, principal.key_id)).state;
+  return { owner_id, expires_at: expires_at !== null && expires_at < hour ? expires_at : hour };
 };
 
 /** Lets a runner into the broker for at most an hour. Its seed is in the answer and nowhere else. @throws Refusal not_found, not_configured */
@@ -30,7 +31,7 @@ export const issueRunnerCredential =
   (makeUser: MakeBrokerUser) =>
   async (ctx: Ctx, { agent_id }: Asked): Promise<Loaded<Issued>> => {
     Agent.present((await ctx.load(Agent, agent_id)).state);
-    const expires_at = await expiry(ctx);
+    const { owner_id, expires_at } = await asker(ctx);
     const id = ctx.newId();
     const user = await makeUser({ tenant: ctx.tenant, agent: agent_id, credential: id, expires_at });
     const issued = await ctx.transact(
@@ -38,6 +39,7 @@ export const issueRunnerCredential =
       id,
       RunnerCredential.issue({
         agent_id,
+        owner_id,
         public_key: user.public_key,
         subject: inboundSubject(ctx.tenant, agent_id),
         stream: RunnerCredential.STREAM,

@@ -21,7 +21,16 @@ export const permissionsOf = (agent: string, inbox: string): { publish: string[]
 /** The prefix of the inboxes that a credential may listen on. */
 export const inboxOf = (credential: string): string => `_INBOX_${credential}`;
 
-type Issued = { agent_id: string; public_key: string; subject: string; stream: string; consumer: string; expires_at: string };
+type Issued = {
+  agent_id: string;
+  /** Who asked for it, or made the key that did: it ends with their rights. Absent in events of before; null: the platform itself. */
+  owner_id?: string | null;
+  public_key: string;
+  subject: string;
+  stream: string;
+  consumer: string;
+  expires_at: string;
+};
 
 export type RunnerCredentialEvent = { type: 'RunnerCredentialIssued'; data: Issued } | { type: 'RunnerCredentialRevoked'; data: object };
 

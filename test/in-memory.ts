@@ -8,6 +8,7 @@ import { operationsOf } from '../api/operations.ts';
 import type { Operators } from '../api/ops.ts';
 import { system } from '../api/system.ts';
 import { issueKey } from '../commands/apikey.ts';
+import type { MakeBrokerUser } from '../commands/runner-credential.ts';
 import { tokenOf } from '../domain/event.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { bootstrap } from '../infra/bootstrap.ts';
@@ -47,13 +48,24 @@ type Options = {
   /** Who comes by a token, where no issuer has to be asked for it. */
   readonly verify?: SignInWays['verify'];
   readonly operators?: (log: ReturnType<typeof memoryLog>) => Operators;
+  readonly makeUser?: MakeBrokerUser;
+};
+
+const withoutBroker: MakeBrokerUser = async () => {
+  throw new Refusal('not_configured', 'there is no broker in memory');
 };
 
 /**
  * The whole platform over a log in memory and the memory sink of its projections: what `app.request` answers is what a server would.
  * `close` ends it; `now` may be moved.
  */
-export const inMemory = async ({ limits, issuer = {}, verify, operators = () => withoutDatabase }: Options = {}) => {
+export const inMemory = async ({
+  limits,
+  issuer = {},
+  verify,
+  operators = () => withoutDatabase,
+  makeUser = withoutBroker,
+}: Options = {}) => {
   const { dir, clear } = scratch();
   const log = memoryLog();
   const sink = memorySink(projections);
@@ -76,9 +88,7 @@ export const inMemory = async ({ limits, issuer = {}, verify, operators = () => 
   const address = () => '127.0.0.1';
   const storedDelivery = readDelivery(log);
   const operations = operationsOf({
-    makeUser: async () => {
-      throw new Refusal('not_configured', 'there is no broker in memory');
-    },
+    makeUser,
     storedDelivery,
     operators: operators(log),
   });

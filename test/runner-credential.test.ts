@@ -42,11 +42,25 @@ const broker = async ({ credential }: { credential: string }) => ({
   public_key: `U${credential}`,
 });
 
-const withAgent = async () => {
-  const p = await inMemory();
+const withAgent = async (options: Parameters<typeof inMemory>[0] = {}) => {
+  const p = await inMemory(options);
   const { id } = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Triage', slug: 'triage' } })).body as { id: string };
   return { p, agent: id, path: `${p.tenant}/agents/${id}/runner-credentials` };
 };
+
+test('a credential bears whose rights it rests on: who asked for it, or made the key that did', async () => {
+  const { p, agent, path } = await withAgent({ makeUser: broker });
+  const ann = await join(p, 'ADMIN', p.tenant_id, 'ann@example.com');
+  const runner = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'R' }, key: ann.key })).body as {
+    key: string;
+  };
+  const own = (await p.send('GET', '/me')).body as { user: { id: string } };
+  for (const key of [runner.key, ann.key, undefined]) await p.send('POST', path, key ? { key } : {});
+  assert.equal(
+    p.eventsOf('RunnerCredentialIssued').map(({ data }) => (data as { owner_id: string }).owner_id),
+    [ann.user_id, ann.user_id, own.user.id],
+  );
+});
 
 test('the log and the list know a credential, and neither holds anything to use it by', async () => {
   const { p, agent, path } = await withAgent();

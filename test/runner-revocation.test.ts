@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, jwtAuthenticator, type NatsConnection } from 'nats';
 import { pino } from 'pino';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Actor } from '../domain/event.ts';
 import type { Log } from '../infra/eventstore/log.ts';
 import { brokerUsers } from '../infra/nats/credentials.ts';
 import { startRevocations } from '../infra/nats/revocations.ts';
 import { type Broker, until, withBroker } from './broker.ts';
+import { afterwards, test } from './ending.ts';
 import { agentOf, TENANT } from './generated-log.ts';
 import { memoryLog } from './memory-log.ts';
+import { scratch } from './temp.ts';
 
 const logger = pino({ level: 'silent' });
 
@@ -26,10 +26,10 @@ const happened = (
 ) => log.append(stream, expected, [{ id: randomUUID(), type, data, meta: { tenant: TENANT, actor, at: new Date().toISOString(), v: 1 } }]);
 
 /** A credential of an agent, asked for with a key: its event, and a connection that uses it. */
-const issued = async (broker: Broker, nats: NatsConnection, log: Log, id: string, agent: string, key: string) => {
+const issued = async (broker: Broker, nats: NatsConnection, log: Log, id: string, agent: string, key: string, owner_id?: string) => {
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
   const user = await brokerUsers(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
-  const data = { agent_id: agent, public_key: user.public_key, subject: '', stream: '', consumer: '', expires_at };
+  const data = { agent_id: agent, owner_id, public_key: user.public_key, subject: '', stream: '', consumer: '', expires_at };
   await happened(log, `runnercredential-${TENANT}.${id}`, 'none', 'RunnerCredentialIssued', data, {
     kind: 'agent',
     id: agent,
@@ -37,7 +37,16 @@ const issued = async (broker: Broker, nats: NatsConnection, log: Log, id: string
   });
   const authenticator = jwtAuthenticator(user.jwt, new TextEncoder().encode(user.seed));
   const enter = () => connect({ servers: new URL(user.url).host, authenticator, reconnectTimeWait: 100 });
-  return { connection: await enter(), enter };
+  const connection = await enter();
+  afterwards(() => connection.close());
+  return { connection, enter };
+};
+
+const revoking = (broker: Broker, log: Log): void => {
+  const { dir, clear } = scratch();
+  cpSync(join(broker.dir, 'keys.json'), join(dir, 'nats', 'keys.json'));
+  const running = startRevocations({ ...broker.address, annalsData: dir, log, logger });
+  afterwards(() => running.close().finally(clear));
 };
 
 const refused = (enter: () => Promise<NatsConnection>): Promise<boolean> =>
@@ -49,11 +58,9 @@ const refused = (enter: () => Promise<NatsConnection>): Promise<boolean> =>
 test(
   'a revoked credential, the revoked key it came by, a deleted agent and a closed tenant each end the connection at once, and after a restart too',
   withBroker(async (broker) => {
-    const annalsData = mkdtempSync(join(tmpdir(), 'annals-data-'));
-    cpSync(join(broker.dir, 'keys.json'), join(annalsData, 'nats', 'keys.json'));
     const nats = await broker.connect();
     const log = memoryLog();
-    const running = startRevocations({ ...broker.address, annalsData, log, logger });
+    revoking(broker, log);
     const [revoked, keyless, orphan, kept] = await Promise.all([
       issued(broker, nats, log, 'c1', agentOf(0), 'k1'),
       issued(broker, nats, log, 'c2', agentOf(0), 'k2'),
@@ -80,8 +87,44 @@ test(
     assert.not(await refused(kept.enter));
     await happened(log, `tenant-${TENANT}.${TENANT}`, 'none', 'TenantClosed', {});
     await until(() => kept.connection.isClosed());
-    await running.close();
-    rmSync(annalsData, { recursive: true });
+  }),
+);
+
+test(
+  'a suspended tenant, a suspended owner and one who is no member any more end connections too, for as long as they are that',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    const log = memoryLog();
+    revoking(broker, log);
+    let made = 0;
+    const enter = (owner: string) => issued(broker, nats, log, `c${made++}`, agentOf(0), `k-${owner}`, owner);
+    const user = (name: string) => `user-platform.${name}`;
+    const tenant = `tenant-${TENANT}.${TENANT}`;
+    const streams: Record<string, number> = {};
+    const tell = async (stream: string, type: string, data: object) => {
+      const at = streams[stream];
+      await happened(log, stream, at ?? 'none', type, data);
+      streams[stream] = (at ?? -1) + 1;
+    };
+    const ends: [string, string, string, object][] = [
+      [user('ann'), 'UserSuspended', 'UserResumed', {}],
+      [tenant, 'MemberRemoved', 'MemberAdded', { user_id: 'ann' }],
+      [tenant, 'TenantSuspended', 'TenantResumed', {}],
+      [`agent-${TENANT}.${agentOf(0)}`, 'AgentDeleted', 'AgentRestored', {}],
+    ];
+    for (const [stream, ended, begun, data] of ends) {
+      const [ann, bob] = [await enter('ann'), await enter('bob')];
+      await tell(stream, ended, data);
+      await until(() => ann.connection.isClosed());
+      const isHers = stream === user('ann') || ended === 'MemberRemoved';
+      if (isHers) assert.not(bob.connection.isClosed(), ended);
+      else await until(() => bob.connection.isClosed());
+      await tell(stream, begun, data);
+      const again = await enter('ann');
+      await until(() => refused(ann.enter));
+      assert.not(again.connection.isClosed(), begun);
+      await Promise.all([again, bob].map(({ connection }) => connection.close()));
+    }
   }),
 );
 

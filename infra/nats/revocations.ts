@@ -5,26 +5,49 @@ import type * as ApiKey from '../../domain/apikey.ts';
 import type { Position, Recorded } from '../../domain/event.ts';
 import { MOST_SECONDS, type RunnerCredentialEvent } from '../../domain/runner-credential.ts';
 import type * as Tenant from '../../domain/tenant.ts';
+import type * as User from '../../domain/user.ts';
 import type { Log } from '../eventstore/log.ts';
 import { type AccountParts, openAccount } from './account.ts';
 
-type Followed =
-  | RunnerCredentialEvent
-  | Extract<ApiKey.ApiKeyEvent, { type: 'ApiKeyRevoked' }>
-  | Extract<Agent.AgentEvent, { type: 'AgentDeleted' }>
-  | Extract<Tenant.TenantEvent, { type: 'TenantClosed' }>;
+type Any = RunnerCredentialEvent | ApiKey.ApiKeyEvent | Agent.AgentEvent | Tenant.TenantEvent | User.UserEvent;
+type Issued = Recorded<Extract<Any, { type: 'RunnerCredentialIssued' }>>;
 
-const eventTypes = [
-  'RunnerCredentialIssued',
-  'RunnerCredentialRevoked',
-  'ApiKeyRevoked',
-  'AgentDeleted',
-  'TenantClosed',
-] as const satisfies Followed['type'][];
+const membership = (tenant: string, user: unknown): string => `${tenant}/${user}`;
+
+type Told = Recorded<Any>;
+const itself = ({ id }: Told): string => id;
+const member = ({ id, data }: Told): string => membership(id, (data as { user_id: string }).user_id);
+
+type CauseOf = Partial<Record<Any['type'], (event: Told) => string>>;
+
+/** The events by which something ends that credentials stand and fall with, and what it is. */
+const ENDS = {
+  RunnerCredentialRevoked: itself,
+  ApiKeyRevoked: itself,
+  AgentDeleted: itself,
+  TenantSuspended: itself,
+  TenantClosed: itself,
+  UserSuspended: itself,
+  MemberRemoved: member,
+} satisfies CauseOf;
+
+/** Those by which it is there again: for credentials to come, not for those that it ended. */
+const BEGINS = { AgentRestored: itself, TenantResumed: itself, UserResumed: itself, MemberAdded: member } satisfies CauseOf;
+
+const eventTypes = ['RunnerCredentialIssued', ...Object.keys(ENDS), ...Object.keys(BEGINS)];
 const RETRY_MS = 1_000;
 
-/** A credential that may still be in use. `causes`: what it stands and falls with: itself, its tenant, its agent, the key that asked for it. */
+/** A credential that may still be in use, and what it stands and falls with. */
 type Living = { readonly publicKey: string; readonly expires: number; readonly causes: readonly string[] };
+
+/** Itself, its tenant, its agent, the key that asked for it, and whoever made that. */
+const causesOf = ({ id, tenant, actor, data: { agent_id, owner_id } }: Issued): string[] => [
+  id,
+  tenant,
+  agent_id,
+  ...(actor.key_id ? [actor.key_id] : []),
+  ...(owner_id ? [owner_id, membership(tenant, owner_id)] : []),
+];
 
 /** Which of the credentials of the last hour are void, from the events that made and ended them. */
 export const revocationList = () => {
@@ -32,19 +55,25 @@ export const revocationList = () => {
   const ended = new Set<string>();
   return {
     /** True where the event makes a credential void. */
-    take: (event: Recorded<Followed>): boolean => {
-      if (event.type !== 'RunnerCredentialIssued') {
-        ended.add(event.id);
-        return [...living.values()].some(({ causes }) => causes.includes(event.id));
+    take: (event: Told): boolean => {
+      if (event.type === 'RunnerCredentialIssued') {
+        const { public_key, expires_at } = event.data;
+        const causes = causesOf(event as Issued);
+        living.set(event.id, { publicKey: public_key, expires: Date.parse(expires_at), causes });
+        return causes.some((cause) => ended.has(cause));
       }
-      const { public_key, agent_id, expires_at } = event.data;
-      const causes = [event.id, event.tenant, agent_id, ...(event.actor.key_id ? [event.actor.key_id] : [])];
-      living.set(event.id, { publicKey: public_key, expires: Date.parse(expires_at), causes });
-      return causes.some((cause) => ended.has(cause));
+      const begun = (BEGINS as CauseOf)[event.type]?.(event);
+      if (begun !== undefined) ended.delete(begun);
+      const cause = (ENDS as CauseOf)[event.type]?.(event);
+      if (cause === undefined) return false;
+      ended.add(cause);
+      const struck = [...living].filter(([, { causes }]) => causes.includes(cause));
+      for (const [id] of struck) ended.add(id);
+      return struck.length > 0;
     },
     /** The void ones that have not expired by themselves, by public key; void from this second on. */
     current: (now: number): Record<string, number> => {
-      for (const [id, { expires }] of living) if (expires < now) living.delete(id);
+      for (const [id, { expires }] of living) if (expires < now && living.delete(id)) ended.delete(id);
       const dead = [...living.values()].filter(({ causes }) => causes.some((cause) => ended.has(cause)));
       return Object.fromEntries(dead.map(({ publicKey }) => [publicKey, Math.floor(now / 1_000)]));
     },
@@ -90,8 +119,8 @@ const keepTold = async (
 };
 
 /**
- * Ends broker connections whose credential, runner key, agent or tenant is no more, within a moment of the event. On a cluster of somebody else's
- * that can't be done with the account's key alone: there credentials end when they expire.
+ * Ends broker connections whose credential, runner key, agent or tenant is no more, or whose tenant or owner may do nothing any more, within a
+ * moment of the event. On a cluster of somebody else's that can't be done with the account's key alone: there credentials end when they expire.
  */
 export const startRevocations = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
   const { log, logger } = parts;
@@ -116,7 +145,7 @@ export const startRevocations = (parts: AccountParts & { log: Log; logger: Logge
     const subscription = log.follow({
       from: from?.position,
       filter: { eventTypes },
-      event: (event) => void (list.take(event as Recorded<Followed>) && push()),
+      event: (event) => void (list.take(event as Told) && push()),
       caughtUp: push,
     });
     await keepTold(account, list, again, signal, logger);
