@@ -1,46 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Outcome } from '../infra/eventstore/embedded/decide.ts';
 import { keyOf } from '../infra/eventstore/embedded/hash.ts';
-import { openStore, type Store } from '../infra/eventstore/embedded/store.ts';
-import { spanOf } from '../infra/eventstore/embedded/wire.ts';
+import { openStore } from '../infra/eventstore/embedded/store.ts';
+import { append, failing, unexpected } from './store-inside.ts';
 import { storeDir } from './store-process.ts';
-
-const proposed = (size = 10) => ({
-  id: spanOf(Buffer.from(randomUUID())),
-  type: spanOf(Buffer.from('happened')),
-  json: false,
-  data: spanOf(Buffer.alloc(size, 1)),
-  custom: spanOf(Buffer.alloc(0)),
-});
-
-const append = (store: Store, stream: string, expected: number): Promise<Outcome | { kind: 'late' }> =>
-  new Promise((answer) =>
-    store.writer.submit({ wish: { kind: 'append', stream, expected, events: [proposed()] }, due: Number.POSITIVE_INFINITY, answer }),
-  );
-
-/** Replaces one of the disk's functions while `work` runs. */
-const failing = async (name: 'writeSync' | 'fdatasyncSync', code: string, work: () => Promise<void>): Promise<void> => {
-  const sound = fs[name];
-  const fail = () => {
-    throw Object.assign(new Error(code), { code });
-  };
-  Object.assign(fs, { [name]: fail });
-  syncBuiltinESMExports();
-  try {
-    await work();
-  } finally {
-    Object.assign(fs, { [name]: sound });
-    syncBuiltinESMExports();
-  }
-};
-
-const unexpected = (error: unknown): never => {
-  throw error;
-};
 
 test('a full disk refuses, and is forgotten when there is room again', async () => {
   const dir = storeDir();
@@ -63,22 +26,21 @@ test('a full disk refuses, and is forgotten when there is room again', async () 
   await again.close();
 });
 
-test('after a failed sync nothing is answered any more, and the process is ended', async () => {
-  let ended = '';
-  const store = openStore(storeDir(), (error) => {
-    ended = String(error);
-  });
-  assert.is((await append(store, 'a', -1)).kind, 'done');
-  let answered = false;
-  await failing('fdatasyncSync', 'EIO', async () => {
-    void append(store, 'a', 0).then(() => {
-      answered = true;
+for (const code of ['EIO', 'ENOSPC'])
+  test(`after a sync that failed with ${code} nothing is answered any more, and the process is ended`, async () => {
+    let answered = false;
+    const ended = Promise.withResolvers<unknown>();
+    const store = openStore(storeDir(), ended.resolve);
+    assert.is((await append(store, 'a', -1)).kind, 'done');
+    await failing('fdatasyncSync', code, async () => {
+      const answer = append(store, 'a', 0).then(() => {
+        answered = true;
+      });
+      assert.match(String(await Promise.race([ended.promise, answer])), code);
+      await new Promise((resolve) => setImmediate(resolve));
     });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.not(answered);
   });
-  assert.match(ended, /EIO/);
-  assert.not(answered);
-});
 
 test('streams whose names have one key are kept apart', async () => {
   const { createStreams } = await import('../infra/eventstore/embedded/streams.ts');

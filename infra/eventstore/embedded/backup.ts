@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { syncDirectory } from './disk.ts';
+import { makeDirectory, syncDirectory, syncFile } from './disk.ts';
 import { openLog } from './log.ts';
 import { repair } from './repair.ts';
 
@@ -9,11 +9,11 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const missing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 const copyInto = (from: string, to: string, names: string[]): void => {
-  fs.mkdirSync(to, { recursive: true, mode: 0o700 });
+  makeDirectory(to);
   for (const name of names) {
     fs.copyFileSync(join(from, name), join(to, name), fs.constants.COPYFILE_FICLONE);
     const file = fs.openSync(join(to, name), 'r+');
-    fs.fsyncSync(file);
+    syncFile(file);
     fs.closeSync(file);
   }
   syncDirectory(to);

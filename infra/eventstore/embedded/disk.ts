@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 /** Writes all of it, or throws. */
 export const writeAll = (file: number, bytes: Buffer, at: number): void => {
@@ -19,10 +20,35 @@ export const readInto = (bytes: Buffer, file: number, at: number): Buffer => {
 /** As many bytes as the file has there, up to `length`. */
 export const readUpTo = (file: number, at: number, length: number): Buffer => readInto(Buffer.allocUnsafe(length), file, at);
 
+/** What a failed sync leaves on the disk is not known: nobody shall take it for a full disk, though the system may call it so. */
+const certain =
+  (sync: (file: number) => void) =>
+  (file: number): void => {
+    try {
+      sync(file);
+    } catch (error) {
+      throw new Error(`a sync failed: ${error}`, { cause: error });
+    }
+  };
+
+export const syncFile = certain((file) => fs.fsyncSync(file));
+/** The bytes, and of the rest only the size. */
+export const syncBytes = certain((file) => fs.fdatasyncSync(file));
+
 export const syncDirectory = (path: string): void => {
   const file = fs.openSync(path, 'r');
-  fs.fsyncSync(file);
-  fs.closeSync(file);
+  try {
+    syncFile(file);
+  } finally {
+    fs.closeSync(file);
+  }
+};
+
+/** Makes a directory that is still there after a power cut, and those above it that are not there. */
+export const makeDirectory = (path: string): void => {
+  const first = fs.mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = resolve(path); made.length >= resolve(first).length; made = dirname(made)) syncDirectory(dirname(made));
 };
 
 /** Replaces the file in one step, so that a reader sees the old or the new text. */
@@ -31,7 +57,7 @@ export const replaceFile = (path: string, text: string | Buffer, mode = 0o600): 
   const file = fs.openSync(next, 'w', mode);
   try {
     writeAll(file, Buffer.from(text), 0);
-    fs.fsyncSync(file);
+    syncFile(file);
   } finally {
     fs.closeSync(file);
   }

@@ -2,10 +2,11 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { damaged } from './damage.ts';
 import { createDesk, GLANCE } from './desk.ts';
-import { diskFull, readInto, readUpTo, writeAll } from './disk.ts';
+import { diskFull, makeDirectory, readInto, readUpTo, syncBytes, writeAll } from './disk.ts';
 import { HEADER, OVERHEAD, type Proposed, positionAt, roomFor, sizeAt, soundAt, writeRecord } from './record.ts';
 import { createRoom, type Room } from './room.ts';
 import {
+  bound,
   createSegment,
   exactOffset,
   offsetOf,
@@ -29,12 +30,12 @@ export type Log = ReturnType<typeof openLog>;
 
 /** The log's segments in a directory: appended to at the end, synced once per batch, read from anywhere. */
 export const openLog = (dir: string) => {
-  fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeDirectory(dir);
   const names = fs
     .readdirSync(dir)
     .filter((name) => name.endsWith('.log'))
     .sort();
-  const segments: Segment[] = names.map((name) => openSegment(join(dir, name)));
+  const segments = bound(names.map((name) => openSegment(join(dir, name))));
   if (segments.length === 0) segments.push(createSegment(dir, 0));
   // The last batch stays in memory until the next begins: that is what live subscribers read.
   let pending = Buffer.allocUnsafe(ROOM);
@@ -249,7 +250,7 @@ export const openLog = (dir: string) => {
       if (diskFull(error)) abandon();
       throw error;
     }
-    fs.fdatasyncSync(segment.file);
+    syncBytes(segment.file);
     segment.length += used;
     room ??= createRoom(segment);
     if (small) room.provide();

@@ -1,26 +1,29 @@
 import * as fs from 'node:fs';
 import { damaged } from './damage.ts';
-import { readUpTo } from './disk.ts';
+import { readUpTo, syncBytes, syncFile, writeAll } from './disk.ts';
 import { batchDistanceAt, flagsAt, LAST_OF_APPEND, OVERHEAD, positionAt, sizeAt, soundAt } from './record.ts';
-import { offsetOf, readRecords, recordsEnd, type Segment } from './segment.ts';
+import { offsetOf, readRecords, recordsEnd, type Segment, written } from './segment.ts';
 
 const WINDOW = 1 << 20;
 
-/** Offsets in the file: behind the last whole append, and of the first record that is not sound (or the end). */
-type Scan = { complete: number; stop: number };
+/** Offsets in the file: where the last whole append's batch begins, behind that append, and of the first record that is not sound (or the end). */
+type Scan = { batch: number; complete: number; stop: number };
 
 const scan = (segment: Segment, from: number): Scan => {
   let complete = from;
+  let batch = from;
   let at = from;
   for (let bytes = readRecords(segment, at, WINDOW); bytes.length > 0; bytes = readRecords(segment, at, WINDOW)) {
     for (let offset = 0; offset < bytes.length; offset += sizeAt(bytes, offset)) {
       const position = segment.packed ? positionAt(bytes, offset) : segment.base + at + offset;
-      if (!soundAt(bytes, offset, position)) return { complete, stop: at + offset };
-      if (segment.packed || flagsAt(bytes, offset) & LAST_OF_APPEND) complete = at + offset + sizeAt(bytes, offset);
+      if (!soundAt(bytes, offset, position)) return { batch, complete, stop: at + offset };
+      if (!segment.packed && !(flagsAt(bytes, offset) & LAST_OF_APPEND)) continue;
+      complete = at + offset + sizeAt(bytes, offset);
+      batch = at + offset - batchDistanceAt(bytes, offset);
     }
     at += bytes.length;
   }
-  return { complete, stop: at };
+  return { batch, complete, stop: at };
 };
 
 /** Whether a sound record of a later batch lies behind: then what is not sound had been synced, and is damage, not a torn write. */
@@ -34,18 +37,19 @@ const laterBatchBehind = (segment: Segment, stop: number): boolean => {
   return false;
 };
 
-/** Bytes behind an offset up to the last that is not zero: zeros are room, not something lost. */
-const written = (segment: Segment, from: number): number => {
-  const bytes = readUpTo(segment.file, from, segment.length - from);
-  let end = bytes.length;
-  while (end > 0 && bytes[end - 1] === 0) end--;
-  return end;
-};
-
 const cut = (segment: Segment, length: number): void => {
   fs.ftruncateSync(segment.file, length);
-  fs.fsyncSync(segment.file);
+  syncFile(segment.file);
   segment.length = length;
+};
+
+/**
+ * Writes the last batch once more, and waits for the disk. Who wrote it may have ended before its sync did, or because it failed: then it is in
+ * the system's memory only, which is read like the disk, and a sync alone would not write it.
+ */
+const settle = (segment: Segment, { batch, complete }: Scan): void => {
+  for (let at = batch; at < complete; at += WINDOW) writeAll(segment.file, readUpTo(segment.file, at, Math.min(WINDOW, complete - at)), at);
+  if (batch < complete) syncBytes(segment.file);
 };
 
 /**
@@ -53,13 +57,16 @@ const cut = (segment: Segment, length: number): void => {
  * @returns bytes cut off @throws where the log is damaged before its end
  */
 export const repair = (segments: Segment[], from: number): number => {
+  const last = segments.at(-1)!;
   for (const segment of segments) {
-    if (segment !== segments.at(-1) && segment.base + segment.length <= from) continue;
-    const { complete, stop } = scan(segment, offsetOf(segment, from));
-    if (complete === recordsEnd(segment)) continue;
-    if (segment !== segments.at(-1) || laterBatchBehind(segment, stop)) throw damaged(segment.base + stop);
-    const lost = written(segment, complete);
-    cut(segment, complete);
+    if (segment !== last && segment.base + segment.length <= from) continue;
+    const found = scan(segment, offsetOf(segment, from));
+    const isTorn = found.complete !== recordsEnd(segment);
+    if (isTorn && (segment !== last || laterBatchBehind(segment, found.stop))) throw damaged(segment.base + found.stop);
+    if (segment !== last || segment.packed) continue;
+    const lost = written(segment, found.complete);
+    if (isTorn) cut(segment, found.complete);
+    settle(segment, found);
     return lost;
   }
   return 0;

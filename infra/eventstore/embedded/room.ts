@@ -18,13 +18,20 @@ export const createRoom = (segment: Segment) => {
   let filling: Promise<void> | undefined;
   let pausedUntil = 0;
   let closed = false;
+  /**
+   * A file of its own, opened when it is needed: the system tells of a write that failed once per open file, and the room's sync, which may come
+   * first, must not take from a batch's what that has to know.
+   */
+  let file: number | undefined;
 
   const write = (at: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const done = (error: Error | null) => (error ? reject(error) : resolve());
-      fs.write(segment.file, zeros, 0, STEP, at, (error, written) => {
+      file ??= fs.openSync(segment.path, 'r+');
+      const own = file;
+      fs.write(own, zeros, 0, STEP, at, (error, written) => {
         if (error || written < STEP) done(error ?? new Error('short write'));
-        else fs.fdatasync(segment.file, done);
+        else fs.fdatasync(own, done);
       });
     });
 
@@ -69,6 +76,8 @@ export const createRoom = (segment: Segment) => {
     /** The file gets its true length; nothing may be on its way. */
     trim: (): void => {
       closed = true;
+      if (file !== undefined) fs.closeSync(file);
+      file = undefined;
       fs.ftruncateSync(segment.file, segment.length);
     },
   };

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readUpTo, syncDirectory, writeAll } from './disk.ts';
+import { damaged } from './damage.ts';
+import { readUpTo, replaceFile, syncDirectory, writeAll } from './disk.ts';
 import { HEADER, OVERHEAD, positionAt, sizeAt, soundAt } from './record.ts';
 
 /**
@@ -27,17 +28,15 @@ const headOf = (magic: string, base: number, table: number): Buffer => {
 
 export const createSegment = (dir: string, base: number): Segment => {
   const path = join(dir, segmentName(base));
-  const file = fs.openSync(path, 'w+', 0o600);
   try {
-    writeAll(file, headOf(MAGIC, base, 0), 0);
-    fs.fsyncSync(file);
+    // It has its name when its head is on the disk: one without would be no segment for the next start.
+    replaceFile(path, headOf(MAGIC, base, 0));
     syncDirectory(dir);
+    return openSegment(path);
   } catch (error) {
-    fs.closeSync(file);
     fs.rmSync(path, { force: true });
     throw error;
   }
-  return { path, file, base, length: SEGMENT_HEAD, packed: undefined };
 };
 
 /** Head, records, the length covered, and a table of every so many positions and offsets. Not yet in its place: see `replaceSegment`. */
@@ -55,9 +54,17 @@ export const writePacked = async (path: string, { base, length }: Segment, recor
     writeAll(file, headOf(PACKED, base, at), 0);
     writeAll(file, Buffer.from(Float64Array.from(table).buffer), at);
     await new Promise<void>((resolve, reject) => fs.fsync(file, (error) => (error ? reject(error) : resolve())));
+  } catch (error) {
+    fs.rmSync(path, { force: true });
+    throw error;
   } finally {
     fs.closeSync(file);
   }
+};
+
+/** Removes what a crash left of segments that were being written: only for who holds the directory. */
+export const dropUnfinished = (dir: string): void => {
+  for (const name of fs.readdirSync(dir)) if (name.endsWith('.next')) fs.rmSync(join(dir, name));
 };
 
 /** Puts a packed file into the segment's place; readers go on with the new one. */
@@ -85,6 +92,29 @@ export const openSegment = (path: string): Segment => {
   if (magic === PACKED) return { path, file, base: head.readDoubleLE(16), ...readPacked(file, size, head.readDoubleLE(24)) };
   fs.closeSync(file);
   throw new Error(`${path} is no segment of a log`);
+};
+
+/**
+ * Says of each segment but the last that it ends where the next one begins. A power cut may have left one the room that was made behind its end.
+ * @throws where anything but room lies there
+ */
+export const bound = (segments: Segment[]): Segment[] => {
+  for (const [i, next] of segments.slice(1).entries()) {
+    const segment = segments[i]!;
+    if (segment.packed) continue;
+    const length = next.base - segment.base;
+    if (written(segment, length) > 0) throw damaged(next.base);
+    segment.length = length;
+  }
+  return segments;
+};
+
+/** Bytes behind an offset up to the last that is not zero: zeros are room, not something lost. */
+export const written = ({ file, length }: Segment, from: number): number => {
+  const bytes = readUpTo(file, from, Math.max(0, length - from));
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === 0) end--;
+  return end;
 };
 
 /** How many of the ascending values are not above `wanted`. */

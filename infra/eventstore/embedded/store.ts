@@ -4,6 +4,7 @@ import { openLog } from './log.ts';
 import { createRecentIds } from './recent-ids.ts';
 import { flagsAt, idAt, NOTHING, nameAt, positionAt, revisionAt, sizeAt } from './record.ts';
 import { repair } from './repair.ts';
+import { dropUnfinished } from './segment.ts';
 import { createSignals } from './signals.ts';
 import { openIndex } from './stream-index.ts';
 import { createStreams } from './streams.ts';
@@ -51,6 +52,7 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
     signals.grown();
   };
 
+  dropUnfinished(log.dir);
   const cutOff = repair(log.segments, index.checkpoint());
   replay();
   const decide = createDecider({ log, index, streams, recent, touch: signals.touch });

@@ -1,0 +1,157 @@
+import fs, { appendFileSync, cpSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { scavenge } from '../infra/eventstore/embedded/scavenging.ts';
+import { openStore, type Store } from '../infra/eventstore/embedded/store.ts';
+import { segmentsOf } from './store-files.ts';
+import { append, failing, proposed, replacing, unexpected } from './store-inside.ts';
+import { storeDir } from './store-process.ts';
+
+/** As they are while others stand in their place. */
+const { fdatasync, fdatasyncSync, fsyncSync, writeSync } = { ...fs };
+
+const pathOf = (file: number): string => readlinkSync(`/proc/self/fd/${file}`);
+
+/** What a power cut or a SIGKILL would leave at this moment: the store goes on. */
+const left = (dir: string): string => {
+  const copy = storeDir();
+  cpSync(dir, copy, { recursive: true });
+  return copy;
+};
+
+const lastOf = async (dir: string, stream: string): Promise<number> => {
+  const store = openStore(dir, unexpected);
+  const { last } = store.streams.get(stream);
+  await store.close();
+  return last;
+};
+
+const reopened = async (store: Store, dir: string): Promise<Store> => {
+  await store.close();
+  return openStore(dir, unexpected);
+};
+
+test('the directories that a store makes are synced into those above them', async () => {
+  const dir = join(storeDir(), 'above', 'store');
+  const synced = new Set<string>();
+  const note = (file: number): void => {
+    synced.add(pathOf(file));
+    fsyncSync(file);
+  };
+  await replacing({ fsyncSync: note }, () => openStore(dir, unexpected).close());
+  for (const path of [dirname(dirname(dir)), dirname(dir), dir, join(dir, 'log')]) assert.ok(synced.has(path), path);
+});
+
+test('a segment has its name when its head is on the disk', async () => {
+  const dir = storeDir();
+  const store = openStore(dir, unexpected);
+  await append(store, 'a', -1);
+  const sizes: number[] = [];
+  const looked = (write: typeof writeSync) =>
+    ((...args: Parameters<typeof writeSync>) => {
+      sizes.push(...segmentsOf(dir).map((path) => statSync(path).size));
+      return write(...args);
+    }) as typeof writeSync;
+  await replacing({ writeSync: looked(writeSync) }, () => store.log.roll());
+  assert.is(segmentsOf(dir).length, 2);
+  assert.ok(sizes.length > 0 && sizes.every((size) => size >= 32), String(sizes));
+  await store.close();
+});
+
+test('room that was left behind a segment that is not the last is not taken for damage', async () => {
+  const dir = storeDir();
+  let store = openStore(dir, unexpected);
+  await append(store, 'a', -1);
+  store = await reopened(store, dir);
+  store.log.roll();
+  await append(store, 'a', 0);
+  await store.close();
+  appendFileSync(segmentsOf(dir)[0]!, Buffer.alloc(1 << 20));
+  rmSync(join(dir, 'index'), { recursive: true });
+  assert.is(await lastOf(dir, 'a'), 1);
+  appendFileSync(segmentsOf(dir)[0]!, 'something else');
+  assert.throws(() => openStore(dir, unexpected), /damaged at position/);
+});
+
+test('the last batch is written and synced again before anybody is answered: it may never have come to the disk', async () => {
+  const dir = storeDir();
+  const store = openStore(dir, unexpected);
+  await append(store, 'a', -1);
+  const [from] = [store.log.end()];
+  await append(store, 'a', 0, [proposed(2_000_000), proposed(10)]);
+  const to = store.log.end();
+  const copy = left(dir);
+  await store.close();
+  const done: string[] = [];
+  const written = ((file: number, bytes: Buffer, offset: number, length: number, at: number) => {
+    const count = writeSync(file, bytes, offset, length, at);
+    if (pathOf(file).endsWith('.log')) done.push(`${at}-${at + count}`);
+    return count;
+  }) as typeof writeSync;
+  const synced = (file: number): void => {
+    fdatasyncSync(file);
+    if (pathOf(file).endsWith('.log')) done.push('synced');
+  };
+  await replacing({ writeSync: written, fdatasyncSync: synced }, () => openStore(copy, unexpected).close());
+  assert.is(done.at(-1), 'synced');
+  const [first, second] = done.slice(0, -1).map((range) => range.split('-').map(Number));
+  assert.equal([first![0], first![1], second![1]], [from, second![0], to]);
+});
+
+test('a sync of room that fails first does not hide from a batch that it was not written', async () => {
+  const failed = new Map<string, Set<number>>();
+  const tell = (file: number): void => {
+    const told = failed.get(pathOf(file));
+    if (!told || told.has(file)) return;
+    told.add(file);
+    throw Object.assign(new Error('EIO'), { code: 'EIO' });
+  };
+  const ended = Promise.withResolvers<unknown>();
+  const store = openStore(storeDir(), ended.resolve);
+  // The system tells each open file once of a write that failed.
+  const onThread = ((file, done) => {
+    failed.set(pathOf(file), new Set());
+    fdatasync(file, () => {
+      try {
+        tell(file);
+        done(null);
+      } catch (error) {
+        done(error as NodeJS.ErrnoException);
+      }
+    });
+  }) as typeof fdatasync;
+  const here = (file: number): void => {
+    fdatasyncSync(file);
+    tell(file);
+  };
+  await replacing({ fdatasync: onThread, fdatasyncSync: here }, async () => {
+    const answer = append(store, 'a', -1)
+      .then(store.log.whenFree)
+      .then(() => append(store, 'a', 0));
+    assert.match(String(await Promise.race([ended.promise, answer])), /EIO/);
+  });
+});
+
+const unfinished = (dir: string): string[] => readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.next'));
+
+test('scavenging that was broken off leaves nothing behind', async () => {
+  const dir = storeDir();
+  let store = openStore(dir, unexpected);
+  await append(store, '$$a', -1, [proposed('{"$maxCount":1}', '$metadata')]);
+  await append(store, 'a', -1, [proposed(), proposed()]);
+  store.log.roll();
+  await failing('writeSync', 'ENOSPC', () =>
+    scavenge(store).then(
+      () => assert.unreachable(),
+      (error) => assert.match(error.message, 'ENOSPC'),
+    ),
+  );
+  assert.equal(unfinished(dir), []);
+  writeFileSync(`${segmentsOf(dir)[0]}.next`, 'half');
+  store = await reopened(store, dir);
+  assert.equal(unfinished(dir), []);
+  await store.close();
+});
+
+test.run();
