@@ -1,15 +1,16 @@
-import fs, { appendFileSync, cpSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { scavenge } from '../infra/eventstore/embedded/scavenging.ts';
 import { openStore, type Store } from '../infra/eventstore/embedded/store.ts';
+import { openIndex } from '../infra/eventstore/embedded/stream-index.ts';
 import { segmentsOf } from './store-files.ts';
 import { append, failing, proposed, replacing, unexpected } from './store-inside.ts';
 import { storeDir } from './store-process.ts';
 
 /** As they are while others stand in their place. */
-const { fdatasync, fdatasyncSync, fsyncSync, writeSync } = { ...fs };
+const { fdatasync, fdatasyncSync, fsync, fsyncSync, writeSync } = { ...fs };
 
 const pathOf = (file: number): string => readlinkSync(`/proc/self/fd/${file}`);
 
@@ -19,6 +20,8 @@ const left = (dir: string): string => {
   cpSync(dir, copy, { recursive: true });
   return copy;
 };
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const lastOf = async (dir: string, stream: string): Promise<number> => {
   const store = openStore(dir, unexpected);
@@ -133,6 +136,46 @@ test('a sync of room that fails first does not hide from a batch that it was not
   });
 });
 
+test('a store that was killed after scavenging starts, though its index knows only what was freed', async () => {
+  const dir = storeDir();
+  let store = openStore(dir, unexpected);
+  await append(store, '$$a', -1, [proposed('{"$maxCount":1}', '$metadata')]);
+  await append(store, 'a', -1);
+  await append(store, 'gone', -1);
+  store = await reopened(store, dir);
+  const before = left(dir);
+  await append(store, 'a', 0);
+  await append(store, 'gone', 0);
+  await scavenge(store);
+  assert.is(await lastOf(left(dir), 'a'), 1);
+  // So does one that another release left.
+  store = await reopened(store, dir);
+  await scavenge(store);
+  await store.close();
+  rmSync(join(dir, 'index'), { recursive: true });
+  cpSync(join(before, 'index'), join(dir, 'index'), { recursive: true });
+  assert.is(await lastOf(dir, 'a'), 1);
+  assert.is(await lastOf(dir, 'gone'), 1);
+});
+
+test('an index that does not fit to the log, or cannot be read, is made anew', async () => {
+  const dir = storeDir();
+  let store = openStore(dir, unexpected);
+  await append(store, 'a', -1);
+  store = await reopened(store, dir);
+  const before = left(dir);
+  await append(store, 'a', 0);
+  await append(store, 'b', -1);
+  await store.close();
+  rmSync(join(before, 'index'), { recursive: true });
+  cpSync(join(dir, 'index'), join(before, 'index'), { recursive: true });
+  assert.is(await lastOf(before, 'a'), 0);
+  assert.is(await lastOf(before, 'b'), -1);
+  const manifest = join(dir, 'index', 'manifest.json');
+  writeFileSync(manifest, Buffer.alloc(statSync(manifest).size));
+  assert.is(await lastOf(dir, 'a'), 1);
+});
+
 const unfinished = (dir: string): string[] => readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.next'));
 
 test('scavenging that was broken off leaves nothing behind', async () => {
@@ -152,6 +195,41 @@ test('scavenging that was broken off leaves nothing behind', async () => {
   store = await reopened(store, dir);
   assert.equal(unfinished(dir), []);
   await store.close();
+});
+
+const tables = (dir: string): string[] => {
+  const manifest = join(dir, 'manifest.json');
+  return existsSync(manifest) ? JSON.parse(readFileSync(manifest, 'utf8')).tables : [];
+};
+
+test('an index is closed when the merge that was under way is over', async () => {
+  const dir = storeDir();
+  const index = openIndex(dir);
+  const filled = (round: number): void => {
+    for (let i = 0; i < 32_768; i++) index.put(i, round, round * 100_000 + i);
+    index.settle((round + 1) * 100_000);
+  };
+  const merged = Promise.withResolvers<() => void>();
+  const held = ((file, done) =>
+    fsync(file, (error) => (pathOf(file).endsWith('00000005.table') ? merged.resolve(() => done(error)) : done(error)))) as typeof fsync;
+  await replacing({ fsync: held }, async () => {
+    for (let round = 0; round < 4; round++) {
+      filled(round);
+      while (tables(dir).length <= round) await turn();
+    }
+    const goOn = await merged.promise;
+    filled(4);
+    while (tables(dir).length < 5) await turn();
+    let isClosed = false;
+    const closing = index.close(500_000).then(() => {
+      isClosed = true;
+    });
+    await turn();
+    assert.not(isClosed);
+    goOn();
+    await closing;
+  });
+  assert.is(tables(dir).length, 2);
 });
 
 test.run();

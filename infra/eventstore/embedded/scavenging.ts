@@ -3,16 +3,17 @@ import { damaged } from './damage.ts';
 import type { Log } from './log.ts';
 import { flagsAt, NOTHING, nameAt, positionAt, revisionAt, sizeAt, soundAt, TOMBSTONE } from './record.ts';
 import { readRecords, recordsEnd, replaceSegment, SEGMENT_HEAD, type Segment, writePacked } from './segment.ts';
+import type { Index } from './stream-index.ts';
 import type { Streams } from './streams.ts';
 import { visibleOf, youngEnough } from './visible.ts';
 
 const WINDOW = 1 << 20;
 
-type Parts = { log: Log; streams: Streams };
+type Parts = { log: Log; index: Index; streams: Streams };
 export type Scavenged = { events: number; bytes: number };
 
-/** A stream's last event always stays, because its revision goes on from there; of a tombstoned one only the tombstone does. */
-const stays = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
+/** What a reader may see, and a stream's last event, because its revision goes on from there; of a tombstoned one only the tombstone. */
+const isKept = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   if (flagsAt(bytes, at) & (NOTHING | TOMBSTONE)) return true;
   const stream = streams.get(nameAt(bytes, at).toString());
   if (stream.tombstoned) return false;
@@ -20,6 +21,9 @@ const stays = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   const visible = visibleOf(stream, streams.metadata(stream));
   return revisionAt(bytes, at) >= visible.low && youngEnough(bytes, at, visible);
 };
+
+const stays = (parts: Parts, bytes: Buffer, at: number): boolean =>
+  isKept(parts, bytes, at) || parts.index.isWrittenLast(parts.streams.get(nameAt(bytes, at).toString()).key, revisionAt(bytes, at));
 
 const aside = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -7,7 +7,7 @@ import { repair } from './repair.ts';
 import { dropUnfinished } from './segment.ts';
 import { createSignals } from './signals.ts';
 import { openIndex } from './stream-index.ts';
-import { createStreams } from './streams.ts';
+import { createStreams, isUnfit } from './streams.ts';
 import { metadataEvent } from './system-events.ts';
 import { spanOf } from './wire.ts';
 import { createWriter } from './writer.ts';
@@ -40,11 +40,27 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
     streams.clear();
   };
 
-  const forget = (): void => {
-    index.reset();
+  const replayAnew = (): void => {
     streams.clear();
     recent.clear();
     replay();
+  };
+
+  const forget = (): void => {
+    index.reset();
+    replayAnew();
+  };
+
+  /** An index that does not fit to the log, which alone counts, is made anew from it. */
+  const catchUp = (): void => {
+    if (index.checkpoint() > log.end()) index.discard();
+    try {
+      replay();
+    } catch (error) {
+      if (!isUnfit(error)) throw error;
+      index.discard();
+      replayAnew();
+    }
   };
 
   const grown = (): void => {
@@ -54,7 +70,7 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
 
   dropUnfinished(log.dir);
   const cutOff = repair(log.segments, index.checkpoint());
-  replay();
+  catchUp();
   const decide = createDecider({ log, index, streams, recent, touch: signals.touch });
   const writer = createWriter({ log, decide, grown, forget, fatal });
   if (streams.get(FIRST_EVENT.stream).last < 0) {

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile, syncDirectory } from './disk.ts';
+import { makeDirectory, replaceFile, syncDirectory } from './disk.ts';
 import { createMemtable, type Entry, type Memtable } from './memtable.ts';
 import { mergeTables } from './merge.ts';
 import { openTable, type Table } from './table.ts';
@@ -16,8 +16,13 @@ export type Index = ReturnType<typeof openIndex>;
 
 const readManifest = (dir: string): Manifest => {
   const path = join(dir, 'manifest.json');
-  if (!fs.existsSync(path)) return { checkpoint: 0, next: 1, tables: [] };
-  return JSON.parse(fs.readFileSync(path, 'utf8')) as Manifest;
+  const none = { checkpoint: 0, next: 1, tables: [] };
+  try {
+    return fs.existsSync(path) ? (JSON.parse(fs.readFileSync(path, 'utf8')) as Manifest) : none;
+  } catch (error) {
+    if (error instanceof SyntaxError) return none;
+    throw error;
+  }
 };
 
 /** Tables of a manifest, newest first; none, and a checkpoint of 0, where one of them is harmed: then all is read from the log again. */
@@ -35,6 +40,14 @@ const openTables = (dir: string, manifest: Manifest): Table[] => {
 
 const levelOf = ({ count }: Table): number => Math.max(0, Math.floor(Math.log(count / FULL) / Math.log(FAN_IN)));
 
+const lastIn = (tables: Table[], key: number): Entry | undefined => {
+  for (const table of tables) {
+    const found = table.last(key);
+    if (found) return found;
+  }
+  return undefined;
+};
+
 /** Where a run of tables of one level begins that is long enough to merge; -1 where there is none. */
 const runOf = (tables: Table[]): number =>
   tables.findIndex((table, at) => {
@@ -47,7 +60,7 @@ const runOf = (tables: Table[]): number =>
  * nothing that the log does not: what lies behind its checkpoint is read from the log at the start.
  */
 export const openIndex = (dir: string) => {
-  fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeDirectory(dir);
   const manifest = readManifest(dir);
   let tables = openTables(dir, manifest);
   let active = createMemtable();
@@ -116,18 +129,18 @@ export const openIndex = (dir: string) => {
         process.stderr.write(`store: the index could not be written, it is tried again: ${error}\n`);
         if (frozen === full && !closed) setTimeout(attempt, RETRY_MS).unref();
       });
-    work = attempt();
+    // The merge that the one before had begun may still be under way.
+    work = Promise.all([work, attempt()]).then(() => {});
   };
 
-  const last = (key: number): Entry | undefined => {
-    const recent = active.last(key) ?? frozen?.last(key);
-    if (recent) return recent;
-    for (const table of tables) {
-      const found = table.last(key);
-      if (found) return found;
-    }
-    return undefined;
-  };
+  const last = (key: number): Entry | undefined => active.last(key) ?? frozen?.last(key) ?? lastIn(tables, key);
+
+  /**
+   * Whether the index would say after a crash, before it has read the log again, that this is the stream's last event: then the record has to be
+   * there, because the stream's name is known by it.
+   */
+  const isWrittenLast = (key: number, revision: number): boolean =>
+    frozen?.last(key)?.revision === revision || lastIn(tables, key)?.revision === revision;
 
   /** Positions of the stream's revisions `from` to `to`, as many as there are, ascending. */
   const range = (key: number, from: number, to: number): number[] => {
@@ -172,8 +185,18 @@ export const openIndex = (dir: string) => {
     for (const table of tables) table.close();
   };
 
+  /** All is read from the log again: what it says does not fit to the log. Only while nobody is served. */
+  const discard = (): void => {
+    for (const table of tables) table.close();
+    tables = [];
+    Object.assign(manifest, { checkpoint: 0, tables: [] });
+    active.clear();
+    activeFrom = 0;
+  };
+
   return {
     last,
+    isWrittenLast,
     find,
     range,
     put: (key: number, revision: number, position: number): void => active.put(key, revision, position),
@@ -182,6 +205,7 @@ export const openIndex = (dir: string) => {
     /** From here on the log has to be read again after a start, or after `reset`. */
     checkpoint: (): number => activeFrom,
     reset: (): void => active.clear(),
+    discard,
     sound: (): boolean => tables.every((table) => table.sound()),
     close,
   };

@@ -13,6 +13,11 @@ export type Stream = {
   metadata: StreamMetadata | null | undefined;
 };
 
+/** The index says of a place that a stream's last event lies there, and scavenging has taken away what was there. */
+const unfit = (position: number): Error =>
+  Object.assign(new Error(`the index names position ${position}, where no event is: run "annals store verify"`), { isUnfit: true });
+export const isUnfit = (error: unknown): boolean => error instanceof Error && 'isUnfit' in error;
+
 const GENERATION = 20_000;
 
 export type Streams = ReturnType<typeof createStreams>;
@@ -29,7 +34,7 @@ export const createStreams = (log: Log, index: Index, hash: typeof keyOf = keyOf
       const last = index.last(key);
       if (!last) return { name, key, last: -1, tombstoned: false, metadata: undefined };
       const record = log.glance(last.position);
-      if (!record) throw new Error(`the index names position ${last.position}, where no event is: run "annals store verify"`);
+      if (!record) throw unfit(last.position);
       if (!nameAt(record, 0).equals(bytes)) continue;
       const tombstoned = last.revision === TOMBSTONE_REVISION;
       return { name, key, last: tombstoned ? -1 : last.revision, tombstoned, metadata: undefined };
