@@ -40,7 +40,7 @@ export const replacing = async (functions: Partial<typeof fs>, work: () => unkno
 };
 
 /** Has one of the disk's functions fail while `work` runs. */
-export const failing = (name: 'writeSync' | 'fdatasyncSync' | 'fsyncSync', code: string, work: () => Promise<void>): Promise<void> =>
+export const failing = (name: 'writeSync' | 'fdatasyncSync' | 'ftruncateSync', code: string, work: () => Promise<void>): Promise<void> =>
   replacing(
     {
       [name]: () => {

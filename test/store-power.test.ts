@@ -176,6 +176,17 @@ test('an index that does not fit to the log, or cannot be read, is made anew', a
   assert.is(await lastOf(dir, 'a'), 1);
 });
 
+test('a new segment counts from the moment when it is there, though the one before could not be cut', async () => {
+  const dir = storeDir();
+  const store = openStore(dir, unexpected);
+  await append(store, 'a', -1);
+  await failing('ftruncateSync', 'EIO', async () => assert.throws(() => store.log.roll(), /EIO/));
+  await append(store, 'a', 0);
+  assert.is(segmentsOf(dir).length, 2);
+  assert.is(await lastOf(left(dir), 'a'), 1);
+  await store.close();
+});
+
 const unfinished = (dir: string): string[] => readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.next'));
 
 test('scavenging that was broken off leaves nothing behind', async () => {

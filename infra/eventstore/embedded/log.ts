@@ -191,12 +191,12 @@ export const openLog = (dir: string) => {
 
   /** Closes the last segment and begins another; only while no room is being made. */
   const roll = (): void => {
-    const next = createSegment(dir, end());
-    room?.trim();
-    room = undefined;
-    segments.push(next);
+    segments.push(createSegment(dir, end()));
     start = Number.POSITIVE_INFINITY;
     used = 0;
+    const full = room;
+    room = undefined;
+    full?.trim();
   };
 
   /** Whether a position names a record, or one that scavenging may have taken away. @throws where one says that it lies there and is harmed */
