@@ -33,7 +33,12 @@ export const startIssuer = async ({ port = 0, kid = 'first', redirect = 'http://
     pkce: { required: () => true },
     ttl: { AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
   });
-  server.on('request', provider.callback());
+  const answer = provider.callback();
+  const trouble: { path?: string; how?: 'fails' | 'says nothing' } = {};
+  server.on('request', (incoming, outgoing) => {
+    if (incoming.url !== trouble.path) return void answer(incoming, outgoing);
+    if (trouble.how === 'fails') outgoing.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>');
+  });
 
   const now = () => Math.floor(Date.now() / 1_000);
   const claims = { iss: url, aud: CLIENT.id, sub: 'somebody', email: 'somebody@example.com', email_verified: true };
@@ -45,6 +50,8 @@ export const startIssuer = async ({ port = 0, kid = 'first', redirect = 'http://
     url,
     port: (server.address() as AddressInfo).port,
     publicKey: pair.publicKey,
+    /** A path at which it does not answer as it should. */
+    trouble,
     claims,
     sign,
     close: async () => {

@@ -224,6 +224,24 @@ test('an address that fails to sign in too often asks the issuer no more until i
   }
 });
 
+staged('an issuer that fails, or says nothing, in the midst of a sign-in is 503: nobody did anything wrong', async (stage) => {
+  const { p, issuer } = stage;
+  await allow(stage);
+  for (const [path, how] of [
+    ['/token', 'fails'],
+    ['/me', 'fails'],
+    ['/token', 'says nothing'],
+  ] as const) {
+    delete issuer.trouble.path;
+    const begun = await begin(p);
+    const back = await atIssuer(begun.location, 'somebody');
+    Object.assign(issuer.trouble, { path, how });
+    const answer = await finish(p, back, begun.cookie);
+    assert.is(answer.status, 503, `${path} ${how}: ${answer.text}`);
+    assert.ok(Number(answer.headers.get('retry-after')) > 0);
+  }
+});
+
 test('where no issuer is configured, login says which variable is missing', async () => {
   const p = await inMemory();
   const answer = await p.send('GET', '/auth/login', { key: '' });

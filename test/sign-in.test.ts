@@ -6,6 +6,7 @@ import { firstPlanId } from '../commands/plan.ts';
 import { registerUser } from '../commands/tenant.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { closer } from '../infra/closings.ts';
+import { BAD_CREDENTIALS, limiter } from '../infra/http/limits.ts';
 import { inMemory } from './in-memory.ts';
 import { CLIENT, startIssuer } from './issuer.ts';
 import { neighbour } from './people.ts';
@@ -180,6 +181,27 @@ staged('a key that the issuer has rotated to counts at once; an issuer that is a
   const cold = await inMemory({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id } });
   assert.is((await bearer(cold, await issuer.sign())).status, 503);
   await cold.close();
+});
+
+test('keys that the issuer fails to give say nothing of a token: 503, and no guess of whoever bears it', async () => {
+  const issuer = await startIssuer();
+  issuer.trouble.path = '/jwks';
+  issuer.trouble.how = 'fails';
+  const p = await inMemory({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id }, limits: limiter() });
+  try {
+    await allow({ p, issuer });
+    const token = await issuer.sign();
+    for (let asks = 0; asks <= BAD_CREDENTIALS.quota; asks++) {
+      const answer = await bearer(p, token);
+      assert.is(answer.status, 503, answer.text);
+      assert.ok(Number(answer.headers.get('retry-after')) > 0);
+    }
+    delete issuer.trouble.path;
+    assert.is((await bearer(p, token)).status, 200);
+  } finally {
+    await p.close();
+    await issuer.close();
+  }
 });
 
 test.run();

@@ -12,11 +12,17 @@ type Begun = { readonly state: string; readonly nonce: string; readonly verifier
 
 const tooLate = (): Refusal => new Refusal('unauthorized', 'this sign-in was begun too long ago, or elsewhere: begin at /auth/login');
 
+const isDown = (error: unknown): boolean => {
+  if (error instanceof TypeError) return true;
+  if (!(error instanceof oidc.ClientError)) return false;
+  return error.code === 'OAUTH_TIMEOUT' || (error.cause instanceof Response && error.cause.status >= 500);
+};
+
 /** What happened at the issuer, as the browser's user may know it. */
 const refusalOf = (error: unknown): Refusal => {
   if (error instanceof oidc.AuthorizationResponseError) return new Refusal('forbidden', `the issuer answered ${error.error}`);
-  const isDown = error instanceof TypeError || (error instanceof Error && error.name === 'TimeoutError');
-  return isDown ? unreachable() : new Refusal('unauthorized', 'the issuer did not confirm this sign-in: begin again at /auth/login');
+  if (isDown(error)) return unreachable();
+  return new Refusal('unauthorized', 'the issuer did not confirm this sign-in: begin again at /auth/login');
 };
 
 type Options = {

@@ -11,7 +11,12 @@ const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
 const SKEW_SECONDS = 30;
 const KEYS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
 
-const isNetwork = (error: unknown): boolean => error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError);
+/** The keys did not come, or are none: what jose has no error of its own for is an answer of the issuer's that is not 200, or not JSON. */
+const isIssuers = (error: unknown): boolean =>
+  !(error instanceof errors.JOSEError) ||
+  error instanceof errors.JWKSTimeout ||
+  error instanceof errors.JWKSInvalid ||
+  error.code === errors.JOSEError.code;
 
 /** Verifies the tokens of an issuer for this audience by the keys that it publishes. @throws Refusal unauthorized, unavailable */
 export const tokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: IssuerConfig, logger: Logger) => {
@@ -37,7 +42,7 @@ export const tokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: Is
       return claimed(payload);
     } catch (error) {
       if (error instanceof Refusal) throw error;
-      if (isNetwork(error)) {
+      if (isIssuers(error)) {
         logger.warn({ err: error }, 'the keys of OIDC_ISSUER can not be had');
         throw unreachable();
       }
