@@ -10,7 +10,7 @@ import { connectNats } from '../infra/nats/connect.ts';
 import { newUser, type UserCredentials, userJwt } from '../infra/nats/jwt.ts';
 import { isOld } from '../infra/nats/version.ts';
 import { startOf } from '../infra/process.ts';
-import { eventually, inDir, livingWith, type Program, program, root } from './process.ts';
+import { eventually, inDir, livingWith, type Program, program, root, withoutRoom } from './process.ts';
 
 type Server = { program: Program; url: string; pid: number; accountSeed: string };
 
@@ -141,6 +141,12 @@ test('what a killed supervisor left is replaced: one server per directory, the s
     is(second.accountSeed, first.accountSeed);
     equal(livingWith(join(dir, 'nats')), [second.pid]);
     is(await second.program.stop(), 0);
+  }));
+
+test('a start that found no room for its keys leaves no half of them: the next one makes them', () =>
+  inDir(async (dir) => {
+    is(await withoutRoom('test/embedded-process.ts', 'nats', dir).ended, 1);
+    is(await (await begin(dir)).program.stop(), 0);
   }));
 
 test('an old nats-server on the path is passed over', () =>

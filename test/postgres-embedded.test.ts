@@ -18,7 +18,7 @@ import { equal, is, match, not, ok } from 'uvu/assert';
 import { accountFor } from '../infra/postgres/account.ts';
 import { isPassable } from '../infra/postgres/native.ts';
 import { startOf } from '../infra/process.ts';
-import { checkout, eventually, inDir, livingWith, type Program, type ProgramOptions, program, root } from './process.ts';
+import { checkout, eventually, inDir, livingWith, type Program, type ProgramOptions, program, root, withoutRoom } from './process.ts';
 
 type Server = { program: Program; url: string; pid: number };
 
@@ -66,6 +66,12 @@ test('LANG=C makes no ASCII cluster: text is UTF-8, cased and ordered alike ever
     );
     equal(row, { encoding: 'UTF8', upper: 'É', provider: 'b', locale: 'C.UTF-8', user: 'annals', super: false, zone: 'UTC' });
     is(await running.stop(), 0);
+  }));
+
+test('a start that found no room for its password leaves no half of one: the next one makes it', () =>
+  inDir(async (dir) => {
+    is(await withoutRoom('test/embedded-process.ts', 'postgres', dir).ended, 1);
+    is(await (await started(begin(dir))).program.stop(), 0);
   }));
 
 test('its password is asked for, kept for us alone, and there is no socket', () =>

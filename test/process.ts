@@ -51,6 +51,10 @@ export const program = (command: string, args: readonly string[], options: Progr
   return begun;
 };
 
+/** Runs a file of this checkout where no byte can be written to any file, as on a full disk. */
+export const withoutRoom = (...words: readonly string[]): Program =>
+  program('/bin/sh', ['-c', 'ulimit -f 0 && exec "$@"', 'sh', process.execPath, ...words]);
+
 /** Gives a test a directory, and takes it away afterwards together with every program that it left running. */
 export const inDir = async (use: (dir: string) => Promise<void>): Promise<void> => {
   const dir = temporaryDir();

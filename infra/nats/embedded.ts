@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount, createOperator } from 'nkeys.js';
+import { replaceFile } from '../eventstore/embedded/disk.ts';
 import type { Piece } from '../supervisor.ts';
 import { natsBinary } from './binary.ts';
 import { accountJwt, credentialsFile, keyOf, newUser, operatorJwt, seedOf } from './jwt.ts';
@@ -16,7 +17,7 @@ const makeSeeds = (): Seeds => ({ operator: seedOf(createOperator()), system: se
 
 /** The keys of this server's operator and accounts, made once. */
 const seedsIn = (file: string): Seeds => {
-  if (!existsSync(file)) writeFileSync(file, JSON.stringify(makeSeeds()), { mode: 0o600, flag: 'wx' });
+  if (!existsSync(file)) replaceFile(file, JSON.stringify(makeSeeds()));
   return JSON.parse(readFileSync(file, 'utf8')) as Seeds;
 };
 

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { replaceFile } from '../eventstore/embedded/disk.ts';
 import { help } from '../process.ts';
 import type { Piece } from '../supervisor.ts';
 import { type Account, accountFor } from './account.ts';
@@ -62,7 +63,7 @@ export type PostgresOptions = {
 };
 
 const secretIn = (file: string): string => {
-  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
+  if (!existsSync(file)) replaceFile(file, randomBytes(24).toString('base64url'));
   return readFileSync(file, 'utf8').trim();
 };
 
@@ -82,7 +83,7 @@ const placeOf = (dir: string, account: Account | undefined): string => {
       .digest('hex')
       .slice(0, 16),
   );
-  writeFileSync(record, `${place}\n`, { mode: 0o600 });
+  replaceFile(record, `${place}\n`);
   return place;
 };
 
