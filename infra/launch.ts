@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, listenUrl } from './config.ts';
@@ -53,8 +53,14 @@ const makeData = (dir: string): void => {
   }
 };
 
-const portsIn = (file: string): Partial<Record<Name, number>> =>
-  existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { ports: Partial<Record<Name, number>> }).ports : {};
+/** Those of last time; none where there are none, or a full disk has cut them off: others serve as well. */
+const portsIn = (file: string): Partial<Record<Name, number>> => {
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { ports: Partial<Record<Name, number>> }).ports;
+  } catch {
+    return {};
+  }
+};
 
 /** The port of last time, unless somebody has taken it since. */
 const portFor = async (last: number | undefined): Promise<number> => (last !== undefined && (await isFree(last)) ? last : freePort());

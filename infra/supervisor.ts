@@ -138,6 +138,9 @@ const letGo = (child: ChildProcess): void => {
 
 const isOver = ({ exitCode, signalCode, pid }: ChildProcess): boolean => exitCode !== null || signalCode !== null || pid === undefined;
 
+/** How a process ended, and for how long it had served. */
+type Life = { readonly how: string; readonly servedMs: number };
+
 /** Resolves to whether the process got so far that others may rely on it. */
 const serves = async ({ says, prepare }: Piece, child: ChildProcess, ended: AbortSignal, textOf: () => string): Promise<boolean> => {
   const late = Date.now() + READY_MS;
@@ -151,41 +154,52 @@ const serves = async ({ says, prepare }: Piece, child: ChildProcess, ended: Abor
 
 /** Starts a piece and starts it again whenever it ends, at once after a time of service, ever later after failures, until told to stop. */
 export const supervise = (piece: Piece, ground: Ground): Supervised => {
-  for (const dir of [ground.logs, ground.run]) mkdirSync(dir, { recursive: true, mode: 0o700 });
   const log = logFile(ground, piece.name);
   const pids = pidFile(ground, piece.name);
   const stopping = new AbortController();
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {});
-  let child: ChildProcess;
+  let child: ChildProcess | undefined;
   let everServed = false;
   let loose = false;
 
-  /** One life of the process: how it ended, and for how long it had served. */
-  const live = async (): Promise<{ how: string; servedMs: number }> => {
+  /** What can't be written down only keeps the next start from finding what this one leaves. */
+  const note = (pid: number): void => {
+    try {
+      remember(pids, pid);
+    } catch (error) {
+      ground.say(`${piece.name} runs, but ${pids} can not be written: ${(error as Error).message}`);
+    }
+  };
+
+  /** One life of the process. @throws where it could not begin */
+  const live = async (): Promise<Life> => {
+    // They may have been cleared away since.
+    for (const dir of [ground.logs, ground.run]) mkdirSync(dir, { recursive: true, mode: 0o700 });
     rotate(log);
     const offset = sizeOf(log);
-    child = begin(piece, log);
+    const born = begin(piece, log);
+    child = born;
     const over = new AbortController();
     const text = (): string => textSince(log, offset);
-    const ended = endOf(child).finally(() => over.abort());
+    const ended = endOf(born).finally(() => over.abort());
     let servedAt = Number.POSITIVE_INFINITY;
-    const watch = serves(piece, child, over.signal, text).then(
+    const watch = serves(piece, born, over.signal, text).then(
       (serving) => {
-        if (!serving) return void child.kill('SIGKILL');
+        if (!serving) return void born.kill('SIGKILL');
         servedAt = Date.now();
         everServed = true;
         ready.resolve();
       },
       (error: Error) => {
-        if (!isOver(child) && !stopping.signal.aborted) ground.say(`${piece.name} runs but cannot be used: ${error.message}`);
-        child.kill('SIGKILL');
+        if (!isOver(born) && !stopping.signal.aborted) ground.say(`${piece.name} runs but cannot be used: ${error.message}`);
+        born.kill('SIGKILL');
       },
     );
-    if (child.pid !== undefined) remember(pids, child.pid);
-    if (child.pid !== undefined && piece.yields) lowerPriority(child.pid);
-    if (piece.hears) child.on('message', piece.hears);
-    if (loose) letGo(child);
+    if (born.pid !== undefined) note(born.pid);
+    if (born.pid !== undefined && piece.yields) lowerPriority(born.pid);
+    if (piece.hears) born.on('message', piece.hears);
+    if (loose) letGo(born);
     const how = await ended;
     await watch;
     forget(pids);
@@ -194,7 +208,7 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
 
   const keep = async (): Promise<void> => {
     for (let failures = 0; !stopping.signal.aborted; ) {
-      const { how, servedMs } = await live();
+      const { how, servedMs } = await live().catch(({ message }: Error): Life => ({ how: message, servedMs: 0 }));
       if (stopping.signal.aborted) return;
       failures = servedMs > SETTLED_MS ? 0 : failures + 1;
       if (!everServed && failures >= ATTEMPTS) return ready.reject(new Error(`${piece.name} does not start (${how}); its log is ${log}`));
@@ -207,14 +221,14 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
 
   const unref = (): void => {
     loose = true;
-    letGo(child);
+    if (child) letGo(child);
   };
 
   const stop = async (): Promise<void> => {
     stopping.abort();
     ready.reject(new Error(`${piece.name} was told to stop`));
-    child.kill(piece.stop);
-    const late = setTimeout(() => child.kill('SIGKILL'), piece.grace);
+    child?.kill(piece.stop);
+    const late = setTimeout(() => child?.kill('SIGKILL'), piece.grace);
     await kept;
     clearTimeout(late);
   };
@@ -222,9 +236,9 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
   return {
     name: piece.name,
     ready: ready.promise,
-    pid: () => child.pid,
+    pid: () => child?.pid,
     stop,
-    kill: (signal) => void child.kill(signal),
+    kill: (signal) => void child?.kill(signal),
     unref,
   };
 };

@@ -1,5 +1,5 @@
 // limit: 600
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
@@ -30,6 +30,12 @@ const statusOf = (base: string, path: string): Promise<number | undefined> =>
   fetch(`${base}${path}`).then(
     ({ status }) => status,
     () => undefined,
+  );
+
+const degradedOf = (base: string): Promise<string[]> =>
+  fetch(`${base}/readyz`).then(
+    async (answer) => ((await answer.json()) as { degraded: string[] }).degraded,
+    () => ['all'],
   );
 
 const pidOf = (data: string, name: string): number | undefined => remembered(join(data, 'run', `${name}.pid`))?.pid;
@@ -135,6 +141,26 @@ test('each child that is killed comes back on its port', () =>
     }
     equal(portsOf(started.data), ports);
     await stops(started);
+  }));
+
+test('a child that ends is started again though the directories of logs and of pid files were cleared away', () =>
+  inDir(async (dir) => {
+    const started = await start(join(dir, 'data'));
+    const killed = pidOf(started.data, 'postgres')!;
+    for (const name of ['logs', 'run']) rmSync(join(started.data, name), { recursive: true });
+    process.kill(killed, 'SIGKILL');
+    await eventually('postgres is back', () => pidOf(started.data, 'postgres') !== undefined);
+    await eventually('whole again', async () => (await degradedOf(started.base)).length === 0);
+    is(started.program.child.exitCode, null);
+    is(await started.program.stop(), 0);
+    equal(livingWith(started.data), []);
+  }));
+
+test('a record of ports that a full disk has cut off is made anew', () =>
+  inDir(async (dir) => {
+    mkdirSync(join(dir, 'data'), { mode: 0o711 });
+    writeFileSync(join(dir, 'data', 'state.json'), '');
+    await stops(await start(join(dir, 'data')));
   }));
 
 test('after SIGKILL of the parent the next start replaces all that was left', () =>
