@@ -128,6 +128,14 @@ const userOf = (accountSeed: string): Promise<NatsConnection> => {
   return connect({ servers: address.natsUrl.split(',').map((url) => new URL(url.trim()).host), authenticator, inboxPrefix: inbox });
 };
 
+test('where somebody else was faster by one message, what stands behind the first is not let in without it', async () => {
+  const end = await lastSequence(NAME);
+  await nats.jetstream().publish(subject('faster'));
+  const error = await sent({ sequence: end, messageId: null }, numbers(800, 3).map(outgoing)).catch((thrown: unknown) => thrown);
+  assert.ok(isWrongSequence(error), String(error));
+  assert.is(await lastSequence(NAME), end + 1);
+});
+
 test("with the account's seed, a user is let in as far as its claim says", async () => {
   const { natsAccountSeed } = address;
   if (!natsAccountSeed) return console.log('skipped: no NATS_ACCOUNT_SEED');

@@ -184,6 +184,28 @@ test(
 );
 
 test(
+  'while NATS takes nothing the log is read no further than a few thousand messages',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    const log = memoryLog();
+    const relay = await relayOf(log, nats);
+    await until(() => relay.status().state === 'relaying');
+    broker.freeze();
+    await accept(log, 0, 20_000, now());
+    let most = 0;
+    await until(() => {
+      most = Math.max(most, relay.status().waiting);
+      return relay.status().state === 'waiting';
+    });
+    assert.ok(most < 8_000, String(most));
+    broker.thaw();
+    await until(async () => (await lastSequence(nats)) >= 20_000);
+    await relay.close();
+    await assertCarried(nats, ids(20_000));
+  }),
+);
+
+test(
   'a stream that was lost is filled again from the log, but for what was acknowledged and what is too old',
   withBroker(async (broker) => {
     const nats = await broker.connect();
