@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import * as assert from 'uvu/assert';
 import type { Log } from '../infra/eventstore/log.ts';
 import { type Relay, startRelay } from '../infra/nats/relay.ts';
-import { manager, STREAM } from '../infra/nats/stream.ts';
+import { ensureInbound, manager, STREAM } from '../infra/nats/stream.ts';
 import { type Broker, until, withBroker } from './broker.ts';
 import { afterwards, test } from './ending.ts';
 import { accept, acceptedLog, agentOf, deliveryOf, eventIdOf, TENANT } from './generated-log.ts';
@@ -156,6 +156,30 @@ test(
     await (await manager(nats)).streams.delete(STREAM);
     await until(() => relay.status().published === 3);
     await relay.close();
+  }),
+);
+
+test(
+  'a stream that has no room is named as the reason, and what waited follows when there is room again',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    await ensureInbound(nats);
+    const { streams } = await manager(nats);
+    const { config } = await streams.info(STREAM);
+    await streams.update(STREAM, { ...config, max_bytes: 100 });
+    const log = await acceptedLog(50, now());
+    const relay = await relayOf(log, nats);
+    await until(() => relay.status().last_error === 'maximum bytes exceeded');
+    await streams.update(STREAM, { ...config, max_bytes: -1 });
+    await until(() => relay.status().published === 50);
+    const { state } = await streams.info(STREAM);
+    await streams.update(STREAM, { ...config, max_bytes: state.bytes + 1_000 });
+    await accept(log, 50, 100, now());
+    await until(() => relay.status().last_error === 'maximum bytes exceeded');
+    await streams.update(STREAM, { ...config, max_bytes: -1 });
+    await until(async () => (await lastSequence(nats)) === 100);
+    await relay.close();
+    await assertCarried(nats, ids(100));
   }),
 );
 

@@ -6,7 +6,7 @@ import { type Metadata, type Recorded, streamName } from '../../domain/event.ts'
 import { type Log, LogError, type NewEvent } from '../eventstore/log.ts';
 import { derivedId } from '../transact.ts';
 import { type Addressed, type Batch, openNotices } from './notices.ts';
-import { ensureInbound } from './stream.ts';
+import { ensureInbound, reasonOf } from './stream.ts';
 
 export type AcknowledgementParts = { log: Log; nats: NatsConnection; logger: Logger; everyMs?: number };
 
@@ -104,7 +104,7 @@ export const startAcknowledgements = ({ log, nats, logger, everyMs = EVERY_MS }:
         await follow();
       } catch (error) {
         if (signal.aborted) return;
-        logger[failures === 0 ? 'warn' : 'debug']({ error: (error as Error).message }, 'acknowledgements wait');
+        logger[failures === 0 ? 'warn' : 'debug']({ error: reasonOf(error) }, 'acknowledgements wait');
         await sleep(Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** failures++), undefined, { signal }).catch(() => {});
       }
     }

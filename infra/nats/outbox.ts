@@ -47,7 +47,9 @@ const sendBatch = async (nats: NatsConnection, batch: readonly Outgoing[], chain
   if (ack.seq !== at.sequence + 1) throw new Overtaken(`a message was stored as ${ack.seq}, not as ${at.sequence + 1}`);
 };
 
-const batchSize = (pending: readonly Outgoing[]): number => {
+/** The first goes alone: what keeps it out is said of it, while those behind it would only be said to miss it. */
+const batchSize = (pending: readonly Outgoing[], { messageId }: Chain): number => {
+  if (messageId === null) return 1;
   let bytes = 0;
   const over = pending.findIndex(({ payload }) => {
     bytes += payload.length;
@@ -77,7 +79,7 @@ export const outbox = (nats: NatsConnection, tip: Chain, sent: (batch: readonly 
   failure.promise.catch(() => {});
 
   const launch = (): Promise<void> => {
-    const batch = pending.slice(0, batchSize(pending));
+    const batch = pending.slice(0, batchSize(pending, chain));
     const before = chain;
     chain = ahead(chain, batch);
     pending = pending.slice(batch.length);

@@ -6,7 +6,7 @@ import { comparePositions, type Position, parseToken, type Recorded, tokenOf } f
 import type { Log } from '../eventstore/log.ts';
 import { acknowledgedSince } from './acknowledged.ts';
 import { type Outgoing, Overtaken, outbox } from './outbox.ts';
-import { ensureInbound, isWrongSequence, MAX_AGE_MS, readTip, STREAM, type Tip } from './stream.ts';
+import { ensureInbound, isWrongSequence, MAX_AGE_MS, readTip, reasonOf, STREAM, type Tip } from './stream.ts';
 
 /** `relaying`: follows the log. `waiting`: something it needs is away, or another relay is ahead; it tries again. */
 export type RelayStatus = {
@@ -72,8 +72,6 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => {});
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /**
  * Carries every delivering event of the log to the stream, once and in the log's order, however often it is stopped and however many
  * run at once. What it has carried stands in the stream's last message, so it keeps nothing of its own.
@@ -86,11 +84,14 @@ export const startRelay = async ({ log, nats, logger, publicUrl }: RelayParts): 
   let waiting = () => 0;
   let lastError: string | null = null;
   let failures = 0;
+  /** Why it waits stands in the process's log, since it last carried something. */
+  let told = false;
 
   const sent = (batch: readonly Outgoing[]): void => {
     published += batch.length;
     position = batch.at(-1)!.token;
     failures = 0;
+    told = false;
     lastError = null;
   };
 
@@ -125,7 +126,7 @@ export const startRelay = async ({ log, nats, logger, publicUrl }: RelayParts): 
         try {
           message = outgoing(event, publicUrl, limit);
         } catch (error) {
-          return logger.error({ error: messageOf(error), event: event.event_id }, 'an event cannot be made a message; it is left out');
+          return logger.error({ error: reasonOf(error), event: event.event_id }, 'an event cannot be made a message; it is left out');
         }
         return box.add(message);
       },
@@ -145,10 +146,13 @@ export const startRelay = async ({ log, nats, logger, publicUrl }: RelayParts): 
 
   const stepBack = async (error: unknown): Promise<void> => {
     state = 'waiting';
-    lastError = messageOf(error);
+    lastError = reasonOf(error);
     const overtaken = error instanceof Overtaken || isWrongSequence(error);
-    const level = overtaken ? 'debug' : failures === 0 ? 'warn' : 'debug';
-    logger[level]({ error: lastError }, overtaken ? 'the stream moved without this relay' : 'the relay waits');
+    logger[overtaken || told ? 'debug' : 'warn'](
+      { error: lastError },
+      overtaken ? 'the stream moved without this relay' : 'the relay waits',
+    );
+    told ||= !overtaken;
     await pause(Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** failures++) * (0.5 + Math.random()), control.signal);
   };
 

@@ -33,6 +33,11 @@ const NO_MESSAGE = 10_037;
 const WRONG_LAST_SEQUENCE = new Set([10_070, 10_071, 10_164]);
 
 export const errorCode = (error: unknown): number => (error instanceof NatsError ? (error.api_error?.err_code ?? 0) : 0);
+/** What the server said: of an answer without words of its own the client makes a bare number. */
+export const reasonOf = (error: unknown): string => {
+  if (!(error instanceof NatsError)) return error instanceof Error ? error.message : String(error);
+  return error.api_error?.description ?? (error.code === '503' ? 'JetStream does not answer' : error.message);
+};
 export const isWrongSequence = (error: unknown): boolean => WRONG_LAST_SEQUENCE.has(errorCode(error));
 export const isNoMessage = (error: unknown): boolean => errorCode(error) === NO_MESSAGE;
 
