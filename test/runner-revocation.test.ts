@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import type { Actor } from '../domain/event.ts';
 import type { Log } from '../infra/eventstore/log.ts';
 import { brokerUsers } from '../infra/nats/credentials.ts';
-import { startRevocations } from '../infra/nats/revocations.ts';
+import { revocationList, startRevocations } from '../infra/nats/revocations.ts';
 import { type Broker, until, withBroker } from './broker.ts';
 import { afterwards, test } from './ending.ts';
 import { agentOf, TENANT } from './generated-log.ts';
@@ -54,6 +54,47 @@ const refused = (enter: () => Promise<NatsConnection>): Promise<boolean> =>
     (connection) => connection.close().then(() => false),
     (error: Error) => /authoriz|revoked/i.test(error.message),
   );
+
+type Taken = Parameters<ReturnType<typeof revocationList>['take']>[0];
+
+const HOUR_MS = 3_600_000;
+const BEGAN = Date.parse('2026-01-01T00:00:00.000Z');
+
+/** An event so many ms after the beginning. */
+const event = (type: string, id: string, after: number, data: object = {}, key_id = 'k'): Taken =>
+  ({ type, id, tenant: TENANT, at: new Date(BEGAN + after).toISOString(), actor: { kind: 'agent', id: 'a', key_id }, data }) as never;
+const issue = (id: string, after: number, key?: string): Taken =>
+  event(
+    'RunnerCredentialIssued',
+    id,
+    after,
+    { public_key: `U${id}`, agent_id: 'a', expires_at: new Date(BEGAN + after + HOUR_MS).toISOString() },
+    key,
+  );
+
+test('a credential whose key was revoked a moment before is void from its first moment', () => {
+  const list = revocationList();
+  assert.not(list.take(issue('c1', 0, 'k1')));
+  assert.ok(list.take(event('ApiKeyRevoked', 'k1', 1_000)));
+  assert.not(list.take(event('ApiKeyRevoked', 'k2', 1_000)));
+  assert.ok(list.take(issue('c2', 2_000, 'k2')));
+  assert.not(list.take(issue('c3', 2_000, 'k3')));
+  assert.equal(Object.keys(list.current(BEGAN + 3_000)), ['Uc1', 'Uc2']);
+});
+
+test('what has expired is told to no broker, and not remembered while others come and go', () => {
+  const list = revocationList();
+  list.take(issue('c1', 0));
+  assert.ok(list.take(event('RunnerCredentialRevoked', 'c1', 0)));
+  assert.equal(Object.keys(list.current(BEGAN + HOUR_MS)), ['Uc1']);
+  assert.equal(list.current(BEGAN + HOUR_MS + 1), {});
+  const busy = revocationList();
+  busy.take(event('ApiKeyRevoked', 'k0', 0));
+  for (let index = 0; index < 10; index++) busy.take(issue(`c${index}`, index * HOUR_MS, `k${index}`));
+  assert.not(busy.take(event('ApiKeyRevoked', 'k1', 10 * HOUR_MS)));
+  assert.not(busy.take(issue('c10', 10 * HOUR_MS, 'k0')));
+  assert.ok(busy.take(event('ApiKeyRevoked', 'k9', 10 * HOUR_MS)));
+});
 
 test(
   'a revoked credential, the revoked key it came by, a deleted agent and a closed tenant each end the connection at once, and after a restart too',

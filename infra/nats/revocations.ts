@@ -49,32 +49,55 @@ const causesOf = ({ id, tenant, actor, data: { agent_id, owner_id } }: Issued): 
   ...(owner_id ? [owner_id, membership(tenant, owner_id)] : []),
 ];
 
-/** Which of the credentials of the last hour are void, from the events that made and ended them. */
+const MOST_MS = MOST_SECONDS * 1_000;
+
+/** Takes away from the front, which is the oldest, what is over. */
+const shed = <T>(map: Map<string, T>, isOver: (one: T) => boolean): void => {
+  for (const [id, one] of map) {
+    if (!isOver(one)) return;
+    map.delete(id);
+  }
+};
+
+/** Which of the credentials of the last hour are void, from the events that made and ended them. What is older is forgotten. */
 export const revocationList = () => {
   const living = new Map<string, Living>();
-  const ended = new Set<string>();
+  /** When what a credential stands and falls with came to its end. */
+  const ended = new Map<string, number>();
+  const shedUntil = (now: number): void => {
+    shed(living, ({ expires }) => expires < now);
+    shed(ended, (at) => at < now - MOST_MS);
+  };
+  const issued = (event: Issued): boolean => {
+    const { public_key, expires_at } = event.data;
+    const causes = causesOf(event);
+    living.set(event.id, { publicKey: public_key, expires: Date.parse(expires_at), causes });
+    return causes.some((cause) => ended.has(cause));
+  };
+  /** Those that live fall for good, each by itself: what ended them may begin again. */
+  const struck = (cause: string, at: number): boolean => {
+    const fallen = [...living].filter(([, { causes }]) => causes.includes(cause)).map(([id]) => id);
+    for (const id of [cause, ...fallen]) {
+      ended.delete(id);
+      ended.set(id, at);
+    }
+    return fallen.length > 0;
+  };
   return {
     /** True where the event makes a credential void. */
     take: (event: Told): boolean => {
-      if (event.type === 'RunnerCredentialIssued') {
-        const { public_key, expires_at } = event.data;
-        const causes = causesOf(event as Issued);
-        living.set(event.id, { publicKey: public_key, expires: Date.parse(expires_at), causes });
-        return causes.some((cause) => ended.has(cause));
-      }
+      const at = Date.parse(event.at);
+      shedUntil(at);
+      if (event.type === 'RunnerCredentialIssued') return issued(event as Issued);
       const begun = (BEGINS as CauseOf)[event.type]?.(event);
       if (begun !== undefined) ended.delete(begun);
       const cause = (ENDS as CauseOf)[event.type]?.(event);
-      if (cause === undefined) return false;
-      ended.add(cause);
-      const struck = [...living].filter(([, { causes }]) => causes.includes(cause));
-      for (const [id] of struck) ended.add(id);
-      return struck.length > 0;
+      return cause !== undefined && struck(cause, at);
     },
     /** The void ones that have not expired by themselves, by public key; void from this second on. */
     current: (now: number): Record<string, number> => {
-      for (const [id, { expires }] of living) if (expires < now && living.delete(id)) ended.delete(id);
-      const dead = [...living.values()].filter(({ causes }) => causes.some((cause) => ended.has(cause)));
+      shedUntil(now);
+      const dead = [...living.values()].filter(({ expires, causes }) => expires >= now && causes.some((cause) => ended.has(cause)));
       return Object.fromEntries(dead.map(({ publicKey }) => [publicKey, Math.floor(now / 1_000)]));
     },
   };
@@ -82,7 +105,7 @@ export const revocationList = () => {
 
 /** What is older ended by itself: no credential lives longer. */
 const anHourAgo = async (log: Log): Promise<Position | undefined> => {
-  const since = new Date(Date.now() - MOST_SECONDS * 1_000).toISOString();
+  const since = new Date(Date.now() - MOST_MS).toISOString();
   for await (const event of log.readAll({ backwards: true })) if (event.at < since) return event.position;
   return undefined;
 };
