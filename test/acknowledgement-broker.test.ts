@@ -115,6 +115,26 @@ test(
 );
 
 test(
+  'what was acknowledged in a stream that has been made anew since is no acknowledgement of what stands in that place now',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    const log = await filled(nats, 30);
+    await settle(nats, 5, 'ack');
+    const { streams } = await manager(nats);
+    const noticed = async (): Promise<number> => (await streams.info(NOTICES)).state.messages;
+    await until(async () => (await noticed()) === 5);
+    await streams.delete(STREAM);
+    const relay = await relaying(log, nats);
+    await until(() => relay.status().published === 30);
+    const running = reactor(log, nats);
+    await until(async () => (await noticed()) === 0);
+    assert.equal(await settledIn(log), { acknowledged: [], dead: [] });
+    await running.close();
+    await relay.close();
+  }),
+);
+
+test(
   'acknowledgements survive an outage of the log and of the broker, and a stream that is filled again leaves them out',
   withBroker(async (broker) => {
     const nats = await broker.connect();

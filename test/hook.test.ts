@@ -1,8 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Recording } from '../commands/webhook.ts';
 import { factsOf } from '../domain/delivery.ts';
+import type { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
+import { recorder } from '../infra/hooks/recorder.ts';
 import { givenHook, sign } from './hook-given.ts';
+import { memoryLog } from './memory-log.ts';
 
 test('a signed delivery is accepted once and its bytes kept as they came', async () => {
   const given = await givenHook();
@@ -262,6 +266,19 @@ test('where replays are refused, a known body under another id is blocked, and u
   given.clock.now = () => now + 3 * 24 * 3_600_000 + 60_000;
   assert.equal([await outcome('3'), await outcome('4')], ['accepted', 'blocked']);
   await given.close();
+});
+
+test('while a store says nothing to anybody, no more deliveries wait for it than it could take in a second', async () => {
+  const record = recorder({ ...memoryLog(), append: () => new Promise(() => {}) });
+  const integration = { id: 'c1', tenant_id: 'c2' };
+  const one = (id: string) => ({ integration, id, type: 'WebhookAccepted', facts: {}, body: new Uint8Array() }) as unknown as Recording;
+  const waiting: Promise<unknown>[] = [];
+  const isRefused = (error: Refusal) => error.code === 'unavailable' && error.extra.retryAfter! >= 5;
+  assert.throws(() => {
+    while (waiting.length < 3_000) waiting.push(record(one(`d${waiting.length}`)).catch(isRefused));
+  }, isRefused);
+  assert.ok(waiting.length > 500, String(waiting.length));
+  assert.ok((await Promise.all(waiting)).every((refused) => refused === true));
 });
 
 test.run();

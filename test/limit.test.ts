@@ -1,7 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Principal } from '../domain/principal.ts';
+import type { Refusal } from '../domain/refusal.ts';
 import { bucket } from '../infra/http/bucket.ts';
-import { CREDENTIAL, limiter, POLICIES } from '../infra/http/limits.ts';
+import { BAD_CREDENTIALS, CREDENTIAL, limiter, POLICIES } from '../infra/http/limits.ts';
 import { inMemory } from './in-memory.ts';
 import { join, neighbour } from './people.ts';
 
@@ -140,6 +142,20 @@ test('the twenty-first bad credential of a minute from one address is 429, and n
   now += wait * 1_000;
   assert.is((await p.send('GET', '/me', { key: spare.key })).status, 200);
   await p.close();
+});
+
+test('a token that was good vouches for itself alone, though all of them begin alike', async () => {
+  const { admit, count, guessed } = limiter();
+  const [address, now] = ['192.0.2.1', Date.now()];
+  const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;
+  const user = { kind: 'user', user_id: 'u', key_id: null, super_admin: false, bound_to: null } as const;
+  await count(user as unknown as Principal, token('a'), now, () => {});
+  for (let index = 0; index < BAD_CREDENTIALS.quota; index++) assert.is(await guessed(address, now), null);
+  admit(address, token('a'), now);
+  assert.throws(
+    () => admit(address, token('b'), now),
+    (error: Refusal) => error.code === 'rate_limited',
+  );
 });
 
 test.run();

@@ -37,6 +37,16 @@ test('the next minute has 60 of its own', () => {
   assert.is(take(at(0, 1), false).length, 120);
 });
 
+test('of what could not be recorded for hours, the oldest thousand wait', () => {
+  const { note, take, giveBack } = tally();
+  for (let minute = 0; minute < 40; minute++) {
+    for (let n = 0; n < 60; n++) note(rejection('192.0.2.1'), at(0, minute));
+    giveBack(take(at(0, minute), false));
+  }
+  const kept = take(at(0, 40), false);
+  assert.equal([kept.length, kept[0]!.at], [1_000, at(0, 0)]);
+});
+
 test('callers beyond a hundred are summed together, so that many addresses fill nothing', () => {
   const { note, take } = tally();
   for (let n = 0; n < 10_000; n++) note(rejection(`2001:db8::${n.toString(16)}`), at(1));

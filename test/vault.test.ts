@@ -99,6 +99,18 @@ test('two vaults that start at once agree on everything, and two that seal at on
   assert.equal(log.events.map(({ stream }) => stream).sort(), ['key-acme.vault', 'key-platform.name', 'key-platform.pepper']);
 });
 
+test('neither an outage of the log nor a tenant that had no key yet is remembered', async () => {
+  const log = memoryLog();
+  const masterKeyFile = keyFile();
+  const [one, other] = [await openVault({ log, masterKeyFile }), await openVault({ log, masterKeyFile })];
+  const elsewhere = await one.seal({ ...place, tenant: 'elsewhere' }, secret('s'));
+  await fails(() => other.open(place, elsewhere), /has no key/);
+  const back = log.outage();
+  await fails(() => one.seal(place, secret('s')));
+  back();
+  assert.is((await other.open(place, await one.seal(place, secret('s')))).reveal(), 's');
+});
+
 test('the master key is 32 bytes for its owner alone, and is never made anew over keys that it wrapped', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
