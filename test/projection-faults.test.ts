@@ -150,6 +150,27 @@ test('of several workers one writes, another takes over, and nothing is applied 
   await Promise.all(workers.map((worker) => worker.close()));
 });
 
+test('a worker from which nothing comes through any more keeps nobody else from writing', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { url, ...way } = await road(databaseUrl);
+  const cutOff = await working({ log, databaseUrl: url, projections: [ideas], logger: quiet });
+  await until('a writer', cutOff.status, ([one]) => one!.writer);
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  way.holdUp();
+  await append(log, happened([noted('a')]));
+  await settled(reads, log, 'ideas');
+  way.close();
+  way.goOn();
+  way.open();
+  await append(log, happened([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]).slice(1));
+  await settled(reads, log, 'ideas');
+  assert.is(await reads.counter(from, key('a'), 'links'), 1);
+  await close();
+  await cutOff.close();
+  way.end();
+});
+
 const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
 test('ten kinds of poison: each stops its own stream at most, and nobody else waits', async () => {

@@ -40,13 +40,40 @@ const startWorker = async (...args: string[]): Promise<ChildProcess> => {
   return child;
 };
 
+const storyIn = (category: string, count: number) => happened(story(count), {}, category);
+
+test('a worker that stands still gives way to another within seconds, and when it goes on it writes nothing twice', async () => {
+  const { url: eventstoreUrl } = await startStore();
+  const databaseUrl = await freshDatabase();
+  const log = openLog(eventstoreUrl);
+  afterwards(log.close);
+  const events = storyIn('still', 1_200);
+  const [before, meanwhile, after] = [events.slice(0, 400), events.slice(400, 800), events.slice(800)];
+  const reads = await createReads(databaseUrl, quiet);
+  afterwards(reads.close);
+  const first = await startWorker(eventstoreUrl, databaseUrl, 'still');
+  await append(log, before);
+  await settled(reads, log, 'ideas');
+  await startWorker(eventstoreUrl, databaseUrl, 'still');
+  // In the midst of its work, whatever it is at.
+  const writing = append(log, meanwhile);
+  first.kill('SIGSTOP');
+  await writing;
+  await settled(reads, log, 'ideas');
+  first.kill('SIGCONT');
+  await append(log, after);
+  await settled(reads, log, 'ideas');
+  for (const table of ['ideas', 'tags'])
+    assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, ideasOf('still'), table)));
+});
+
 test(`a worker that is killed ${KILLS} times leaves the rows of a single fold, and its checkpoint never goes back`, async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const category = `kill${[...crypto.randomUUID()].filter((letter) => /[a-f]/.test(letter)).join('')}`;
   const log = openLog(eventstoreUrl);
   afterwards(log.close);
-  const events = happened(story(60 * KILLS), {}, category);
+  const events = storyIn(category, 60 * KILLS);
   const writing = append(log, events);
   const stopWatching = await watch(databaseUrl, 'ideas');
   let child = await startWorker(eventstoreUrl, databaseUrl, category);

@@ -1,8 +1,10 @@
-import type { ClientBase } from 'pg';
+import type { ClientBase, QueryConfig } from 'pg';
 import type { Table } from '../../projections/tables.ts';
 import { quoted } from './pool.ts';
 
 const MOST_SHOWN = 20;
+/** Large tables take the time that they take. */
+const UNHURRIED_MS = 2 ** 31 - 1;
 
 /** One row that differs between two schemas of a projection; `touched` names the event that last moved it, `<stream>@<revision>`. */
 export type Difference = {
@@ -49,7 +51,7 @@ export const compare = async (db: ClientBase, tables: readonly Table[], old: str
     await db.query('set local enable_seqscan = on; set local statement_timeout = 0');
     let total: Comparison = { rows: 0, differing: 0, shown: [] };
     for (const table of tables) {
-      const { rows } = await db.query<Comparison>(sqlOf(table, old, fresh));
+      const { rows } = await db.query<Comparison>({ text: sqlOf(table, old, fresh), query_timeout: UNHURRIED_MS } as QueryConfig);
       const { rows: count, differing, shown } = rows[0]!;
       total = {
         rows: total.rows + count,

@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { connection } from './pool.ts';
+import { connection, GONE_MS } from './pool.ts';
 
-/** Advisory locks of one session: who holds a projection's lock is its one writer, until it lets go or its connection ends. */
+/** So long the server keeps the locks of a session from which nothing comes: its process stands still, or its machine is gone without a word. */
+const SILENT_MS = 4_000;
+const BEAT_MS = 1_000;
+const HELD = `-c idle_session_timeout=${SILENT_MS} -c idle_in_transaction_session_timeout=${SILENT_MS}`;
+
+/**
+ * Advisory locks of one session: who holds a projection's lock is its one writer, until it lets go, its connection ends or nothing is heard of
+ * it for some seconds.
+ */
 export type Locks = {
   /** Connects where there is no connection. @throws the driver's error where the database is down */
   readonly connect: () => Promise<pg.Client>;
@@ -14,24 +22,39 @@ export type Locks = {
 
 const keyOf = (name: string): string => createHash('sha256').update(`annals projection ${name}`).digest().readBigInt64BE().toString();
 
+/** Lets the server know that somebody is there, a question at a time, until the connection ends; `silent` is called where no answer comes. */
+const beating = (client: pg.Client, silent: () => void): void => {
+  let asked = false;
+  const timer = setInterval(() => {
+    if (asked) return;
+    asked = true;
+    client.query('select 1').then(() => {
+      asked = false;
+    }, silent);
+  }, BEAT_MS).unref();
+  client.once('end', () => clearInterval(timer));
+};
+
 /** `lost` is called when the connection has ended and with it every lock. */
 export const openLocks = (databaseUrl: string, lost: () => void): Locks => {
   let client: pg.Client | null = null;
 
   const connect = async (): Promise<pg.Client> => {
     if (client) return client;
-    const opened = new pg.Client(connection(databaseUrl, 'projection locks'));
+    const opened = new pg.Client({ ...connection(databaseUrl, 'projection locks', HELD), query_timeout: GONE_MS, pipeline: true });
     const ended = () => {
       if (client !== opened) return;
       client = null;
       lost();
     };
-    opened.on('error', () => {
+    const broken = () => {
       ended();
       void opened.end().catch(() => {});
-    });
+    };
+    opened.on('error', broken);
     opened.on('end', ended);
     await opened.connect();
+    beating(opened, broken);
     client = opened;
     return opened;
   };

@@ -7,7 +7,7 @@ import { createAnnals } from './ddl.ts';
 import { type Lanes, openLanes } from './lanes.ts';
 import { type Locks, openLocks } from './locks.ts';
 import type { Member } from './member.ts';
-import { openPool } from './pool.ts';
+import { GONE_MS, openPool } from './pool.ts';
 import { publishReactors, type ReactorStatus } from './reactors.ts';
 import type { Rebuilt } from './rebuild.ts';
 import { ASKED } from './requests.ts';
@@ -19,8 +19,9 @@ import { tend } from './tend.ts';
 /**
  * Rows come from the log: a lost last instant is projected again. A statement is planned once a connection: left to itself PostgreSQL begins, once
  * the tables have grown, to plan each anew with every batch (it takes arrays of one to be cheaper than what it expects), at twice the cost.
+ * Who takes over waits for no transaction of a process that stands still.
  */
-const WRITING = '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan';
+const WRITING = '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan -c idle_in_transaction_session_timeout=10000';
 const TICK_MS = 500;
 const FIRST_RETRY_MS = 25;
 const PUBLISH_MS = 1_000;
@@ -157,7 +158,7 @@ export const startProjections = async ({
   logger,
   reactors = () => [],
 }: ProjectionOptions): Promise<Projections> => {
-  const pool = openPool(databaseUrl, logger, 'projections', { max: 6, options: WRITING, pipeline: true });
+  const pool = openPool(databaseUrl, logger, 'projections', { max: 6, options: WRITING, pipeline: true, answerMs: GONE_MS });
   const tended: Tended[] = projections.map((projection) => ({
     projection,
     state: 'standby',
