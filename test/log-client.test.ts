@@ -99,6 +99,7 @@ test('errors are conflict, gone, unavailable or a wrong request', () => {
     new Error('Channel has been shut down'),
     new Error('1 CANCELLED: Cancelled on client'),
     Object.assign(new Error('13 INTERNAL: Response message parsing error: out of range'), { code: 13 }),
+    Object.assign(new Error('14 UNAVAILABLE: No connection established. Last error: Failed to connect'), { code: 14 }),
     Object.assign(new Error('The pending stream has been canceled'), { code: 'ERR_HTTP2_STREAM_CANCEL' }),
     Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' }),
   ];
