@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { issueKey, keyId } from '../commands/apikey.ts';
+import { keyId } from '../commands/apikey.ts';
 import type { Ctx } from '../commands/context.ts';
 import { registerModel } from '../commands/model.ts';
 import { createNatural } from '../commands/natural.ts';
@@ -7,7 +7,7 @@ import { firstPlanId } from '../commands/plan.ts';
 import { registerUser } from '../commands/tenant.ts';
 import * as ApiKey from '../domain/apikey.ts';
 import { PLATFORM } from '../domain/event.ts';
-import { publicIdOf } from '../domain/keytext.ts';
+import { keyText, publicIdOf } from '../domain/keytext.ts';
 import * as Plan from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
@@ -59,14 +59,19 @@ const demoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => {
   return tenant.id;
 };
 
-const adminKey = async (ctx: Ctx, owner_id: string, given: string | undefined): Promise<string> => {
-  const bound = { kind: 'platform', tenant_id: null, agent_id: null, owner_id } as const;
-  if (!given) return (await issueKey(ctx, bound, { name: 'First key', expires_at: null })).state.key;
-  const publicId = publicIdOf(given);
+/** The same in every process that begins on this log: several that do so at once make, and print, one and the same key. */
+const firstKey = (ctx: Ctx): string => {
+  const drawn = ctx.digest('the first key');
+  return keyText(drawn.slice(0, 8), drawn.slice(8, 40));
+};
+
+const adminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<string> => {
+  const publicId = publicIdOf(key);
   if (!publicId) throw new Error('ANNALS_ADMIN_KEY is not a well-formed API key: its checksum is wrong');
-  const fields = { ...bound, name: 'First key', expires_at: null, digest: ctx.digest(given) };
+  const bound = { kind: 'platform', tenant_id: null, agent_id: null, owner_id } as const;
+  const fields = { ...bound, name: 'First key', expires_at: null, digest: ctx.digest(key) };
   await ctx.transact(ApiKey, keyId(ctx, publicId), ApiKey.create(fields), { fresh: true });
-  return given;
+  return key;
 };
 
 /**
@@ -80,7 +85,7 @@ export const bootstrap = async (log: Log, ctx: Ctx, given: string | undefined, s
   const admin = await registerUser(ctx, ADMIN, 'Administrator');
   await ctx.transact(User, admin.id, User.grantSuperAdmin('the first start'));
   const tenant_id = await demoTenant(ctx, admin.id);
-  show({ key: await adminKey(ctx, admin.id, given), tenant_id });
+  show({ key: await adminKey(ctx, admin.id, given ?? firstKey(ctx)), tenant_id });
   const meta = { tenant: PLATFORM, actor: ctx.actor, at: ctx.at(), v: 1 };
   await log.append(MARK, 'none', [{ id: randomUUID(), type: 'PlatformStarted', data: { tenant_id }, meta }]).catch((error) => {
     if (!(error instanceof LogError) || error.kind !== 'conflict') throw error;

@@ -29,7 +29,7 @@ type Json = Record<string, unknown>;
 export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: Json };
 
 /** One process of the platform over a log, as far as hooks need it; `masterKeyFile` is shared by those that share the log. */
-const processOver = async <L extends Log>(log: L, masterKeyFile: string, limits?: Limiter) => {
+export const processOver = async <L extends Log>(log: L, masterKeyFile: string, limits?: Limiter) => {
   const vault = await openVault({ log, masterKeyFile });
   const hot = hotOf(log);
   await hot.start();
