@@ -12,7 +12,7 @@ import {
 } from '../commands/agent.ts';
 import type { Loaded } from '../commands/context.ts';
 import * as Agent from '../domain/agent.ts';
-import type { Position } from '../domain/event.ts';
+import { NEVER, type Position } from '../domain/event.ts';
 import { AGENT_ROLES } from '../domain/grid.ts';
 import { invalid } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
@@ -43,7 +43,7 @@ const sightOf = async (ctx: Ctx): Promise<Sight> => {
   const { state } = await ctx.load(Tenant, ctx.tenant);
   const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
   const roles = AGENT_ROLES.filter((role) => state.grid[role].includes('View'));
-  return { all: false, user_id, roles, since: state.members[user_id]?.created_at ?? ctx.at() };
+  return { all: false, user_id, roles, since: state.members[user_id]?.since ?? NEVER };
 };
 
 /** An agent as its events until then left it; null where it was not there. */

@@ -35,7 +35,7 @@ const amongMembers = <T>(ctx: Ctx, decide: (members: Tenant.Tenant['members']) =
 /** A role on an agent with the name of who holds it. */
 export const shownRole = async (ctx: Ctx, agent: Agent.Agent, user_id: string) => {
   const user = (await ctx.load(User, user_id)).state;
-  const { by: _, ...held } = agent.roles[user_id]!;
+  const { by: _, since: __, ...held } = agent.roles[user_id]!;
   return { agent_id: agent.id, user_id, tenant_id: agent.tenant_id, ...held, user_email: user.email || null, user_name: user.name };
 };
 

@@ -8,14 +8,14 @@ export type GrantRole = (typeof GRANTS)[number];
 /** The role whose labels a grant gives. */
 export const GRANTED: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
 
-/** Who is a member of the tenant, and since when. */
-export type Members = Readonly<Record<string, { readonly created_at: string }>>;
+/** Who is a member of the tenant, and since where in the log. */
+export type Members = Readonly<Record<string, { readonly since: string }>>;
 
-/** What somebody holds; what was given before they became a member (again) counts no more. */
+/** What somebody holds; what was given before they became a member (again) counts no more. The log's order tells, as clocks of machines differ. */
 export const standing = <Role>(held: Held<Role>, members: Members, user_id: string): Held<Role>[string] | undefined => {
   const given = held[user_id];
   const member = members[user_id];
-  return given && member && given.updated_at >= member.created_at ? given : undefined;
+  return given && member && given.since > member.since ? given : undefined;
 };
 
 /** Left by an earlier membership: it counts as nothing, and is taken before the same is given anew, so that its dates begin then. */

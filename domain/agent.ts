@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { GrantRole } from './access.ts';
 import { changed, same } from './aggregate.ts';
-import type { Deciding, Recorded } from './event.ts';
+import { type Deciding, type Recorded, sortable } from './event.ts';
 import type { AgentRole } from './grid.ts';
 import { invalid, Refusal } from './refusal.ts';
 import type { SkillVisibilityScope } from './tenant.ts';
@@ -73,8 +73,8 @@ export type ChainLink = { model_id: string; access: ModelAccess; since: string |
 
 export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
 
-/** What each person holds, and the event that gave it. */
-export type Held<Role> = Readonly<Record<string, { role: Role; created_at: string; updated_at: string; by: Deciding }>>;
+/** What each person holds, and the event that gave it; `since` is that event's place in the log, as text that sorts. */
+export type Held<Role> = Readonly<Record<string, { role: Role; created_at: string; updated_at: string; since: string; by: Deciding }>>;
 
 export type Agent = AgentSettings & {
   /** `released`: deleted, and its slug was taken again since; it can't come back. */
@@ -151,10 +151,11 @@ export const chained = (models: readonly ChainLink[], at: string): AgentModel[] 
 
 const deciding = ({ event_id, type, at }: Recorded): Deciding => ({ event_id, type, at });
 
-const given = <Role>(held: Held<Role>, user_id: string, role: Role, event: Recorded): Held<Role> => ({
-  ...held,
-  [user_id]: { role, created_at: held[user_id]?.created_at ?? event.at, updated_at: event.at, by: deciding(event) },
-});
+const given = <Role>(held: Held<Role>, user_id: string, role: Role, event: Recorded): Held<Role> => {
+  const { at, position } = event;
+  const created_at = held[user_id]?.created_at ?? at;
+  return { ...held, [user_id]: { role, created_at, updated_at: at, since: sortable(position), by: deciding(event) } };
+};
 
 const taken = <Role>(held: Held<Role>, user_id: string): Held<Role> => {
   const { [user_id]: _, ...rest } = held;

@@ -51,6 +51,9 @@ export const parseStream = (stream: string): { category: string; tenant: string;
 export const comparePositions = (a: Position, b: Position): number =>
   a.commit === b.commit ? Number(a.prepare > b.prepare) - Number(a.prepare < b.prepare) : a.commit > b.commit ? 1 : -1;
 
+/** Later than any position, as text that sorts. */
+export const NEVER = '9'.repeat(40);
+
 /** A position as clients carry it, `<commit>:<prepare>`. */
 export const tokenOf = ({ commit, prepare }: Position): string => `${commit}:${prepare}`;
 

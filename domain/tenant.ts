@@ -1,5 +1,5 @@
 import { changed } from './aggregate.ts';
-import type { Deciding, Recorded } from './event.ts';
+import { type Deciding, type Recorded, sortable } from './event.ts';
 import { AGENT_GRID, type Grid } from './grid.ts';
 import { Refusal } from './refusal.ts';
 
@@ -35,8 +35,8 @@ export type TenantSettings = Pick<
   'name' | 'billing_email' | 'allow_superadmin_access' | 'default_skill_visibility_scope' | 'external_mail_enabled'
 >;
 
-/** `by`: the event that gave the role. */
-export type Member = { role: TenantRole; created_at: string; by: Deciding };
+/** `by`: the event that gave the role. `since`: where in the log the membership began, as text that sorts. */
+export type Member = { role: TenantRole; created_at: string; since: string; by: Deciding };
 
 export type Tenant = {
   status: TenantStatus;
@@ -87,7 +87,7 @@ export const initial: Tenant = {
 const without = <T>(record: Readonly<Record<string, T>>, key: string): Record<string, T> =>
   Object.fromEntries(Object.entries(record).filter(([name]) => name !== key));
 
-const changedBy = (tenant: Tenant, { type, data, id, at, event_id }: Recorded<TenantEvent>): Partial<Tenant> => {
+const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: Recorded<TenantEvent>): Partial<Tenant> => {
   switch (type) {
     case 'TenantCreated': {
       const { generation: _, ...fields } = data;
@@ -112,7 +112,12 @@ const changedBy = (tenant: Tenant, { type, data, id, at, event_id }: Recorded<Te
     case 'TenantClosed':
       return { status: 'closed', closes_at: null };
     case 'MemberAdded':
-      return { members: { ...tenant.members, [data.user_id]: { role: data.role, created_at: at, by: { event_id, type, at } } } };
+      return {
+        members: {
+          ...tenant.members,
+          [data.user_id]: { role: data.role, created_at: at, since: sortable(position), by: { event_id, type, at } },
+        },
+      };
     case 'MemberRoleChanged':
       return {
         members: { ...tenant.members, [data.user_id]: { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } } },

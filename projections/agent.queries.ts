@@ -6,7 +6,7 @@ import { sortFields } from './tables.ts';
 
 const from: Source = { projection: agents.name, table };
 
-/** Which agents a caller sees: all of the tenant, or those that a role or grant shows since the caller is a member. */
+/** Which agents a caller sees: all of the tenant, or those that a role or grant shows which was given behind `since`, where they became a member. */
 export type Sight =
   | { readonly all: true }
   | { readonly all: false; readonly user_id: string; readonly roles: readonly AgentRole[]; readonly since: string };
@@ -23,7 +23,7 @@ const visible = (sight: Sight): Condition[] =>
           where: [
             { column: 'user_id', op: '=', value: sight.user_id },
             { column: 'role', op: 'in', value: sight.roles },
-            { column: 'since', op: '>=', value: sight.since },
+            { column: 'given', op: '>', value: sight.since },
           ],
         },
       ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GRANTED } from '../domain/access.ts';
 import * as Agent from '../domain/agent.ts';
-import { sortable } from '../domain/event.ts';
+import { NEVER, type Position, sortable } from '../domain/event.ts';
 import type { AgentRole } from '../domain/grid.ts';
 import { Id25 } from '../domain/id.ts';
 import { type Change, insert, type Key, type Projection, patch, remove } from './projection.ts';
@@ -93,7 +93,7 @@ export const table: Table = {
 const access: Table = {
   name: 'agent_access',
   key: ['tenant_id', 'agent_id', 'user_id', 'kind'],
-  columns: { tenant_id: 'text', agent_id: 'text', user_id: 'text', kind: 'text', role: 'text', since: 'timestamptz' },
+  columns: { tenant_id: 'text', agent_id: 'text', user_id: 'text', kind: 'text', role: 'text', given: 'text' },
   docs: {},
   indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
 };
@@ -101,19 +101,16 @@ const access: Table = {
 /** Deleted ones too, for who asks which there were: from `born` to `died` in the log. */
 export const everyAgent: Table = { ...table, hidden: undefined };
 
-/** Later than any position. */
-const NEVER = '9'.repeat(40);
-
 export const counts = tally('agent', 'agents');
 
 /** Who may what is no field of the agent's row, yet it changed the agent: `updated_at` moves with the ETag. */
 const moved = (event: Of): Change => patch('agents', here(event), { updated_at: event.at });
 
-type Of = { tenant: string; id: string; at: string };
+type Of = { tenant: string; id: string; at: string; position: Position };
 
 /** Which role's labels somebody has on an agent, by a role or by a grant. */
-const held = ({ tenant, id, at }: Of, kind: 'role' | 'grant', user_id: string, role: AgentRole): Change =>
-  insert('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind, role, since: at });
+const held = ({ tenant, id, position }: Of, kind: 'role' | 'grant', user_id: string, role: AgentRole): Change =>
+  insert('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind, role, given: sortable(position) });
 
 const lost = ({ tenant, id }: Of, kind: 'role' | 'grant', user_id: string): Change =>
   remove('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind });

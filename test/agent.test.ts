@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Access from '../domain/access.ts';
 import * as Agent from '../domain/agent.ts';
+import { NEVER } from '../domain/event.ts';
 import { ACTOR, at, given, ID, TENANT } from './given.ts';
 
 const [A, B, C] = ['ca', 'cb', 'cc'];
@@ -119,7 +120,9 @@ test('deletion keeps what the agent was; a released slug is told by the state', 
   assert.is(given(Agent, created, deleted, released).state.status, 'released');
 });
 
-const members = { [ACTOR]: { created_at: at(0) }, [B]: { created_at: at(0) } };
+/** A membership that began before any event of the agent, or behind all of them. */
+const [before, behind] = [{ since: '' }, { since: NEVER }];
+const members = { [ACTOR]: before, [B]: before };
 
 test('the last owner of an agent can be neither revoked nor made less', () => {
   given(Agent, created).when(Access.revokeRole(ACTOR, members)).refuses('conflict');
@@ -132,21 +135,21 @@ test('the last owner of an agent can be neither revoked nor made less', () => {
 });
 
 test('who was an owner in an earlier membership is none now: neither the last one goes nor is a role taken for given', () => {
-  const again = { [ACTOR]: { created_at: at(0) }, [B]: { created_at: at(5) } };
+  const again = { [ACTOR]: before, [B]: behind };
   const revoked: Agent.AgentEvent = { type: 'AgentRoleRevoked', data: { user_id: B } };
   const story = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
   story.when(Access.revokeRole(ACTOR, again)).refuses('conflict');
   story.when(Access.assignRole(B, 'OWNER', again)).emits(revoked, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
   story.when(Access.revokeRole(B, again)).refuses('not_found');
   story
-    .when(Access.transferOwnership(A, { ...again, [A]: { created_at: at(0) } }))
+    .when(Access.transferOwnership(A, { ...again, [A]: before }))
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [ACTOR] } });
 });
 
 test('a grant of an earlier membership is none now: it is given anew, and there is nothing to revoke', () => {
   const granted = (role: Access.GrantRole): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id: B, role } });
   const revoked: Agent.AgentEvent = { type: 'AgentAccessRevoked', data: { user_id: B } };
-  const again = { [B]: { created_at: at(5) } };
+  const again = { [B]: behind };
   const story = given(Agent, created, granted('VIEWER'));
   story.when(Access.grant(B, 'EDITOR', members)).emits(granted('EDITOR'));
   for (const role of ['VIEWER', 'EDITOR'] as const) story.when(Access.grant(B, role, again)).emits(revoked, granted(role));

@@ -24,7 +24,7 @@ const viewsOf = (log: Log) => {
 };
 
 /** Another API process over the same log, or over another one: a cache and a subscription of its own. */
-const beside = async (p: InMemory, log: Log = p.log) => {
+const beside = async (p: InMemory, log: Log = p.log, now = () => p.clock.now()) => {
   const hot = hotOf(log);
   await hot.start();
   const { app, close, systemContext } = platform({
@@ -37,7 +37,7 @@ const beside = async (p: InMemory, log: Log = p.log) => {
     operations: p.operations,
     plain: () => undefined,
     address: () => '127.0.0.1',
-    now: () => p.clock.now(),
+    now,
   });
   const send = async (method: string, path: string, key: string, body?: object): Promise<Response> =>
     app.request(path, {
@@ -130,6 +130,24 @@ test('what was taken back and given again works again on every API process', asy
   assert.is(back.status, 204);
   assert.ok(back.ms <= WITHIN_MS, `${back.ms} ms`);
   await other.close();
+  await p.close();
+});
+
+test('what a process with a slow clock gives to somebody who has just become a member is theirs', async () => {
+  const p = await inMemory();
+  const slow = await beside(p, p.log, () => Date.now() - 60_000);
+  const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;
+  const { user_id, key } = await join(p, 'MEMBER');
+  const path = `${p.tenant}/agents/${agent}`;
+  assert.is((await slow.send('PUT', `${path}/roles/${user_id}`, p.key, { role: 'VIEWER' })).status, 200);
+  await p.settled();
+  const listed = async () => ((await p.send('GET', `${p.tenant}/agents`, { key })).body as unknown[]).length;
+  assert.equal([(await p.send('GET', path, { key })).status, await listed()], [200, 1]);
+  await p.send('DELETE', `${p.tenant}/members/${user_id}`);
+  await slow.send('POST', `${p.tenant}/members`, p.key, { email: 'member@example.com' });
+  await p.settled();
+  assert.equal([(await p.send('GET', path, { key })).status, await listed()], [404, 0]);
+  await slow.close();
   await p.close();
 });
 

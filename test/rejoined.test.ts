@@ -65,9 +65,9 @@ for (const [role, granted] of [
     await p.settled();
     assert.equal(p.unapplied(), []);
     const rows = [...p.sink.rows('agents', 'agent_access').values()].map(({ row }) => row).filter((row) => row.user_id === user_id);
-    assert.equal(Object.fromEntries(rows.map((row) => [row.kind, row.since])), {
-      role: folded.roles[user_id]?.updated_at,
-      grant: folded.grants[user_id]?.updated_at,
+    assert.equal(Object.fromEntries(rows.map((row) => [row.kind, row.given])), {
+      role: folded.roles[user_id]?.since,
+      grant: folded.grants[user_id]?.since,
     });
     const past = await p.send('GET', `${agent}/grants?as_of=${before}`);
     assert.ok((past.body as Held[]).find((held) => held.user_id === user_id)!.created_at < since, 'the past is as it was');
