@@ -15,7 +15,7 @@ import {
   shownRole,
   transferOwnership,
 } from '../commands/access.ts';
-import { standing } from '../domain/access.ts';
+import { counting, rolesOf } from '../domain/access.ts';
 import * as Agent from '../domain/agent.ts';
 import { tokenOf } from '../domain/event.ts';
 import { AGENT_ROLES, LABELS } from '../domain/grid.ts';
@@ -72,24 +72,21 @@ const live = async (ctx: Ctx, agent_id: string) => {
   return loaded;
 };
 
-/** Those whose role or grant counts: what an earlier membership left is not shown. */
-const holders = async <Role>(ctx: Ctx, held: Agent.Held<Role>) => {
-  const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
-  return Object.entries(held)
-    .filter(([id]) => standing(held, members, id))
-    .map(([id, { created_at }]) => ({ id, created_at }));
-};
+const membersOf = async (ctx: Ctx) => (await ctx.load(Tenant, ctx.tenant)).state.members;
+
+const holders = <Role>(held: Agent.Held<Role>) => Object.entries(held).map(([id, { created_at }]) => ({ id, created_at }));
 
 const roles = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
   const { state, position } = await live(ctx, agent_id);
-  const { items, next } = sliced(await holders(ctx, state.roles), window);
-  const shown = await Promise.all(items.map(({ id }) => shownRole(ctx, state, id)));
+  const held = rolesOf(state, await membersOf(ctx));
+  const { items, next } = sliced(holders(held), window);
+  const shown = await Promise.all(items.map(({ id }) => shownRole(ctx, state, id, held[id])));
   return { body: JSON.stringify(z.array(AgentRoleAssignmentRead).parse(shown)), next, position };
 };
 
 const grants = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
   const { state, position } = await live(ctx, agent_id);
-  const { items, next } = sliced(await holders(ctx, state.grants), window);
+  const { items, next } = sliced(holders(counting(state.grants, await membersOf(ctx))), window);
   return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(shownGrant(state, id)))), next, position };
 };
 
@@ -114,7 +111,7 @@ export const accessOperations = {
   listAgentRoles: operation({
     method: 'get',
     path: `${AGENT}/roles`,
-    summary: 'List who has a role on the agent',
+    summary: "List who has a role on the agent; where all who owned it have left, its tenant's OWNERs own it",
     permit: 'agent:read',
     query: listQuery({ as_of: AsOf }),
     reply: z.array(AgentRoleAssignmentRead),

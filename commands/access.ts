@@ -7,7 +7,6 @@ import { changeGrid } from '../domain/permission.ts';
 import * as Tenant from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
-import { whileMembersStay } from './membership.ts';
 
 export const AgentRoleAssignmentCreate = z.strictObject({ role: z.enum(AGENT_ROLES) }).meta({ id: 'AgentRoleAssignmentCreate' });
 export const AgentUserGrant = z
@@ -28,14 +27,10 @@ type OnUser = OnAgent & { readonly user_id: string };
 
 const membersOf = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
-/** Decides who owns an agent among the members of that moment, none of whom leaves meanwhile. */
-const amongMembers = <T>(ctx: Ctx, decide: (members: Tenant.Tenant['members']) => Promise<T>): Promise<T> =>
-  whileMembersStay(ctx.tenant, async () => decide(await membersOf(ctx)));
-
-/** A role on an agent with the name of who holds it. */
-export const shownRole = async (ctx: Ctx, agent: Agent.Agent, user_id: string) => {
+/** A role on an agent with the name of who has it. */
+export const shownRole = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {
   const user = (await ctx.load(User, user_id)).state;
-  const { by: _, since: __, ...held } = agent.roles[user_id]!;
+  const { by: _, since: __, ...held } = role;
   return { agent_id: agent.id, user_id, tenant_id: agent.tenant_id, ...held, user_email: user.email || null, user_name: user.name };
 };
 
@@ -48,12 +43,12 @@ export const assignRole = async (
   ctx: Ctx,
   { agent_id, user_id, role }: Input<typeof AgentRoleAssignmentCreate, 'tenant_id' | 'agent_id' | 'user_id'>,
 ) => {
-  const loaded = await amongMembers(ctx, (members) => ctx.transact(Agent, agent_id, Access.assignRole(user_id, role, members)));
+  const loaded = await ctx.transact(Agent, agent_id, Access.assignRole(user_id, role, await membersOf(ctx)));
   return { ...loaded, state: await shownRole(ctx, loaded.state, user_id) };
 };
 
-export const revokeRole = (ctx: Ctx, { agent_id, user_id }: OnUser) =>
-  amongMembers(ctx, (members) => ctx.transact(Agent, agent_id, Access.revokeRole(user_id, members)));
+export const revokeRole = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
+  ctx.transact(Agent, agent_id, Access.revokeRole(user_id, await membersOf(ctx)));
 
 const granted = (ctx: Ctx, loaded: Loaded<Agent.Agent>, user_id: string) => {
   const state = shownGrant(loaded.state, user_id);
@@ -72,8 +67,10 @@ export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<
   return { ...(await revokeAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id })), state: null };
 };
 
-export const transferOwnership = (ctx: Ctx, { agent_id, new_owner_id }: Input<typeof AgentOwnershipTransfer, 'tenant_id' | 'agent_id'>) =>
-  amongMembers(ctx, (members) => ctx.transact(Agent, agent_id, Access.transferOwnership(new_owner_id, members)));
+export const transferOwnership = async (
+  ctx: Ctx,
+  { agent_id, new_owner_id }: Input<typeof AgentOwnershipTransfer, 'tenant_id' | 'agent_id'>,
+) => ctx.transact(Agent, agent_id, Access.transferOwnership(new_owner_id, await membersOf(ctx)));
 
 /** Replaces the labels of the roles that are named; the others keep theirs. @throws Refusal invalid where OWNER's would shrink */
 export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {

@@ -7,7 +7,6 @@ import { restore, undelete } from '../domain/restore.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { Slug, text } from '../domain/text.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
-import { whileMembersStay } from './membership.ts';
 import { createNatural } from './natural.ts';
 
 const Text = z.string().nullable();
@@ -69,16 +68,15 @@ const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Ag
   return state;
 };
 
-const undeleteWhereRoom = (ctx: Ctx, agent_id: string, checkRoom: CheckRoom): Promise<Loaded<Agent.Agent>> =>
-  whileMembersStay(ctx.tenant, async () => {
-    const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
-    const by = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
-    return ctx.transact(Agent, agent_id, (agent) => {
-      const events = undelete(agent, members, by);
-      if (events.length > 0) checkRoom();
-      return events;
-    });
+const undeleteWhereRoom = async (ctx: Ctx, agent_id: string, checkRoom: CheckRoom): Promise<Loaded<Agent.Agent>> => {
+  const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
+  const by = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
+  return ctx.transact(Agent, agent_id, (agent) => {
+    const events = undelete(agent, members, by);
+    if (events.length > 0) checkRoom();
+    return events;
   });
+};
 
 /** Undeletes, or with a revision gives back the settings of then. @throws Refusal not_found, conflict, plan_limit, invalid */
 export const restoreAgent = async (
@@ -120,15 +118,11 @@ export const createAgent = async (
   const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
   const { default_skill_visibility_scope: skill_visibility_scope } = tenant.state;
   const create = (generation: number) => Agent.create({ ...settings, slug, generation, owner_id, skill_visibility_scope, is_seed: false });
-  return whileMembersStay(ctx.tenant, async () => {
-    // Its creator becomes its OWNER, and may have been removed while this waited.
-    await ctx.require('tenant:agents:create');
-    return createNatural(ctx, Agent, {
-      kind: 'agent',
-      key: slug,
-      claim: (generation) => claim(slug, checkRoom, create(generation)),
-      closed: ({ status }) => status === 'released',
-    });
+  return createNatural(ctx, Agent, {
+    kind: 'agent',
+    key: slug,
+    claim: (generation) => claim(slug, checkRoom, create(generation)),
+    closed: ({ status }) => status === 'released',
   });
 };
 

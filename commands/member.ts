@@ -1,15 +1,12 @@
 import { z } from 'zod';
-import { ownersOf } from '../domain/access.ts';
 import * as Agent from '../domain/agent.ts';
 import type { Decision } from '../domain/aggregate.ts';
 import * as Member from '../domain/member.ts';
 import { checkLimit } from '../domain/plan.ts';
-import { Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { Email } from '../domain/text.ts';
 import * as User from '../domain/user.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
-import { whileMembersLeave } from './membership.ts';
 import { limitsOf } from './plan.ts';
 import { registerUser, userId } from './tenant.ts';
 
@@ -64,22 +61,12 @@ export const changeMemberRole = async (ctx: Ctx, { user_id, role }: Input<typeof
     user_id,
   );
 
-/** The agents that nobody else owns, among those that somebody is known to own. */
-const orphans = async (ctx: Ctx, user_id: string, agent_ids: readonly string[]): Promise<string[]> => {
-  const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
-  const agents = await Promise.all(agent_ids.map((id) => ctx.load(Agent, id)));
-  const alone = (agent: Agent.Agent) => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
-  return agents.filter(({ state }) => alone(state)).map(({ id }) => id);
-};
-
 /** `owned` looks for the agents that somebody owns. @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or, with their ids, of agents */
-export const removeMember = (ctx: Ctx, user_id: string, owned: () => Promise<readonly string[]>) =>
-  whileMembersLeave(ctx.tenant, async () => {
-    const agent_ids = await orphans(ctx, user_id, await owned());
-    if (agent_ids.length > 0) throw new Refusal('conflict', 'is the only OWNER of agents: transfer them first', { members: { agent_ids } });
-    return ctx.transact(
-      Tenant,
-      ctx.tenant,
-      asCaller(ctx, (by) => Member.remove(user_id, by)),
-    );
-  });
+export const removeMember = async (ctx: Ctx, user_id: string, owned: () => Promise<readonly string[]>) => {
+  const agents = await Promise.all((await owned()).map(async (id) => (await ctx.load(Agent, id)).state));
+  return ctx.transact(
+    Tenant,
+    ctx.tenant,
+    asCaller(ctx, (by) => Member.remove(user_id, by, agents)),
+  );
+};

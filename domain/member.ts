@@ -1,3 +1,5 @@
+import { ownersOf } from './access.ts';
+import type { Agent } from './agent.ts';
 import { checkLimit, type Limits } from './plan.ts';
 import { Refusal } from './refusal.ts';
 import { type Member, present, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
@@ -41,13 +43,21 @@ export const changeRole =
     return [{ type: 'MemberRoleChanged', data: { user_id, role } }];
   };
 
-/** @throws Refusal not_found, forbidden, conflict for the last OWNER */
+/** Agents that nobody but this user owns must go to somebody first. */
+const checkAlone = (agents: readonly Agent[], { members }: Tenant, user_id: string): void => {
+  const isAlone = (agent: Agent): boolean => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
+  const agent_ids = agents.filter(isAlone).map(({ id }) => id);
+  if (agent_ids.length > 0) throw new Refusal('conflict', 'is the only OWNER of agents: transfer them first', { members: { agent_ids } });
+};
+
+/** `agents`: those that the user may own. @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or, with their ids, of agents */
 export const remove =
-  (user_id: string, by: TenantRole) =>
+  (user_id: string, by: TenantRole, agents: readonly Agent[] = []) =>
   (tenant: Tenant): TenantEvent[] => {
     present(tenant);
     const { role } = memberOf(tenant, user_id);
     checkOwners(by, role);
     if (role === 'OWNER') checkLast(tenant, user_id);
+    checkAlone(agents, tenant, user_id);
     return [{ type: 'MemberRemoved', data: { user_id } }];
   };

@@ -1,4 +1,4 @@
-import { anew, type Members, ownersOf } from './access.ts';
+import { anew, appointed, type Members } from './access.ts';
 import { type Agent, type AgentEvent, present, type Restorable } from './agent.ts';
 import { changed, same } from './aggregate.ts';
 import { Refusal } from './refusal.ts';
@@ -11,7 +11,7 @@ export const undelete = (agent: Agent, members: Members, by: string | null): Age
   if (agent.status === 'absent') throw new Refusal('not_found', 'there is no such agent');
   if (agent.status === 'released') throw new Refusal('conflict', 'the slug was taken again: this agent can not come back');
   if (agent.status === 'live') return [];
-  const owner = by && members[by] && ownersOf(agent, members).length === 0 ? by : null;
+  const owner = by && members[by] && appointed(agent, members).length === 0 ? by : null;
   const owned: AgentEvent[] = owner
     ? [...anew(agent, members, owner), { type: 'AgentRoleAssigned', data: { user_id: owner, role: 'OWNER' } }]
     : [];

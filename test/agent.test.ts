@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import * as Access from '../domain/access.ts';
 import * as Agent from '../domain/agent.ts';
 import { NEVER } from '../domain/event.ts';
+import type { TenantRole } from '../domain/tenant.ts';
 import { ACTOR, at, given, ID, TENANT } from './given.ts';
 
 const [A, B, C] = ['ca', 'cb', 'cc'];
@@ -121,7 +122,12 @@ test('deletion keeps what the agent was; a released slug is told by the state', 
 });
 
 /** A membership that began before any event of the agent, or behind all of them. */
-const [before, behind] = [{ since: '' }, { since: NEVER }];
+const member = (since: string, role: TenantRole = 'MEMBER'): Access.Members[string] => ({
+  role,
+  since,
+  by: { event_id: `${role} since ${since}`, type: 'MemberAdded', at: at(0) },
+});
+const [before, behind] = [member(''), member(NEVER)];
 const members = { [ACTOR]: before, [B]: before };
 
 test('the last owner of an agent can be neither revoked nor made less', () => {
@@ -144,6 +150,19 @@ test('who was an owner in an earlier membership is none now: neither the last on
   story
     .when(Access.transferOwnership(A, { ...again, [A]: before }))
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [ACTOR] } });
+});
+
+test('an agent whose owners have all left is owned by the OWNERs of its tenant, until it is given to somebody', () => {
+  const { state, ...story } = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'MANAGER' } });
+  const heirs = { [A]: member('', 'OWNER'), [B]: before, [C]: member('', 'OWNER') };
+  assert.equal(Access.ownersOf(state, { ...heirs, [ACTOR]: before }), [ACTOR]);
+  assert.equal(Access.ownersOf(state, heirs), [A, C]);
+  assert.equal(Access.ownersOf(state, { ...heirs, [ACTOR]: behind }), [A, C]);
+  assert.equal(Object.keys(Access.rolesOf(state, heirs)), [B, A, C]);
+  for (const decision of [Access.revokeRole(A, heirs), Access.assignRole(A, 'VIEWER', heirs)]) story.when(decision).refuses('conflict');
+  story.when(Access.revokeRole(B, heirs)).emits({ type: 'AgentRoleRevoked', data: { user_id: B } });
+  story.when(Access.assignRole(A, 'OWNER', heirs)).emits({ type: 'AgentRoleAssigned', data: { user_id: A, role: 'OWNER' } });
+  story.when(Access.transferOwnership(A, heirs)).emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [] } });
 });
 
 test('a grant of an earlier membership is none now: it is given anew, and there is nothing to revoke', () => {

@@ -1,57 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pino from 'pino';
 import * as assert from 'uvu/assert';
 import { issueKey } from '../commands/apikey.ts';
 import { bootstrap } from '../infra/bootstrap.ts';
 import { openLog } from '../infra/eventstore/client.ts';
-import type { Log } from '../infra/eventstore/log.ts';
-import { hotOf, platform } from '../infra/platform.ts';
-import { projections } from '../projections/all.ts';
-import { memorySink } from '../projections/memory.ts';
+import { beside } from './beside.ts';
 import { afterwards, test } from './ending.ts';
 import { inMemory } from './in-memory.ts';
 import { type InMemory, join } from './people.ts';
 import { startStore } from './store-process.ts';
 
 const WITHIN_MS = 1_000;
-
-/** The views of a log, kept in memory. */
-const viewsOf = (log: Log) => {
-  const sink = memorySink(projections);
-  const following = log.follow({ event: (event) => sink.feed([event]) });
-  afterwards(() => following.stop());
-  return sink.reads;
-};
-
-/** Another API process over the same log, or over another one: a cache and a subscription of its own. */
-const beside = async (p: InMemory, log: Log = p.log, now = () => p.clock.now()) => {
-  const hot = hotOf(log);
-  await hot.start();
-  const { app, close, systemContext } = platform({
-    log,
-    hot,
-    vault: p.vault,
-    reads: log === p.log ? p.sink.reads : viewsOf(log),
-    logger: pino({ level: 'silent' }),
-    publicUrl: 'http://annals.test',
-    operations: p.operations,
-    plain: () => undefined,
-    address: () => '127.0.0.1',
-    now,
-  });
-  const send = async (method: string, path: string, key: string, body?: object): Promise<Response> =>
-    app.request(path, {
-      method,
-      headers: { authorization: `Bearer ${key}`, ...(body ? { 'content-type': 'application/json' } : {}) },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-  const closeBoth = async (): Promise<void> => {
-    await close();
-    await hot.close();
-  };
-  afterwards(closeBoth);
-  return { send, systemContext, get: async (path: string, key: string) => (await send('GET', path, key)).status, close: closeBoth };
-};
 
 /** How long a process goes on taking what was taken back on another, in milliseconds. */
 const untilDead = async (alive: () => Promise<number>): Promise<{ status: number; ms: number }> => {
