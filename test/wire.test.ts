@@ -1,5 +1,7 @@
+import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Hono } from 'hono';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { JSON_LIMIT } from '../api/body.ts';
@@ -203,6 +205,28 @@ test('headers that dawdle are cut off, while others are answered', async () => {
   const seconds = (performance.now() - began) / 1_000;
   assert.ok(seconds > 9 && seconds < 15, `${seconds} s`);
   checkProblem({ ...parsed(heard, 0) }, 408);
+});
+
+test('a server that is asked to end while a client keeps its connection busy tells it to, and loses no request', async () => {
+  const [arrived, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const app = new Hono().get('/', async (c) => {
+    arrived.resolve();
+    await gate.promise;
+    return c.text('done');
+  });
+  const ending = await listen(app, { host: '127.0.0.1', port: 0 });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const ask = () =>
+    new Promise<string | undefined>((resolve, reject) => {
+      const asked = get({ agent, port: ending.port }, (answer) => answer.resume().on('end', () => resolve(answer.headers.connection)));
+      asked.on('error', reject);
+    });
+  const [first, second] = [ask(), ask()];
+  await arrived.promise;
+  const closed = ending.close();
+  gate.resolve();
+  assert.equal([await first, await second], ['keep-alive', 'close']);
+  await closed;
 });
 
 test('the server ends', async () => {

@@ -12,13 +12,19 @@ const options = {
   requireHostHeader: false,
 };
 
-/** Serves an application. `close` stops taking connections, lets requests end (10 s at most) and closes the rest. @throws Error of one line */
+/**
+ * Serves an application. `close` stops taking connections, ends each with the answer to its next request, lets requests end (10 s at most) and
+ * closes the rest. @throws Error of one line
+ */
 export const listen = async (
   app: Hono,
   { host, port }: { host: string; port: number },
 ): Promise<{ port: number; close: () => Promise<void> }> => {
   const hear = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: unreadable });
+  let closing = false;
   const server = createServer(options, (incoming, outgoing) => {
+    // Whoever keeps a connection busy would have it cut off in the midst of a request in the end.
+    if (closing) outgoing.setHeader('connection', 'close');
     const fault = faultOf(incoming);
     void (fault ? refuse(outgoing, fault) : hear(incoming, outgoing));
   });
@@ -34,6 +40,7 @@ export const listen = async (
     port: typeof address === 'object' && address ? address.port : port,
     close: () =>
       new Promise((resolve) => {
+        closing = true;
         const late = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
         server.close(() => {
           clearTimeout(late);
