@@ -1,13 +1,11 @@
 import { type Logger, pino } from 'pino';
 import type { Config } from './config.ts';
+import { logOutput } from './output.ts';
 import { printable } from './printable.ts';
 
 /** The log of a process: JSON lines on standard output, in which nothing moves a terminal. */
 export const loggerOf = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
-  pino(
-    { level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'], hooks: { streamWrite: printable } },
-    pino.destination({ dest: 1, sync: false, minLength: 0 }),
-  );
+  pino({ level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'], hooks: { streamWrite: printable } }, logOutput());
 
 /** Says of each place of the log that is harmed, once, that it was met. */
 export const damageTold = (logger: Logger) => {

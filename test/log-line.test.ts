@@ -1,4 +1,6 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -31,6 +33,18 @@ const LOGGING = `
     logger.error({ err: new Error(text), method: 'GET', path: text, [text.slice(0, 99)]: text, deep: { text } }, text);
 `;
 
+/** Logs more than a disk without room takes, waits, and ends. */
+const LOGGING_ON = `
+  const { loggerOf } = await import('./infra/logging.ts');
+  const logger = loggerOf({ logLevel: 'info' }, 'test');
+  for (let n = 0; n < 100; n++) {
+    logger.info('a line');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  logger.info('the last line');
+  process.exit(7);
+`;
+
 const logged = async (texts: readonly string[]): Promise<string> => {
   const running = promisify(execFile)(process.execPath, ['--input-type=module', '-e', LOGGING], { maxBuffer: 1 << 26 });
   running.child.stdin!.end(JSON.stringify(texts));
@@ -49,6 +63,25 @@ test('whatever a caller sends is one line of JSON in the log, says what it said,
     // A lone surrogate is no character: what comes out is what UTF-8 can say.
     for (const kept of [msg, path, deep.text]) assert.ok(kept === text || kept === text.toWellFormed(), JSON.stringify(text.slice(0, 40)));
   }
+});
+
+test('a log that there is no room for neither ends the process nor holds it up', async () => {
+  const full = openSync('/dev/full', 'w');
+  const running = spawn(process.execPath, ['--input-type=module', '-e', LOGGING_ON], {
+    stdio: ['ignore', full, 'inherit'],
+    timeout: 30_000,
+  });
+  const [code] = (await once(running, 'exit')) as [number | null];
+  closeSync(full);
+  assert.is(code, 7);
+});
+
+test('what is logged last is in the log of a process that ends', async () => {
+  const running = promisify(execFile)(process.execPath, ['--input-type=module', '-e', LOGGING_ON]);
+  const { stdout } = (await running.catch((error: { stdout: string }) => error)) as { stdout: string };
+  const lines = stdout.trimEnd().split('\n');
+  assert.is(lines.length, 101);
+  assert.match(lines.at(-1)!, 'the last line');
 });
 
 test('an event that is printed is one line that moves no terminal, and parses to what it was', () => {

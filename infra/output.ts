@@ -1,0 +1,47 @@
+import { write, writeSync } from 'node:fs';
+
+const STDOUT = 1;
+/** So many characters wait for a reader that is slow; what comes then is left out. */
+const MOST_HELD = 4 << 20;
+const BUSY_MS = 100;
+
+/**
+ * Standard output of a log, which nothing waits for: what cannot be written, because the disk is full or the reader has gone, is left out,
+ * and neither holds up nor ends the process that it tells of.
+ */
+export const logOutput = (): { write(line: string): void } => {
+  let held = '';
+  let isWriting = false;
+
+  const next = (): void => {
+    isWriting = held !== '';
+    if (!isWriting) return;
+    const bytes = Buffer.from(held);
+    held = '';
+    put(bytes);
+  };
+
+  const put = (bytes: Buffer): void =>
+    write(STDOUT, bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') return void setTimeout(put, BUSY_MS, bytes);
+      if (!error && written < bytes.length) return put(bytes.subarray(written));
+      next();
+    });
+
+  process.on('exit', () => {
+    try {
+      writeSync(STDOUT, held);
+    } catch {
+      // There is no room for it, and no time to wait.
+    }
+  });
+  return {
+    write: (line) => {
+      if (held.length < MOST_HELD) held += line;
+      if (isWriting) return;
+      isWriting = true;
+      // After this turn, so that its lines leave in one write, and those of a turn that ends the process are still here.
+      setImmediate(next);
+    },
+  };
+};
