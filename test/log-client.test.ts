@@ -1,4 +1,5 @@
 // limit: 180
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { CancelledError, TimeoutError, UnavailableError } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
@@ -106,6 +107,21 @@ test('errors are conflict, gone, unavailable or a wrong request', () => {
   for (const error of brokenOff) assert.is(classify(error).kind, 'unavailable', String(error));
   assert.is(classify(Object.assign(new Error('2 UNKNOWN: Exception was thrown by handler.'), { code: 2 })).kind, 'wrong-request');
   assert.is(classify(new Error('something else')).kind, 'wrong-request');
+});
+
+/** No byte of a file behind its first can be written: what a process meets on a full disk, or at a quota. */
+const limitFiles = (pid: number, bytes: string): void => void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
+
+test('a store without room is one that is not there for now, and takes what comes when there is room again', async () => {
+  if (process.platform !== 'linux') return;
+  const store = await startStore();
+  const log = openLog(store.url);
+  limitFiles(store.pid, '1');
+  assert.is(await refusal(log.append('agent-room.a', 'none', [happened()], { deadline: 300 })), 'unavailable');
+  limitFiles(store.pid, 'unlimited');
+  assert.is((await log.append('agent-room.a', 'none', [happened()])).revision, 0);
+  await log.close();
+  await store.end();
 });
 
 type Seen = { ids: Map<string, number>; positions: Position[] };

@@ -54,6 +54,18 @@ export const batchWrong = (about: About, expected: Wide, current: number): Buffe
 export const batchDamaged = (about: About, reason: string): Buffer =>
   batchAnswer(about, message(2, uint(1, 15), text(2, reason), message(3, text(1, 'type.googleapis.com/event_store.client.DataLoss'))));
 
+/** As a real node says that it can't take anything for now: the client shows the message of what it doesn't know by type. */
+export const batchNotReady = (about: About, reason: string): Buffer =>
+  batchAnswer(
+    about,
+    message(
+      2,
+      uint(1, 14),
+      text(2, `Server is not ready: ${reason}`),
+      message(3, text(1, 'type.googleapis.com/event_store.client.NotReady')),
+    ),
+  );
+
 export const batchDeleted = (about: About): Buffer => batchError(about, 5, 'StreamDeleted', bytes(1, about.identifier));
 export const batchLate = (about: About): Buffer => batchError(about, 4, 'Timeout', empty);
 export const batchUnknown = (about: About): Buffer => batchError(about, 2, 'Unknown', empty);

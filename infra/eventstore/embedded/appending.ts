@@ -5,6 +5,7 @@ import {
   batchDamaged,
   batchDeleted,
   batchLate,
+  batchNotReady,
   batchRefused,
   batchTooLarge,
   batchUnknown,
@@ -119,7 +120,7 @@ const batchResult = ({ part: { correlation }, options }: Open, result: Result): 
   if (result.kind === 'wrong') return batchWrong(about, options.expected, result.current);
   if (result.kind === 'deleted') return batchDeleted(about);
   if (result.kind === 'damaged') return batchDamaged(about, result.reason);
-  return result.kind === 'late' ? batchLate(about) : batchUnknown(about);
+  return result.kind === 'late' ? batchLate(about) : batchNotReady(about, result.reason);
 };
 
 /** Streams.BatchAppend: many appends on one stream of messages, each in one or several parts, each answered once. */
