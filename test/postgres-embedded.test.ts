@@ -2,11 +2,13 @@
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -185,6 +187,29 @@ asRoot('under a directory that is closed to others, root keeps binaries and data
     await second.program.stop();
     equal(livingWith(place), []);
     for (const name of readdirSync(OPEN_PLACE).filter((each) => !had.includes(each))) rmSync(join(OPEN_PLACE, name), { recursive: true });
+  }),
+);
+
+asRoot('a copy of such a directory gets a place of its own, and leaves the original its server', () =>
+  inDir(async (dir) => {
+    chmodSync(dir, 0o700);
+    const [data, copy] = [join(dir, 'data'), join(dir, 'copy')];
+    const placeOf = (each: string): string => readFileSync(join(each, 'postgres/place'), 'utf8').trim();
+    await (await started(begin(data))).program.stop();
+    cpSync(data, copy, { recursive: true });
+    const original = await started(begin(data));
+    await flushed(original.url, 'create table kept (id int)');
+    const other = await started(begin(copy));
+    await rowOf(other.url, 'create table kept (id int)');
+    ok(await answers(original.url));
+    not.equal(placeOf(copy), placeOf(data));
+    await Promise.all([original.program.stop(), other.program.stop()]);
+    const moved = join(dir, 'moved');
+    renameSync(data, moved);
+    const again = await started(begin(moved));
+    await rowOf(again.url, 'select from kept');
+    await again.program.stop();
+    for (const each of [moved, copy]) rmSync(placeOf(each), { recursive: true });
   }),
 );
 

@@ -1,5 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { replaceFile } from '../eventstore/embedded/disk.ts';
@@ -11,6 +22,9 @@ import { isPassable, nativeDir, openPlace } from './native.ts';
 const SUPERUSER = 'postgres';
 const NAME = 'annals';
 const HALF = 'data.new.';
+/** In the directory, the name of its place; in the place, the name of its directory. */
+const RECORD = 'place';
+const HOLDER = 'holder';
 
 /** One collation and one case mapping on every system; and no time zone to look for. */
 const INITDB = [
@@ -71,11 +85,20 @@ const own = (path: string, account: Account | undefined): void => {
   if (account) chownSync(path, account.uid, account.gid);
 };
 
+const textIn = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
+
+/** A copy of a directory names the place of the original: two servers there would end each other, and mix two platforms' rows. */
+const isAnothers = (place: string, dir: string): boolean => {
+  const holder = textIn(join(place, HOLDER));
+  return holder !== undefined && holder !== realpathSync(dir) && textIn(join(holder, RECORD)) === place;
+};
+
 /** Where the cluster is: here, or, where its user cannot come here, in an open place whose name is kept here. */
 const placeOf = (dir: string, account: Account | undefined): string => {
   if (!account || isPassable(dir)) return dir;
-  const record = join(dir, 'place');
-  if (existsSync(record)) return readFileSync(record, 'utf8').trim();
+  const record = join(dir, RECORD);
+  const known = textIn(record);
+  if (known && !isAnothers(known, dir)) return known;
   const place = join(
     openPlace(),
     createHash('sha256')
@@ -163,6 +186,7 @@ export const postgres = async ({ dir, port, durable = true }: PostgresOptions): 
   const password = secretIn(join(dir, 'password'));
   mkdirSync(place, { recursive: true, mode: 0o711 });
   if (account) chmodSync(place, 0o711);
+  if (place !== dir) writeFileSync(join(place, HOLDER), `${realpathSync(dir)}\n`, { mode: 0o600 });
   const data = join(place, 'data');
   if (!existsSync(data)) await makeCluster(native, place, password, account);
   const options = Object.entries({ ...settings(port), ...(durable ? {} : FORGETFUL) });
