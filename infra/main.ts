@@ -2,8 +2,10 @@ import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
-import { type ArgsDef, type CommandContext, type CommandDef, defineCommand, renderUsage, runCommand } from 'citty';
+import { type CommandDef, defineCommand, renderUsage, runCommand } from 'citty';
 import type { Config } from './config.ts';
+import { outlastReaders, watchOutput } from './output.ts';
+import { countOf, portOf, strict, usageError } from './words.ts';
 
 type Service = { close(): Promise<void> };
 
@@ -26,7 +28,11 @@ const fail = (error: unknown): never => {
   process.exit(1);
 };
 
-const finish = (code: number): never => process.exit(code);
+/** Once what was printed is out, or is known not to be. */
+const finish = async (code: number): Promise<never> => {
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+  return process.exit(code);
+};
 
 const variable = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
@@ -47,35 +53,21 @@ const asked = (): Promise<void> =>
 
 /** Runs a service until it is asked to end, closes it once, and leaves with 0. */
 const until = async (begin: () => Promise<Service>): Promise<void> => {
+  outlastReaders();
   const end = asked();
   const service = await Promise.race([begin(), end]);
   // Now, and not only at its end: a process that is killed begins again as fast.
   setTimeout(flushCompileCache, FLUSH_MS).unref();
   await end;
   await service?.close();
-  finish(0);
+  await finish(0);
 };
 
-const usageError = (message: string): Error => Object.assign(new Error(message), { name: 'CLIError' });
+const place = { type: 'string', description: 'Directory that holds the store' } as const;
+const dir = { ...place, required: true } as const;
+const ownDir = { ...place, description: 'Directory that holds the store (default: store in ANNALS_DATA)' } as const;
 
-/** citty lets unknown options and extra words pass; a mistyped option must not start something else. */
-const strict = <T extends ArgsDef>({ args, cmd }: CommandContext<T>): void => {
-  const unknown = Object.keys(args).find((name) => name !== '_' && !(name in ((cmd.args as ArgsDef | undefined) ?? {})));
-  if (unknown) throw usageError(`Unknown option --${unknown}`);
-  if (args._.length > 0) throw usageError(`Unexpected argument ${args._[0]}`);
-};
-
-const portOf = (value: string): number => {
-  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw usageError('--port must be a port number');
-  return Number(value);
-};
-
-const countOf = (value: string): number => {
-  if (!/^[1-9]\d{0,2}$/.test(value)) throw usageError('--concurrency must be a number from 1 to 999');
-  return Number(value);
-};
-
-const dir = { type: 'string', description: 'Directory that holds the store', required: true } as const;
+const storeDir = async (given: string | undefined): Promise<string> => given ?? join((await configured()).annalsData, 'store');
 
 const store = defineCommand({
   meta: { name: 'store', description: 'The embedded event store: serve, verify, backup, scavenge' },
@@ -98,21 +90,22 @@ const store = defineCommand({
     }),
     verify: defineCommand({
       meta: { name: 'verify', description: 'Check every record and index' },
-      args: { dir },
+      args: { dir: ownDir },
       setup: strict,
-      run: async ({ args }) => finish(await (await import('./eventstore/embedded/verify.ts')).verifyStore(args.dir)),
+      run: async ({ args }) => finish(await (await import('./eventstore/embedded/verify.ts')).verifyStore(await storeDir(args.dir))),
     }),
     backup: defineCommand({
       meta: { name: 'backup', description: 'Copy the store while it runs' },
-      args: { dir, to: { type: 'string', description: 'Directory to write', required: true } },
+      args: { dir: ownDir, to: { type: 'string', description: 'Directory to write', required: true } },
       setup: strict,
-      run: async ({ args }) => finish(await (await import('./eventstore/embedded/backup.ts')).backupStore(args.dir, args.to)),
+      run: async ({ args }) =>
+        finish(await (await import('./eventstore/embedded/backup.ts')).backupStore(await storeDir(args.dir), args.to)),
     }),
     scavenge: defineCommand({
       meta: { name: 'scavenge', description: 'Drop what was deleted or has expired' },
-      args: { dir },
+      args: { dir: ownDir },
       setup: strict,
-      run: async ({ args }) => finish(await (await import('./eventstore/embedded/scavenge.ts')).scavengeStore(args.dir)),
+      run: async ({ args }) => finish(await (await import('./eventstore/embedded/scavenge.ts')).scavengeStore(await storeDir(args.dir))),
     }),
   },
 });
@@ -126,7 +119,8 @@ const main = defineCommand({
       run: async () => {
         // Our children have this very file from the cache too, and need not load what strips types.
         process.env.NODE_COMPILE_CACHE ??= compiled;
-        finish(await (await import('./start.ts')).start(await configured()));
+        outlastReaders();
+        await finish(await (await import('./start.ts')).start(await configured()));
       },
     }),
     serve: defineCommand({
@@ -159,7 +153,8 @@ const main = defineCommand({
         const { annalsUrl, annalsKey, annalsData } = await configured('annalsUrl', 'annalsKey');
         const dir = join(annalsData, 'runner');
         const { runner } = await import('./nats/runner.ts');
-        finish(await runner({ url: annalsUrl!, key: annalsKey!, agent, exec, dir, concurrency: countOf(concurrency) }));
+        outlastReaders();
+        await finish(await runner({ url: annalsUrl!, key: annalsKey!, agent, exec, dir, concurrency: countOf(concurrency) }));
       },
     }),
     store,
@@ -170,9 +165,10 @@ const main = defineCommand({
         all: { type: 'boolean', description: 'Every projection, one after another' },
         'if-equal': { type: 'boolean', description: 'Keep the old rows where the new ones differ' },
       },
+      setup: strict,
       run: async ({ args }) => {
         const { rebuild } = await import('./operator/rebuild.ts');
-        finish(
+        await finish(
           await rebuild(await configured(), { projection: args.projection, all: args.all === true, ifEqual: args['if-equal'] === true }),
         );
       },
@@ -185,9 +181,10 @@ const main = defineCommand({
         from: { type: 'string', description: 'From this position or time on' },
         to: { type: 'string', description: 'Up to this position or time' },
       },
+      setup: strict,
       run: async ({ args: { stream, tenant, from, to } }) => {
         const { replay } = await import('./operator/replay.ts');
-        finish(await replay(await configured(), { stream, tenant, from, to }));
+        await finish(await replay(await configured(), { stream, tenant, from, to }));
       },
     }),
     verify: defineCommand({
@@ -208,11 +205,23 @@ const main = defineCommand({
   },
 });
 
-/** The innermost command that the words name, and its parent. */
+const innerOf = (command: CommandDef): Record<string, CommandDef> => (command.subCommands as Record<string, CommandDef> | undefined) ?? {};
+const nameOf = ({ meta }: CommandDef): string => (meta as { name: string }).name;
+
+/** The innermost command that the words name, and its parent under its whole name. */
 const named = (words: readonly string[], command: CommandDef = main, parent?: CommandDef): [CommandDef, CommandDef?] => {
+  const inner = innerOf(command)[words[0] ?? ''];
+  if (!inner) return parent ? [command, parent] : [command];
+  const whole = parent ? `${nameOf(parent)} ${nameOf(command)}` : nameOf(command);
+  return named(words.slice(1), inner, { ...command, meta: { name: whole } });
+};
+
+/** What stands before a command's name would be left out of account. */
+const checkFirst = (words: readonly string[], command: CommandDef = main): void => {
   const [word = '', ...rest] = words;
-  const inner = (command.subCommands as Record<string, CommandDef> | undefined)?.[word];
-  return inner ? named(rest, inner, command) : parent ? [command, parent] : [command];
+  const inner = innerOf(command);
+  if (Object.keys(inner).length > 0 && word.startsWith('-')) throw usageError(`Unknown option ${word}`);
+  if (inner[word]) checkFirst(rest, inner[word]);
 };
 
 const plain = (text: string, stream: NodeJS.WriteStream): string =>
@@ -223,6 +232,7 @@ const showUsage = async (words: readonly string[], stream: NodeJS.WriteStream): 
 
 const cli = async (words: string[]): Promise<void> => {
   if (words.some((word) => word === '--help' || word === '-h')) return showUsage(words, process.stdout);
+  checkFirst(words);
   await runCommand(main, { rawArgs: words });
 };
 
@@ -233,5 +243,6 @@ const refuse = async (words: readonly string[], error: unknown): Promise<never> 
   process.exit(EXIT_USAGE);
 };
 
+watchOutput(say);
 const words = process.argv.slice(2);
 await cli(words).catch((error: unknown) => refuse(words, error));

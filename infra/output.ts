@@ -45,3 +45,23 @@ export const logOutput = (): { write(line: string): void } => {
     },
   };
 };
+
+/** As the shell counts a program that wrote to a pipe nobody reads. */
+const READER_LEFT = 141;
+let outlasts = false;
+
+/** From now on the process goes on where its output cannot be written. */
+export const outlastReaders = (): void => {
+  outlasts = true;
+};
+
+/** Ends a process that only prints when its output cannot be written: in silence where the reader has left, else with a line. */
+export const watchOutput = (say: (line: string) => void): void => {
+  const failed = ({ code }: NodeJS.ErrnoException): void => {
+    if (outlasts) return;
+    if (code === 'EPIPE') process.exit(READER_LEFT);
+    say(`the output cannot be written: ${code}`);
+    process.exit(1);
+  };
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', failed);
+};

@@ -46,8 +46,6 @@ export const start = (config: Config): Promise<number> =>
         if (Date.now() - stoppedAt > ONE_PRESS_MS) force();
       });
     process.on('uncaughtException', fail);
-    // Whoever reads our output may leave before we do.
-    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
     running.ready.then(
       (launched) => [...banner(config, launched), `ready ${launched.url}`].forEach(print),
       (error: unknown) => stoppedAt === undefined && fail(error),

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, throws } from 'uvu/assert';
 import { listenUrl, loadConfig } from '../infra/config.ts';
-import { bareEnvironment, program } from './process.ts';
+import { bareEnvironment, eventually, inDir, program } from './process.ts';
 
 const refusals: Record<string, string[]> = {
   PORT: ['abc', '0', '65536', '-1', '80.5'],
@@ -81,6 +83,14 @@ const usages: [string[], RegExp][] = [
   [['start', 'now'], /annals: Unexpected argument now/],
   [['store', 'serve', '--port', '1'], /annals: Missing required argument: --dir/],
   [['store', 'serve', '--dir', '/tmp/x', '--port', 'x'], /annals: --port must be a port number/],
+  [['--now', 'start'], /annals: Unknown option --now/],
+  [['store', '--now', 'verify'], /annals: Unknown option --now/],
+  [['rebuild', 'agents', '--if-eqal'], /annals: Unknown option --if-eqal/],
+  [['rebuild', 'agents', 'users'], /annals: Unexpected argument users/],
+  [['replay', '--form', '2026-11-21T10:00:00Z'], /annals: Unknown option --form/],
+  [['store', 'backup', '--to'], /annals: --to needs a value/],
+  [['runner', '--agent', 'reviewer', '--exec', ' '], /annals: --exec needs a value/],
+  [['runner', '--agent', 'reviewer', '--exec', '--concurrency=2'], /annals: --exec needs a value/],
 ];
 
 test('a wrong use of the command shows its usage and exits 2', async () => {
@@ -88,7 +98,7 @@ test('a wrong use of the command shows its usage and exits 2', async () => {
     const running = command(words);
     is(await running.ended, 2, words.join(' '));
     match(running.output(), says);
-    match(running.output(), /^USAGE annals|^USAGE store/m);
+    match(running.output(), /^USAGE annals/m);
   }
 });
 
@@ -109,5 +119,23 @@ test('help is no error', async () => {
   is(await running.ended, 0);
   match(running.output(), '--dir=<dir>');
 });
+
+test('what only prints ends without a word where its reader leaves, and says so where there is no room for it', async () => {
+  const unread = command(['--help']);
+  unread.child.stdout!.destroy();
+  is(await unread.ended, 141);
+  is(unread.output(), '');
+  const full = program('/bin/sh', ['-c', `"${process.execPath}" infra/main.ts --help >/dev/full`]);
+  is(await full.ended, 1);
+  is(full.output(), 'annals: the output cannot be written: ENOSPC\n');
+});
+
+test('a service goes on where nobody reads its output', () =>
+  inDir(async (dir) => {
+    const store = command(['store', 'serve', '--dir', dir, '--port', '0']);
+    for (const stream of [store.child.stdout!, store.child.stderr!]) stream.destroy();
+    await eventually('it serves', () => existsSync(join(dir, 'serving')));
+    is(await store.stop(), 0);
+  }));
 
 test.run();

@@ -56,15 +56,9 @@ export async function* replayed(log: Log, { stream, tenant, from, to }: ReplayOp
 export const replay = async (config: Config, options: ReplayOptions): Promise<number> => {
   if (options.tenant !== undefined && !isId25(options.tenant)) throw new Error('--tenant must be a tenant id');
   const log = openLog(attach(config).eventstoreUrl);
-  let left = false;
-  process.stdout.on('error', () => {
-    left = true;
-  });
   try {
     for await (const event of replayed(log, options)) {
-      if (left) break;
-      if (!process.stdout.write(`${lineOf(event)}\n`))
-        await new Promise((resolve) => process.stdout.once('drain', resolve).once('error', resolve));
+      if (!process.stdout.write(`${lineOf(event)}\n`)) await new Promise((resolve) => process.stdout.once('drain', resolve));
     }
   } finally {
     await log.close();
