@@ -12,6 +12,15 @@ const url = (...protocols: string[]) =>
     (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol.slice(0, -1)),
   );
 
+/** Paths are put behind it, and an agent of HTTP sends no user that stands in an address. */
+const webUrl = where('must be a URL that begins with http:// or https://, without user, query and fragment', (value) => {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash } = new URL(value);
+  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
+});
+
+const apiKey = where('must be a well-formed API key (ann_…), its check digits right', (value) => publicIdOf(value) !== null);
+
 const list = (says: string, holds: (item: string) => boolean) =>
   z
     .string()
@@ -56,12 +65,9 @@ const word = z.string().optional();
 const variables = z.object({
   PORT: where('must be a port number from 1 to 65535', isPort).transform(Number).default(4100),
   HOST: where('must be a host name or an IP address', isHost).default('127.0.0.1'),
-  PUBLIC_URL: url('http', 'https').optional(),
+  PUBLIC_URL: webUrl.optional(),
   ANNALS_DATA: z.string().default('.annals'),
-  ANNALS_ADMIN_KEY: where(
-    'must be a well-formed API key (ann_…), its check digits right',
-    (value) => publicIdOf(value) !== null,
-  ).optional(),
+  ANNALS_ADMIN_KEY: apiKey.optional(),
   EVENTSTORE_URL: where('must begin with esdb:// or esdb+discover://', (value) => /^esdb(\+discover)?:\/\/[^/]/.test(value)).optional(),
   DATABASE_URL: url('postgres', 'postgresql').optional(),
   NATS_URL: where('must be URLs that begin with nats:// or tls://, set apart by commas', (value) =>
@@ -84,8 +90,8 @@ const variables = z.object({
   SMTP_LISTEN: where('must be host:port', isHostAndPort).optional(),
   MAIL_DOMAIN: where('must be a domain name', isHostName).optional(),
   EGRESS_ALLOW: list('must be hosts, host:port or CIDR ranges, set apart by commas', isEgress),
-  ANNALS_URL: url('http', 'https').optional(),
-  ANNALS_KEY: word,
+  ANNALS_URL: webUrl.optional(),
+  ANNALS_KEY: apiKey.optional(),
 });
 
 /** Every variable that the platform reads; families are written with the part in angle brackets that varies. */

@@ -8,7 +8,9 @@ import { bareEnvironment, eventually, inDir, program } from './process.ts';
 const refusals: Record<string, string[]> = {
   PORT: ['abc', '0', '65536', '-1', '80.5'],
   HOST: ['a b', 'http://a'],
-  PUBLIC_URL: ['ftp://a', 'a.example'],
+  PUBLIC_URL: ['ftp://a', 'a.example', 'https://u:p@a.example', 'https://a.example/?b', 'https://a.example/#c'],
+  ANNALS_URL: ['a.example', 'https://u:p@a.example'],
+  ANNALS_KEY: ['ключ', 'ann_short'],
   ANNALS_ADMIN_KEY: ['ann_short', 'ann_aaaaaaaa_00000000000000000000000000000000000000'],
   EVENTSTORE_URL: ['http://a', 'esdb://'],
   DATABASE_URL: ['mysql://a/b', 'localhost'],
