@@ -186,6 +186,13 @@ test('odd paths lead nowhere and to no failure', async () => {
     }
 });
 
+test('dots in a path lead nowhere, dots in a query are as good as any text', async () => {
+  for (const path of ['/livez/..', '/livez/.', '/livez/%2E%2e/', '/a/../livez', '/a/..?x=1', '/a/..#x'])
+    checkProblem(await raw(request(`GET ${path} HTTP/1.1`, HEAD)), 400);
+  for (const query of ['q=/../', 'q=/./x', 'q=/..', 'q=/%2e%2e/', 'q=a/..?b'])
+    assert.is((await raw(request(`GET ${AGENTS}?${query} HTTP/1.1`, HEAD))).status, 200, query);
+});
+
 test('headers that dawdle are cut off, while others are answered', async () => {
   const began = performance.now();
   const closed = new Promise<string>((resolve) => {

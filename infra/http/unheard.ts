@@ -6,7 +6,8 @@ import { problem } from '../../api/problem.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
 const MOST_HEADERS = 200;
-const DOTS = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
+/** In the path alone: nobody resolves those of a query. */
+const DOTS = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 
 /** Of names and values, which take turns. Node keeps the first Host and says nothing of a second. */
