@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { Instant } from '../domain/text.ts';
 import { auditCount, auditPage } from '../projections/audit.queries.ts';
 import { AuditLogRead } from '../projections/audit.ts';
 import { operation } from './operation.ts';
-import { listQuery, totalled, windowOf } from './paging.ts';
+import { listQuery, Stretch, totalled, windowOf } from './paging.ts';
 
 const word = z.string().min(1).max(255).optional();
 const query = listQuery({
@@ -12,8 +11,7 @@ const query = listQuery({
   resource_type: word,
   resource_id: word,
   agent_id: word,
-  from: Instant.optional(),
-  to: Instant.optional(),
+  ...Stretch,
 });
 const listed = { method: 'get', query, reply: z.array(AuditLogRead), reads: 'audit' } as const;
 

@@ -4,14 +4,13 @@ import { type BodyParts, payloadText, type ReadDelivery } from '../commands/deli
 import { isId25 } from '../domain/id.ts';
 import * as Integration from '../domain/integration.ts';
 import { Refusal } from '../domain/refusal.ts';
-import { Instant } from '../domain/text.ts';
 import { deliveryById, deliveryPage, type Hook, markedDelivery } from '../projections/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../projections/delivery.ts';
 import { deliveryThen } from './delivery-then.ts';
 import { askedOf, checkNoQuery, type Host } from './mount.ts';
 import type { Ctx } from './operation.ts';
 import { type Operations, operation, type Read } from './operation.ts';
-import { asOfQuery, listQuery, sorted } from './paging.ts';
+import { asOfQuery, listQuery, Stretch, sorted } from './paging.ts';
 import { unbroken } from './unbroken.ts';
 
 const SORTS = ['received_at'];
@@ -50,7 +49,7 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
     summary: 'List what came to a hook, newest first',
     permit: 'tenant:read',
     needs,
-    query: listQuery({ outcome: z.enum(OUTCOMES).optional(), from: Instant.optional(), to: Instant.optional() }, SORTS),
+    query: listQuery({ outcome: z.enum(OUTCOMES).optional(), ...Stretch }, SORTS),
     reply: z.array(DeliveryRead),
     reads: deliveries.name,
     run: async (ctx, { id, outcome, from, to, limit, cursor, sort }) => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../domain/refusal.ts';
+import { Instant } from '../domain/text.ts';
 import { type Place, readPlace, writeCursor } from '../projections/cursor.ts';
 import type { Page } from '../projections/reads.ts';
 import { unlessAway } from './figures.ts';
@@ -28,6 +29,12 @@ export const AsOf = z.string().max(64).optional();
 
 /** The query of a read that can look at another time. */
 export const asOfQuery = z.strictObject({ as_of: AsOf });
+
+/** A stretch of time: what lies at its end belongs to the next one. */
+export const Stretch = {
+  from: Instant.optional().meta({ description: 'From this time on' }),
+  to: Instant.optional().meta({ description: 'Before this time' }),
+};
 
 /** A query parameter that is `true` or `false`. */
 export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');

@@ -20,10 +20,8 @@ export type DeliveryFilter = {
 };
 
 const equal = (column: string, value: string): Condition => ({ column, op: '=', value });
-const between = (first: string | undefined, last: string | undefined): Condition[] => [
-  ...(first === undefined ? [] : [{ column: 'received_at', op: '>=', value: first } as const]),
-  ...(last === undefined ? [] : [{ column: 'received_at', op: '<=', value: last } as const]),
-];
+const received = (op: '>=' | '<=' | '<', value: string | undefined): Condition[] =>
+  value === undefined ? [] : [{ column: 'received_at', op, value }];
 
 /** Whether the same body came under another delivery id within the days in which a provider sends again. */
 const isReplay = async (
@@ -40,7 +38,8 @@ const isReplay = async (
       equal('tenant_id', tenant_id),
       equal('integration_id', integration_id),
       equal('sha256', sha256),
-      ...between(since, received_at),
+      ...received('>=', since),
+      ...received('<=', received_at),
     ],
     sort: { column: 'received_at', descending: false },
     limit: 1,
@@ -54,7 +53,7 @@ const marked = async <T extends Listed>(reads: Reads, hook: Hook, delivery: T): 
   replay_suspect: await isReplay(reads, hook, delivery),
 });
 
-/** A page of what came to one hook, newest first. */
+/** A page of what came to one hook, newest first, `from` inclusive, `to` exclusive. */
 export const deliveryPage = async (
   reads: Reads,
   hook: Hook,
@@ -68,7 +67,8 @@ export const deliveryPage = async (
       equal('tenant_id', hook.tenant_id),
       equal('integration_id', hook.integration_id),
       ...(filter.outcome === undefined ? [] : [equal('outcome', filter.outcome)]),
-      ...between(filter.from, filter.to),
+      ...received('>=', filter.from),
+      ...received('<', filter.to),
     ],
     ...window,
   });
@@ -107,7 +107,7 @@ export const lastDeliveriesUntil = async (
   const newest = await newestOf(reads, tenant_id, until);
   const end = new Date(Date.parse(newest?.at ?? '1970-01-01T00:00:00Z') + SKEW_MS).toISOString();
   const taken: Condition = { column: 'outcome', op: 'in', value: ['accepted', 'blocked', 'dead'] };
-  const where = [equal('tenant_id', tenant_id), equal('integration_id', integration_id), taken, ...between(undefined, end)];
+  const where = [equal('tenant_id', tenant_id), equal('integration_id', integration_id), taken, ...received('<=', end)];
   const query = { from, doc: 'doc', where, sort: { column: 'received_at', descending: true }, limit: PAGE };
   let last: string | null = null;
   for (let cursor: string | null | undefined, looked = 0; cursor !== null && looked < LOOKED_THROUGH; looked += PAGE) {
