@@ -1,9 +1,9 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
-import { cors } from 'hono/cors';
 import { HTTPException } from 'hono/http-exception';
 import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
+import { crossOrigin } from './cors.ts';
 import { type Host, mount } from './mount.ts';
 import type { Operations } from './operation.ts';
 import { problem, problems } from './problem.ts';
@@ -100,26 +100,7 @@ export const createApp = ({ operations, host, plain, corsOrigins, requestId, fai
     answered?.(c, c.res.status, performance.now() - began);
   });
   app.use('*', compressed);
-  if (corsOrigins)
-    app.use(
-      '*',
-      cors({
-        origin: [...corsOrigins],
-        exposeHeaders: [
-          'ETag',
-          'Location',
-          'Link',
-          'Total-Count',
-          'Consistency-Token',
-          'Content-Disposition',
-          'Projection-Position',
-          'RateLimit',
-          'RateLimit-Policy',
-          'Retry-After',
-          'X-Request-Id',
-        ],
-      }),
-    );
+  if (corsOrigins) app.use('*', crossOrigin(corsOrigins));
   plain(app);
   mount(app, operations, host);
   app.notFound((c) => unknownRoute(app, c));

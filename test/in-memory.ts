@@ -47,6 +47,7 @@ type Options = {
   readonly issuer?: IssuerConfig;
   /** Who comes by a token, where no issuer has to be asked for it. */
   readonly verify?: SignInWays['verify'];
+  readonly corsOrigins?: readonly string[];
   readonly operators?: (log: ReturnType<typeof memoryLog>) => Operators;
   readonly makeUser?: MakeBrokerUser;
 };
@@ -65,6 +66,7 @@ export const inMemory = async ({
   verify,
   operators = () => withoutDatabase,
   makeUser = withoutBroker,
+  corsOrigins,
 }: Options = {}) => {
   const { dir, clear } = scratch();
   const log = memoryLog();
@@ -116,6 +118,7 @@ export const inMemory = async ({
       });
     },
     address,
+    corsOrigins,
     ...(limits ? { limits } : {}),
     now: () => clock.now(),
   });

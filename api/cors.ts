@@ -1,0 +1,25 @@
+import type { MiddlewareHandler } from 'hono';
+import { cors } from 'hono/cors';
+
+const allowMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const exposeHeaders = [
+  'ETag',
+  'Location',
+  'Link',
+  'Total-Count',
+  'Consistency-Token',
+  'Content-Disposition',
+  'Projection-Position',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'X-Request-Id',
+];
+
+/** Lets pages of these origins call, of any where one of them is `*`. An OPTIONS that is no preflight goes on to the routes. */
+export const crossOrigin = (origins: readonly string[]): MiddlewareHandler => {
+  const origin = origins.includes('*') ? '*' : [...origins];
+  const handle = cors({ origin, allowMethods, exposeHeaders });
+  return (c, next) =>
+    c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') === undefined ? next() : handle(c, next);
+};
