@@ -23,8 +23,12 @@ const SEEN: readonly (readonly [what: string, peer: string | undefined, forwarde
   ['a proxy of IPv6 and a client of IPv6', '2001:db8:aa:1::1', '2001:db8:bb::7', '2001:db8:bb::7'],
   ['a client by IPv4 in IPv6', '10.1.2.3', '::ffff:203.0.113.5', '203.0.113.5'],
   ['a proxy that says nothing', '10.1.2.3', undefined, '10.1.2.3'],
+  ['a client by its port', '10.1.2.3', '127.0.0.1, 203.0.113.5:4321', '203.0.113.5'],
+  ['a client of IPv6 by its port', '10.1.2.3', '[2001:db8:bb::7]:4321, 10.4.4.4:80', '2001:db8:bb::7'],
+  ['a client of IPv6 in brackets', '10.1.2.3', '[2001:db8:bb::7]', '2001:db8:bb::7'],
   ['what is no address', '10.1.2.3', '203.0.113.5, unknown', '10.1.2.3'],
   ['what is no address behind a proxy', '10.1.2.3', '203.0.113.5, _hidden, 10.4.4.4', '10.4.4.4'],
+  ['a name by its port', '10.1.2.3', 'localhost:80', '10.1.2.3'],
   ['an address with more behind it', '10.1.2.3', "203.0.113.5' or 1=1", '10.1.2.3'],
 ];
 

@@ -4,6 +4,8 @@ import type { Context } from 'hono';
 type Incoming = { incoming?: { socket?: { remoteAddress?: string | undefined } } };
 
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/, '');
+/** Some proxies write the port too, and then an IPv6 address in brackets. */
+const withoutPort = (hop: string): string => hop.replace(/^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2');
 const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 const listOf = (ranges: readonly string[]): BlockList => {
@@ -28,7 +30,7 @@ export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Cont
     let address = plain(peer);
     if (trustedProxies.length === 0 || !isTrusted(address)) return address;
     for (const hop of (c.req.header('x-forwarded-for') ?? '').split(',').reverse()) {
-      const candidate = plain(hop.trim());
+      const candidate = plain(withoutPort(hop.trim()));
       if (isIP(candidate) === 0) return address;
       address = candidate;
       if (!isTrusted(candidate)) return address;
