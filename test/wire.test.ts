@@ -186,6 +186,37 @@ test('odd paths lead nowhere and to no failure', async () => {
     }
 });
 
+test('a transfer coding beside chunks, another HTTP, a tunnel: 400 in problem form, and nothing happens', async () => {
+  const before = created();
+  const sent = body('coded');
+  const chunks = `${sent.length.toString(16)}\r\n${sent}\r\n0\r\n\r\n`;
+  const coded = (coding: string) => raw(request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Transfer-Encoding: ${coding}`], chunks));
+  for (const coding of ['gzip, chunked', 'identity, chunked', 'chunked, chunked', 'gzip']) checkProblem(await coded(coding), 400);
+  for (const version of ['0.9', '2.0', '3.0']) checkProblem(await raw(request(`GET ${AGENTS} HTTP/${version}`, HEAD)), 400);
+  checkProblem(await raw(request('CONNECT annals.test:443 HTTP/1.1', HEAD)), 400);
+  assert.is(created(), before);
+  assert.is((await coded('Chunked')).status, 201);
+});
+
+test('who asks for a tunnel and hangs up harms nobody', async () => {
+  for (let times = 0; times < 20; times++) {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    await new Promise<void>((sent) => {
+      socket.write(request('CONNECT annals.test:443 HTTP/1.1', HEAD), () => sent());
+    });
+    socket.resetAndDestroy();
+  }
+  assert.is((await raw(request('GET /livez HTTP/1.1', HEAD))).status, 200);
+});
+
+test('what a request expects beside 100-continue is passed over', async () => {
+  const sent = body('expecting');
+  const post = [...JSON_HEAD, `Content-Length: ${sent.length}`, 'Expect: 200-ok'];
+  assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, post, sent))).status, 201);
+  checkProblem(await raw(request('GET /livez/.. HTTP/1.1', [...HEAD, 'Expect: 200-ok'])), 400);
+});
+
 test('dots in a path lead nowhere, dots in a query are as good as any text', async () => {
   for (const path of ['/livez/..', '/livez/.', '/livez/%2E%2e/', '/a/../livez', '/a/..?x=1', '/a/..#x'])
     checkProblem(await raw(request(`GET ${path} HTTP/1.1`, HEAD)), 400);

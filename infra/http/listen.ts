@@ -1,7 +1,7 @@
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { answerUnheard, faultOf, refuse, unreadable } from './unheard.ts';
+import { answerUnheard, faultOf, refuse, refuseTunnel, unreadable } from './unheard.ts';
 
 const DRAIN_MS = 10_000;
 const options = {
@@ -22,13 +22,17 @@ export const listen = async (
 ): Promise<{ port: number; close: () => Promise<void> }> => {
   const hear = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: unreadable });
   let closing = false;
-  const server = createServer(options, (incoming, outgoing) => {
+  const taken: RequestListener = (incoming, outgoing) => {
     // Whoever keeps a connection busy would have it cut off in the midst of a request in the end.
     if (closing) outgoing.setHeader('connection', 'close');
     const fault = faultOf(incoming);
     void (fault ? refuse(outgoing, fault) : hear(incoming, outgoing));
-  });
+  };
+  const server = createServer(options, taken);
   server.on('clientError', answerUnheard);
+  server.on('connect', refuseTunnel);
+  // What is expected beside 100-continue is nobody's duty: without this Node answers 417 and no problem.
+  server.on('checkExpectation', taken);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(error.code === 'EADDRINUSE' ? new Error(`PORT ${port} of ${host} is taken by another process`) : error),

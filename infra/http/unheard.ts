@@ -8,17 +8,21 @@ import { Refusal } from '../../domain/refusal.ts';
 const MOST_HEADERS = 200;
 /** In the path alone: nobody resolves those of a query. */
 const DOTS = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
+/** Node unpacks chunks and nothing else. */
+const CODINGS = /^(?:chunked)?$/i;
 const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 
 /** Of names and values, which take turns. Node keeps the first Host and says nothing of a second. */
 const isHost = (text: string, at: number): boolean => at % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
 
 /** What Node's parser takes and the application never sees: URLs resolve dots, and headers beyond 2,000 are dropped. */
-export const faultOf = ({ url = '', httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
+export const faultOf = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
+  if (httpVersionMajor !== 1) return new Refusal('malformed', 'a request must be of HTTP/1.1 or HTTP/1.0');
   if (rawHeaders.length > MOST_HEADERS * 2) return new Refusal('headers_too_large', `a request may have at most ${MOST_HEADERS} headers`);
   if (httpVersionMinor > 0 && !headers.host) return new Refusal('malformed', 'the header Host is missing');
   if (headers.host && !URL.canParse(`http://${headers.host}`)) return new Refusal('malformed', 'the header Host names no host');
   if (rawHeaders.filter(isHost).length > 1) return new Refusal('malformed', 'the header Host stands twice');
+  if (!CODINGS.test(headers['transfer-encoding'] ?? '')) return new Refusal('malformed', 'the only Transfer-Encoding is chunked');
   if (!TARGET.test(url)) return new Refusal('malformed', 'this is no path');
   return DOTS.test(url) ? new Refusal('malformed', 'a path may not have the segments . and ..') : null;
 };
@@ -63,6 +67,13 @@ const onWire = ({ status, headers, text }: Awaited<ReturnType<typeof written>>):
   [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', text].join(
     '\r\n',
   );
+
+/** Answers CONNECT, for which Node has nothing but the end of the connection: nobody else listens to such a socket any more. */
+export const refuseTunnel = async (_: IncomingMessage, socket: Duplex): Promise<void> => {
+  socket.on('error', () => socket.destroy());
+  const answer = onWire(await written(new Refusal('malformed', 'this is no proxy: CONNECT leads nowhere')));
+  socket.end(answer, () => socket.destroy());
+};
 
 type Answering = { readonly _httpMessage?: { readonly headersSent: boolean } | null };
 
