@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import { Refusal } from '../domain/refusal.ts';
 import { json } from './answer.ts';
+import { boot, page, policy } from './docs.ts';
 
 /** What the platform says of itself. `degraded` names what is down though deliveries are still accepted. */
 export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[] };
@@ -16,26 +17,6 @@ export type SystemDeps = {
   /** Scalar's page script, as it came with its package; already gzipped. */
   readonly docsScript: () => Promise<{ gzip: Uint8Array<ArrayBuffer>; etag: string }>;
 };
-
-/** Nothing of the page calls a foreign host. */
-const settings = {
-  url: '/openapi.json',
-  telemetry: false,
-  withDefaultFonts: false,
-  showDeveloperTools: 'never',
-  hideClientButton: true,
-  agent: { disabled: true },
-  mcp: { disabled: true },
-};
-const boot = `Scalar.createApiReference('#app', ${JSON.stringify(settings)})`;
-const policy = `default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-
-const page = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Annals API</title></head>
-<body><div id="app"></div><script src="/docs/scalar.js"></script><script src="/docs/boot.js"></script></body>
-</html>
-`;
 
 const said = (body: unknown, status = 200): Response => json(JSON.stringify(body), status);
 
