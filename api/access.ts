@@ -210,7 +210,7 @@ export const accessOperations = {
     needs: 'Needs `agent:read`; for somebody else also `agent:roles:write`.',
     query: z.strictObject({ user_id: Id25.optional(), as_of: AsOf }),
     reply: EffectivePermissions,
-    beyondStream: true,
+    noStream: true,
     run: effective,
   }),
 };

@@ -109,7 +109,7 @@ export const historyOperations = {
     permit: 'agent:read',
     query: z.strictObject({ from: z.string().max(64), to: z.string().max(64).optional() }),
     reply: ResourceDiff,
-    beyondStream: true,
+    noStream: true,
     run: async (ctx, { agent_id, from, to }) => {
       const loaded = await ctx.load(Agent, agent_id);
       if (!loaded.position) throw absent();

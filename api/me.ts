@@ -67,5 +67,14 @@ const me = async (ctx: Ctx) => {
 };
 
 export const meOperations = {
-  readMe: operation({ method: 'get', path: '/me', summary: 'Who the caller is', permit: 'any', reply: MeRead, reads: users.name, run: me }),
+  readMe: operation({
+    method: 'get',
+    path: '/me',
+    summary: 'Who the caller is',
+    permit: 'any',
+    reply: MeRead,
+    reads: users.name,
+    noStream: true,
+    run: me,
+  }),
 };

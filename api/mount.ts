@@ -122,6 +122,7 @@ const sentTo = async (c: Context, row: Operation): Promise<{ fields: object; byt
 };
 
 const runMutation = async (c: Context, row: Operation, host: Host, { asked, params }: Entered, query: object): Promise<Response> => {
+  if (row.noStream && Array.isArray(asked.ifMatch)) throw new Refusal('precondition_failed', 'this has no ETag that If-Match could name');
   const { fields, bytes } = await sentTo(c, row);
   const sent = { ...query, ...fields, ...params };
   const run = async (ctx: Ctx) => (await row.run(ctx, sent as never)) as Loaded<unknown>;

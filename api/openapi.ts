@@ -32,9 +32,9 @@ const parametersOf = (row: Operation, components: Components): unknown[] => {
 };
 
 const headersOf = (row: Operation): unknown[] =>
-  isRead(row)
-    ? [{ $ref: '#/components/parameters/ConsistencyToken' }]
-    : [{ $ref: '#/components/parameters/IfMatch' }, { $ref: '#/components/parameters/IdempotencyKey' }];
+  (isRead(row) ? ['ConsistencyToken'] : [...(row.noStream ? [] : ['IfMatch']), 'IdempotencyKey']).map((name) => ({
+    $ref: `#/components/parameters/${name}`,
+  }));
 
 const permissionText = (permit: Permit): string => {
   if (permit === 'none') return 'Open to everybody.';
@@ -48,8 +48,9 @@ const isList = ({ query }: Operation): boolean => query instanceof z.ZodObject &
 
 /** What an answer's header says of it. */
 const answerHeadersOf = (row: Operation): (keyof typeof answerHeaders)[] => {
-  if (!isRead(row)) return ['ETag', 'Consistency-Token', ...(row.location ? (['Location'] as const) : [])];
-  return isList(row) ? ['Projection-Position', 'Link', 'Total-Count'] : ['Projection-Position', 'ETag'];
+  const etag = row.noStream ? [] : (['ETag'] as const);
+  if (!isRead(row)) return [...etag, 'Consistency-Token', ...(row.location ? (['Location'] as const) : [])];
+  return isList(row) ? ['Projection-Position', 'Link', 'Total-Count'] : ['Projection-Position', ...etag];
 };
 
 const documented = (name: string, row: Operation, components: Components) => {
@@ -73,7 +74,9 @@ const documented = (name: string, row: Operation, components: Components) => {
       [status]: { description: row.summary, ...content },
       ...(row.also === 200 ? { 200: { description: 'It was there already, and now is as asked', ...content } } : {}),
       ...(row.also === 204 ? { 204: { description: 'It is there no more', headers } } : {}),
-      ...(isRead(row) && !isList(row) && !row.beyondStream ? { 304: { description: 'It is as the ETag in If-None-Match says' } } : {}),
+      ...(isRead(row) && !isList(row) && !row.beyondStream && !row.noStream
+        ? { 304: { description: 'It is as the ETag in If-None-Match says' } }
+        : {}),
       ...(row.permit === 'none' ? {} : { 429: { $ref: '#/components/responses/RateLimited' } }),
       default: { $ref: '#/components/responses/Problem' },
     },

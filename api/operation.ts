@@ -57,6 +57,8 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly madeOf?: AnyAggregate;
   /** Of a read that shows more than its stream: it changes under one revision, so that an ETag is for If-Match alone and never answers 304. */
   readonly beyondStream?: true;
+  /** What is shown or done is no stream's and has no revision: it bears no ETag, and no If-Match meets one. */
+  readonly noStream?: true;
   readonly run: (ctx: Ctx, sent: Sent<Path, Query, Body>) => Promise<Loaded<unknown> | Read> | Loaded<unknown> | Read;
 };
 

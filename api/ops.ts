@@ -90,7 +90,7 @@ export type Operators = {
 
 const PROJECTION = '/admin/projections/:name';
 const REBUILD = `${PROJECTION}/rebuilds/:rebuild`;
-const permit = 'platform';
+const aside = { permit: 'platform', noStream: true } as const;
 
 const there = <T>(found: T | null): T => {
   if (found === null) throw new Refusal('not_found', 'there is nothing here for you');
@@ -104,68 +104,68 @@ const done = (state: unknown) => ({ id: '', revision: -1, position: null, state 
 /** How the projections stand, and what operators do with them. */
 export const opsOperationsOf = (operators: Operators): Operations => ({
   listProjections: operation({
+    ...aside,
     method: 'get',
     path: '/admin/projections',
     summary: 'How each projection stands',
-    permit,
     reply: z.array(ProjectionStatus),
     run: async () => read(await operators.statuses()),
   }),
   rebuildProjection: operation({
+    ...aside,
     method: 'post',
     path: `${PROJECTION}/rebuild`,
     summary: 'Build a projection anew beside the live one; it waits, compared, to be promoted',
-    permit,
     reply: Rebuild,
     status: 202,
     location: REBUILD.replace(':rebuild', ':id'),
     run: async (ctx, { name }) => done(there(await ctx.once(() => operators.rebuild(name)))),
   }),
   readRebuild: operation({
+    ...aside,
     method: 'get',
     path: REBUILD,
     summary: 'How far a rebuild is, and what differed',
-    permit,
     reply: Rebuild,
     run: async (_, { name, rebuild }) => read(there(await operators.rebuildOf(name, rebuild))),
   }),
   promoteRebuild: operation({
+    ...aside,
     method: 'post',
     path: `${REBUILD}/promote`,
     summary: 'Put what was built anew in the place of the live projection, in one transaction',
-    permit,
     reply: Rebuild,
     run: async (ctx, { name, rebuild }) => notePromotion(ctx, there(await ctx.once(() => operators.promote(name, rebuild)))),
   }),
   abortRebuild: operation({
+    ...aside,
     method: 'post',
     path: `${REBUILD}/abort`,
     summary: 'Give a rebuild up; the live projection was never touched',
-    permit,
     reply: Rebuild,
     run: async (ctx, { name, rebuild }) => done(there(await ctx.once(() => operators.abort(name, rebuild)))),
   }),
   listParkedEvents: operation({
+    ...aside,
     method: 'get',
     path: `${PROJECTION}/parked`,
     summary: 'The events that could not be applied, and what waits behind them',
-    permit,
     reply: z.array(ParkedEvent),
     run: async (_, { name }) => read(there(await operators.parked(name))),
   }),
   retryParkedEvent: operation({
+    ...aside,
     method: 'post',
     path: `${PROJECTION}/parked/:event/retry`,
     summary: 'Try a parked event and those behind it again',
-    permit,
     reply: ParkedEvent,
     run: async (ctx, { name, event }) => noteRetry(ctx, there(await ctx.once(() => operators.retry(name, event)))),
   }),
   readDrift: operation({
+    ...aside,
     method: 'get',
     path: '/admin/drift',
     summary: 'Rows at random, folded again from the log and compared',
-    permit,
     reply: DriftReport,
     run: async () => read(await operators.drift()),
   }),

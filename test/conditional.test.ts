@@ -68,6 +68,16 @@ test('a condition on what is not there tells nothing about what is', async () =>
   }
 });
 
+test('what has no ETag meets no If-Match but *, and takes no part in 304', async () => {
+  const rebuild = (tag: string) => p.send('POST', '/admin/projections/agents/rebuild', { headers: { 'if-match': tag } });
+  assert.equal([(await rebuild('"0"')).status, (await rebuild('"0", "1"')).status], [412, 412]);
+  assert.is((await rebuild('*')).status, 404, 'in memory nothing is rebuilt');
+  for (const path of ['/me', '/admin/projections', '/admin/drift']) {
+    const answer = await p.send('GET', path, { headers: { 'if-none-match': '*' } });
+    assert.equal([answer.status, answer.headers.get('etag')], [200, null], path);
+  }
+});
+
 test('a read answers 304 to the ETag it has, alone, in a list, weak or as *', async () => {
   const path = await made();
   await p.settled();

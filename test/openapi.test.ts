@@ -219,6 +219,7 @@ const checkAnswer = (name: string, operation: Described, answer: Answer): void =
       !headers.has(header) || declared.headers?.[header],
       `${name} answers ${status} with ${header}, which the document does not know`,
     );
+  assert.is(headers.has('ETag'), 'ETag' in (declared.headers ?? {}), `${name} ${status}: its ETag is as the document says`);
   if (schema) assert.equal(faults(schema, body, schemas), [], `${name} ${status}: ${text.slice(0, 500)}`);
 };
 
