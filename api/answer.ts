@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { Loaded } from '../commands/context.ts';
 import { tokenOf } from '../domain/event.ts';
 import { Refusal } from '../domain/refusal.ts';
-import { tagOf, tagsIn } from './entity-tag.ts';
+import { isKnown, tagOf } from './entity-tag.ts';
 import type { Operation, Read } from './operation.ts';
 
 /** A path from its template: names from the request's path, else from the answer. */
@@ -26,9 +26,8 @@ export const json = (body: string, status: number, headers: Record<string, strin
     },
   });
 
-/** RFC 9110 13.1.2: a list of tags or `*`, compared weakly. */
-const isFresh = (header: string | undefined, etag: string | undefined, { beyondStream }: Operation): boolean =>
-  header !== undefined && etag !== undefined && !beyondStream && (header.trim() === '*' || tagsIn(header.trim()).includes(etag));
+const isFresh = (c: Context, etag: string | undefined, { beyondStream }: Operation): boolean =>
+  !beyondStream && isKnown(c.req.header('if-none-match'), etag);
 
 /** The answer of a read from the views. @throws Refusal not_found */
 export const readAnswer = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
@@ -36,7 +35,7 @@ export const readAnswer = (c: Context, row: Operation, answer: Read, position: s
   if (answer === null) throw new Refusal('not_found', 'there is nothing here for you');
   if ('doc' in answer) {
     if (answer.revision !== null) headers.etag = tagOf(answer.revision);
-    if (isFresh(c.req.header('if-none-match'), headers.etag, row)) return new Response(null, { status: 304, headers });
+    if (isFresh(c, headers.etag, row)) return new Response(null, { status: 304, headers });
     return json(answer.doc, row.status ?? 200, headers);
   }
   if (answer.position && !position) headers['projection-position'] = tokenOf(answer.position);
@@ -64,6 +63,6 @@ export const stateAnswer = (
   const at = resolved ?? (position && tokenOf(position));
   const etag = revision >= 0 ? tagOf(revision) : undefined;
   const headers = { ...(at ? { 'projection-position': at } : {}), ...(etag ? { etag } : {}) };
-  if (isFresh(c.req.header('if-none-match'), etag, row)) return new Response(null, { status: 304, headers });
+  if (isFresh(c, etag, row)) return new Response(null, { status: 304, headers });
   return json(JSON.stringify(row.reply!.parse(state)), 200, headers);
 };

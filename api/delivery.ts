@@ -7,6 +7,7 @@ import { Refusal } from '../domain/refusal.ts';
 import { deliveryById, deliveryPage, type Hook, markedDelivery } from '../projections/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../projections/delivery.ts';
 import { deliveryThen } from './delivery-then.ts';
+import { isKnown } from './entity-tag.ts';
 import { askedOf, checkNoQuery, type Host } from './mount.ts';
 import type { Ctx } from './operation.ts';
 import { type Operations, operation, type Read } from './operation.ts';
@@ -91,6 +92,7 @@ export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery)
       'cache-control': 'private, no-store',
       etag: `"${kept.facts.sha256}"`,
     };
+    if (isKnown(c.req.header('if-none-match'), headers.etag)) return c.body(null, 304, { etag: headers.etag });
     if (kept.body instanceof Uint8Array) return c.body(Uint8Array.from(kept.body), 200, headers);
     const length = { 'content-length': String(kept.facts.size_bytes) };
     if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...length });
@@ -121,8 +123,10 @@ export const deliveryPaths = {
       responses: {
         200: {
           description: 'The bytes, under the content type they came with',
+          headers: { ETag: { description: 'The SHA-256 of what came, for If-None-Match', schema: { type: 'string' } } },
           content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
         },
+        304: { description: 'They are as the ETag in If-None-Match says' },
         429: { $ref: '#/components/responses/RateLimited' },
         default: { $ref: '#/components/responses/Problem' },
       },

@@ -9,3 +9,7 @@ export const tagsIn = (header: string): readonly string[] => (LIST.test(header) 
 /** The revisions that a list of tags names; what is no tag of ours names none. */
 export const revisionsIn = (header: string): readonly number[] =>
   tagsIn(header).flatMap((tag) => (/^"(?:0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
+
+/** Whether an If-None-Match names this tag: in a list or by `*`, compared weakly (RFC 9110 13.1.2). */
+export const isKnown = (header: string | undefined, etag: string | undefined): boolean =>
+  header !== undefined && etag !== undefined && (header.trim() === '*' || tagsIn(header.trim()).includes(etag));

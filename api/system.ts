@@ -2,6 +2,7 @@ import type { Hono } from 'hono';
 import { Refusal } from '../domain/refusal.ts';
 import { json } from './answer.ts';
 import { boot, page, policy } from './docs.ts';
+import { isKnown } from './entity-tag.ts';
 
 /** What the platform says of itself. `degraded` names what is down though deliveries are still accepted. */
 export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[] };
@@ -48,7 +49,7 @@ export const system = (app: Hono, deps: SystemDeps): void => {
       etag,
       'cache-control': 'public, max-age=86400',
     };
-    if (c.req.header('if-none-match') === etag) return new Response(null, { status: 304, headers });
+    if (isKnown(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
     return new Response(gzip, { headers });
   });
 };

@@ -92,6 +92,16 @@ test('a read answers 304 to the ETag it has, alone, in a list, weak or as *', as
   assert.is((await p.send('GET', path, { headers })).headers.get('etag'), '"1"');
 });
 
+test('what is no resource answers 304 the same way: the script of the page', async () => {
+  const { headers } = await p.send('GET', '/docs/scalar.js');
+  const etag = headers.get('etag')!;
+  for (const tag of [etag, `W/${etag}`, `"7", ${etag}`, '*']) {
+    const answer = await p.send('GET', '/docs/scalar.js', { headers: { 'if-none-match': tag } });
+    assert.equal([answer.status, answer.text, answer.headers.get('etag')], [304, '', etag], tag);
+  }
+  assert.is((await p.send('GET', '/docs/scalar.js', { headers: { 'if-none-match': '"7"' } })).status, 200);
+});
+
 test('what holds more than its stream is never 304, and changed by the ETag that it bears', async () => {
   const path = await made();
   const { user_id } = await join(p, 'MEMBER', p.tenant_id, 'changing@example.com');

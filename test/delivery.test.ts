@@ -84,7 +84,18 @@ test('the bytes come as they were delivered, as a download that no browser inter
   assert.is(answer.headers.get('content-type'), 'application/json');
   assert.is(answer.headers.get('x-content-type-options'), 'nosniff');
   assert.match(answer.headers.get('content-disposition')!, /^attachment/);
-  assert.is((await given.request(`${given.tenant}/deliveries/${json.id}/body`)).status, 401);
+  const etag = answer.headers.get('etag')!;
+  for (const [tag, status] of [
+    [etag, 304],
+    [`"x", W/${etag}`, 304],
+    ['*', 304],
+    ['"x"', 200],
+  ] as const) {
+    const again = await given.call('GET', `deliveries/${json.id}/body`, undefined, { 'if-none-match': tag });
+    assert.equal([again.status, again.text, again.headers.get('etag')], [status, status === 304 ? '' : body, etag], tag);
+  }
+  const stranger = await given.request(`${given.tenant}/deliveries/${json.id}/body`, { headers: { 'if-none-match': etag } });
+  assert.is(stranger.status, 401);
   assert.is((await given.request(`${given.tenant}/deliveries/${json.id}/body?foo=1`)).status, 401);
   for (const query of ['foo=1', 'as_of=0:0', 'a=1&a=2'])
     assert.is((await given.call('GET', `deliveries/${json.id}/body?${query}`)).status, 422, query);
