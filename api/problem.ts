@@ -32,6 +32,14 @@ export const problems: Readonly<Record<RefusalCode, Kind>> = {
   not_caught_up: { status: 503, title: 'The read model is still catching up' },
 };
 
+const typeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
+
+/** What a type of problems means, by its path; null where there is none. */
+export const typeAt = (path: string): (Kind & { readonly type: string; readonly code: string }) | null => {
+  const [code, kind] = Object.entries(problems).find(([one]) => typeOf(one) === path) ?? [];
+  return code && kind ? { type: path, code, ...kind } : null;
+};
+
 const headersOf = ({ code, extra }: Refusal): Record<string, string> => ({
   'content-type': 'application/problem+json',
   'cache-control': 'no-store',
@@ -46,7 +54,7 @@ const headersOf = ({ code, extra }: Refusal): Record<string, string> => ({
 export const problem = (refusal: Refusal, instance: string, requestId: string): Response => {
   const { status, title } = problems[refusal.code];
   const body = {
-    type: `/problems/${refusal.code.replaceAll('_', '-')}`,
+    type: typeOf(refusal.code),
     title,
     status,
     detail: refusal.message,

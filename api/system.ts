@@ -3,6 +3,7 @@ import { Refusal } from '../domain/refusal.ts';
 import { json } from './answer.ts';
 import { boot, page, policy } from './docs.ts';
 import { isKnown } from './entity-tag.ts';
+import { typeAt } from './problem.ts';
 
 /** What the platform says of itself. `degraded` names what is down though deliveries are still accepted. */
 export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[] };
@@ -34,6 +35,11 @@ export const system = (app: Hono, deps: SystemDeps): void => {
     const { contentType, text } = await deps.metrics();
     return new Response(text, { headers: { 'content-type': contentType } });
   });
+  app.get('/problems/:type', (c) => {
+    const type = typeAt(c.req.path);
+    if (!type) throw new Refusal('not_found', 'there is no such type of problems');
+    return said(type);
+  });
   app.get('/openapi.json', () => said(deps.openapi()));
   app.get('/asyncapi.json', () => said(deps.asyncapi()));
   app.get(
@@ -58,8 +64,15 @@ const as = (media: string, schema: unknown = { type: media.endsWith('json') ? 'o
   content: { [media]: { schema } },
 });
 
-const open = (operationId: string, summary: string, content: object, others: object = {}) => ({
-  get: { operationId, summary, security: [], tags: ['System'], responses: { 200: { description: summary, ...content }, ...others } },
+const open = (operationId: string, summary: string, content: object, others: object = {}, parameters: object[] = []) => ({
+  get: {
+    operationId,
+    summary,
+    security: [],
+    tags: ['System'],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    responses: { 200: { description: summary, ...content }, ...others },
+  },
 });
 
 const status = { type: 'object', required: ['status'], properties: { status: { type: 'string' } } };
@@ -67,6 +80,11 @@ const readiness = as('application/json', {
   type: 'object',
   required: ['status', 'degraded'],
   properties: { status: { enum: ['ready', 'not ready'] }, degraded: { type: 'array', items: { type: 'string' } } },
+});
+const problemType = as('application/json', {
+  type: 'object',
+  required: ['type', 'code', 'status', 'title'],
+  properties: { type: { type: 'string' }, code: { type: 'string' }, status: { type: 'integer' }, title: { type: 'string' } },
 });
 const script = as('text/javascript');
 const problem = { default: { $ref: '#/components/responses/Problem' } };
@@ -78,6 +96,9 @@ export const systemPaths = {
     503: { description: 'They can not', ...readiness },
   }),
   '/metrics': open('readMetrics', 'Prometheus metrics, for this machine or the bearer of METRICS_TOKEN', as('text/plain'), problem),
+  '/problems/{type}': open('readProblemType', 'What the type of a problem means', problemType, problem, [
+    { name: 'type', in: 'path', required: true, schema: { type: 'string' } },
+  ]),
   '/openapi.json': open('readOpenApi', 'This document', as('application/json')),
   '/asyncapi.json': open('readAsyncApi', 'The messages to runners', as('application/json')),
   '/docs': open('readDocs', 'The API as a page', as('text/html')),

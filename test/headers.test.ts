@@ -119,6 +119,7 @@ const plain: Record<string, readonly [number, string | undefined, string]> = {
   'get /livez': [200, 'application/json', 'no-store'],
   'get /readyz': [200, 'application/json', 'no-store'],
   'get /metrics': [401, 'application/problem+json', 'no-store'],
+  'get /problems/{type}': [404, 'application/problem+json', 'no-store'],
   'get /openapi.json': [200, 'application/json', 'no-store'],
   'get /asyncapi.json': [200, 'application/json', 'no-store'],
   'get /docs': [200, 'text/html; charset=utf-8', 'no-store'],
@@ -140,6 +141,17 @@ test('each plain route answers as the table says; a new one has to be entered', 
     assert.is(headers['content-security-policy'], path === '/docs' ? PAGE : undefined, name);
   }
   assert.equal(found, plain);
+});
+
+test('the type of each problem can be read where it lies', async () => {
+  for (const [code, { status, title }] of Object.entries(problems)) {
+    const type = `/problems/${code.replaceAll('_', '-')}`;
+    const answer = await ask('GET', type);
+    assert.equal([answer.status, JSON.parse(answer.text)], [200, { type, code, status, title }]);
+  }
+  const { type } = JSON.parse((await ask('GET', '/nowhere')).text);
+  assert.is((await ask('GET', type)).status, 200);
+  for (const none of ['not_found', 'constructor', '', 'x', 'not-found/']) assert.is((await ask('GET', `/problems/${none}`)).status, 404);
 });
 
 /** What is had by a story of its own, in the tests of its area; they are made and written like the others. */
