@@ -3,6 +3,7 @@ import type { GrantRole } from './access.ts';
 import { changed, same } from './aggregate.ts';
 import { type Deciding, type Recorded, sortable } from './event.ts';
 import type { AgentRole } from './grid.ts';
+import { type Keyed, type Own, put, without } from './keyed.ts';
 import { invalid, Refusal } from './refusal.ts';
 import type { SkillVisibilityScope } from './tenant.ts';
 
@@ -74,7 +75,7 @@ export type ChainLink = { model_id: string; access: ModelAccess; since: string |
 export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
 
 /** What each person holds, and the event that gave it; `since` is that event's place in the log, as text that sorts. */
-export type Held<Role> = Readonly<Record<string, { role: Role; created_at: string; updated_at: string; since: string; by: Deciding }>>;
+export type Held<Role> = Keyed<{ role: Role; created_at: string; updated_at: string; since: string; by: Deciding }>;
 
 export type Agent = AgentSettings & {
   /** `released`: deleted, and its slug was taken again since; it can't come back. */
@@ -151,20 +152,17 @@ export const chained = (models: readonly ChainLink[], at: string): AgentModel[] 
 
 const deciding = ({ event_id, type, at }: Recorded): Deciding => ({ event_id, type, at });
 
-const given = <Role>(held: Held<Role>, user_id: string, role: Role, event: Recorded): Held<Role> => {
+const given = <Role>(held: Held<Role>, user_id: string, role: Role, event: Recorded, own?: Own): Held<Role> => {
   const { at, position } = event;
   const created_at = held[user_id]?.created_at ?? at;
-  return { ...held, [user_id]: { role, created_at, updated_at: at, since: sortable(position), by: deciding(event) } };
+  return put(held, user_id, { role, created_at, updated_at: at, since: sortable(position), by: deciding(event) }, own);
 };
 
-const taken = <Role>(held: Held<Role>, user_id: string): Held<Role> => {
-  const { [user_id]: _, ...rest } = held;
-  return rest;
-};
+type Transfer = Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>;
 
-const transferred = ({ roles }: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>): Held<AgentRole> => {
-  const demoted = event.data.old_owner_ids.reduce((held, user_id) => given(held, user_id, 'MANAGER', event), roles);
-  return given(demoted, event.data.new_owner_id, 'OWNER', event);
+const transferred = ({ roles }: Agent, event: Transfer, own?: Own): Held<AgentRole> => {
+  const demoted = event.data.old_owner_ids.reduce((held, user_id) => given(held, user_id, 'MANAGER', event, own), roles);
+  return given(demoted, event.data.new_owner_id, 'OWNER', event, own);
 };
 
 const born = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>): Agent => {
@@ -185,7 +183,7 @@ const born = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCr
   };
 };
 
-const changedBy = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>): Partial<Agent> => {
+const changedBy = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, own?: Own): Partial<Agent> => {
   switch (event.type) {
     case 'AgentUpdated':
     case 'AgentSkillAuthoringChanged':
@@ -199,15 +197,15 @@ const changedBy = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'Ag
     case 'AgentModelChainReordered':
       return { models: chained(event.data.models, event.at) };
     case 'AgentRoleAssigned':
-      return { roles: given(agent.roles, event.data.user_id, event.data.role, event) };
+      return { roles: given(agent.roles, event.data.user_id, event.data.role, event, own) };
     case 'AgentRoleRevoked':
-      return { roles: taken(agent.roles, event.data.user_id) };
+      return { roles: without(agent.roles, event.data.user_id, own) };
     case 'AgentOwnershipTransferred':
-      return { roles: transferred(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>) };
+      return { roles: transferred(agent, event as Transfer, own) };
     case 'AgentAccessGranted':
-      return { grants: given(agent.grants, event.data.user_id, event.data.role, event) };
+      return { grants: given(agent.grants, event.data.user_id, event.data.role, event, own) };
     case 'AgentAccessRevoked':
-      return { grants: taken(agent.grants, event.data.user_id) };
+      return { grants: without(agent.grants, event.data.user_id, own) };
     case 'AgentRestored': {
       const { of_revision: _, models, ...fields } = event.data;
       return { ...fields, ...(models ? { models: chained(models, event.at) } : {}), status: 'live' };
@@ -219,10 +217,10 @@ const changedBy = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'Ag
   }
 };
 
-export const evolve = (agent: Agent, event: Recorded<AgentEvent>): Agent =>
+export const evolve = (agent: Agent, event: Recorded<AgentEvent>, own?: Own): Agent =>
   event.type === 'AgentCreated'
     ? born(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>)
-    : { ...agent, ...changedBy(agent, event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>), updated_at: event.at };
+    : { ...agent, ...changedBy(agent, event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, own), updated_at: event.at };
 
 /** @throws Refusal not_found where there is no live agent */
 export const present = (agent: Agent): void => {

@@ -1,10 +1,12 @@
 import type { DomainEvent, Recorded } from './event.ts';
+import type { Own } from './keyed.ts';
 
 /** A module that decides: its stream category, the state before the first event, and the fold. */
 export type Aggregate<S, E extends DomainEvent> = {
   readonly category: string;
   readonly initial: S;
-  readonly evolve: (state: S, event: Recorded<E>) => S;
+  /** `own`: of a fold that shows nobody the states between. */
+  readonly evolve: (state: S, event: Recorded<E>, own?: Own) => S;
   /** Lives in a platform-wide stream, found without a tenant in the path. */
   readonly platform?: boolean;
 };
@@ -20,8 +22,9 @@ export const fold = <S, E extends DomainEvent>(
   events: Iterable<Recorded<E>>,
   from: S = aggregate.initial,
 ): S => {
+  const own: Own = new WeakSet();
   let state = from;
-  for (const event of events) state = aggregate.evolve(state, event);
+  for (const event of events) state = aggregate.evolve(state, event, own);
   return state;
 };
 

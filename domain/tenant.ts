@@ -1,6 +1,7 @@
 import { changed } from './aggregate.ts';
 import { type Deciding, type Recorded, sortable } from './event.ts';
 import { AGENT_GRID, type Grid } from './grid.ts';
+import { type Keyed, type Own, put, without } from './keyed.ts';
 import { Refusal } from './refusal.ts';
 
 export const category = 'tenant';
@@ -54,10 +55,10 @@ export type Tenant = {
   /** The platform has switched external mail off: the tenant can't switch it on. */
   mail_forbidden: boolean;
   closes_at: string | null;
-  members: Readonly<Record<string, Member>>;
+  members: Keyed<Member>;
   grid: Grid;
   /** Until when each super-admin may look inside. */
-  opened: Readonly<Record<string, string>>;
+  opened: Keyed<string>;
   created_at: string;
   updated_at: string;
 };
@@ -84,10 +85,7 @@ export const initial: Tenant = {
   updated_at: '',
 };
 
-const without = <T>(record: Readonly<Record<string, T>>, key: string): Record<string, T> =>
-  Object.fromEntries(Object.entries(record).filter(([name]) => name !== key));
-
-const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: Recorded<TenantEvent>): Partial<Tenant> => {
+const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: Recorded<TenantEvent>, own?: Own): Partial<Tenant> => {
   switch (type) {
     case 'TenantCreated': {
       const { generation: _, ...fields } = data;
@@ -111,29 +109,26 @@ const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: R
       return { status: tenant.is_suspended ? 'suspended' : 'active', closes_at: null };
     case 'TenantClosed':
       return { status: 'closed', closes_at: null };
-    case 'MemberAdded':
-      return {
-        members: {
-          ...tenant.members,
-          [data.user_id]: { role: data.role, created_at: at, since: sortable(position), by: { event_id, type, at } },
-        },
-      };
-    case 'MemberRoleChanged':
-      return {
-        members: { ...tenant.members, [data.user_id]: { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } } },
-      };
+    case 'MemberAdded': {
+      const member = { role: data.role, created_at: at, since: sortable(position), by: { event_id, type, at } };
+      return { members: put(tenant.members, data.user_id, member, own) };
+    }
+    case 'MemberRoleChanged': {
+      const member = { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } };
+      return { members: put(tenant.members, data.user_id, member, own) };
+    }
     case 'MemberRemoved':
-      return { members: without(tenant.members, data.user_id) };
+      return { members: without(tenant.members, data.user_id, own) };
     case 'AgentRolePermissionsChanged':
       return { grid: { ...tenant.grid, ...data.roles } };
     case 'SuperAdminAccessOpened':
-      return { opened: { ...tenant.opened, [data.user_id]: data.until } };
+      return { opened: put(tenant.opened, data.user_id, data.until, own) };
   }
 };
 
-export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>): Tenant => ({
+export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, own?: Own): Tenant => ({
   ...tenant,
-  ...changedBy(tenant, event),
+  ...changedBy(tenant, event, own),
   updated_at: event.at,
 });
 

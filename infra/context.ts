@@ -20,7 +20,7 @@ import type { Principal } from '../domain/principal.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Reads } from '../projections/reads.ts';
 import type { Log } from './eventstore/log.ts';
-import { emptyOf, type Hot } from './hot.ts';
+import { advanced, emptyOf, type Hot } from './hot.ts';
 import { mendLogError, transactor } from './transact.ts';
 import type { Vault } from './vault/vault.ts';
 
@@ -89,6 +89,13 @@ async function* mended<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
+async function* upTo(until: Position, events: AsyncIterable<Recorded>): AsyncGenerator<Recorded> {
+  for await (const event of events) {
+    if (comparePositions(event.position, until) > 0) return;
+    yield event;
+  }
+}
+
 /** Builds the context of a request from what it asked and how it is run. */
 export const contexts = (deps: ContextDeps) => {
   const { log, hot, vault, reads, permit, publicUrl } = deps;
@@ -99,11 +106,8 @@ export const contexts = (deps: ContextDeps) => {
     id: string,
     { stream, revision }: Touched,
   ): Promise<Loaded<S>> => {
-    let loaded = emptyOf(aggregate, id);
-    if (revision >= 0)
-      for await (const event of log.read(stream, { limit: revision + 1 }))
-        loaded = { id, state: aggregate.evolve(loaded.state, event as Recorded<E>), revision: event.revision, position: event.position };
-    return loaded;
+    const empty = emptyOf(aggregate, id);
+    return revision < 0 ? empty : advanced(aggregate, empty, log.read(stream, { limit: revision + 1 }));
   };
 
   const historyOf = <S, E extends DomainEvent>(
@@ -122,12 +126,7 @@ export const contexts = (deps: ContextDeps) => {
   ): Promise<Loaded<S>> => {
     const held = hot.peek(aggregate, tenant, id);
     if (held?.position && comparePositions(held.position, until) === 0) return held;
-    let loaded = emptyOf(aggregate, id);
-    for await (const event of mended(historyOf(aggregate, tenant, id))) {
-      if (comparePositions(event.position, until) > 0) break;
-      loaded = { id, state: aggregate.evolve(loaded.state, event), revision: event.revision, position: event.position };
-    }
-    return loaded;
+    return advanced(aggregate, emptyOf(aggregate, id), upTo(until, mended(historyOf(aggregate, tenant, id))));
   };
 
   return (asked: Asked, given?: Session): Ctx => {

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Loaded } from '../commands/context.ts';
 import type { Aggregate, AnyAggregate } from '../domain/aggregate.ts';
 import { type DomainEvent, type Recorded, streamName } from '../domain/event.ts';
+import type { Own } from '../domain/keyed.ts';
 import type { Log, Subscription } from './eventstore/log.ts';
 
 const DEAF_MS = 500;
@@ -19,12 +20,24 @@ export type Hot = {
   close: () => Promise<void>;
 };
 
-const advance = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, loaded: Loaded<S>, event: Recorded<E>): Loaded<S> => ({
+const advance = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, loaded: Loaded<S>, event: Recorded<E>, own?: Own): Loaded<S> => ({
   id: loaded.id,
-  state: aggregate.evolve(loaded.state, event),
+  state: aggregate.evolve(loaded.state, event, own),
   revision: event.revision,
   position: event.position,
 });
+
+/** What the events behind a state make of it. */
+export const advanced = async <S, E extends DomainEvent>(
+  aggregate: Aggregate<S, E>,
+  from: Loaded<S>,
+  events: AsyncIterable<Recorded>,
+): Promise<Loaded<S>> => {
+  const own: Own = new WeakSet();
+  let loaded = from;
+  for await (const event of events) loaded = advance(aggregate, loaded, event as Recorded<E>, own);
+  return loaded;
+};
 
 export const emptyOf = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string): Loaded<S> => ({
   id,
@@ -83,8 +96,8 @@ export const openHot = (
 
   const read = async (aggregate: AnyAggregate, stream: string, id: string): Promise<Loaded<unknown>> => {
     const began = epoch;
-    let loaded = get(stream) ?? emptyOf(aggregate, id);
-    for await (const event of log.read(stream, { from: loaded.revision + 1 })) loaded = advance(aggregate, loaded, event);
+    const known = get(stream) ?? emptyOf(aggregate, id);
+    const loaded = await advanced(aggregate, known, log.read(stream, { from: known.revision + 1 }));
     const newer = get(stream);
     if (newer && newer.revision > loaded.revision) return newer;
     if (began !== epoch) return loaded;

@@ -5,7 +5,7 @@ import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import { type DomainEvent, type Metadata, type Recorded, streamName } from '../domain/event.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { type Log, LogError, type NewEvent } from './eventstore/log.ts';
-import { emptyOf, type Hot } from './hot.ts';
+import { advanced, emptyOf, type Hot } from './hot.ts';
 
 const ATTEMPTS = 100;
 
@@ -74,14 +74,16 @@ export const transactor = (log: Log, hot: Hot) => {
     id: string,
     seed: string,
   ): Promise<Loaded<S> | null> => {
-    let loaded = emptyOf(aggregate, id);
     let index = 0;
-    for await (const event of log.read(stream)) {
-      const ours = event.event_id === derivedId(stream, seed, index);
-      if (index > 0 && !ours) return loaded;
-      if (ours) index++;
-      loaded = { id, state: aggregate.evolve(loaded.state, event as Recorded<E>), revision: event.revision, position: event.position };
-    }
+    const throughOurs = async function* (): AsyncGenerator<Recorded> {
+      for await (const event of log.read(stream)) {
+        const ours = event.event_id === derivedId(stream, seed, index);
+        if (index > 0 && !ours) return;
+        if (ours) index++;
+        yield event;
+      }
+    };
+    const loaded = await advanced(aggregate, emptyOf(aggregate, id), throughOurs());
     return index > 0 ? loaded : null;
   };
 

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { evolve, initial } from '../domain/agent.ts';
+import * as Agent from '../domain/agent.ts';
+import { fold } from '../domain/aggregate.ts';
 import type { Recorded } from '../domain/event.ts';
 import { type Answer, inMemory } from './in-memory.ts';
 import { join } from './people.ts';
@@ -60,8 +61,8 @@ for (const [role, granted] of [
     assert.equal([(await of('roles'))?.created_at, (await of('grants'))?.created_at], [assigned.created_at, heldOf(first).created_at]);
 
     const id = agent.split('/').at(-1)!;
-    const events = p.log.events.filter((event) => event.category === 'agent' && event.id === id) as Recorded<never>[];
-    const folded = events.reduce(evolve, initial);
+    const events = p.log.events.filter((event) => event.category === 'agent' && event.id === id) as Recorded<Agent.AgentEvent>[];
+    const folded = fold(Agent, events);
     await p.settled();
     assert.equal(p.unapplied(), []);
     const rows = [...p.sink.rows('agents', 'agent_access').values()].map(({ row }) => row).filter((row) => row.user_id === user_id);
