@@ -10,11 +10,14 @@ const decimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/
 
 const NEWEST = ['created_at'] as const;
 
+/** A cursor holds what its list is sorted by: a name of 255 characters, each of which may be six in JSON, takes 2,100 in base64. */
+const LONGEST_CURSOR = 4_000;
+
 /** `limit` (1 to 200, 50), `cursor` (from the Link header of the page before) and `sort` (of these columns), beside an operation's own filters. */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = NEWEST) =>
   z.strictObject({
     limit: z.preprocess(decimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
-    cursor: z.string().max(1000).optional(),
+    cursor: z.string().max(LONGEST_CURSOR).optional(),
     // What is none of them is refused by `sorted`, in words.
     sort: z
       .string()

@@ -55,6 +55,21 @@ const isSorted = (items: readonly Item[], sort: string): boolean => {
   return items.every((item, n) => n === 0 || sign * order(items[n - 1]![field]!, item[field]!) <= 0);
 };
 
+test('a page goes on behind a name as long as a name may be', async () => {
+  const p = await inMemory();
+  const longest = (n: number) => '語'.repeat(254) + n;
+  for (const n of [1, 2]) assert.is((await p.send('POST', `${p.tenant}/api-keys`, { body: { name: longest(n) } })).status, 201);
+  await p.settled();
+  const first = await p.send('GET', `${p.tenant}/api-keys?sort=-name&limit=1`);
+  const second = await p.send('GET', /<([^>]+)>/.exec(first.headers.get('link')!)![1]!);
+  assert.is(second.status, 200, second.text);
+  assert.equal(
+    [first, second].map(({ body }) => (body as Item[])[0]!.name),
+    [longest(2), longest(1)],
+  );
+  await p.close();
+});
+
 test('every list can be sorted by what its document names, page by page, and by nothing else', async () => {
   const p = await filled();
   const { paths } = openapi(p.operations, plainPaths, 'http://annals.test') as unknown as Document;
