@@ -6,7 +6,7 @@ import { Refusal } from '../domain/refusal.ts';
 import { AgentRead } from '../projections/agent.ts';
 import { writeCursor } from '../projections/cursor.ts';
 import { fitting } from '../projections/reads.ts';
-import { positionOf } from './as-of.ts';
+import { AS_OF_RESTS, positionOf } from './as-of.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
 import { listQuery, type Order, pageOf } from './paging.ts';
@@ -109,6 +109,7 @@ export const historyOperations = {
     permit: 'agent:read',
     query: z.strictObject({ from: z.string().max(64), to: z.string().max(64).optional() }),
     reply: ResourceDiff,
+    reads: AS_OF_RESTS,
     noStream: true,
     run: async (ctx, { agent_id, from, to }) => {
       const loaded = await ctx.load(Agent, agent_id);

@@ -152,4 +152,28 @@ test('history names each change with who made it, a diff what lies between two o
   await p.close();
 });
 
+test('a diff up to a time holds what the caller did until then, however late the views are', async () => {
+  const p = await inMemory();
+  const start = Date.now();
+  const later = (seconds: number) => {
+    p.clock.now = () => start + seconds * 1_000;
+  };
+  const time = (seconds: number) => new Date(start + seconds * 1_000).toISOString();
+  later(10);
+  const path = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
+  await p.settled();
+  p.views.lateMs = 25;
+  later(20);
+  const renamed = await p.send('PATCH', path, { body: { name: 'Better' } });
+  const diff = (headers = {}) => p.send('GET', `${path}/diff?from=${time(15)}&to=${time(25)}`, { headers });
+  const own = bodyOf<{ to: string; changes: { pointer: string }[] }>(await diff());
+  assert.equal([own.to, own.changes.map(({ pointer }) => pointer)], [tokenOf(renamed), ['/name', '/updated_at']]);
+  p.views.lateMs = 300;
+  later(24);
+  const again = await p.send('PATCH', path, { body: { name: 'Best' } });
+  const headers = { 'consistency-token': tokenOf(again) };
+  assert.is(bodyOf<{ to: string }>(await diff(headers)).to, tokenOf(again));
+  await p.close();
+});
+
 test.run();
