@@ -5,8 +5,8 @@ import { tokenOf } from '../domain/event.ts';
 import { checkLimit } from '../domain/plan.ts';
 import { agentCount } from '../projections/agent.queries.ts';
 import { agents } from '../projections/agent.ts';
-import type { Reads } from '../projections/reads.ts';
 import { unlessAway } from './figures.ts';
+import { keeping } from './kept.ts';
 import type { Ctx } from './operation.ts';
 
 /** So near to its limit a tenant's changes take turns, and wait for the view to have counted the one before. */
@@ -20,16 +20,13 @@ const MOST_TENANTS = 10_000;
 /** `held` was counted last, and is not asked for again before `until`; the views are not asked at all before `away`. */
 type Tally = { held: number; until: number; away: number; turn: Promise<unknown>; last: string | null };
 
-const kept = new WeakMap<Reads, Map<string, Tally>>();
+const tallies = keeping<Tally>(MOST_TENANTS);
 
 const tallyOf = ({ reads, tenant }: Ctx): Tally => {
-  const tallies = kept.get(reads) ?? new Map<string, Tally>();
-  kept.set(reads, tallies);
-  const known = tallies.get(tenant);
+  const known = tallies.get(reads, tenant);
   if (known) return known;
-  if (tallies.size >= MOST_TENANTS) tallies.clear();
   const made: Tally = { held: 0, until: 0, away: 0, turn: Promise.resolve(), last: null };
-  tallies.set(tenant, made);
+  tallies.set(reads, tenant, made);
   return made;
 };
 

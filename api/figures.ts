@@ -1,5 +1,6 @@
 import { Refusal } from '../domain/refusal.ts';
 import type { Reads } from '../projections/reads.ts';
+import { keeping } from './kept.ts';
 
 /** So long the answer of a change waits for what the views add to it. */
 const PATIENCE_MS = 500;
@@ -15,17 +16,12 @@ export const unlessAway = (error: unknown): undefined => {
  * half a second, it is what this process heard of them last about the same id, else `never`.
  */
 export const figures = <T>(never: T): ((reads: Reads, id: string, asked: Promise<T>) => Promise<T>) => {
-  const kept = new WeakMap<Reads, Map<string, T>>();
+  const known = keeping<T>(MOST_KNOWN);
   return async (reads, id, asked) => {
-    const known = kept.get(reads) ?? new Map<string, T>();
-    kept.set(reads, known);
-    const heard = asked.then((figure) => {
-      if (known.size >= MOST_KNOWN && !known.has(id)) known.clear();
-      known.set(id, figure);
-    }, unlessAway);
+    const heard = asked.then((figure) => known.set(reads, id, figure), unlessAway);
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, PATIENCE_MS);
     await Promise.race([heard, late.promise]).finally(() => clearTimeout(timer));
-    return known.get(id) ?? never;
+    return known.get(reads, id) ?? never;
   };
 };
