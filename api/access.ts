@@ -26,7 +26,7 @@ import * as Tenant from '../domain/tenant.ts';
 import { AgentRead } from '../projections/agent.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
-import { AsOf, asOfQuery, listQuery, sliced } from './paging.ts';
+import { AsOf, asOfQuery, listQuery, sliced, type Window } from './paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -63,8 +63,6 @@ const EffectivePermissions = z
     ),
   })
   .meta({ id: 'EffectivePermissions' });
-
-type Window = { limit: number; cursor?: string | undefined; sort?: string | undefined };
 
 const live = async (ctx: Ctx, agent_id: string) => {
   const loaded = await ctx.load(Agent, agent_id);

@@ -68,8 +68,8 @@ const agentsThen = async (ctx: Ctx, at: Position, sight: Sight, window: ReturnTy
     shown.push(...live);
     docs.push(...live.map((state) => JSON.stringify(AgentListRead.parse(state))));
     const held = fitting(docs);
-    const { created_at, id } = shown[held - 1] ?? {};
-    if (held < docs.length) return { body: `[${docs.slice(0, held)}]`, next: writeCursor([created_at!, id!]) };
+    const { created_at, id } = shown[held.length - 1] ?? {};
+    if (held.length < docs.length) return { body: `[${held}]`, next: writeCursor([created_at!, id!]) };
   }
   return { body: `[${docs}]`, next };
 };

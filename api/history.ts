@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import * as Agent from '../domain/agent.ts';
-import { comparePositions, type Position, parseToken, tokenOf } from '../domain/event.ts';
+import { comparePositions, type Position, type Recorded, tokenOf } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
+import type { Own } from '../domain/keyed.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { AgentRead } from '../projections/agent.ts';
-import { writeCursor } from '../projections/cursor.ts';
+import { readPlace, writeCursor } from '../projections/cursor.ts';
 import { fitting } from '../projections/reads.ts';
 import { AS_OF_RESTS, positionOf } from './as-of.ts';
+import { keeping } from './kept.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
-import { listQuery, type Order, pageOf } from './paging.ts';
+import { listQuery, type Window } from './paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -54,32 +56,69 @@ const changesBetween = (from: Fields, to: Fields): z.output<typeof Change>[] =>
     .filter((name) => JSON.stringify(from[name]) !== JSON.stringify(to[name]))
     .map((name) => ({ pointer: `/${name}`, from: from[name] ?? null, to: to[name] ?? null }));
 
-const newestFirst: Order<z.output<typeof HistoryEntry>> = {
-  type: 'bigint',
-  descending: true,
-  placeOf: ({ revision, event_id }) => [revision, event_id],
+type Step = { readonly event: Recorded<Agent.AgentEvent>; readonly before: Agent.Agent; readonly after: Agent.Agent };
+
+const entryOf = ({ event, before, after }: Step): z.output<typeof HistoryEntry> => {
+  const { event_id, type, at, actor, meta, revision } = event;
+  const changes = changesBetween(visible(before), visible(after)).filter(({ pointer }) => pointer !== '/updated_at');
+  return { event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes };
 };
 
-/** Every event of the agent with the fields that it changed. @throws Refusal not_found */
-const history = async (ctx: Ctx, agent_id: string): Promise<z.output<typeof HistoryEntry>[]> => {
-  const entries: z.output<typeof HistoryEntry>[] = [];
-  let state = Agent.initial;
-  for await (const event of ctx.history(Agent, agent_id)) {
-    const before = visible(state);
-    state = Agent.evolve(state, event);
-    const { event_id, type, at, actor, meta, revision } = event;
-    const changes = changesBetween(before, visible(state)).filter(({ pointer }) => pointer !== '/updated_at');
-    entries.push({ event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes });
+/** At each of so many revisions a state is remembered, for the next page to begin there: what an agent was then never changes. */
+const STRIDE = 200;
+const MOST_STATES = 500;
+
+const states = keeping<Agent.Agent>(MOST_STATES);
+
+/** The agent as the events before a revision left it. */
+const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
+  const keyOf = (at: number): string => `${ctx.tenant}.${agent_id}@${at}`;
+  let from = revision - (revision % STRIDE);
+  while (from > 0 && !states.get(ctx.reads, keyOf(from))) from -= STRIDE;
+  let state = states.get(ctx.reads, keyOf(from)) ?? Agent.initial;
+  let own: Own = new WeakSet();
+  if (from === revision) return state;
+  for await (const event of ctx.history(Agent, agent_id, { from, limit: revision - from })) {
+    state = Agent.evolve(state, event, own);
+    if ((event.revision + 1) % STRIDE !== 0) continue;
+    states.set(ctx.reads, keyOf(event.revision + 1), state);
+    own = new WeakSet();
   }
-  if (entries.length === 0) throw absent();
-  return entries;
+  return state;
+};
+
+/** The last events before a revision, at most so many, the newest first. */
+const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: number): Promise<Step[]> => {
+  const from = Math.max(0, end - limit);
+  if (from >= end) return [];
+  const steps: Step[] = [];
+  let before = await stateBefore(ctx, agent_id, from);
+  for await (const event of ctx.history(Agent, agent_id, { from, limit: end - from })) {
+    const after = Agent.evolve(before, event);
+    steps.push({ event, before, after });
+    before = after;
+  }
+  return steps.reverse();
+};
+
+/** A page of the agent's events with the fields that each changed: it reads no event behind it, and few before. @throws Refusal not_found, invalid */
+const history = async (ctx: Ctx, { agent_id, limit, cursor }: Window & { agent_id: string }) => {
+  const { revision, position } = await ctx.load(Agent, agent_id);
+  if (revision < 0) throw absent();
+  const place = readPlace(cursor, 'bigint');
+  const steps = await stepsBefore(ctx, agent_id, Math.min(Number(place?.[0] ?? Number.POSITIVE_INFINITY), revision + 1), limit);
+  const docs = fitting(Iterator.from(steps).map((step) => JSON.stringify(entryOf(step))));
+  const last = steps[docs.length - 1]?.event;
+  const next = last && last.revision > 0 ? writeCursor([last.revision, last.event_id]) : null;
+  return { body: `[${docs}]`, next, total: revision + 1, position };
 };
 
 const stateAt = async (ctx: Ctx, agent_id: string, until: Position): Promise<Fields> => {
+  const own: Own = new WeakSet();
   let state = Agent.initial;
   for await (const event of ctx.history(Agent, agent_id)) {
     if (comparePositions(event.position, until) > 0) break;
-    state = Agent.evolve(state, event);
+    state = Agent.evolve(state, event, own);
   }
   return visible(state);
 };
@@ -92,15 +131,7 @@ export const historyOperations = {
     permit: 'agent:read',
     query: listQuery({}).omit({ sort: true }),
     reply: z.array(HistoryEntry),
-    run: async (ctx, { agent_id, limit, cursor }) => {
-      const entries = await history(ctx, agent_id);
-      const { items, next } = pageOf(entries, newestFirst, { limit, cursor });
-      const docs = items.map((entry) => JSON.stringify(entry));
-      const held = fitting(docs);
-      const behind = held < items.length ? writeCursor(newestFirst.placeOf(items[held - 1]!)) : next;
-      const position = parseToken(entries[0]!.position);
-      return { body: `[${docs.slice(0, held)}]`, next: behind, total: entries.length, position };
-    },
+    run: history,
   }),
   diffAgent: operation({
     method: 'get',

@@ -6,7 +6,7 @@ import { agentsOwnedBy } from '../projections/agent.queries.ts';
 import { agents } from '../projections/agent.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
-import { AsOf, listQuery, sliced } from './paging.ts';
+import { AsOf, listQuery, sliced, type Window } from './paging.ts';
 
 const MEMBERS = '/tenant/:tenant_id/members';
 const MEMBER = `${MEMBERS}/:user_id`;
@@ -17,7 +17,7 @@ export const MemberRead = z
   .object({ user_id: Id25, email: z.string(), name: z.string().nullable(), role: z.enum(Tenant.TENANT_ROLES), created_at: z.string() })
   .meta({ id: 'MemberRead' });
 
-const members = async (ctx: Ctx, window: { limit: number; cursor?: string | undefined; sort?: string | undefined }) => {
+const members = async (ctx: Ctx, window: Window) => {
   const tenant = await ctx.load(Tenant, ctx.tenant);
   const ids = Object.entries(tenant.state.members).map(([id, { created_at }]) => ({ id, created_at }));
   const { items, next } = sliced(ids, window);

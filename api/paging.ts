@@ -50,11 +50,11 @@ export const sorted = (sort: string | undefined, columns: readonly string[]): { 
   return { column, descending: sort.startsWith('-') };
 };
 
+/** What a list was asked for, beside its own filters. */
+export type Window = { readonly limit: number; readonly cursor?: string | undefined; readonly sort?: string | undefined };
+
 /** The window of a list: sort, limit and cursor. */
-export const windowOf = (
-  { limit, cursor, sort }: { limit: number; cursor?: string | undefined; sort?: string | undefined },
-  columns: readonly string[] = NEWEST,
-) => ({
+export const windowOf = ({ limit, cursor, sort }: Window, columns: readonly string[] = NEWEST) => ({
   sort: sorted(sort, columns),
   limit,
   cursor,
@@ -76,33 +76,24 @@ export const totalled = async (
   return { ...shown, total };
 };
 
-type Window = { readonly limit: number; readonly cursor?: string | undefined };
-
-/** Where an item of a list at hand stands: its sort value, which is never null, and its id. */
-export type Order<T> = { readonly type: 'timestamptz' | 'bigint'; readonly descending: boolean; readonly placeOf: (item: T) => Place };
-
 const comparePlaces = ([one, oneId]: Place, [other, otherId]: Place): number => {
   if (one === other) return oneId === otherId ? 0 : oneId < otherId ? -1 : 1;
   return one! < other! ? -1 : 1;
 };
 
-/** A page of a list that is at hand whole; its cursor names the place of the last item, which may be gone by then. @throws Refusal invalid */
-export const pageOf = <T>(
-  items: readonly T[],
-  { type, descending, placeOf }: Order<T>,
-  { limit, cursor }: Window,
-): { items: T[]; next: string | null } => {
-  const place = readPlace(cursor, type);
+type Dated = { readonly id: string; readonly created_at: string };
+
+const placeOf = ({ id, created_at }: Dated): Place => [created_at, id];
+
+/**
+ * A page of a list that is at hand whole, newest first, or as `sort` says; its cursor names the place of the last item, which may be gone by
+ * then. @throws Refusal invalid
+ */
+export const sliced = <T extends Dated>(items: readonly T[], { limit, cursor, sort }: Window): { items: T[]; next: string | null } => {
+  const { descending } = sorted(sort, NEWEST);
+  const place = readPlace(cursor, 'timestamptz');
   const compare = descending ? (a: Place, b: Place) => comparePlaces(b, a) : comparePlaces;
   const behind = place ? items.filter((item) => compare(placeOf(item), place) > 0) : items;
   const page = behind.toSorted((a, b) => compare(placeOf(a), placeOf(b))).slice(0, limit);
   return { items: page, next: behind.length > limit ? writeCursor(placeOf(page.at(-1)!)) : null };
-};
-
-type Dated = { readonly id: string; readonly created_at: string };
-
-/** The same of what has an age: newest first, or as `sort` says. */
-export const sliced = <T extends Dated>(items: readonly T[], window: Window & { readonly sort?: string | undefined }) => {
-  const { descending } = sorted(window.sort, ['created_at']);
-  return pageOf(items, { type: 'timestamptz', descending, placeOf: ({ id, created_at }) => [created_at, id] }, window);
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import * as Agent from '../domain/agent.ts';
 import { Id25 } from '../domain/id.ts';
+import type { Own } from '../domain/keyed.ts';
 import * as Model from '../domain/model.ts';
 import { invalid, Refusal } from '../domain/refusal.ts';
 import { restore, undelete } from '../domain/restore.ts';
@@ -57,11 +58,12 @@ export const Restore = z.strictObject({ revision: z.int().min(0).optional() }).m
 
 /** The agent as it was at a revision. @throws Refusal invalid where it never had that one */
 const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
+  const own: Own = new WeakSet();
   let state = Agent.initial;
   let last = -1;
   for await (const event of ctx.history(Agent, agent_id)) {
     if (event.revision > revision) break;
-    state = Agent.evolve(state, event);
+    state = Agent.evolve(state, event, own);
     last = event.revision;
   }
   if (last !== revision) throw invalid('/revision', 'the agent has no such revision', 'unknown_revision');

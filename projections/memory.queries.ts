@@ -62,7 +62,7 @@ export const pageOf = (query: PageQuery, rows: Rows, doc: number): { held: reado
       (!place || order({ [sort.column]: place[0], [tieBreak]: place[1] }, row) < 0),
   );
   const most = found.sort((a, b) => order(a.row, b.row)).slice(0, limit);
-  const held = most.slice(0, fitting(most.map(({ docs }) => docs[doc]!)));
+  const held = most.slice(0, fitting(most.map(({ docs }) => docs[doc]!)).length);
   const last = held.at(-1)?.row;
   return { held, next: last && found.length > held.length ? [(last[sort.column] ?? null) as SortValue, last[tieBreak] as string] : null };
 };

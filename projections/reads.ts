@@ -31,14 +31,16 @@ export const BETWEEN_DOCS = ',\n';
 /** A page ends before the item whose document would make its documents more than so many bytes together; it has one at least. */
 export const PAGE_BYTES = 8 << 20;
 
-/** How many of some items such a page takes, by their documents. */
-export const fitting = (docs: readonly string[]): number => {
+/** The documents that such a page takes of those on offer, which are made one by one. */
+export const fitting = (docs: Iterable<string>): string[] => {
+  const taken: string[] = [];
   let bytes = 0;
-  const end = docs.findIndex((doc, index) => {
+  for (const doc of docs) {
     bytes += Buffer.byteLength(doc);
-    return bytes > PAGE_BYTES && index > 0;
-  });
-  return end < 0 ? docs.length : end;
+    if (bytes > PAGE_BYTES && taken.length > 0) break;
+    taken.push(doc);
+  }
+  return taken;
 };
 
 /** `body` is the JSON array of the page's documents as text; `next` the cursor of the page behind it. */

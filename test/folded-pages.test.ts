@@ -87,6 +87,40 @@ test("an agent's history goes on where a page ended, whatever happens meanwhile"
   assert.equal(seen, whole);
 });
 
+test('of a long history a page reads what stands on it, and little before that', async () => {
+  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Old', slug: 'old' } });
+  const long = made.headers.get('location')!;
+  const CHANGES = 1_000;
+  for (let n = 0; n < CHANGES; n++) await p.send('PATCH', long, { body: { voice: `voice ${n}` } });
+  const { read } = p.log;
+  let reads = 0;
+  p.log.read = async function* (...call) {
+    for await (const event of read(...call)) {
+      if (event.category === 'agent') reads++;
+      yield event;
+    }
+  };
+  type Entry = { revision: number; changes: { pointer: string; from: unknown; to: unknown }[] };
+  const seen: Entry[] = [];
+  const cost: number[] = [];
+  for (let next: string | undefined = `${long}/history?limit=25`; next; cost.push(reads)) {
+    reads = 0;
+    const page: Answer = await p.send('GET', next);
+    assert.is(page.headers.get('total-count'), String(CHANGES + 1));
+    seen.push(...(page.body as Entry[]));
+    next = nextOf(page);
+  }
+  p.log.read = read;
+  const voice = (n: number) => (n < 0 ? null : `voice ${n}`);
+  for (const [n, { revision, changes }] of seen.slice(0, -1).entries()) {
+    const at = CHANGES - n - 1;
+    assert.equal([revision, changes], [at + 1, [{ pointer: '/voice', from: voice(at - 1), to: voice(at) }]]);
+  }
+  assert.is(seen.length, CHANGES + 1);
+  assert.ok(cost[0]! <= CHANGES + 1, `${cost}`);
+  for (const pages of cost.slice(1)) assert.ok(pages <= 225, `${cost}`);
+});
+
 test('what is no place in the list is refused where it lies', async () => {
   const written = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const wrong = [
