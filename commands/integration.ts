@@ -109,9 +109,11 @@ export const updateIntegration = async (
 ): Promise<Loaded<ShownIntegration>> => {
   const { tenant_id, id, ...changes } = input;
   const update = Integration.update(tenant_id, resolved(changes));
-  if (changes.agent_id) {
+  const { agent_id } = changes;
+  if (agent_id) {
     update((await ctx.load(Integration, id)).state);
-    await checkAgent(ctx, changes.agent_id);
+    // Of the request that was answered: a repeat is told the same, though the agent be gone by then.
+    await ctx.once(() => checkAgent(ctx, agent_id));
   }
   return shown(ctx, await ctx.transact(Integration, id, update));
 };

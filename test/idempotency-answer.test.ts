@@ -85,6 +85,24 @@ test('a grant is answered as it was given, though its holder is no member since'
   await p.close();
 });
 
+test('a hook that was given to an agent is answered as it was, though the agent is gone since', async () => {
+  const p = await inMemory();
+  const agentOf = async (slug: string) => {
+    const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug } });
+    return { id: (made.body as { id: string }).id, path: made.headers.get('location')! };
+  };
+  const [first, second] = [await agentOf('first'), await agentOf('second')];
+  const connected = { provider: 'github', agent_id: first.id, label: 'Hook' };
+  const hook = (await p.send('POST', `${p.tenant}/webhook-integrations`, { body: connected })).headers.get('location')!;
+  await repeated(
+    p,
+    () => under(p, 'PATCH', hook, { agent_id: second.id }),
+    () => p.send('DELETE', second.path),
+  );
+  assert.is((await p.send('PATCH', hook, { body: { agent_id: second.id } })).status, 422);
+  await p.close();
+});
+
 test('what operators ask of the projections is done once under a key', async () => {
   const done: string[] = [];
   const rebuild = {
