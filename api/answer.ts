@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { Loaded } from '../commands/context.ts';
 import { tokenOf } from '../domain/event.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { nothingHere } from '../domain/refusal.ts';
 import { isKnown, tagOf } from './entity-tag.ts';
 import type { Operation, Read } from './operation.ts';
 
@@ -32,7 +32,7 @@ const isFresh = (c: Context, etag: string | undefined, { beyondStream }: Operati
 /** The answer of a read from the views. @throws Refusal not_found */
 export const readAnswer = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
   const headers: Record<string, string> = position ? { 'projection-position': position } : {};
-  if (answer === null) throw new Refusal('not_found', 'there is nothing here for you');
+  if (answer === null) throw nothingHere();
   if ('doc' in answer) {
     if (answer.revision !== null) headers.etag = tagOf(answer.revision);
     if (isFresh(c, headers.etag, row)) return new Response(null, { status: 304, headers });

@@ -2,7 +2,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
 import { HTTPException } from 'hono/http-exception';
 import type { Principal } from '../domain/principal.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { nothingHere, Refusal } from '../domain/refusal.ts';
 import { crossOrigin } from './cors.ts';
 import { type Host, mount } from './mount.ts';
 import type { Operations } from './operation.ts';
@@ -52,7 +52,7 @@ const allowedAt = (app: Hono, path: string): string[] => {
 
 const unknownRoute = (app: Hono, c: Context): Response => {
   const allowed = allowedAt(app, c.req.path).join(', ');
-  if (allowed === '') return problem(new Refusal('not_found', 'there is nothing here for you'), c.req.path, c.get('requestId'));
+  if (allowed === '') return problem(nothingHere(), c.req.path, c.get('requestId'));
   if (c.req.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow: allowed } });
   return problem(new Refusal('method_not_allowed', `${c.req.path} takes ${allowed}`, { allow: allowed }), c.req.path, c.get('requestId'));
 };

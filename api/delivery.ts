@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type BodyParts, payloadText, type ReadDelivery } from '../commands/delivery.ts';
 import { isId25 } from '../domain/id.ts';
 import * as Integration from '../domain/integration.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { nothingHere } from '../domain/refusal.ts';
 import { deliveryById, deliveryPage, type Hook, markedDelivery } from '../projections/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../projections/delivery.ts';
 import { deliveryThen } from './delivery-then.ts';
@@ -17,16 +17,14 @@ import { unbroken } from './unbroken.ts';
 const SORTS = ['received_at'];
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
-const absent = (): Refusal => new Refusal('not_found', 'there is nothing here for you');
-
 /** Deliveries show what came for an agent: who may read its chats may read them, as may whoever manages all integrations. */
 const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
-  if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw absent();
+  if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw nothingHere();
 };
 
 const hookOf = async (ctx: Ctx, integration_id: string): Promise<Hook & { agent_id: string }> => {
   const { state } = await ctx.load(Integration, integration_id);
-  if (state.status === 'absent' || state.tenant_id !== ctx.tenant) throw absent();
+  if (state.status === 'absent' || state.tenant_id !== ctx.tenant) throw nothingHere();
   return { tenant_id: ctx.tenant, integration_id, marks: state.replay_guard !== 'off', agent_id: state.agent_id };
 };
 
@@ -80,7 +78,7 @@ export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery)
     const principal = await host.authenticate(c);
     const { tenant_id, delivery_id } = c.req.param();
     const kept = isId25(tenant_id) && isId25(delivery_id) ? await stored(tenant_id, delivery_id) : null;
-    if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw absent();
+    if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw nothingHere();
     const as = await host.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
     if (as === 'guest') await host.guest(askedOf(c, host, principal, tenant_id), `GET ${c.req.path}`);
     checkNoQuery(c);

@@ -6,7 +6,7 @@ import type { AnyAggregate } from '../domain/aggregate.ts';
 import { comparePositions, PLATFORM, type Position, parseToken, tokenOf } from '../domain/event.ts';
 import { isId25 } from '../domain/id.ts';
 import type { Principal } from '../domain/principal.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { nothingHere, Refusal } from '../domain/refusal.ts';
 import type { Reads } from '../projections/reads.ts';
 import { mutationAnswer, place, readAnswer, stateAnswer } from './answer.ts';
 import { AS_OF_RESTS, checkInLog, positionOf } from './as-of.ts';
@@ -75,7 +75,7 @@ const matchOf = (header: string | undefined): Asked['ifMatch'] => {
 
 /** Ids in a path that can't be one name nothing: 404, as for any other that is not there. */
 const checkIds = (names: readonly string[], params: Record<string, string>): void => {
-  for (const name of names) if (!isId25(params[name] ?? '')) throw new Refusal('not_found', 'there is nothing here for you');
+  for (const name of names) if (!isId25(params[name] ?? '')) throw nothingHere();
 };
 
 type Entered = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { notePromotion, noteRetry } from '../commands/upkeep.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { nothingHere } from '../domain/refusal.ts';
 import { type Operations, operation } from './operation.ts';
 
 export const ProjectionStatus = z
@@ -93,7 +93,7 @@ const REBUILD = `${PROJECTION}/rebuilds/:rebuild`;
 const aside = { permit: 'platform', noStream: true } as const;
 
 const there = <T>(found: T | null): T => {
-  if (found === null) throw new Refusal('not_found', 'there is nothing here for you');
+  if (found === null) throw nothingHere();
   return found;
 };
 

@@ -12,7 +12,7 @@ import {
   tenantRoleAllows,
 } from '../domain/permission.ts';
 import type { Principal } from '../domain/principal.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { nothingHere, Refusal } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 
 export type PermitDeps = {
@@ -34,7 +34,6 @@ const GUEST: readonly Permission[] = [
 /** Where an operation happens: the tenant of its path and the agent of its path. */
 export type Place = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
 
-const notFound = () => new Refusal('not_found', 'there is nothing here for you');
 const forbidden = (permission: Permission) =>
   new Refusal('forbidden', `this needs the permission ${permission}`, { members: { permission } });
 
@@ -48,7 +47,7 @@ export const permitter = ({ peek, load, now }: PermitDeps) => {
 
   const tenantOf = async (tenant_id: string): Promise<Tenant.Tenant> => {
     const tenant = await read(Tenant, tenant_id, tenant_id);
-    if (tenant.status === 'absent' || Tenant.isClosed(tenant)) throw notFound();
+    if (tenant.status === 'absent' || Tenant.isClosed(tenant)) throw nothingHere();
     return tenant;
   };
 
@@ -63,13 +62,13 @@ export const permitter = ({ peek, load, now }: PermitDeps) => {
     const agent = agent_id ? await read(Agent, tenant.id, agent_id) : Agent.initial;
     // Who may delete an agent may bring it back.
     const there = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');
-    if (!there || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
+    if (!there || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw nothingHere();
     if (!isAgentPermission(permission) || !agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);
   };
 
   /** A super-admin who opened the tenant may look around in it until then. */
   const asGuest = (tenant: Tenant.Tenant, principal: Principal & { kind: 'user' }, permission: Permission): 'guest' => {
-    if (!principal.super_admin) throw notFound();
+    if (!principal.super_admin) throw nothingHere();
     const open = tenant.allow_superadmin_access && (tenant.opened[principal.user_id] ?? '') > new Date(now()).toISOString();
     if (!open) throw new Refusal('forbidden', 'open the tenant with a reason first: POST /admin/tenants/{tenant_id}/break-glass');
     if (!GUEST.includes(permission)) throw forbidden(permission);
@@ -83,8 +82,8 @@ export const permitter = ({ peek, load, now }: PermitDeps) => {
       throw forbidden(permission);
     }
     if (principal.kind !== 'user')
-      throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
-    if (!tenant_id || (principal.bound_to !== null && principal.bound_to !== tenant_id)) throw notFound();
+      throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : nothingHere();
+    if (!tenant_id || (principal.bound_to !== null && principal.bound_to !== tenant_id)) throw nothingHere();
     const tenant = await tenantOf(tenant_id);
     const role = roleIn(tenant, principal);
     if (!role) return asGuest(tenant, principal, permission);
