@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import * as Agent from '../domain/agent.ts';
+import { resolved } from '../domain/aggregate.ts';
 import { Id25 } from '../domain/id.ts';
 import * as Integration from '../domain/integration.ts';
 import { invalid } from '../domain/refusal.ts';
@@ -87,20 +88,8 @@ export const connectIntegration = async (
   return shown(ctx, await ctx.transact(Integration, id, Integration.connect(data), { fresh: true }), plain);
 };
 
-/** What null means for each field: the create default where there is one, else nothing. */
-const resolved = (changes: z.output<typeof WebhookIntegrationUpdate>): Integration.IntegrationChanges => {
-  const { label, agent_id, event_filter, replay_guard, options, is_paused, paused_reason } = changes;
-  const wanted = {
-    label: label ?? undefined,
-    agent_id: agent_id ?? undefined,
-    event_filter: event_filter === null ? [] : event_filter,
-    replay_guard: replay_guard === null ? ('mark' as const) : replay_guard,
-    options: options === null ? {} : options,
-    is_paused: is_paused === null ? false : is_paused,
-    paused_reason,
-  };
-  return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
-};
+/** What null means for the fields that it does not leave as they are. */
+const resets = { event_filter: [], replay_guard: 'mark', options: {}, is_paused: false, paused_reason: null } as const;
 
 /** @throws Refusal not_found, invalid */
 export const updateIntegration = async (
@@ -108,7 +97,7 @@ export const updateIntegration = async (
   input: Input<typeof WebhookIntegrationUpdate, 'tenant_id' | 'id'>,
 ): Promise<Loaded<ShownIntegration>> => {
   const { tenant_id, id, ...changes } = input;
-  const update = Integration.update(tenant_id, resolved(changes));
+  const update = Integration.update(tenant_id, resolved(changes, resets));
   const { agent_id } = changes;
   if (agent_id) {
     update((await ctx.load(Integration, id)).state);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { resolved } from '../domain/aggregate.ts';
 import { PLATFORM } from '../domain/event.ts';
 import { Id25 } from '../domain/id.ts';
 import * as Plan from '../domain/plan.ts';
@@ -46,15 +47,6 @@ export const Reason = z.strictObject({ reason: text(1, 1024) }).meta({ id: 'Reas
 
 const CLOSING_DAYS = 30;
 
-/** A null clears what may be null, resets what has a default, and leaves the rest as it is. */
-const settled = <T extends object>(fields: T, resets: Partial<Record<keyof T, unknown>>): { [Name in keyof T]?: NonNullable<T[Name]> } =>
-  Object.fromEntries(
-    Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
-      if (value !== null) return [[name, value]];
-      return name in resets ? [[name, resets[name as keyof T]]] : [];
-    }),
-  ) as { [Name in keyof T]?: NonNullable<T[Name]> };
-
 /** The id of whoever has, or will have, an e-mail address. */
 export const userId = (ctx: Pick<Ctx, 'naturalId'>, email: string): string => ctx.naturalId('user', email.toLowerCase(), 0, PLATFORM);
 
@@ -93,7 +85,7 @@ export const updateTenantAsPlatform = async (
   if (fields.plan_id && (await ctx.load(Plan, fields.plan_id)).state.status === 'absent')
     throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
   const resets = { billing_email: null, external_mail_enabled: false, paid: false };
-  return ctx.transact(Tenant, tenant_id, Tenant.update(settled(fields, resets), reason));
+  return ctx.transact(Tenant, tenant_id, Tenant.update(resolved(fields, resets), reason));
 };
 
 export const changeTenantSettings = (ctx: Ctx, { tenant_id, ...fields }: Input<typeof TenantUpdate, 'tenant_id'>) => {
@@ -102,8 +94,8 @@ export const changeTenantSettings = (ctx: Ctx, { tenant_id, ...fields }: Input<t
     allow_superadmin_access: true,
     default_skill_visibility_scope: 'private_only',
     external_mail_enabled: false,
-  };
-  return ctx.transact(Tenant, tenant_id, Tenant.changeSettings(settled(fields, resets)));
+  } as const;
+  return ctx.transact(Tenant, tenant_id, Tenant.changeSettings(resolved(fields, resets)));
 };
 
 type Reasoned = Input<typeof Reason, 'tenant_id'>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { GrantRole } from './access.ts';
-import { changed, same } from './aggregate.ts';
+import { changed, resolved, same } from './aggregate.ts';
 import { type Deciding, type Recorded, sortable } from './event.ts';
 import type { AgentRole } from './grid.ts';
 import { type Keyed, type Own, put, without } from './keyed.ts';
@@ -234,15 +234,6 @@ export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', dat
 
 const resettable = { ...defaults, external_mail_enabled: true, ssh_public_key: null };
 
-/** A null becomes the field's default where it has one; where it has none (name, is_active) the field stays. */
-const resolved = (changes: AgentChanges): Partial<Agent> =>
-  Object.fromEntries(
-    Object.entries(changes).flatMap(([name, value]): [string, unknown][] => {
-      if (value !== null) return [[name, value]];
-      return name in resettable ? [[name, resettable[name as keyof typeof resettable]]] : [];
-    }),
-  );
-
 /**
  * Changes settings; each kind of change is an event of its own. `mayManageRoles` is asked only where a guarded field changes.
  * @throws Refusal not_found, forbidden
@@ -251,12 +242,11 @@ export const update =
   (changes: AgentChanges, mayManageRoles: boolean) =>
   (agent: Agent): AgentEvent[] => {
     present(agent);
-    const { is_active, can_author_skills, is_admin_only, ...settings } = changed(agent, resolved(changes));
+    const { is_active, can_author_skills, is_admin_only, ...settings } = changed(agent, resolved(changes, resettable));
     const guarded = can_author_skills !== undefined || is_admin_only !== undefined;
     if (guarded && !mayManageRoles) throw new Refusal('forbidden', 'can_author_skills and is_admin_only need agent:roles:write');
     const events: AgentEvent[] = [];
-    if (Object.keys(settings).length > 0)
-      events.push({ type: 'AgentUpdated', data: settings as Extract<AgentEvent, { type: 'AgentUpdated' }>['data'] });
+    if (Object.keys(settings).length > 0) events.push({ type: 'AgentUpdated', data: settings });
     if (is_active !== undefined) events.push({ type: is_active ? 'AgentActivated' : 'AgentDeactivated', data: {} });
     if (can_author_skills !== undefined) events.push({ type: 'AgentSkillAuthoringChanged', data: { can_author_skills } });
     if (is_admin_only !== undefined) events.push({ type: 'AgentAdminOnlyChanged', data: { is_admin_only } });

@@ -34,4 +34,15 @@ export const changed = <T extends object>(current: object, wanted: T): Partial<T
     Object.entries(wanted).filter(([name, value]) => value !== undefined && !same((current as Record<string, unknown>)[name], value)),
   ) as Partial<T>;
 
+/** A partial update as it is meant: null is the field's value in `resets`, and of a field that has none there leaves it as it is. */
+export const resolved = <T extends object, Resets extends Partial<Record<keyof T, unknown>>>(
+  fields: T,
+  resets: Resets,
+): { [Name in keyof T]?: NonNullable<T[Name]> | (Name extends keyof Resets ? Resets[Name] : never) } =>
+  Object.fromEntries(
+    Object.entries(fields)
+      .map(([name, value]) => [name, value === null ? resets[name as keyof T] : value])
+      .filter(([, value]) => value !== undefined),
+  );
+
 export const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
