@@ -61,6 +61,6 @@ export const deliveryThen = async (ctx: Ctx, id: string, at: Position): Promise<
   if (!accepted) return refusedThen(ctx, live, at);
   if (!isBefore(accepted, at)) return null;
   const events = [...own, ...(await settlements(ctx, accepted, at, lastSettled(ctx, at, live)))];
-  const [held] = asOf(deliveries, table.name, events, { position: at }).rows.values();
+  const [held] = asOf(deliveries, table.name, events, at).values();
   return held ? { delivery: JSON.parse(held.docs[0]!), revision: held.revision } : null;
 };

@@ -1,4 +1,3 @@
-import type { Hono } from 'hono';
 import type { z } from 'zod';
 import type { Ctx as CommandCtx, Loaded } from '../commands/context.ts';
 import type { AnyAggregate } from '../domain/aggregate.ts';
@@ -73,8 +72,6 @@ export const operation = <
 
 /** A table of operations by name; the name is the OpenAPI operationId. */
 export type Operations = Readonly<Record<string, Operation>>;
-
-export type App = Hono;
 
 export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
 

@@ -3,6 +3,7 @@ import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { Actor, DomainEvent, Position, Recorded } from '../domain/event.ts';
 import type { Permission } from '../domain/permission.ts';
 import type { Principal } from '../domain/principal.ts';
+import type { Secret } from '../domain/secret.ts';
 
 /** An aggregate as it stands: folded state, the revision of its last event (-1: no stream yet) and that event's place in the log. */
 export type Loaded<S> = {
@@ -79,6 +80,3 @@ export type Ctx = {
 };
 
 export type SecretPlace = { readonly tenant: string; readonly category: string; readonly id: string; readonly field: string };
-
-/** A plaintext secret. It prints as `[redacted]` however it is printed; `reveal` is the only way to the text. */
-export type Secret = { readonly reveal: () => string };

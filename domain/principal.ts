@@ -1,5 +1,3 @@
-import type { TenantRole } from './tenant.ts';
-
 /** Who asks. A tenant key acts as its creator in one tenant, a platform key everywhere, a runner key as one agent. */
 export type Principal =
   | {
@@ -12,5 +10,3 @@ export type Principal =
     }
   | { readonly kind: 'runner'; readonly agent_id: string; readonly tenant_id: string; readonly key_id: string }
   | { readonly kind: 'system'; readonly name: string };
-
-export type { TenantRole };

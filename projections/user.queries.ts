@@ -1,4 +1,4 @@
-import type { Condition, Doc, Page, PageQuery, Reads, Source } from './reads.ts';
+import type { Condition, Page, PageQuery, Reads, Source } from './reads.ts';
 import { sortFields } from './tables.ts';
 import { AdminUserRow, memberships, table, users } from './user.ts';
 
@@ -13,8 +13,6 @@ export const userPage = (reads: Reads, q: string | undefined, window: Pick<PageQ
   const where: Condition[] = q === undefined ? [] : [{ column: ['email', 'name'], op: 'contains', value: q }];
   return reads.page({ from, where, ...window });
 };
-
-export const userById = (reads: Reads, id: string): Promise<Doc | null> => reads.one(from, { id });
 
 const AT_ONCE = 200;
 
