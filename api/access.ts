@@ -56,7 +56,7 @@ const EffectivePermissions = z
     as_of: z.string(),
     permissions: z.array(
       z.object({
-        label: z.enum(LABELS as [string, ...string[]]),
+        label: z.enum(LABELS),
         allowed: z.boolean(),
         decided_by: z.object({ event_id: z.string(), type: z.string(), at: z.string() }).nullable(),
       }),

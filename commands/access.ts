@@ -17,7 +17,7 @@ export const AgentGrantRequest = z
   .meta({ id: 'AgentGrantRequest' });
 export const AgentOwnershipTransfer = z.strictObject({ new_owner_id: Id25 }).meta({ id: 'AgentOwnershipTransfer' });
 
-const Labels = z.array(z.enum(LABELS as [string, ...string[]])).max(LABELS.length);
+const Labels = z.array(z.enum(LABELS)).max(LABELS.length);
 export const AgentRolePermissionGrid = z
   .strictObject({ roles: z.strictObject({ VIEWER: Labels.optional(), MANAGER: Labels.optional(), OWNER: Labels.optional() }) })
   .meta({ id: 'AgentRolePermissionGrid' });
@@ -74,6 +74,6 @@ export const transferOwnership = async (
 
 /** Replaces the labels of the roles that are named; the others keep theirs. @throws Refusal invalid where OWNER's would shrink */
 export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {
-  const loaded = await ctx.transact(Tenant, ctx.tenant, changeGrid(roles as Parameters<typeof changeGrid>[0]));
+  const loaded = await ctx.transact(Tenant, ctx.tenant, changeGrid(roles));
   return { ...loaded, state: { roles: loaded.state.grid } };
 };

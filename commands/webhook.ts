@@ -1,7 +1,6 @@
 import type { DeliveryEvent, DeliveryFacts } from '../domain/delivery.ts';
 import { MOST_BYTES, partsOf } from '../domain/delivery-body.ts';
-import type { BlockReason, Judgement } from '../domain/guardrail.ts';
-import { judge } from '../domain/guardrail.ts';
+import { type Judgement, judge } from '../domain/guardrail.ts';
 import type { Integration } from '../domain/integration.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Rejection, RejectionReason } from '../domain/rejection.ts';
@@ -176,8 +175,8 @@ const describe = async (
 
 type Fault = Exclude<RejectionReason, 'rate_limited'>;
 
-const replay = ({ reason, guardrails }: Pick<DeliveryFacts, 'reason' | 'guardrails'>): Judgement => ({
-  reason: (reason as BlockReason | null) ?? 'replay',
+const replay = ({ reason, guardrails }: Judgement): Judgement => ({
+  reason: reason ?? 'replay',
   guardrails: [...guardrails, { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' }],
 });
 

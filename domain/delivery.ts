@@ -1,9 +1,11 @@
 import type { Recorded } from './event.ts';
+import type { Judgement } from './guardrail.ts';
+import type { MatchedSecret } from './signature.ts';
 
 export const category = 'delivery';
 
 /** What is known of an inbound delivery beside its bytes: kept in the event's metadata as `facts`. */
-export type DeliveryFacts = {
+export type DeliveryFacts = Judgement & {
   integration_id: string;
   agent_id: string;
   provider: string;
@@ -15,11 +17,8 @@ export type DeliveryFacts = {
   size_bytes: number;
   /** How many parts a body has that is kept beside its event (delivery-body.ts), whose data are then empty. */
   parts?: number;
-  matched_secret: 'current' | 'previous' | null;
+  matched_secret: MatchedSecret | null;
   received_at: string;
-  guardrails: readonly { rule: string; verdict: 'pass' | 'block' | 'redact' | 'label'; note: string | null }[];
-  /** Why it was blocked; null on an accepted one. */
-  reason: string | null;
 };
 
 /** The data are the bytes that go to the runner: as received, or after redaction. */

@@ -17,6 +17,7 @@ export type Facts = {
   readonly json: JsonVerdict;
 };
 
+/** `reason`: why it is blocked; null where it is accepted. */
 export type Judgement = { readonly reason: BlockReason | null; readonly guardrails: readonly GuardrailVerdict[] };
 
 const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
