@@ -6,7 +6,7 @@ import { Id25 } from '../domain/id.ts';
 import { changeGrid } from '../domain/permission.ts';
 import * as Tenant from '../domain/tenant.ts';
 import * as User from '../domain/user.ts';
-import type { Ctx, Input, Loaded } from './context.ts';
+import type { Ctx, Input } from './context.ts';
 
 export const AgentRoleAssignmentCreate = z.strictObject({ role: z.enum(AGENT_ROLES) }).meta({ id: 'AgentRoleAssignmentCreate' });
 export const AgentUserGrant = z
@@ -50,13 +50,15 @@ export const assignRole = async (
 export const revokeRole = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
   ctx.transact(Agent, agent_id, Access.revokeRole(user_id, await membersOf(ctx)));
 
-const granted = (ctx: Ctx, loaded: Loaded<Agent.Agent>, user_id: string) => {
-  const state = shownGrant(loaded.state, user_id);
-  return { ...loaded, state, existed: state.created_at !== ctx.at() };
+export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) => {
+  const members = await membersOf(ctx);
+  let existed = false;
+  const loaded = await ctx.transact(Agent, agent_id, (agent) => {
+    existed = Access.standing(agent.grants, members, user_id) !== undefined;
+    return Access.grant(user_id, role, members)(agent);
+  });
+  return { ...loaded, state: shownGrant(loaded.state, user_id), existed: await ctx.once(async () => existed) };
 };
-
-export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) =>
-  granted(ctx, await ctx.transact(Agent, agent_id, Access.grant(user_id, role, await membersOf(ctx))), user_id);
 
 export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
   ctx.transact(Agent, agent_id, Access.revokeGrant(user_id, await membersOf(ctx)));

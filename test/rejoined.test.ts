@@ -43,6 +43,29 @@ test('what no list shows can not be revoked, before its holder comes again and a
   await p.close();
 });
 
+test('a grant that is there is updated, within the same millisecond too', async () => {
+  const p = await inMemory();
+  const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
+  const { user_id } = await join(p, 'MEMBER');
+  const now = Date.now();
+  p.clock.now = () => now;
+  const grant = (role: string) => p.send('POST', `${agent}/grants`, { body: { user_id, role } });
+  assert.equal([(await grant('VIEWER')).status, (await grant('VIEWER')).status, (await grant('EDITOR')).status], [201, 200, 200]);
+  const repeated = async (key: string, user_id: string) => {
+    const sent = { body: { user_id, role: 'VIEWER' }, headers: { 'idempotency-key': key } };
+    return [(await p.send('POST', `${agent}/grants`, sent)).status, (await p.send('POST', `${agent}/grants`, sent)).status];
+  };
+  const other = await join(p, 'MEMBER', p.tenant_id, 'other@example.com');
+  assert.equal(
+    [await repeated('new', other.user_id), await repeated('known', user_id)],
+    [
+      [201, 201],
+      [200, 200],
+    ],
+  );
+  await p.close();
+});
+
 for (const [role, granted] of [
   ['MANAGER', 'EDITOR'],
   ['VIEWER', 'VIEWER'],
