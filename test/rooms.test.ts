@@ -3,6 +3,8 @@ import { basename, dirname, join, normalize } from 'node:path';
 import { test } from 'uvu';
 import { equal } from 'uvu/assert';
 import { variableNames } from '../infra/config.ts';
+import { FENCES_OF_CALLERS } from './two-tenants/fences-of-callers.ts';
+import { FENCES_OF_THINGS } from './two-tenants/fences-of-things.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -81,6 +83,12 @@ test('no file has more than 300 lines', () =>
 test('files are named by what they hold', () =>
   equal(
     everything.flatMap(filesOf).filter((file) => file !== EXCUSED && NAMELESS.includes(basename(file).replace(/\.[^.]+$/, ''))),
+    [],
+  ));
+
+test('every fence that is taken down to see whether it is missed stands in its file', () =>
+  equal(
+    [...FENCES_OF_CALLERS, ...FENCES_OF_THINGS].filter(({ edits }) => edits.some(([file, from]) => !textOf(file).includes(from))),
     [],
   ));
 

@@ -13,7 +13,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
     ],
   },
   permit('everybody is a super-admin on the platform', 'principal.super_admin && principal.bound_to', 'principal.bound_to'),
-  permit('everybody may be a guest', 'if (!principal.super_admin) throw notFound();', ''),
+  permit('everybody may be a guest', 'if (!principal.super_admin) throw nothingHere();', ''),
   permit('no break-glass is needed', 'if (!open) throw', 'if (false) throw'),
   permit('a guest may everything', 'if (!GUEST.includes(permission)) throw forbidden(permission);', ''),
   permit(
@@ -23,7 +23,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   ),
   permit('a break-glass never ends', '> new Date(now()).toISOString()', "> ''"),
   permit('a tenant can not shut super-admins out', 'tenant.allow_superadmin_access && ', ''),
-  permit('a closed tenant goes on for who is bound to none', ' || Tenant.isClosed(tenant)) throw notFound()', ') throw notFound()'),
+  permit('a closed tenant goes on for who is bound to none', ' || Tenant.isClosed(tenant)) throw nothingHere()', ') throw nothingHere()'),
   permit(
     'a suspended tenant goes on for who is bound to none',
     "    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');\n    if (isTenant",
@@ -83,8 +83,8 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   permit('whoever sees an agent may everything with it', '|| !agentAllows(tenant, principal.user_id, agent, permission)) throw', ') throw'),
   permit(
     'an agent that is not seen is refused, not hidden',
-    " || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound()",
-    ') throw notFound()',
+    " || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw nothingHere()",
+    ') throw nothingHere()',
   ),
   one(
     'a suspended tenant goes on',
@@ -148,6 +148,6 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   ),
   one('a key outlives its owner', 'api/auth.ts', 'if (!User.isActive(user)) throw', 'if (false) throw'),
   one('a key outlives a membership', 'api/auth.ts', 'if (!tenant.members[user.id]) throw', 'if (false) throw'),
-  one('a revoked key goes on', 'api/auth.ts', " || key.status === 'revoked') throw", ') throw'),
+  one('a revoked key goes on', 'api/auth.ts', "if (key.status !== 'active') throw unauthorized('the API key is not known');", ''),
   one('an expired key goes on', 'api/auth.ts', 'if (key.expires_at !== null && Date.parse(key.expires_at) <= now())', 'if (false)'),
 ];

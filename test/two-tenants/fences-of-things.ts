@@ -1,7 +1,7 @@
 import { type Mutant, one, seenBy } from './fence.ts';
 
 const TENANT_IS = "{ column: 'tenant_id', op: '=', value: tenant_id },";
-const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw absent();';
+const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw nothingHere();';
 
 /** What keeps the things of one tenant, and of one agent, from the others. */
 export const FENCES_OF_THINGS: readonly Mutant[] = [
@@ -116,8 +116,8 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
   one(
     "audit: the log shows every tenant's",
     'projections/audit.queries.ts',
-    "where: [{ column: 'tenant_id', op: '=', value: tenant_id }, ...conditions(filter)]",
-    'where: conditions(filter)',
+    "...(tenant_id === null ? [] : [{ column: 'tenant_id', op: '=', value: tenant_id } as const]), ",
+    '',
   ),
   {
     name: "audit: an export holds every tenant's lines",
@@ -139,21 +139,21 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
     name: 'deliveries: one is read by its id alone',
     edits: [
       ['projections/delivery.queries.ts', 'reads.one(from, { tenant_id, id })', 'reads.one(from, { id })'],
-      ['api/delivery.ts', HOOK_OF, ') throw absent();'],
+      ['api/delivery.ts', HOOK_OF, ') throw nothingHere();'],
     ],
   },
-  one('deliveries: the list of a foreign hook is empty, not absent', 'api/delivery.ts', HOOK_OF, ') throw absent();'),
+  one('deliveries: the list of a foreign hook is empty, not absent', 'api/delivery.ts', HOOK_OF, ') throw nothingHere();'),
   {
     name: 'deliveries: the list of a foreign hook is shown',
     edits: [
-      ['api/delivery.ts', HOOK_OF, ') throw absent();'],
+      ['api/delivery.ts', HOOK_OF, ') throw nothingHere();'],
       ['projections/delivery.queries.ts', "      equal('tenant_id', hook.tenant_id),\n", ''],
     ],
   },
   one(
     'deliveries: whoever is a member reads them',
     'api/delivery.ts',
-    "if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw absent();",
+    "if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw nothingHere();",
     '',
   ),
   {
@@ -195,13 +195,13 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
   },
   one(
     'roles: whoever is no member is given one',
-    'commands/access.ts',
+    'domain/access.ts',
     "if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');",
     '',
   ),
   one(
     'grants: whoever is no member is given one',
-    'commands/access.ts',
+    'domain/access.ts',
     "if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');",
     '',
   ),
