@@ -57,7 +57,7 @@ export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<t
     existed = Access.standing(agent.grants, members, user_id) !== undefined;
     return Access.grant(user_id, role, members)(agent);
   });
-  return { ...loaded, state: shownGrant(loaded.state, user_id), existed: await ctx.once(async () => existed) };
+  return { ...loaded, state: shownGrant(loaded.state, user_id), existed };
 };
 
 export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
