@@ -35,7 +35,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
     "const role = roleIn(tenant, principal) ?? 'OWNER';",
   ),
   one('an agent for admins only is for everybody', 'domain/permission.ts', 'if (agent.is_admin_only) return false;', ''),
-  one('what was held before somebody left counts again', 'domain/access.ts', ' && given.updated_at >= member.created_at ?', ' ?'),
+  one('what was held before somebody left counts again', 'domain/access.ts', ' && given.since > member.since ?', ' ?'),
   one(
     'a key of a closed tenant goes on',
     'api/auth.ts',

@@ -60,7 +60,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
   one(
     'agents: what was held before somebody left lists them',
     'projections/agent.queries.ts',
-    "            { column: 'since', op: '>=', value: sight.since },\n",
+    "            { column: 'given', op: '>', value: sight.since },\n",
     '',
   ),
   seenBy(
