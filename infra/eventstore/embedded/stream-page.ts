@@ -1,28 +1,43 @@
 import type { Log } from './log.ts';
-import { soundAt } from './record.ts';
+import { revisionAt, sizeAt, soundAt } from './record.ts';
 import type { Index } from './stream-index.ts';
 import type { Stream } from './streams.ts';
 
 export const PAGE_EVENTS = 256;
+/** A page ends with the event that fills it: a reader who does not keep up holds no more of a stream of large events than of one of small. */
+const PAGE_BYTES = 128 << 10;
 const NEAR = 64 << 10;
 
 type Parts = { log: Log; index: Index };
+type Found = { bytes: Buffer; at: number };
 
-/** Gives each of these positions' records, in the order given; records that lie near each other are read together. */
-const eachRecord = (log: Log, positions: number[], take: (bytes: Buffer, at: number) => void): void => {
+/** Gives each of these positions' records, in the order given, until `take` says that it was the last; records that lie near each other are read together. */
+const eachRecord = (log: Log, positions: number[], take: (found: Found) => boolean): void => {
   let page: { bytes: Buffer; start: number } = { bytes: Buffer.alloc(0), start: 0 };
   const inside = (position: number): boolean => {
     const at = position - page.start;
     return at >= 0 && at + 4 <= page.bytes.length && soundAt(page.bytes, at, position);
   };
+  const foundAt = (position: number): Found | undefined => {
+    if (inside(position)) return { bytes: page.bytes, at: position - page.start };
+    const bytes = log.recordOrFreed(position);
+    return bytes && { bytes, at: 0 };
+  };
   for (const [i, position] of positions.entries()) {
     const next = positions[i + 1] ?? Number.POSITIVE_INFINITY;
     if (!inside(position) && next - position < NEAR) page = { bytes: log.page(position).bytes, start: position };
-    if (inside(position)) take(page.bytes, position - page.start);
-    else {
-      const record = log.recordOrFreed(position);
-      if (record) take(record, 0);
-    }
+    const found = foundAt(position);
+    if (found && !take(found)) return;
+  }
+};
+
+/** From the last on, those of so few bytes of the log that they can be held together. */
+const groupsBackwards = function* (positions: number[]): Generator<number[]> {
+  for (let end = positions.length; end > 0; ) {
+    let start = end - 1;
+    while (start > 0 && positions[end - 1]! - positions[start - 1]! < PAGE_BYTES) start--;
+    yield positions.slice(start, end);
+    end = start;
   }
 };
 
@@ -39,12 +54,22 @@ export const streamPage = (
   const low = backwards ? Math.max(from, to - PAGE_EVENTS + 1) : from;
   const high = backwards ? to : Math.min(to, from + PAGE_EVENTS - 1);
   const positions = index.range(stream.key, low, high);
-  if (backwards) {
-    const records: { bytes: Buffer; at: number }[] = [];
-    eachRecord(log, positions, (bytes, at) => records.push({ bytes, at }));
-    for (const { bytes, at } of records.reverse()) take(bytes, at);
-    return low - 1;
+  let left = PAGE_BYTES;
+  let last = backwards ? low : high;
+  const taken = ({ bytes, at }: Found): boolean => {
+    take(bytes, at);
+    left -= sizeAt(bytes, at);
+    if (left <= 0) last = revisionAt(bytes, at);
+    return left > 0;
+  };
+  if (!backwards) {
+    eachRecord(log, positions, taken);
+    return last + 1;
   }
-  eachRecord(log, positions, take);
-  return high + 1;
+  for (const group of groupsBackwards(positions)) {
+    const records: Found[] = [];
+    eachRecord(log, group, (found) => records.push(found) > 0);
+    if (!records.reverse().every(taken)) break;
+  }
+  return last - 1;
 };
