@@ -13,7 +13,7 @@ import {
   removed,
 } from './answers.ts';
 import type { Outcome, Write } from './decide.ts';
-import type { Call, Receiver } from './grpc.ts';
+import { type Call, type Receiver, unary } from './grpc.ts';
 import { Refused } from './proposed.ts';
 import type { Proposed } from './record.ts';
 import { appendPartOf, type BatchPart, batchPartOf, removalOf, type Target } from './requests.ts';
@@ -33,7 +33,28 @@ import type { Writer } from './writer.ts';
 /** Bytes of data in one append; types and metadata do not count. */
 const MAX_APPEND = 1024 * 1024;
 
-const dataSize = (events: Proposed[]): number => events.reduce((size, { data }) => size + data.length, 0);
+/** All of one append, and all that a caller has begun and not ended: so much is held of him, and written at once. */
+const MAX_WHOLE = 16 * 1024 * 1024;
+const MAX_BEGUN = 4 * MAX_WHOLE;
+const EVENT = 100;
+
+/** Bytes of data; bytes of everything. */
+type Size = { data: number; whole: number };
+
+const sizeOf = (events: Proposed[], from: Size = { data: 0, whole: 0 }): Size => {
+  let { data, whole } = from;
+  for (const event of events) {
+    data += event.data.length;
+    whole += event.data.length + event.custom.length + event.type.length + EVENT;
+  }
+  return { data, whole };
+};
+
+/** The limit that is passed, if one is. */
+const passed = ({ data, whole }: Size): number | undefined => {
+  if (data > MAX_APPEND) return MAX_APPEND;
+  return whole > MAX_WHOLE ? MAX_WHOLE : undefined;
+};
 
 type Result = Outcome | { kind: 'late' };
 
@@ -51,7 +72,7 @@ export const appendMethod =
   (writer: Writer) =>
   (call: Call): Receiver => {
     let target: Target | undefined;
-    let size = 0;
+    let size = sizeOf([]);
     const events: Proposed[] = [];
     const answer = (to: Target, result: Result) => {
       if (result.kind === 'done') call.send(appended(result.revision, result.position));
@@ -64,8 +85,9 @@ export const appendMethod =
       if ('target' in part) target = part.target;
       else {
         events.push(part.event);
-        size += part.event.data.length;
-        if (size > MAX_APPEND) call.end(maximumAppendSize(MAX_APPEND));
+        size = sizeOf([part.event], size);
+        const limit = passed(size);
+        if (limit) call.end(maximumAppendSize(limit));
       }
     };
     return {
@@ -94,8 +116,8 @@ export const appendMethod =
 /** Streams.Delete and Streams.Tombstone. */
 export const removeMethod =
   (writer: Writer, kind: 'delete' | 'tombstone') =>
-  (call: Call): Receiver => ({
-    message: (bytes) => {
+  (call: Call): Receiver =>
+    unary(call, (bytes) => {
       const to = removalOf(bytes);
       if (to.name === '') return call.end(handlerFailure);
       const wish: Write = { kind, stream: to.name, expected: to.expected, events: [] };
@@ -108,11 +130,9 @@ export const removeMethod =
           call.end();
         },
       });
-    },
-    end: () => {},
-  });
+    });
 
-type Open = { part: BatchPart; options: NonNullable<BatchPart['options']>; events: Proposed[]; size: number };
+type Open = { part: BatchPart; options: NonNullable<BatchPart['options']>; events: Proposed[]; size: Size };
 
 const batchResult = ({ part: { correlation }, options }: Open, result: Result): Buffer => {
   const about = { correlation, identifier: options.identifier };
@@ -130,6 +150,7 @@ export const batchAppendMethod =
     const unfinished = new Map<string, Open>();
     let answers: Buffer[] = [];
     let waiting = 0;
+    let begun = 0;
     let ended = false;
 
     const send = () => {
@@ -145,7 +166,8 @@ export const batchAppendMethod =
       const about = { correlation: open.part.correlation, identifier: open.options.identifier };
       if (open.part.refused !== undefined) return batchRefused(about, open.part.refused);
       if (open.options.name === '') return batchUnknown(about);
-      return open.size > MAX_APPEND ? batchTooLarge(about, MAX_APPEND) : undefined;
+      const limit = passed(open.size) ?? (!open.part.final && begun > MAX_BEGUN ? MAX_BEGUN : undefined);
+      return limit ? batchTooLarge(about, limit) : undefined;
     };
     const submit = (open: Open) => {
       waiting++;
@@ -158,12 +180,11 @@ export const batchAppendMethod =
     };
 
     const begin = (part: BatchPart): Open | undefined => {
-      if (part.options) return { part, options: part.options, events: part.events, size: dataSize(part.events) };
+      if (part.options) return { part, options: part.options, events: part.events, size: sizeOf(part.events) };
       const known = unfinished.get(part.correlation.toString('latin1'));
       if (!known) return undefined;
-      known.events.push(...part.events);
-      known.size += dataSize(part.events);
-      return { ...known, part };
+      for (const event of part.events) known.events.push(event);
+      return { ...known, part, size: sizeOf(part.events, known.size) };
     };
 
     return {
@@ -173,12 +194,16 @@ export const batchAppendMethod =
         if (!open) return;
         const key = part.final && part.options ? '' : part.correlation.toString('latin1');
         const refused = refuse(open);
-        if (refused || part.final) unfinished.delete(key);
+        begun -= unfinished.get(key)?.size.whole ?? 0;
+        unfinished.delete(key);
         if (refused) {
           answer(refused);
           if (waiting === 0) send();
         } else if (part.final) submit(open);
-        else unfinished.set(key, open);
+        else {
+          unfinished.set(key, open);
+          begun += open.size.whole;
+        }
       },
       end: () => {
         ended = true;

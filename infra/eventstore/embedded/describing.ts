@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Call, Receiver } from './grpc.ts';
+import { type Call, type Receiver, unary } from './grpc.ts';
 import { framed, message, text, uint } from './wire.ts';
 
 export const FEATURES = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
@@ -23,11 +23,12 @@ const supported = framed(
 const once =
   (answer: () => Buffer) =>
   (call: Call): Receiver => ({
-    message: () => {
+    ...unary(call, () => {
       call.send(answer());
       call.end();
-    },
-    end: () => {},
+    }),
+    // They are asked by whoever likes, and say nothing: nobody shall fill the memory with them.
+    largest: 1024,
   });
 
 /** ServerFeatures.GetSupportedMethods. */

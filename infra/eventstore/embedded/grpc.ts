@@ -6,7 +6,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { exhausted, ok, type Status, unimplemented, unknown } from './status.ts';
+import { badRequest, exhausted, ok, type Status, unimplemented, unknown } from './status.ts';
 
 const MOST_RESETS = 1_000_000;
 const LARGEST_MESSAGE = 17 * 1024 * 1024;
@@ -22,6 +22,8 @@ export type Call = {
   readonly closed: () => boolean;
   readonly send: (framed: Buffer) => boolean;
   readonly drained: () => Promise<void>;
+  /** Whether the caller has left so much unread that `drained` is not at once. */
+  readonly isBehind: () => boolean;
   readonly end: (status?: Status) => void;
   /** Ends it before its time: with the status where nothing was answered yet, else at once, as cancelled. */
   readonly breakOff: (status: Status) => void;
@@ -29,9 +31,24 @@ export type Call = {
   readonly onceClosed: (then: () => void) => void;
 };
 
-/** What a method does with the caller's messages; views into a buffer that is good for this turn only. */
-export type Receiver = { message: (bytes: Buffer) => void; end: () => void };
+/** What a method does with the caller's messages; views into a buffer that is good for this turn only. `largest` is in bytes. */
+export type Receiver = { message: (bytes: Buffer) => void; end: () => void; largest?: number };
 export type Methods = Record<string, (call: Call) => Receiver>;
+
+/** A method that takes one message; what follows it is not looked at. */
+export const unary = (call: Call, take: (bytes: Buffer) => void): Receiver => {
+  let isTaken = false;
+  return {
+    message: (bytes) => {
+      if (isTaken) return;
+      isTaken = true;
+      take(bytes);
+    },
+    end: () => {
+      if (!isTaken) call.end(badRequest('the call has no message'));
+    },
+  };
+};
 
 const units: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
@@ -89,6 +106,7 @@ const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call
       stream.write(framed, () => sent(framed.length));
       return outstanding < HIGH;
     },
+    isBehind: () => !closed() && outstanding >= HIGH,
     drained: () =>
       closed() || outstanding < HIGH
         ? Promise.resolve()
@@ -107,7 +125,7 @@ const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call
 };
 
 /** Cuts a byte stream into messages. A message that lies whole in a chunk is not copied. */
-export const messages = (each: (bytes: Buffer) => void): ((chunk: Buffer) => void) => {
+export const messages = (each: (bytes: Buffer) => void, largest = LARGEST_MESSAGE) => {
   let rest: Buffer | undefined;
   let wanted: { bytes: Buffer; filled: number } | undefined;
   const take = (chunk: Buffer): void => {
@@ -122,7 +140,7 @@ export const messages = (each: (bytes: Buffer) => void): ((chunk: Buffer) => voi
     }
     while (chunk.length - at >= 5) {
       const length = chunk.readUInt32BE(at + 1);
-      if (length > LARGEST_MESSAGE || chunk[at] !== 0) throw new RangeError('message too large or compressed');
+      if (length > largest || chunk[at] !== 0) throw new RangeError('message too large or compressed');
       at += 5;
       if (chunk.length - at < length) {
         wanted = { bytes: Buffer.allocUnsafe(length), filled: 0 };
@@ -134,10 +152,14 @@ export const messages = (each: (bytes: Buffer) => void): ((chunk: Buffer) => voi
     }
     rest = at < chunk.length ? chunk.subarray(at) : undefined;
   };
-  return (chunk) => {
-    const whole = rest ? Buffer.concat([rest, chunk]) : chunk;
-    rest = undefined;
-    take(whole);
+  return {
+    take: (chunk: Buffer): void => {
+      const whole = rest ? Buffer.concat([rest, chunk]) : chunk;
+      rest = undefined;
+      take(whole);
+    },
+    /** Whether nothing is left of a message that has not come whole. */
+    isWhole: (): boolean => rest === undefined && wanted === undefined,
   };
 };
 
@@ -149,9 +171,20 @@ const receive = (stream: ServerHttp2Stream, call: Call, receiver: Receiver): voi
       call.end(error instanceof RangeError ? exhausted(error.message) : unknown(String(error)));
     }
   };
-  const cut = messages(receiver.message);
-  stream.on('data', (chunk: Buffer) => guarded(() => cut(chunk)));
-  stream.on('end', () => guarded(receiver.end));
+  const cut = messages(receiver.message, receiver.largest);
+  stream.on('data', (chunk: Buffer) => {
+    guarded(() => cut.take(chunk));
+    // Who does not read the answers is not asked for more.
+    if (!call.isBehind()) return;
+    stream.pause();
+    call.drained().then(() => stream.resume());
+  });
+  stream.on('end', () =>
+    guarded(() => {
+      if (!cut.isWhole()) throw new RangeError('half a message');
+      receiver.end();
+    }),
+  );
 };
 
 const destroyAll = (sessions: Iterable<ServerHttp2Session>): void => {

@@ -3,7 +3,7 @@ import { appendMethod, batchAppendMethod, removeMethod } from './appending.ts';
 import { isDamage, sayDamage } from './damage.ts';
 import { FEATURES, featuresMethod, GOSSIP, gossipMethod } from './describing.ts';
 import { followAll, followStream } from './following.ts';
-import { type Call, grpcServer, type Methods, type Receiver } from './grpc.ts';
+import { type Call, grpcServer, type Methods, type Receiver, unary } from './grpc.ts';
 import { lockDirectory } from './lock.ts';
 import { createOutlet } from './outlet.ts';
 import { readRequestOf } from './read-request.ts';
@@ -35,8 +35,8 @@ const answerRead = async (parts: Parts, call: Call, message: Buffer): Promise<St
 /** Streams.Read: reading and subscribing are one call. */
 const readMethod =
   (parts: Parts) =>
-  (call: Call): Receiver => ({
-    message: (bytes) => {
+  (call: Call): Receiver =>
+    unary(call, (bytes) => {
       answerRead(parts, call, bytes).then(
         (status) => call.end(status),
         (error) => {
@@ -48,9 +48,7 @@ const readMethod =
           call.end(HANDLER_FAILED);
         },
       );
-    },
-    end: () => {},
-  });
+    });
 
 /** One at a time: who comes meanwhile gets the answer of the one under way. */
 const alone = <T>(work: () => Promise<T>): (() => Promise<T>) => {

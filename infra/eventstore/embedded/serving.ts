@@ -3,7 +3,7 @@ import { connect } from 'node:http2';
 import { join } from 'node:path';
 import { replaceFile } from './disk.ts';
 import type { Call, Receiver } from './grpc.ts';
-import { messages } from './grpc.ts';
+import { messages, unary } from './grpc.ts';
 import { secretOf } from './secret.ts';
 import { unknown } from './status.ts';
 import { bytesOf, framed, readFields, text } from './wire.ts';
@@ -19,8 +19,8 @@ export const forgetServing = (dir: string): void => fs.rmSync(path(dir), { force
 /** A method of ours that works on the running store and answers in words. */
 export const wordsMethod =
   (work: () => Promise<string>) =>
-  (call: Call): Receiver => ({
-    message: () => {
+  (call: Call): Receiver =>
+    unary(call, () => {
       work().then(
         (words) => {
           call.send(framed(text(1, words)));
@@ -28,9 +28,7 @@ export const wordsMethod =
         },
         (error) => call.end(unknown(String(error))),
       );
-    },
-    end: () => {},
-  });
+    });
 
 /** Asks the process that serves a directory. @throws where it does not answer */
 export const askServing = (dir: string, method: string): Promise<string> =>
@@ -54,7 +52,7 @@ export const askServing = (dir: string, method: string): Promise<string> =>
       'data',
       messages((bytes) => {
         words = bytesOf(readFields(bytes), 1)?.toString();
-      }),
+      }).take,
     );
     call.on('close', () => {
       session.close();

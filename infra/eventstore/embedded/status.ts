@@ -3,13 +3,17 @@ export type Status = { code: number; message: string; trailers?: Record<string, 
 
 export const ok: Status = { code: 0, message: '' };
 
+/** A frame of headers takes 16 KB, and one that is too large ends the connection for all its calls. */
+const MOST = 1_000;
+const short = (text: string): string => (text.length > MOST ? `${text.slice(0, MOST).toWellFormed()}...` : text);
+
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?');
 
 const status = (code: number, message: string, exception?: string, trailers: Record<string, string | number> = {}): Status => ({
   code,
-  message,
+  message: short(message),
   trailers: Object.fromEntries(
-    Object.entries(exception ? { exception, ...trailers } : trailers).map(([name, value]) => [name, printable(String(value))]),
+    Object.entries(exception ? { exception, ...trailers } : trailers).map(([name, value]) => [name, printable(short(String(value)))]),
   ),
 });
 
