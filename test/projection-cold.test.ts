@@ -163,4 +163,12 @@ test('rows that were used last stay, whatever else comes', () => {
   );
 });
 
+test('of empty tables what is not known is not there; once a row has had to leave, nobody knows', () => {
+  const cache = rowCache(openRoom(1_500, 0), true);
+  assert.is(cache.get('t', 'never'), null);
+  for (let key = 0; key < 12; key++) cache.set('t', String(key), held('x'.repeat(44)));
+  assert.is(cache.get('t', '0'), undefined);
+  assert.is(cache.get('t', 'never'), undefined);
+});
+
 test.run();

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import type { Recorded } from '../domain/event.ts';
+import type { Log } from '../infra/eventstore/log.ts';
 import { memorySink } from '../projections/memory.ts';
 import { type Condition, PAGE_BYTES, type PageQuery, type Reads, type Source } from '../projections/reads.ts';
 import { test } from './ending.ts';
 import { memoryLog } from './memory-log.ts';
 import { append, type Given, happened, ideas, ideasTable } from './projection-given.ts';
-import { comparable, foldedRows, query, rowsIn, settled, world } from './projection-live.ts';
+import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from './projection-live.ts';
 import { freshDatabase } from './services.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
@@ -39,6 +41,49 @@ test('rows in Postgres are those of the fold, through every kind of change and o
   assert.is(await reads.counter(from, key('a'), 'links'), 1);
   assert.is(await reads.counter(from, key('nobody'), 'links'), 0);
   await close();
+});
+
+/** A log whose first follower from the beginning hears of its first `few` events and takes them for all, once it is let go. */
+const shortOf = (log: Log, few: number) => {
+  const { promise: gate, resolve: go } = Promise.withResolvers<void>();
+  let isFirst = true;
+  const follow: Log['follow'] = (follower) => {
+    if (!isFirst || follower.from !== undefined) return log.follow(follower);
+    isFirst = false;
+    let heard = 0;
+    const event = async (one: Recorded): Promise<void> => {
+      await gate;
+      if (heard++ < few) await follower.event(one);
+    };
+    return log.follow({ ...follower, event, checkpoint: () => {} });
+  };
+  return { log: { ...log, follow }, go };
+};
+
+test('a projection that joins those at the live end is given all that they have read since', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  await append(log, happened(Array.from({ length: 12 }, (_, index): Given => [`i${index}`, 'IdeaNoted', { title: `${index}` }])));
+  await settled(reads, log, 'ideas');
+  await close();
+  const late = { ...ideas, name: 'late' };
+  const short = shortOf(log, 3);
+  const worker = await working({ log: short.log, databaseUrl, projections: [ideas, late], logger: quiet });
+  const stateOf = (name: string) => worker.status().find((one) => one.name === name)!.state;
+  await until(
+    'the one at the end',
+    () => stateOf('ideas'),
+    (state) => state === 'live',
+  );
+  short.go();
+  await until(
+    'the one that joins',
+    () => stateOf('late'),
+    (state) => state === 'live',
+  );
+  assert.equal(comparable(await rowsIn(databaseUrl, 'late', 'ideas')), comparable(await foldedRows(log, late, 'ideas')));
+  await worker.close();
 });
 
 test('a second start goes on where the first ended, with the rows it finds there', async () => {

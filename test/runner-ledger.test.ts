@@ -37,6 +37,24 @@ test(
 );
 
 test(
+  'what another runner did since this one looked last outlives a file that this one makes anew, and is heard of by a third',
+  inDirectory((file) => {
+    const [one, other, third] = [openLedger(file, 5), openLedger(file, 5), openLedger(file, 5)];
+    for (let index = 0; index < 10; index++) one.add(eventIdOf(index));
+    assert.ok(third.has(eventIdOf(9)));
+    other.add(eventIdOf(10));
+    one.add(eventIdOf(11));
+    assert.ok(readFileSync(file, 'latin1').split('\n').length <= 8, 'it was made anew');
+    for (let index = 12; index < 16; index++) one.add(eventIdOf(index));
+    for (const ledger of [third, openLedger(file, 5)])
+      assert.equal(
+        [10, 11, 15].map((index) => ledger.has(eventIdOf(index))),
+        [true, true, true],
+      );
+  }),
+);
+
+test(
   'a line that a crash tore is no id and spoils none',
   inDirectory((file) => {
     openLedger(file).add(eventIdOf(0));

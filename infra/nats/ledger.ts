@@ -63,6 +63,7 @@ export const openLedger = (file: string, keep = KEEP): Ledger => {
 
   const forget = (): void => {
     if (ids.size <= 2 * keep) return;
+    refresh();
     for (const id of ids) {
       if (ids.size <= keep) break;
       ids.delete(id);
