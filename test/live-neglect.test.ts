@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { STREAM } from '../domain/runner-credential.ts';
 import { remembered } from '../infra/process.ts';
 import { main, type Platform, withPlatform } from './faults/platform.ts';
-import { eventually, program } from './process.ts';
+import { bareEnvironment, eventually, program } from './process.ts';
 
 const degraded = async ({ call }: Platform): Promise<string[]> =>
   (JSON.parse((await call('GET', '/readyz')).text) as { degraded: string[] }).degraded;
@@ -69,5 +69,12 @@ test('a worker of which nothing is heard is named until it is heard of again', (
     }
     await named(platform);
   }));
+
+test('the doctor asks a service on an IPv6 address where it listens', async () => {
+  const nowhere = { EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false', DATABASE_URL: 'postgres://127.0.0.1:1/annals' };
+  const doctor = program(process.execPath, [main, 'doctor'], { env: { ...bareEnvironment(), ...nowhere, HOST: '::1', PORT: '1' } });
+  await doctor.ended;
+  assert.match(doctor.output(), /^FAIL +service +nothing answers at http:\/\/\[::1\]:1$/m);
+});
 
 test.run();

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { projections } from '../../projections/all.ts';
-import type { Config } from '../config.ts';
+import { type Config, listenUrl } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { connectNats } from '../nats/connect.ts';
 import { refuseForeign } from '../nats/stream.ts';
@@ -136,7 +136,7 @@ const startOf = ({ annalsData, eventstoreUrl, databaseUrl, natsUrl }: Config): s
 /** Looks at everything the platform stands on and says what to do about what is wrong. Resolves to the exit code: 1 where something is. */
 export const doctor = async (config: Config): Promise<number> => {
   const { eventstoreUrl, databaseUrl } = attach(config);
-  const own = config.annalsUrl ?? `http://${config.host}:${config.port}`;
+  const own = config.annalsUrl ?? listenUrl(config);
   const findings = await Promise.all([
     examined('event store', 'start it, or correct EVENTSTORE_URL', () => store(eventstoreUrl)),
     examined('Postgres', 'start it, or correct DATABASE_URL', () => asked(databaseUrl, postgres)),
