@@ -124,6 +124,34 @@ test('while the log is away rows can be read, and they move on when it is back',
   await close();
 });
 
+test("somebody else's schema of the same name is left as it is, and named; the other projections go on", async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  await query(databaseUrl, 'create schema ideas');
+  await query(databaseUrl, 'create table ideas.theirs as select 1 as one');
+  const worker = await working({
+    log,
+    databaseUrl,
+    projections: [{ ...ideas, name: 'before' }, ideas, { ...ideas, name: 'behind' }],
+    logger: quiet,
+  });
+  const of = (name: string) => worker.status().find((one) => one.name === name)!;
+  await until(
+    'its name',
+    () => of('ideas').last_error,
+    (error) => /the schema ideas in the database is somebody else's/.test(error ?? ''),
+  );
+  for (const name of ['before', 'behind'])
+    await until(
+      name,
+      () => of(name).state,
+      (state) => state === 'live',
+    );
+  assert.match(of('ideas').last_error ?? '', /somebody else's/);
+  assert.equal(await query(databaseUrl, 'select one from ideas.theirs'), [{ one: 1 }]);
+  await worker.close();
+});
+
 test('of several workers one writes, another takes over, and nothing is applied twice', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();

@@ -77,7 +77,26 @@ const open = async (db: pg.Client, locks: Locks, room: Room, one: Tended): Promi
   return [opened.main, opened.next].filter((member): member is Member => member !== null);
 };
 
-const takeOver = async (db: pg.Client, locks: Locks, { lanes, room, tended, logger }: Work): Promise<void> => {
+/** It is opened again, at once where all had gone well for long, else later and later. */
+const setBack = (one: Tended, { message }: Error): void => {
+  one.state = 'lost';
+  one.error = message;
+  one.failures = performance.now() - one.retryAt > STEADY_MS ? 0 : one.failures + 1;
+  one.retryAt = performance.now() + Math.min(LONGEST_PAUSE_MS, one.failures * FIRST_RETRY_MS * 2 ** one.failures);
+};
+
+/** What keeps one projection from being opened is no reason to leave those beside it shut. */
+const openOrSetBack = (db: pg.Client, locks: Locks, { room, logger }: Work, one: Tended): Promise<Member[]> => {
+  const told = one.error;
+  return open(db, locks, room, one).catch((error: Error) => {
+    if (error.message !== told) logger.warn({ name: one.projection.name, reason: error.message }, 'a projection can not be opened');
+    setBack(one, error);
+    return [];
+  });
+};
+
+const takeOver = async (db: pg.Client, locks: Locks, work: Work): Promise<void> => {
+  const { lanes, tended, logger } = work;
   const standby = tended.filter(({ state }) => state === 'standby');
   const won = new Set(await locks.acquire(standby.map(({ projection }) => projection.name)));
   for (const one of standby) if (won.has(one.projection.name)) one.state = 'opening';
@@ -87,7 +106,7 @@ const takeOver = async (db: pg.Client, locks: Locks, { lanes, room, tended, logg
       await lanes.take(namesOf(one));
       one.state = 'opening';
     }
-    if (one.state === 'opening') members.push(...(await open(db, locks, room, one)));
+    if (one.state === 'opening') members.push(...(await openOrSetBack(db, locks, work, one)));
   }
   if (members.length > 0) logger.info({ names: members.map(({ name }) => name) }, 'following projections');
   lanes.start(members);
@@ -172,13 +191,7 @@ export const startProjections = async ({
   let lockless = false;
 
   const lose = (error: Error, names: readonly string[]) => {
-    for (const one of tended) {
-      if (!names.some((name) => namesOf(one).has(name)) || one.state !== 'reading') continue;
-      one.state = 'lost';
-      one.error = error.message;
-      one.failures = performance.now() - one.retryAt > STEADY_MS ? 0 : one.failures + 1;
-      one.retryAt = performance.now() + Math.min(LONGEST_PAUSE_MS, one.failures * FIRST_RETRY_MS * 2 ** one.failures);
-    }
+    for (const one of tended) if (names.some((name) => namesOf(one).has(name)) && one.state === 'reading') setBack(one, error);
     ticking.poke();
   };
   const lanes = openLanes({ log, pool, logger, broken: lose });
