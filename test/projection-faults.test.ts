@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../domain/event.ts';
 import type { Refusal } from '../domain/refusal.ts';
+import { openLog } from '../infra/eventstore/client.ts';
 import { createReads } from '../infra/postgres/reads.ts';
 import type { AnyProjection } from '../projections/projection.ts';
 import type { Condition, Source } from '../projections/reads.ts';
@@ -13,6 +14,7 @@ import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, 
 import { scenario } from './projection-scenario.ts';
 import { road } from './road.ts';
 import { freshDatabase } from './services.ts';
+import { startStore } from './store-process.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
@@ -196,6 +198,34 @@ test('a worker from which nothing comes through any more keeps nobody else from 
   assert.is(await reads.counter(from, key('a'), 'links'), 1);
   await close();
   await cutOff.close();
+  way.end();
+});
+
+test('a worker to which nothing comes from the log any more lets another one write', async () => {
+  const { url: eventstoreUrl } = await startStore();
+  const databaseUrl = await freshDatabase();
+  const { url, ...way } = await road(eventstoreUrl);
+  const [cutOff, log] = [openLog(url), openLog(eventstoreUrl)];
+  afterwards(cutOff.close);
+  afterwards(log.close);
+  const projections = [ideasOf('cut')];
+  const worker = await working({ log: cutOff, databaseUrl, projections, logger: quiet });
+  await until('a writer', worker.status, ([one]) => one!.writer);
+  const { reads, close } = await world(log, databaseUrl, projections);
+  const events = happened([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]], {}, 'cut');
+  way.holdUp();
+  await append(log, events.slice(0, 1));
+  await settled(reads, log, 'ideas');
+  assert.match(worker.status()[0]!.last_error ?? '', /the log does not answer/);
+  await close();
+  way.close();
+  way.goOn();
+  way.open();
+  await append(log, events.slice(1));
+  const after = await createReads(databaseUrl, quiet);
+  afterwards(after.close);
+  await settled(after, log, 'ideas');
+  assert.is(await after.counter(from, key('a'), 'links'), 1);
   way.end();
 });
 

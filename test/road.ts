@@ -1,8 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A road to the database that can be closed, or held up: then nothing comes through, and nobody is told. */
-export const road = async (databaseUrl: string) => {
-  const target = new URL(databaseUrl);
+/** A road to a service that can be closed, or held up: then nothing comes through, and nobody is told. */
+export const road = async (serviceUrl: string) => {
+  const target = new URL(serviceUrl);
   const open = new Set<Socket>();
   const pairs: (() => void)[] = [];
   let closed = false;
@@ -24,7 +24,7 @@ export const road = async (databaseUrl: string) => {
     if (!isHeldUp) through();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = new URL(databaseUrl);
+  const url = new URL(serviceUrl);
   url.host = `127.0.0.1:${(server.address() as { port: number }).port}`;
   return {
     url: url.href,

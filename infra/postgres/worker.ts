@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { Log } from '../eventstore/log.ts';
+import { within } from '../eventstore/within.ts';
 import { createAnnals } from './ddl.ts';
 import { type Lanes, openLanes } from './lanes.ts';
 import { type Locks, openLocks } from './locks.ts';
@@ -26,6 +27,9 @@ const TICK_MS = 500;
 const FIRST_RETRY_MS = 25;
 const PUBLISH_MS = 1_000;
 const LONGEST_PAUSE_MS = 5_000;
+const ANSWER_MS = 2_000;
+/** So long the log gives no answer before another process, which may reach it, is let to the work of this one. */
+const CUT_OFF_MS = 3_000;
 const STEADY_MS = 30_000;
 
 /** One projection in this process. `standby`: another process writes it. `lost`: its lane has ended and it is to be opened again. */
@@ -203,18 +207,37 @@ export const startProjections = async ({
 
   const head = openHead(log);
   const writer = `${hostname()} ${process.pid}`;
-  const [tending, publishing] = [aside(), aside()];
+  const [looking, tending, publishing] = [aside(), aside(), aside()];
+  let looked = 0;
   let published = 0;
+  /** Since when every look at the log has failed. */
+  let failing: number | null = null;
 
+  const look = async (): Promise<void> => {
+    if (performance.now() - looked < PUBLISH_MS) return;
+    looked = performance.now();
+    const answers = await within(ANSWER_MS, head.look()).then(
+      () => true,
+      () => false,
+    );
+    failing = answers ? null : (failing ?? performance.now());
+  };
+  const isCutOff = (): boolean => failing !== null && performance.now() - failing > CUT_OFF_MS;
+  const letGo = async (): Promise<void> => {
+    void locks.close();
+    await lanes.stop();
+    for (const one of tended) Object.assign(one, { state: 'standby', error: 'the log does not answer this process' });
+  };
   const statuses = (): ProjectionStatus[] => tended.map((one) => statusOf(work, one, head.last()));
   const publish = async (db: pg.Client): Promise<void> => {
     if (performance.now() - published < PUBLISH_MS) return;
     published = performance.now();
-    await head.look().catch(() => {});
     await publishStatuses(db, writer, statuses());
     await publishReactors(db, writer, reactors());
   };
   const turn = async (): Promise<void> => {
+    looking(look);
+    if (isCutOff()) return letGo();
     if (lockless) {
       lockless = false;
       await lanes.stop();
@@ -241,7 +264,7 @@ export const startProjections = async ({
     close: async () => {
       await ticking.close();
       await lanes.stop();
-      await Promise.all([tending.over(), publishing.over()]);
+      await Promise.all([looking.over(), tending.over(), publishing.over()]);
       await lanes.stop();
       await locks.close();
       await pool.end();
