@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 // limit: 120
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -15,8 +16,8 @@ const named = (platform: Platform, ...what: string[]): Promise<void> =>
   eventually(`degraded: ${what}`, async () => (await degraded(platform)).join() === what.join());
 
 /** What the doctor says of the worker, or of another part. */
-const examined = async ({ data, url }: Platform, part = 'worker'): Promise<string> => {
-  const doctor = program(process.execPath, [main, 'doctor'], { env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url } });
+const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.ProcessEnv = {}): Promise<string> => {
+  const doctor = program(process.execPath, [main, 'doctor'], { env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url, ...env } });
   await doctor.ended;
   return (
     doctor
@@ -54,6 +55,14 @@ test('streams that are parked are named by the doctor with their projection', ()
     for (const id of ['a', 'b']) await log.append(`agent-t.${id}`, 'none', [{ id: randomUUID(), type: 'AgentDeleted', data: {}, meta }]);
     await log.close();
     await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
+  }));
+
+test('a master key that is not the one of the log is named by the doctor', () =>
+  withPlatform(async (platform) => {
+    const other = join(platform.data, 'other.key');
+    writeFileSync(other, randomBytes(32), { mode: 0o600 });
+    assert.match(await examined(platform, 'master'), /^ok +master key /);
+    assert.match(await examined(platform, 'master', { MASTER_KEY_FILE: other }), /^FAIL .* is not the one that wrapped this log's keys/);
   }));
 
 test('a worker of which nothing is heard is named until it is heard of again', () =>

@@ -2,6 +2,7 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { PLATFORM } from '../../domain/event.ts';
 import { projections } from '../../projections/all.ts';
 import { type Config, listenUrl } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
@@ -10,6 +11,8 @@ import { refuseForeign } from '../nats/stream.ts';
 import { isOld, OLDEST_SAFE } from '../nats/version.ts';
 import { waitingReactors } from '../postgres/reactors.ts';
 import { type PublishedStatus, publishedStatuses, SILENT_S } from '../postgres/status.ts';
+import { unwrap, wrappedKeys } from '../vault/keys.ts';
+import { masterKey as readMasterKey } from '../vault/master.ts';
 import { attach } from './attach.ts';
 
 type Finding = { readonly what: string; readonly ok: boolean; readonly says: string; readonly cure?: string };
@@ -93,20 +96,32 @@ const nats = async (config: Config): Promise<string> => {
   const connection = await connectNats(config, { waits: false });
   try {
     const { version = '' } = connection.info ?? {};
-    if (isOld(version))
-      throw new Error(`version ${version} may lose streams when it is killed; ${OLDEST_SAFE} is the oldest that does not`);
     await (await connection.jetstreamManager()).getAccountInfo();
     await refuseForeign(connection);
+    if (isOld(version))
+      throw new Error(`version ${version} may lose streams when it is killed; ${OLDEST_SAFE} is the oldest that does not`);
     return `version ${version}, JetStream is on${config.natsAccountSeed ? '' : '; no runner is let in without NATS_ACCOUNT_SEED'}`;
   } finally {
     await connection.close();
   }
 };
 
-const masterKey = async ({ masterKeyFile }: Config): Promise<string> => {
+/** @throws Error where another key wrapped those of the log; that a log does not answer is said by another finding */
+const opensLog = async (file: string, eventstoreUrl: string): Promise<void> => {
+  const log = openLog(eventstoreUrl);
+  try {
+    const [first] = await wrappedKeys(log, PLATFORM, 'name').catch(() => []);
+    if (first) unwrap(await readMasterKey(file, false), PLATFORM, 'name', first);
+  } finally {
+    await log.close();
+  }
+};
+
+const masterKey = async ({ masterKeyFile }: Config, eventstoreUrl: string): Promise<string> => {
   if (!existsSync(masterKeyFile)) throw new Error(`${masterKeyFile} is not there`);
   const mode = statSync(masterKeyFile).mode & 0o777;
   if (mode & 0o077) throw new Error(`${masterKeyFile} is open to others (mode ${mode.toString(8)})`);
+  await opensLog(masterKeyFile, eventstoreUrl);
   return `${masterKeyFile}: keep a copy apart from the log`;
 };
 
@@ -140,9 +155,15 @@ export const doctor = async (config: Config): Promise<number> => {
   const findings = await Promise.all([
     examined('event store', 'start it, or correct EVENTSTORE_URL', () => store(eventstoreUrl)),
     examined('Postgres', 'start it, or correct DATABASE_URL', () => asked(databaseUrl, postgres)),
-    ...(config.natsUrl ? [examined('NATS', 'start it with JetStream, or correct NATS_URL and NATS_ACCOUNT_SEED', () => nats(config))] : []),
+    ...(config.natsUrl
+      ? [
+          examined('NATS', `start ${OLDEST_SAFE} or later of it with JetStream, or correct NATS_URL and NATS_ACCOUNT_SEED`, () =>
+            nats(config),
+          ),
+        ]
+      : []),
     examined('master key', 'the first start makes it; later put it back from its copy, or correct MASTER_KEY_FILE; chmod 600', () =>
-      masterKey(config),
+      masterKey(config, eventstoreUrl),
     ),
     examined('disk', `make room where ANNALS_DATA (${config.annalsData}) lies`, () => space(config)),
     examined('service', startOf(config), () => service(own)),
