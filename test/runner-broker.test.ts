@@ -210,19 +210,20 @@ test(
   }),
 );
 
-test(
-  'SIGTERM lets the command finish, acknowledges it, and the runner leaves with 0',
-  bench({}, async ({ nats, spawned, lines }) => {
-    await publish(nats, 0);
-    await publish(nats, 1);
-    const one = spawned('echo begun >> begun; sleep 1; echo $ANNALS_DELIVERY_ID >> out');
-    await until(() => lines('begun').length === 1);
-    one.kill('SIGTERM');
-    assert.is(await one.exited, 0);
-    assert.equal(lines(), ['d-0']);
-    assert.is((await consumer(nats)).ack_floor.stream_seq, 1);
-  }),
-);
+for (const signal of ['SIGTERM', 'SIGHUP'] as const)
+  test(
+    `${signal} lets the command finish, acknowledges it, and the runner leaves with 0`,
+    bench({}, async ({ nats, spawned, lines }) => {
+      await publish(nats, 0);
+      await publish(nats, 1);
+      const one = spawned('echo begun >> begun; sleep 1; echo $ANNALS_DELIVERY_ID >> out');
+      await until(() => lines('begun').length === 1);
+      one.kill(signal);
+      assert.is(await one.exited, 0);
+      assert.equal(lines(), ['d-0']);
+      assert.is((await consumer(nats)).ack_floor.stream_seq, 1);
+    }),
+  );
 
 test(
   'credentials are renewed before they expire, also while a command runs',
@@ -285,7 +286,8 @@ test(
         (error: Error) => error.message,
       );
     };
-    assert.is(await refusal({ key: 'another' }), 'the key is not valid');
+    assert.is(await refusal({ key: 'another' }), 'ANNALS_KEY is refused: the key is not valid');
+    assert.match(await refusal({ url: `${service.url}/a/path` }), /^there is no Annals service at .*\/a\/path: correct ANNALS_URL$/);
     assert.is(await refusal({ agent: 'other' }), 'ANNALS_KEY belongs to the agent triage, not to other');
     await service.close();
     const one = spawned('true');

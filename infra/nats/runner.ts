@@ -3,7 +3,7 @@ import { type Msg, nanos } from 'nats';
 import { z } from 'zod';
 import { isJsonType, SPEC_VERSION } from '../../domain/cloud-event.ts';
 import { ACK_WAIT_MS } from '../../domain/runner-credential.ts';
-import { runCommand } from './command.ts';
+import { type Run, runCommand } from './command.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import { type BrokerLink, brokerLink } from './link.ts';
 import { patiently, service } from './service.ts';
@@ -15,7 +15,7 @@ export type RunnerOptions = {
   agent: string;
   /** A shell command; it gets one CloudEvent as JSON on its standard input. */
   exec: string;
-  /** Ends the runner when the command that runs has ended; without it, SIGTERM and SIGINT do, and a second one ends the command. */
+  /** Ends the runner when the command that runs has ended; without it signals do, of which a second asks the command to end, and a third ends it. */
   signal?: AbortSignal;
   concurrency?: number;
   /** Where ledgers are kept, one file an agent. */
@@ -72,17 +72,20 @@ const attemptsOf = ({ reply = '' }: Msg): number => {
 
 const nak = (attempts: number): string => `-NAK ${JSON.stringify({ delay: nanos(delayAfter(attempts)) })}`;
 
+/** What the commands that run are told. */
+type Asked = Pick<Run, 'kill' | 'force'>;
+
 type Parts = {
   link: BrokerLink;
   ledger: Ledger;
   body: (reference: string) => Promise<Uint8Array>;
   exec: string;
   slug: string;
-  kill: AbortSignal;
+  asked: Asked;
   workingMs: number;
 };
 
-const perform = async ({ link, body, exec, slug, kill, workingMs }: Parts, message: Msg, event: CloudEvent): Promise<number | string> => {
+const perform = async ({ link, body, exec, slug, asked, workingMs }: Parts, message: Msg, event: CloudEvent): Promise<number | string> => {
   try {
     return await runCommand({
       exec,
@@ -90,7 +93,7 @@ const perform = async ({ link, body, exec, slug, kill, workingMs }: Parts, messa
       env: { ANNALS_EVENT_ID: event.id, ANNALS_DELIVERY_ID: event.delivery_id, ANNALS_SUBJECT: event.subject, ANNALS_AGENT: slug },
       tick: () => link.working(message),
       everyMs: workingMs,
-      kill,
+      ...asked,
     });
   } catch (error) {
     return (error as Error).message;
@@ -116,13 +119,15 @@ const handle = async (parts: Parts, message: Msg): Promise<void> => {
   return link.settle(message, nak(attempts));
 };
 
-/** Two signals of its own, where the caller gives none: the first asks to end, the second ends the command too. */
-const signals = (): { stop: AbortSignal; kill: AbortSignal } => {
-  const [stop, kill] = [new AbortController(), new AbortController()];
-  const asked = (): void => (stop.signal.aborted ? kill : stop).abort();
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, asked);
-  return { stop: stop.signal, kill: kill.signal };
+/** Signals of its own, where the caller gives none; one that closes its terminal is one like the others. */
+const signals = (): { stop: AbortSignal } & Asked => {
+  const [stop, kill, force] = [new AbortController(), new AbortController(), new AbortController()];
+  const asked = (): void => [stop, kill, force].find(({ signal }) => !signal.aborted)?.abort();
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, asked);
+  return { stop: stop.signal, kill: kill.signal, force: force.signal };
 };
+
+const unasked = (): Asked => ({ kill: new AbortController().signal, force: new AbortController().signal });
 
 const stopped = (signal: AbortSignal): Promise<null> =>
   new Promise((resolve) => (signal.aborted ? resolve(null) : signal.addEventListener('abort', () => resolve(null), { once: true })));
@@ -145,7 +150,7 @@ const lane = async (parts: Parts, stop: AbortSignal): Promise<void> => {
  */
 export const runner = async (options: RunnerOptions): Promise<number> => {
   const { url, key, agent, exec, signal, concurrency = 1, dir = join('.annals', 'runner'), workingMs = ACK_WAIT_MS / 2 } = options;
-  const { stop, kill } = signal ? { stop: signal, kill: new AbortController().signal } : signals();
+  const { stop, ...asked } = signal ? { stop: signal, ...unasked() } : signals();
   const annals = service({ url, key });
   const place = await patiently(() => annals.find(agent), say, stop).catch((error: unknown) => {
     if (stop.aborted) return null;
@@ -159,7 +164,7 @@ export const runner = async (options: RunnerOptions): Promise<number> => {
     (work) => patiently(work, say, ending),
   );
   const ledger = openLedger(join(dir, `${place.agent}.ledger`));
-  const parts: Parts = { link, ledger, body: annals.body, exec, slug: place.slug, kill, workingMs };
+  const parts: Parts = { link, ledger, body: annals.body, exec, slug: place.slug, asked, workingMs };
   say(`waiting for deliveries to ${place.slug}`);
   try {
     await Promise.all(Array.from({ length: concurrency }, () => lane(parts, ending)));

@@ -27,7 +27,8 @@ const codes: Readonly<Record<number, RefusalCode>> = { 401: 'unauthorized', 403:
 
 const refusalOf = async (response: Response): Promise<Refusal> => {
   const problem = (await response.json().catch(() => ({}))) as { detail?: string };
-  return new Refusal(codes[response.status] ?? 'unavailable', problem.detail ?? `the service answers ${response.status}`);
+  const says = problem.detail ?? `the service answers ${response.status}`;
+  return new Refusal(codes[response.status] ?? 'unavailable', response.status === 401 ? `ANNALS_KEY is refused: ${says}` : says);
 };
 
 /** What a runner asks of the service, with its key. @throws Refusal: unavailable is worth another try, all else is not */
@@ -51,8 +52,13 @@ export const service = ({ url, key }: { url: string; key: string }) => {
     return data;
   };
 
+  /** Every service has it, so that another's answer, or a path too many in the address, is known by it. */
+  const elsewhere = (error: Refusal): never => {
+    throw error.code === 'not_found' ? new Refusal('not_found', `there is no Annals service at ${base}: correct ANNALS_URL`) : error;
+  };
+
   const find = async (agent: string): Promise<Place> => {
-    const me = await json(Me, 'GET', '/me');
+    const me = await json(Me, 'GET', '/me').catch(elsewhere);
     const tenant = me.tenants[0]?.id;
     if (!tenant) throw new Refusal('forbidden', 'ANNALS_KEY is bound to no tenant; a runner key of the agent is what a runner uses');
     const known = me.agent
