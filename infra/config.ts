@@ -170,6 +170,9 @@ const httpUrl = (host: string, port: number): string => `http://${isIP(host) ===
 /** The address that the service listens on, as a URL. */
 export const listenUrl = ({ host, port }: Pick<Config, 'host' | 'port'>): string => httpUrl(host, port);
 
+/** Where this machine reaches what listens on all addresses. */
+export const loopback = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+
 /** Reads the environment; an empty variable counts as absent. @throws Error of one line that names a malformed variable, never its value */
 export const loadConfig = (env: Environment): Config => {
   const set = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));

@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Config, listenUrl } from './config.ts';
+import { type Config, listenUrl, loopback } from './config.ts';
 import { lock } from './lock.ts';
 import { nats } from './nats/embedded.ts';
 import { serve, store, work } from './pieces.ts';
@@ -78,8 +78,6 @@ const requirePort = async ({ port, host }: Config): Promise<void> => {
   });
   if (!free) throw takenPort(port, host);
 };
-
-const loopback = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 
 const holdData = (dir: string): { release(): void } => {
   makeData(dir);

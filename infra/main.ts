@@ -63,6 +63,13 @@ const until = async (begin: () => Promise<Service>): Promise<void> => {
   await finish(0);
 };
 
+/** Does what an operator asks of a platform that runs. */
+const ask = async (work: (config: Config) => Promise<number>): Promise<void> => {
+  const config = await configured();
+  const { attached } = await import('./operator/attach.ts');
+  await finish(await attached(() => work(config)));
+};
+
 const place = { type: 'string', description: 'Directory that holds the store' } as const;
 const dir = { ...place, required: true } as const;
 const ownDir = { ...place, description: 'Directory that holds the store (default: store in ANNALS_DATA)' } as const;
@@ -168,9 +175,7 @@ const main = defineCommand({
       setup: strict,
       run: async ({ args }) => {
         const { rebuild } = await import('./operator/rebuild.ts');
-        await finish(
-          await rebuild(await configured(), { projection: args.projection, all: args.all === true, ifEqual: args['if-equal'] === true }),
-        );
+        await ask((config) => rebuild(config, { projection: args.projection, all: args.all === true, ifEqual: args['if-equal'] === true }));
       },
     }),
     replay: defineCommand({
@@ -184,13 +189,13 @@ const main = defineCommand({
       setup: strict,
       run: async ({ args: { stream, tenant, from, to } }) => {
         const { replay } = await import('./operator/replay.ts');
-        await finish(await replay(await configured(), { stream, tenant, from, to }));
+        await ask((config) => replay(config, { stream, tenant, from, to }));
       },
     }),
     verify: defineCommand({
       meta: { name: 'verify', description: 'Fold every row again from the log and compare' },
       setup: strict,
-      run: async () => finish(await (await import('./operator/verify.ts')).verify(await configured())),
+      run: async () => ask((await import('./operator/verify.ts')).verify),
     }),
     doctor: defineCommand({
       meta: { name: 'doctor', description: 'Look at everything the platform stands on and say what to do' },

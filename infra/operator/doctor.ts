@@ -3,8 +3,9 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { PLATFORM } from '../../domain/event.ts';
+import type { WrappedKeys } from '../../domain/vault.ts';
 import { projections } from '../../projections/all.ts';
-import { type Config, listenUrl } from '../config.ts';
+import { type Config, listenUrl, loopback } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { connectNats } from '../nats/connect.ts';
 import { refuseForeign } from '../nats/stream.ts';
@@ -12,8 +13,8 @@ import { isOld, OLDEST_SAFE } from '../nats/version.ts';
 import { waitingReactors } from '../postgres/reactors.ts';
 import { type PublishedStatus, publishedStatuses, SILENT_S } from '../postgres/status.ts';
 import { unwrap, wrappedKeys } from '../vault/keys.ts';
-import { masterKey as readMasterKey } from '../vault/master.ts';
-import { attach } from './attach.ts';
+import { masterKey } from '../vault/master.ts';
+import { attach, reasonOf } from './attach.ts';
 
 type Finding = { readonly what: string; readonly ok: boolean; readonly says: string; readonly cure?: string };
 
@@ -31,7 +32,7 @@ const examined = async (what: string, cure: string, look: () => Promise<string>)
   try {
     return { what, ok: true, says: await inTime(look()) };
   } catch (error) {
-    return { what, ok: false, says: (error as Error).message.split('\n')[0]!, cure };
+    return { what, ok: false, says: reasonOf(error), cure };
   }
 };
 
@@ -92,7 +93,7 @@ const parked = async (client: pg.Client): Promise<string> => {
   return 'no stream is parked';
 };
 
-const nats = async (config: Config): Promise<string> => {
+const nats = async (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>): Promise<string> => {
   const connection = await connectNats(config, { waits: false });
   try {
     const { version = '' } = connection.info ?? {};
@@ -106,23 +107,22 @@ const nats = async (config: Config): Promise<string> => {
   }
 };
 
-/** @throws Error where another key wrapped those of the log; that a log does not answer is said by another finding */
-const opensLog = async (file: string, eventstoreUrl: string): Promise<void> => {
-  const log = openLog(eventstoreUrl);
-  try {
-    const [first] = await wrappedKeys(log, PLATFORM, 'name').catch(() => []);
-    if (first) unwrap(await readMasterKey(file, false), PLATFORM, 'name', first);
-  } finally {
-    await log.close();
-  }
+/** Nothing to compare with where the log is empty, or cannot be read, which is told elsewhere. */
+const wrappedIn = async (url: string): Promise<WrappedKeys> => {
+  const log = openLog(url);
+  return wrappedKeys(log, PLATFORM, 'name')
+    .catch(() => [])
+    .finally(() => log.close());
 };
 
-const masterKey = async ({ masterKeyFile }: Config, eventstoreUrl: string): Promise<string> => {
-  if (!existsSync(masterKeyFile)) throw new Error(`${masterKeyFile} is not there`);
-  const mode = statSync(masterKeyFile).mode & 0o777;
-  if (mode & 0o077) throw new Error(`${masterKeyFile} is open to others (mode ${mode.toString(8)})`);
-  await opensLog(masterKeyFile, eventstoreUrl);
-  return `${masterKeyFile}: keep a copy apart from the log`;
+const fittingKey = async (file: string, url: string): Promise<string> => {
+  if (!existsSync(file)) throw new Error(`${file} is not there`);
+  const mode = statSync(file).mode & 0o777;
+  if (mode & 0o077) throw new Error(`${file} is open to others (mode ${mode.toString(8)})`);
+  const key = await masterKey(file, false);
+  const [wrapped] = await wrappedIn(url);
+  if (wrapped) unwrap(key, PLATFORM, 'name', wrapped);
+  return `${file}: keep a copy apart from the log`;
 };
 
 /** The directory, or the nearest above it that is there: on clusters nothing makes it but a runner. */
@@ -139,7 +139,9 @@ const service = async (url: string): Promise<string> => {
   const response = await fetch(`${url}/readyz`).catch(() => {
     throw new Error(`nothing answers at ${url}`);
   });
-  const { degraded } = (await response.json()) as { degraded: string[] };
+  const { degraded } = (await response.json().catch(() => {
+    throw new Error(`what answers at ${url} is no Annals service`);
+  })) as { degraded: string[] };
   if (!response.ok) throw new Error('is not ready: it does not accept deliveries');
   if (degraded.length > 0) throw new Error(`accepts deliveries, but is degraded: ${degraded.join(', ')}`);
   return 'ready';
@@ -148,31 +150,38 @@ const service = async (url: string): Promise<string> => {
 const startOf = ({ annalsData, eventstoreUrl, databaseUrl, natsUrl }: Config): string =>
   eventstoreUrl && databaseUrl && natsUrl ? 'start it: annals serve, annals work' : `look at ${annalsData}/logs, or start it: npm start`;
 
+const BROKER = `start ${OLDEST_SAFE} or later of it with JetStream, or correct NATS_URL and NATS_ACCOUNT_SEED`;
+const PARKED = 'GET /admin/projections/<name>/parked says why; POST …/parked/<event_id>/retry once that is mended';
+
+/** What stands in the database, where that can be asked. */
+const views = async (config: Config, url: string): Promise<Finding[]> => {
+  const database = await examined('Postgres', config.databaseUrl ? 'start it, or correct DATABASE_URL' : startOf(config), () =>
+    asked(url, postgres),
+  );
+  if (!database.ok) return [database];
+  return Promise.all([
+    database,
+    examined('worker', startOf(config), () => asked(url, worker)),
+    examined('projections', PARKED, () => asked(url, parked)),
+  ]);
+};
+
 /** Looks at everything the platform stands on and says what to do about what is wrong. Resolves to the exit code: 1 where something is. */
 export const doctor = async (config: Config): Promise<number> => {
-  const { eventstoreUrl, databaseUrl } = attach(config);
-  const own = config.annalsUrl ?? listenUrl(config);
-  const findings = await Promise.all([
-    examined('event store', 'start it, or correct EVENTSTORE_URL', () => store(eventstoreUrl)),
-    examined('Postgres', 'start it, or correct DATABASE_URL', () => asked(databaseUrl, postgres)),
-    ...(config.natsUrl
-      ? [
-          examined('NATS', `start ${OLDEST_SAFE} or later of it with JetStream, or correct NATS_URL and NATS_ACCOUNT_SEED`, () =>
-            nats(config),
-          ),
-        ]
-      : []),
+  const { eventstoreUrl, databaseUrl, ...broker } = attach(config);
+  const own = config.annalsUrl ?? loopback(listenUrl(config));
+  const [[database, ...others], ...findings] = await Promise.all([
+    views(config, databaseUrl),
+    examined('event store', config.eventstoreUrl ? 'start it, or correct EVENTSTORE_URL' : startOf(config), () => store(eventstoreUrl)),
+    ...(broker.natsUrl ? [examined('NATS', config.natsUrl ? BROKER : startOf(config), () => nats(broker))] : []),
     examined('master key', 'the first start makes it; later put it back from its copy, or correct MASTER_KEY_FILE; chmod 600', () =>
-      masterKey(config, eventstoreUrl),
+      fittingKey(config.masterKeyFile, eventstoreUrl),
     ),
     examined('disk', `make room where ANNALS_DATA (${config.annalsData}) lies`, () => space(config)),
     examined('service', startOf(config), () => service(own)),
-    examined('worker', startOf(config), () => asked(databaseUrl, worker)),
-    examined('projections', 'GET /admin/projections/<name>/parked says why; POST …/parked/<event_id>/retry once that is mended', () =>
-      asked(databaseUrl, parked),
-    ),
   ]);
-  for (const { what, ok, says, cure } of findings)
+  const all = [findings[0]!, database!, ...findings.slice(1), ...others];
+  for (const { what, ok, says, cure } of all)
     console.log(`${ok ? 'ok  ' : 'FAIL'}  ${what.padEnd(12)} ${says}${cure ? `\n      -> ${cure}` : ''}`);
-  return findings.every(({ ok }) => ok) ? 0 : 1;
+  return all.every(({ ok }) => ok) ? 0 : 1;
 };
