@@ -17,7 +17,7 @@ import { AGENT_ROLES } from '../domain/grid.ts';
 import { invalid } from '../domain/refusal.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { AGENT_SORTS, agentById, agentCount, agentPage, agentsAlive, type Sight } from '../projections/agent.queries.ts';
-import { AgentListRead, AgentModelRead, AgentModels, AgentRead } from '../projections/agent.ts';
+import { AgentListRead, AgentModelRead, AgentModels, AgentRead, agents } from '../projections/agent.ts';
 import { writeCursor } from '../projections/cursor.ts';
 import { fitting } from '../projections/reads.ts';
 import { withRoom } from './agent-room.ts';
@@ -94,7 +94,7 @@ export const agentOperations = {
     permit: 'tenant:read',
     query,
     reply: z.array(AgentListRead),
-    reads: 'agents',
+    reads: agents.name,
     run: async (ctx, { q, is_active, kind, as_of: _, ...window }) => {
       const sight = await sightOf(ctx);
       const filter = { q, is_active, kind };
@@ -113,7 +113,7 @@ export const agentOperations = {
     summary: 'Read an agent',
     permit: { all: ['agent:read'], runner: true },
     reply: AgentRead,
-    reads: 'agents',
+    reads: agents.name,
     madeOf: Agent,
     query: asOfQuery,
     run: (ctx, { agent_id }) => (ctx.asOf ? agentThen(ctx, agent_id) : agentById(ctx.reads, ctx.tenant, agent_id)),
@@ -151,7 +151,7 @@ export const agentOperations = {
     summary: "Read an agent's model chain, the primary first",
     permit: 'agent:read',
     reply: z.array(AgentModelRead),
-    reads: 'agents',
+    reads: agents.name,
     madeOf: Agent,
     query: asOfQuery,
     run: async (ctx, { agent_id }) => {

@@ -10,7 +10,7 @@ import {
 } from '../commands/apikey.ts';
 import * as Agent from '../domain/agent.ts';
 import { KEY_SORTS, keyPage } from '../projections/apikey.queries.ts';
-import { ApiKeyCreated, ApiKeyRead } from '../projections/apikey.ts';
+import { ApiKeyCreated, ApiKeyRead, apikeys } from '../projections/apikey.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 
@@ -19,7 +19,7 @@ const TENANT = '/tenant/:tenant_id/api-keys';
 const PLATFORM = '/admin/api-keys';
 const RUNNER = '/tenant/:tenant_id/agents/:agent_id/runner-keys';
 
-const listed = { method: 'get', query, reply: z.array(ApiKeyRead), reads: 'apikeys' } as const;
+const listed = { method: 'get', query, reply: z.array(ApiKeyRead), reads: apikeys.name } as const;
 const made = { method: 'post', body: ApiKeyCreate, reply: ApiKeyCreated, status: 201, oneTimeSecret: true } as const;
 
 export const apikeyOperations = {

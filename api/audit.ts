@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { auditCount, auditPage } from '../projections/audit.queries.ts';
-import { AuditLogRead } from '../projections/audit.ts';
+import { AuditLogRead, audit } from '../projections/audit.ts';
 import { operation } from './operation.ts';
 import { listQuery, Stretch, totalled, windowOf } from './paging.ts';
 
@@ -13,7 +13,7 @@ const query = listQuery({
   agent_id: word,
   ...Stretch,
 });
-const listed = { method: 'get', query, reply: z.array(AuditLogRead), reads: 'audit' } as const;
+const listed = { method: 'get', query, reply: z.array(AuditLogRead), reads: audit.name } as const;
 
 export const auditOperations = {
   listAuditLogs: operation({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ModelCreate, registerModel } from '../commands/model.ts';
 import { allModels, MODEL_SORTS, modelsOpenToTenant } from '../projections/model.queries.ts';
-import { ModelListRead, ModelRead } from '../projections/model.ts';
+import { ModelListRead, ModelRead, models } from '../projections/model.ts';
 import { operation } from './operation.ts';
 import { listQuery, windowOf } from './paging.ts';
 
@@ -15,7 +15,7 @@ export const modelOperations = {
     permit: 'tenant:read',
     query,
     reply: z.array(ModelListRead),
-    reads: 'models',
+    reads: models.name,
     run: (ctx, window) => modelsOpenToTenant(ctx.reads, windowOf(window, MODEL_SORTS)),
   }),
   listAllModels: operation({
@@ -25,7 +25,7 @@ export const modelOperations = {
     permit: 'platform',
     query,
     reply: z.array(ModelRead),
-    reads: 'models',
+    reads: models.name,
     run: (ctx, window) => allModels(ctx.reads, windowOf(window, MODEL_SORTS)),
   }),
   registerModel: operation({

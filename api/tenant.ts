@@ -21,8 +21,8 @@ import * as Tenant from '../domain/tenant.ts';
 import { agentCount } from '../projections/agent.queries.ts';
 import { agents } from '../projections/agent.ts';
 import { lastActiveAt, TENANT_SORTS, tenantPage } from '../projections/tenant.queries.ts';
-import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead } from '../projections/tenant.ts';
-import { PLAN_SORTS, PlanRead, planPage } from '../projections/tenant-plan.ts';
+import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead, tenants } from '../projections/tenant.ts';
+import { PLAN_SORTS, PlanRead, planPage, plans } from '../projections/tenant-plan.ts';
 import { figures } from './figures.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
@@ -96,7 +96,7 @@ export const tenantOperations = {
     permit: 'platform',
     query: listQuery({}, TENANT_SORTS),
     reply: z.array(AdminTenantRead),
-    reads: 'tenants',
+    reads: tenants.name,
     run: (ctx, window) => tenantPage(ctx.reads, windowOf(window, TENANT_SORTS)),
   }),
   createTenant: operation({
@@ -200,7 +200,7 @@ export const tenantOperations = {
     permit: 'platform',
     query: listQuery({}, PLAN_SORTS),
     reply: z.array(PlanRead),
-    reads: 'plans',
+    reads: plans.name,
     run: (ctx, window) => planPage(ctx.reads, windowOf(window, PLAN_SORTS)),
   }),
   createPlan: operation({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AdminUserUpdate, updateUser } from '../commands/user.ts';
 import * as Tenant from '../domain/tenant.ts';
 import { membershipsOf, USER_SORTS, userPage } from '../projections/user.queries.ts';
-import { AdminUserRow } from '../projections/user.ts';
+import { AdminUserRow, users } from '../projections/user.ts';
 import { figures } from './figures.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
@@ -32,7 +32,7 @@ export const userOperations = {
     permit: 'platform',
     query: listQuery({ q: z.string().min(1).max(255).optional() }, USER_SORTS),
     reply: z.array(AdminUserRow),
-    reads: 'users',
+    reads: users.name,
     run: async (ctx, { q, ...window }) => {
       const page = await userPage(ctx.reads, q, windowOf(window, USER_SORTS));
       const users = JSON.parse(page.body) as { id: string }[];

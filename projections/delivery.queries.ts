@@ -79,7 +79,7 @@ export const deliveryPage = async (
 /** A delivery but for its payload, and the revision of its stream. */
 export type FoundDelivery = { readonly delivery: Detailed; readonly revision: number | null };
 
-/** One delivery but for its payload; `hookOf` says how its hook takes replays. */
+/** One delivery but for its payload, and not marked: `markedDelivery` does that. */
 export const deliveryById = async (reads: Reads, tenant_id: string, id: string): Promise<FoundDelivery | null> => {
   const found = await reads.one(from, { tenant_id, id });
   return found && { delivery: JSON.parse(found.doc) as Detailed, revision: found.revision };
