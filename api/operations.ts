@@ -13,6 +13,7 @@ import { memberOperations } from './member.ts';
 import { modelOperations } from './model.ts';
 import type { Operations } from './operation.ts';
 import { type Operators, opsOperationsOf } from './ops.ts';
+import { planOperations } from './plan.ts';
 import { runnerCredentialOperations } from './runner-credential.ts';
 import { tenantOperations } from './tenant.ts';
 import { userOperations } from './user.ts';
@@ -28,7 +29,7 @@ const areasOf = ({ makeUser, storedDelivery, operators }: OperationPorts): Reado
   'API keys': apikeyOperations,
   'Webhooks in': { ...integrationOperations, ...deliveryOperationsOf(storedDelivery) },
   Runners: runnerCredentialOperations(makeUser),
-  Tenants: { ...tenantOperations, ...memberOperations },
+  Tenants: { ...tenantOperations, ...memberOperations, ...planOperations },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,
   Operators: opsOperationsOf(operators),

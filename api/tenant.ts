@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { BreakGlass, openTenant } from '../commands/break-glass.ts';
 import type { Loaded } from '../commands/context.ts';
-import { createPlan, PlanCreate } from '../commands/plan.ts';
 import {
   AdminTenantUpdate,
   changeTenantSettings,
@@ -22,7 +21,6 @@ import { agentCount } from '../projections/agent.queries.ts';
 import { agents } from '../projections/agent.ts';
 import { lastActiveAt, TENANT_SORTS, tenantPage } from '../projections/tenant.queries.ts';
 import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead, tenants } from '../projections/tenant.ts';
-import { PLAN_SORTS, PlanRead, planPage, plans } from '../projections/tenant-plan.ts';
 import { figures } from './figures.ts';
 import type { Ctx } from './operation.ts';
 import { operation } from './operation.ts';
@@ -192,26 +190,5 @@ export const tenantOperations = {
     permit: 'tenant:close',
     reply: TenantRead,
     run: async (ctx, sent) => withPlan(ctx, await reopenTenant(ctx, sent)),
-  }),
-  listPlans: operation({
-    method: 'get',
-    path: '/admin/plans',
-    summary: 'List the plans',
-    permit: 'platform',
-    query: listQuery({}, PLAN_SORTS),
-    reply: z.array(PlanRead),
-    reads: plans.name,
-    run: (ctx, window) => planPage(ctx.reads, windowOf(window, PLAN_SORTS)),
-  }),
-  createPlan: operation({
-    method: 'post',
-    path: '/admin/plans',
-    summary: 'Create a plan',
-    permit: 'platform',
-    body: PlanCreate,
-    reply: PlanRead,
-    status: 201,
-    location: '/admin/plans/:id',
-    run: createPlan,
   }),
 };

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { Id25 } from '../domain/id.ts';
 import * as Plan from '../domain/plan.ts';
 import { insert, type Projection } from './projection.ts';
-import type { Page, PageQuery, Reads } from './reads.ts';
-import { sortFields, type Table } from './tables.ts';
+import type { Table } from './tables.ts';
 
 const Count = z.int();
 
@@ -19,7 +18,7 @@ export const PlanRead = z
   })
   .meta({ id: 'PlanRead' });
 
-const table: Table = {
+export const table: Table = {
   name: 'plans',
   key: ['id'],
   stream: 'plan',
@@ -36,8 +35,3 @@ export const plans: Projection<Plan.PlanEvent> = {
   tables: [table],
   on: { PlanCreated: (event) => insert('plans', PlanRead.parse(Plan.evolve(Plan.initial, event))) },
 };
-
-export const PLAN_SORTS = sortFields(table, PlanRead);
-
-export const planPage = (reads: Reads, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>): Promise<Page> =>
-  reads.page({ from: { projection: plans.name, table }, where: [], ...window });
