@@ -14,28 +14,34 @@ const SecretText = text(1, 1024);
 const Options = z.strictObject({});
 const ReplayGuard = z.enum(Integration.REPLAY_GUARDS);
 
-export const WebhookIntegrationCreate = z.strictObject({
-  provider: z.enum(Integration.PROVIDERS),
-  agent_id: Id25,
-  label: Label,
-  delivery_id_source: text(1, 256).nullable().default(null),
-  replay_guard: ReplayGuard.default('mark'),
-  event_filter: EventFilter.default([]),
-  options: Options.default({}),
-  secret: SecretText.optional(),
-});
+export const WebhookIntegrationCreate = z
+  .strictObject({
+    provider: z.enum(Integration.PROVIDERS),
+    agent_id: Id25,
+    label: Label,
+    delivery_id_source: text(1, 256).nullable().default(null),
+    replay_guard: ReplayGuard.default('mark'),
+    event_filter: EventFilter.default([]),
+    options: Options.default({}),
+    secret: SecretText.optional(),
+  })
+  .meta({ id: 'WebhookIntegrationCreate' });
 
-export const WebhookIntegrationUpdate = z.strictObject({
-  label: Label.nullish(),
-  agent_id: Id25.nullish(),
-  event_filter: EventFilter.nullish(),
-  replay_guard: ReplayGuard.nullish(),
-  options: Options.nullish(),
-  is_paused: z.boolean().nullish(),
-  paused_reason: text(1, 1024).nullish(),
-});
+export const WebhookIntegrationUpdate = z
+  .strictObject({
+    label: Label.nullish(),
+    agent_id: Id25.nullish(),
+    event_filter: EventFilter.nullish(),
+    replay_guard: ReplayGuard.nullish(),
+    options: Options.nullish(),
+    is_paused: z.boolean().nullish(),
+    paused_reason: text(1, 1024).nullish(),
+  })
+  .meta({ id: 'WebhookIntegrationUpdate' });
 
-export const SecretRotate = z.strictObject({ overlap_seconds: z.int().min(0).max(604_800).default(86_400), secret: SecretText.optional() });
+export const SecretRotate = z
+  .strictObject({ overlap_seconds: z.int().min(0).max(604_800).default(86_400), secret: SecretText.optional() })
+  .meta({ id: 'SecretRotate' });
 
 /** An integration as it answers the caller who made or changed it; `secret` is shown in that answer alone. */
 export type ShownIntegration = Integration.Integration & {

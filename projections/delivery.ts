@@ -10,20 +10,22 @@ import type { Table } from './tables.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
 
-export const DeliveryRead = z.object({
-  id: Id25,
-  integration_id: Id25,
-  agent_id: Id25,
-  provider_delivery_id: z.string().nullable(),
-  event: z.string().nullable(),
-  outcome: z.enum(OUTCOMES),
-  reason: z.string().nullable(),
-  replay_suspect: z.boolean().default(false),
-  size_bytes: z.int(),
-  sha256: z.string().nullable(),
-  matched_secret: z.enum(['current', 'previous']).nullable(),
-  received_at: z.string(),
-});
+export const DeliveryRead = z
+  .object({
+    id: Id25,
+    integration_id: Id25,
+    agent_id: Id25,
+    provider_delivery_id: z.string().nullable(),
+    event: z.string().nullable(),
+    outcome: z.enum(OUTCOMES),
+    reason: z.string().nullable(),
+    replay_suspect: z.boolean().default(false),
+    size_bytes: z.int(),
+    sha256: z.string().nullable(),
+    matched_secret: z.enum(['current', 'previous']).nullable(),
+    received_at: z.string(),
+  })
+  .meta({ id: 'DeliveryRead' });
 
 const Guardrail = z.object({ rule: z.string(), verdict: z.enum(['pass', 'block', 'redact', 'label']), note: z.string().nullable() });
 const Attempts = z.object({ at: z.string(), outcome: z.enum(['acknowledged', 'max_deliveries', 'terminated']), count: z.int() });
@@ -47,7 +49,7 @@ export const DeliveryDetail = DeliveryDetailRow.extend({
   payload: z.unknown().meta({
     description: `The JSON as it was delivered; text where it is none; null where nothing was kept, and where it is of more than ${PART_BYTES} bytes: \`/body\` has those`,
   }),
-});
+}).meta({ id: 'DeliveryDetail' });
 
 export const table: Table = {
   name: 'deliveries',

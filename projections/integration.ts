@@ -9,28 +9,30 @@ import { tally } from './tally.ts';
 
 const time = z.string().nullable().default(null);
 
-export const WebhookIntegrationRead = z.object({
-  id: Id25,
-  tenant_id: Id25,
-  provider: z.enum(Integration.PROVIDERS),
-  agent_id: Id25,
-  label: z.string(),
-  delivery_id_source: z.string().nullable(),
-  replay_guard: z.enum(Integration.REPLAY_GUARDS),
-  event_filter: z.array(z.string()),
-  options: z.record(z.string(), z.unknown()),
-  url: z.string(),
-  secret_hint: z.string(),
-  previous_secret_valid_until: z.string().nullable(),
-  last_delivery_at: time,
-  last_delivery_on_previous_secret_at: time,
-  is_paused: z.boolean(),
-  paused_reason: z.string().nullable(),
-  created_at: z.string(),
-  updated_at: z.string(),
-});
+export const WebhookIntegrationRead = z
+  .object({
+    id: Id25,
+    tenant_id: Id25,
+    provider: z.enum(Integration.PROVIDERS),
+    agent_id: Id25,
+    label: z.string(),
+    delivery_id_source: z.string().nullable(),
+    replay_guard: z.enum(Integration.REPLAY_GUARDS),
+    event_filter: z.array(z.string()),
+    options: z.record(z.string(), z.unknown()),
+    url: z.string(),
+    secret_hint: z.string(),
+    previous_secret_valid_until: z.string().nullable(),
+    last_delivery_at: time,
+    last_delivery_on_previous_secret_at: time,
+    is_paused: z.boolean(),
+    paused_reason: z.string().nullable(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'WebhookIntegrationRead' });
 
-export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({ secret: z.string() });
+export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({ secret: z.string() }).meta({ id: 'WebhookIntegrationSecret' });
 
 /** Deliveries move a row and never its revision: that is the integration's own. */
 export const table: Table = {

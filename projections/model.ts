@@ -5,20 +5,22 @@ import { insert, type Projection } from './projection.ts';
 import type { Table } from './tables.ts';
 
 /** As a tenant sees a model: without its config. */
-export const ModelListRead = z.object({
-  id: Id25,
-  provider: z.string(),
-  slug: z.string(),
-  name: z.string(),
-  available_to_all_tenants: z.boolean(),
-  description: z.string().nullable(),
-  failover_chain: z.array(z.string()),
-  is_free: z.boolean(),
-  pricing: z.record(z.string(), z.unknown()),
-  status: z.enum(Model.MODEL_STATUSES),
-  created_at: z.string(),
-  updated_at: z.string(),
-});
+export const ModelListRead = z
+  .object({
+    id: Id25,
+    provider: z.string(),
+    slug: z.string(),
+    name: z.string(),
+    available_to_all_tenants: z.boolean(),
+    description: z.string().nullable(),
+    failover_chain: z.array(z.string()),
+    is_free: z.boolean(),
+    pricing: z.record(z.string(), z.unknown()),
+    status: z.enum(Model.MODEL_STATUSES),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'ModelListRead' });
 
 export const ModelRead = ModelListRead.extend({ config: z.record(z.string(), z.unknown()) }).meta({ id: 'ModelRead' });
 

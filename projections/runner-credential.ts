@@ -4,25 +4,29 @@ import * as RunnerCredential from '../domain/runner-credential.ts';
 import { insert, type Projection, patch } from './projection.ts';
 import type { Table } from './tables.ts';
 
-export const RunnerCredentialRead = z.object({
-  id: Id25,
-  agent_id: Id25,
-  created_at: z.string(),
-  expires_at: z.string(),
-  revoked_at: z.string().nullable(),
-});
+export const RunnerCredentialRead = z
+  .object({
+    id: Id25,
+    agent_id: Id25,
+    created_at: z.string(),
+    expires_at: z.string(),
+    revoked_at: z.string().nullable(),
+  })
+  .meta({ id: 'RunnerCredentialRead' });
 
 /** What the runner gets, once. */
-export const RunnerCredentialIssued = z.object({
-  id: Id25,
-  url: z.string(),
-  jwt: z.string(),
-  seed: z.string(),
-  subject: z.string(),
-  stream: z.string(),
-  consumer: z.string(),
-  expires_at: z.string(),
-});
+export const RunnerCredentialIssued = z
+  .object({
+    id: Id25,
+    url: z.string(),
+    jwt: z.string(),
+    seed: z.string(),
+    subject: z.string(),
+    stream: z.string(),
+    consumer: z.string(),
+    expires_at: z.string(),
+  })
+  .meta({ id: 'RunnerCredential' });
 
 export const table: Table = {
   name: 'runner_credentials',

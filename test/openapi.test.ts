@@ -53,6 +53,14 @@ test('the document is OpenAPI 3.1 and every reference in it leads somewhere', ()
   assert.not.match(JSON.stringify(document), /"\$defs"|"\$schema"/);
 });
 
+test('what an operation of the tables takes and gives has a name', () => {
+  const tables = new Set(Object.keys(p.operations));
+  for (const { operation } of described.filter(({ operation }) => tables.has(operation.operationId)))
+    for (const { content } of [...(operation.requestBody ? [operation.requestBody] : []), ...Object.values(operation.responses)])
+      for (const { schema } of Object.values(content ?? {}))
+        assert.ok(schema.$ref ?? (schema.items as Schema | undefined)?.$ref, operation.operationId);
+});
+
 test('every operation names itself, its answer, its parameters and its permission', () => {
   const ids = described.map(({ operation }) => operation.operationId);
   assert.is(new Set(ids).size, ids.length, 'operationIds are unique');
