@@ -15,8 +15,10 @@ import {
   shownRole,
   transferOwnership,
 } from '../commands/access.ts';
+import { loadAgent } from '../commands/agent.ts';
+import { loadTenant } from '../commands/tenant.ts';
 import { counting, rolesOf } from '../domain/access.ts';
-import * as Agent from '../domain/agent.ts';
+import type * as Agent from '../domain/agent.ts';
 import { tokenOf } from '../domain/event.ts';
 import { AGENT_ROLES, LABELS } from '../domain/grid.ts';
 import { Id25 } from '../domain/id.ts';
@@ -64,18 +66,12 @@ const EffectivePermissions = z
   })
   .meta({ id: 'EffectivePermissions' });
 
-const live = async (ctx: Ctx, agent_id: string) => {
-  const loaded = await ctx.load(Agent, agent_id);
-  Agent.present(loaded.state);
-  return loaded;
-};
-
 const membersOf = async (ctx: Ctx) => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
 const holders = <Role>(held: Agent.Held<Role>) => Object.entries(held).map(([id, { created_at }]) => ({ id, created_at }));
 
 const roles = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
-  const { state, position } = await live(ctx, agent_id);
+  const { state, position } = await loadAgent(ctx, agent_id);
   const held = rolesOf(state, await membersOf(ctx));
   const { items, next } = sliced(holders(held), window);
   const shown = await Promise.all(items.map(({ id }) => shownRole(ctx, state, id, held[id])));
@@ -83,7 +79,7 @@ const roles = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: str
 };
 
 const grants = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
-  const { state, position } = await live(ctx, agent_id);
+  const { state, position } = await loadAgent(ctx, agent_id);
   const { items, next } = sliced(holders(counting(state.grants, await membersOf(ctx))), window);
   return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(shownGrant(state, id)))), next, position };
 };
@@ -94,14 +90,13 @@ const effective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; us
   const asked = user_id ?? own;
   if (asked !== own && !(await ctx.may('agent:roles:write', agent_id)))
     throw new Refusal('forbidden', 'this needs the permission agent:roles:write');
-  const [agent, tenant] = await Promise.all([live(ctx, agent_id), ctx.load(Tenant, ctx.tenant)]);
+  const [agent, tenant] = await Promise.all([loadAgent(ctx, agent_id), ctx.load(Tenant, ctx.tenant)]);
   const permissions = effectivePermissions(tenant.state, asked, agent.state);
   return { ...agent, revision: -1, state: { user_id: asked, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
 };
 
 const gridOf = async (ctx: Ctx) => {
-  const tenant = await ctx.load(Tenant, ctx.tenant);
-  Tenant.present(tenant.state);
+  const tenant = await loadTenant(ctx);
   return { ...tenant, state: { roles: tenant.state.grid } };
 };
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { loadAgent } from '../commands/agent.ts';
 import {
   ApiKeyCreate,
   createPlatformKey,
@@ -8,7 +9,6 @@ import {
   revokeRunnerKey,
   revokeTenantKey,
 } from '../commands/apikey.ts';
-import * as Agent from '../domain/agent.ts';
 import { KEY_SORTS, keyPage } from '../projections/apikey.queries.ts';
 import { ApiKeyCreated, ApiKeyRead, apikeys } from '../projections/apikey.ts';
 import { operation } from './operation.ts';
@@ -73,7 +73,7 @@ export const apikeyOperations = {
     summary: "List the keys of an agent's runners",
     permit: 'agent:settings:write',
     run: async (ctx, { agent_id, ...window }) => {
-      Agent.present((await ctx.load(Agent, agent_id)).state);
+      await loadAgent(ctx, agent_id);
       return keyPage(ctx.reads, { kind: 'runner', tenant_id: ctx.tenant, agent_id }, windowOf(window, KEY_SORTS));
     },
   }),

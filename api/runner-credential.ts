@@ -1,5 +1,5 @@
+import { loadAgent } from '../commands/agent.ts';
 import { issueRunnerCredential, type MakeBrokerUser, revokeRunnerCredential } from '../commands/runner-credential.ts';
-import * as Agent from '../domain/agent.ts';
 import { RUNNER_CREDENTIAL_SORTS, runnerCredentialPage } from '../projections/runner-credential.queries.ts';
 import { RunnerCredentialIssued, RunnerCredentialRead, runnerCredentials } from '../projections/runner-credential.ts';
 import { type Operations, operation } from './operation.ts';
@@ -19,7 +19,7 @@ export const runnerCredentialOperations = (makeUser: MakeBrokerUser): Operations
     reply: RunnerCredentialRead.array(),
     reads: runnerCredentials.name,
     run: async (ctx, { tenant_id, agent_id, ...query }) => {
-      Agent.present((await ctx.load(Agent, agent_id)).state);
+      await loadAgent(ctx, agent_id);
       return runnerCredentialPage(ctx.reads, { tenant_id, agent_id }, windowOf(query, RUNNER_CREDENTIAL_SORTS));
     },
   }),

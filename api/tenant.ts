@@ -6,6 +6,7 @@ import {
   changeTenantSettings,
   closeTenant,
   createTenant,
+  loadTenant,
   Reason,
   reopenTenant,
   resumeTenant,
@@ -16,7 +17,7 @@ import {
 } from '../commands/tenant.ts';
 import { Id25 } from '../domain/id.ts';
 import * as Plan from '../domain/plan.ts';
-import * as Tenant from '../domain/tenant.ts';
+import type * as Tenant from '../domain/tenant.ts';
 import { agentCount } from '../projections/agent.queries.ts';
 import { agents } from '../projections/agent.ts';
 import { lastActiveAt, TENANT_SORTS, tenantPage } from '../projections/tenant.queries.ts';
@@ -76,12 +77,6 @@ const detailed = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, known: Figures)
   const { plan } = (await withPlan(ctx, loaded)).state;
   const used = await ctx.once(async () => summaries(ctx));
   return { ...loaded, state: { ...counted(loaded, known), plan, ...used, last_active_at: known.last_active_at } };
-};
-
-const loadTenant = async (ctx: Ctx) => {
-  const loaded = await ctx.load(Tenant, ctx.tenant);
-  Tenant.present(loaded.state);
-  return loaded;
 };
 
 const reasoned = { method: 'post', body: Reason } as const;

@@ -56,6 +56,13 @@ export const AgentModelChainUpdate = z.strictObject({ model_ids: z.array(Id25).m
 
 export const Restore = z.strictObject({ revision: z.int().min(0).optional() }).meta({ id: 'Restore' });
 
+/** An agent of the tenant. @throws Refusal not_found where it is not there or deleted */
+export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent>> => {
+  const loaded = await ctx.load(Agent, agent_id);
+  Agent.present(loaded.state);
+  return loaded;
+};
+
 /** The agent as it was at a revision. @throws Refusal invalid where it never had that one */
 const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
   const own: Own = new WeakSet();
@@ -151,8 +158,7 @@ export const reorderModelChain = async (
   ctx: Ctx,
   { agent_id, model_ids }: Input<typeof AgentModelChainUpdate, 'tenant_id' | 'agent_id'>,
 ) => {
-  const { state } = await ctx.load(Agent, agent_id);
-  Agent.present(state);
+  const { state } = await loadAgent(ctx, agent_id);
   await checkModels(
     ctx,
     model_ids,

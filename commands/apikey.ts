@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import * as Agent from '../domain/agent.ts';
 import * as ApiKey from '../domain/apikey.ts';
 import { PLATFORM } from '../domain/event.ts';
 import { keyText } from '../domain/keytext.ts';
 import { invalid, Refusal } from '../domain/refusal.ts';
 import { Instant, text } from '../domain/text.ts';
+import { loadAgent } from './agent.ts';
 import type { Ctx, Input, Loaded } from './context.ts';
 
 export const ApiKeyCreate = z
@@ -44,7 +44,7 @@ export const createPlatformKey = (ctx: Ctx, input: Input<typeof ApiKeyCreate>) =
   issueKey(ctx, { kind: 'platform', tenant_id: null, agent_id: null, owner_id: ownerOf(ctx) }, input);
 
 export const createRunnerKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate, 'tenant_id' | 'agent_id'>) => {
-  Agent.present((await ctx.load(Agent, input.agent_id)).state);
+  await loadAgent(ctx, input.agent_id);
   return issueKey(ctx, { kind: 'runner', tenant_id: ctx.tenant, agent_id: input.agent_id, owner_id: ownerOf(ctx) }, input);
 };
 

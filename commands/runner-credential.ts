@@ -1,7 +1,7 @@
-import * as Agent from '../domain/agent.ts';
 import * as ApiKey from '../domain/apikey.ts';
 import { inboundSubject } from '../domain/cloud-event.ts';
 import * as RunnerCredential from '../domain/runner-credential.ts';
+import { loadAgent } from './agent.ts';
 import type { Ctx, Loaded } from './context.ts';
 
 /** What the broker lets in: its address, and a user of its own that may read one agent's messages until it expires. */
@@ -30,7 +30,7 @@ const asker = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: s
 export const issueRunnerCredential =
   (makeUser: MakeBrokerUser) =>
   async (ctx: Ctx, { agent_id }: Asked): Promise<Loaded<Issued>> => {
-    Agent.present((await ctx.load(Agent, agent_id)).state);
+    await loadAgent(ctx, agent_id);
     const { owner_id, expires_at } = await asker(ctx);
     const id = ctx.newId();
     const user = await makeUser({ tenant: ctx.tenant, agent: agent_id, credential: id, expires_at });

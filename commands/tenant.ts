@@ -8,7 +8,7 @@ import * as Tenant from '../domain/tenant.ts';
 import { Email, Slug, text } from '../domain/text.ts';
 import * as User from '../domain/user.ts';
 import { issueKey } from './apikey.ts';
-import type { Ctx, Input } from './context.ts';
+import type { Ctx, Input, Loaded } from './context.ts';
 import { createNatural } from './natural.ts';
 import { firstPlanId } from './plan.ts';
 
@@ -46,6 +46,13 @@ export const TenantUpdate = z
 export const Reason = z.strictObject({ reason: text(1, 1024) }).meta({ id: 'Reason' });
 
 const CLOSING_DAYS = 30;
+
+/** The tenant of the path. @throws Refusal not_found where it is not there or closed for good */
+export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
+  const loaded = await ctx.load(Tenant, ctx.tenant);
+  Tenant.present(loaded.state);
+  return loaded;
+};
 
 /** The id of whoever has, or will have, an e-mail address. */
 export const userId = (ctx: Pick<Ctx, 'naturalId'>, email: string): string => ctx.naturalId('user', email.toLowerCase(), 0, PLATFORM);
