@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import { admitLarge, type Held, type HookOutcome, type HookPorts, receive } from '../commands/webhook.ts';
+import { admitLarge, type HeldMemory, type HookOutcome, type HookPorts, receive } from '../commands/webhook.ts';
 import { MOST_BYTES, PART_BYTES } from '../domain/delivery-body.ts';
 import { cutOff } from './body.ts';
 import { type Enter, largeBytesOf } from './large-body.ts';
@@ -27,8 +27,8 @@ export const mountHooks = (app: Hono, { ports, address }: HookHost): void => {
 };
 
 /** Works in memory that is given back at the end. */
-const held = async <T>(admit: (size: number) => Promise<Held>, work: (enter: Enter) => Promise<T>): Promise<T> => {
-  const all: Held[] = [];
+const held = async <T>(admit: (size: number) => Promise<HeldMemory>, work: (enter: Enter) => Promise<T>): Promise<T> => {
+  const all: HeldMemory[] = [];
   try {
     return await work(async (size) => {
       const room = await admit(size);

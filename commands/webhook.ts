@@ -27,10 +27,10 @@ export type Recording = {
 };
 
 /** `token`: the place in the log of what was recorded; null where the delivery had been seen. */
-export type Recorded = { readonly token: string | null };
+export type RecordedDelivery = { readonly token: string | null };
 
 /** Memory for a body, which threads share; what was there before is not cleared. After `leave` it is somebody else's. */
-export type Held = { readonly bytes: Uint8Array; readonly leave: () => void };
+export type HeldMemory = { readonly bytes: Uint8Array; readonly leave: () => void };
 
 /** What the inbound path stands on; every look-up that memory can answer does so without waiting. */
 export type HookPorts = {
@@ -43,7 +43,7 @@ export type HookPorts = {
   /** What the body is found to be; the same holds. @throws Refusal unavailable */
   readonly contents: (media: Media, body: Uint8Array) => Contents | Promise<Contents>;
   /** Room in memory for a large body. @throws Refusal unavailable where there is none left */
-  readonly hold: (bytes: number) => Held;
+  readonly hold: (bytes: number) => HeldMemory;
   readonly deliveryId: (integration: Integration, provider_delivery_id: string) => string;
   /** Whether this process remembers that the log holds the delivery. */
   readonly knows: (integration: Integration, id: string) => boolean;
@@ -55,7 +55,7 @@ export type HookPorts = {
   /** Whether the body is known under another delivery id; only asked where the integration refuses replays. @throws Refusal unavailable */
   readonly replayed: (integration: Integration, facts: DeliveryFacts) => Promise<boolean>;
   /** Records the delivery once, whoever else records it at the same time. @throws Refusal unavailable */
-  readonly record: (recording: Recording) => Promise<Recorded>;
+  readonly record: (recording: Recording) => Promise<RecordedDelivery>;
   /** Compares a redelivery with what was recorded, after the answer. */
   readonly redelivered: (recording: Recording) => void;
   /** Notes a post that was not taken, after the answer. */
@@ -91,7 +91,7 @@ export const receive = async (ports: HookPorts, request: HookRequest, tell: Tell
  * Lets a large body of so many bytes in before it is read: to a hook that there is, while memory has room.
  * @throws Refusal too_large, which is recorded; not_found, unavailable
  */
-export const admitLarge = async (ports: HookPorts, post: HookPost, size: number): Promise<Held> => {
+export const admitLarge = async (ports: HookPorts, post: HookPost, size: number): Promise<HeldMemory> => {
   const integration = await ports.integration(post.integration_id);
   if (size > MOST_BYTES && integration) {
     const { naming } = presetOf(integration.provider);

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { planOf } from '../../commands/plan.ts';
-import type { HookPorts, Recorded, Recording } from '../../commands/webhook.ts';
+import type { HookPorts, RecordedDelivery, Recording } from '../../commands/webhook.ts';
 import * as Agent from '../../domain/agent.ts';
 import { PART_BYTES } from '../../domain/delivery-body.ts';
 import { PLATFORM } from '../../domain/event.ts';
@@ -88,9 +88,9 @@ const examinedAside = (logger: HookDeps['logger']): Pick<HookPorts, 'verify' | '
 };
 
 /** Records a delivery; the parts of a large body first, unless the delivery has been seen: other bytes under its id would lie there for nobody. */
-const recordedWhole = (log: Log): ((recording: Recording) => Promise<Recorded>) => {
+const recordedWhole = (log: Log): ((recording: Recording) => Promise<RecordedDelivery>) => {
   const record = recorder(log);
-  const whole = async (recording: Recording): Promise<Recorded> => {
+  const whole = async (recording: Recording): Promise<RecordedDelivery> => {
     if (await isSeen(log, recording)) return { token: null };
     await writeParts(log, recording);
     return record(recording);

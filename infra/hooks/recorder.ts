@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Recorded, Recording } from '../../commands/webhook.ts';
+import type { RecordedDelivery, Recording } from '../../commands/webhook.ts';
 import { category } from '../../domain/delivery.ts';
 import { type Metadata, streamName, tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
@@ -16,11 +16,11 @@ const MOST_WAITING = 1_500;
 const NOTHING = new Uint8Array(0);
 
 /** Records a delivery in the stream that its name names, which must not exist yet: that it does is the answer "seen". A body in parts is there already. */
-export const recorder = (log: Log): ((recording: Recording) => Promise<Recorded>) => {
+export const recorder = (log: Log): ((recording: Recording) => Promise<RecordedDelivery>) => {
   let waiting = 0;
   let heard = 0;
 
-  const append = async (recording: Recording): Promise<Recorded> => {
+  const append = async (recording: Recording): Promise<RecordedDelivery> => {
     const data = recording.facts.parts === undefined ? recording.body : NOTHING;
     const event = { id: randomUUID(), type: recording.type, data, meta: metadata(recording) };
     const appended = log.append(streamOf(recording), 'none', [event], { deadline: PATIENCE_MS });
@@ -37,7 +37,7 @@ export const recorder = (log: Log): ((recording: Recording) => Promise<Recorded>
     if (waiting >= MOST_WAITING) throw busy();
     const began = performance.now();
     waiting++;
-    return new Promise<Recorded>((resolve, reject) => {
+    return new Promise<RecordedDelivery>((resolve, reject) => {
       const check = (): void => {
         const left = hopelessAt(began) - performance.now();
         if (left > 0) timer = setTimeout(look, left);
@@ -74,7 +74,7 @@ export const busyWhereDown = (error: unknown): never => {
   throw error;
 };
 
-const whereSeen = (error: unknown): Recorded => {
+const whereSeen = (error: unknown): RecordedDelivery => {
   if (error instanceof LogError && error.kind === 'conflict') return { token: null };
   return busyWhereDown(error);
 };

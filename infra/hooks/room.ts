@@ -1,4 +1,4 @@
-import type { Held } from '../../commands/webhook.ts';
+import type { HeldMemory } from '../../commands/webhook.ts';
 import { busy } from './recorder.ts';
 
 /** So many bytes of large bodies a process holds at once: five of the largest. */
@@ -8,7 +8,7 @@ const MOST_HELD = 128 * 1024 * 1024;
  * Memory for large bodies, shared by threads. It is one piece, made with the first of them and used again: what two threads have seen is
  * freed when both happen to collect it, which no bound survives. @throws Refusal unavailable where there is no room
  */
-export const room = (most = MOST_HELD): ((bytes: number) => Held) => {
+export const room = (most = MOST_HELD): ((bytes: number) => HeldMemory) => {
   let memory: SharedArrayBuffer | undefined;
   /** In order. */
   let places: readonly { readonly from: number; readonly to: number }[] = [];
