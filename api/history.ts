@@ -101,7 +101,7 @@ const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: numbe
   return steps.reverse();
 };
 
-/** A page of the agent's events with the fields that each changed: it reads no event behind it, and few before. @throws Refusal not_found, invalid */
+/** A page of the agent's events with the fields that each changed; reads none behind it and few before. @throws Refusal not_found, invalid */
 const history = async (ctx: Ctx, { agent_id, limit, cursor }: Window & { agent_id: string }) => {
   const { revision, position } = await ctx.load(Agent, agent_id);
   if (revision < 0) throw absent();

@@ -12,7 +12,7 @@ export const GRANTED: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER
 /** Who is a member of the tenant, as what, and since where in the log. */
 export type Members = Readonly<Record<string, Pick<Member, 'role' | 'since' | 'by'>>>;
 
-/** What somebody holds; what was given before they became a member (again) counts no more. The log's order tells, as clocks of machines differ. */
+/** What somebody holds; what was given before they became a member (again), by the log's order, counts no more: clocks differ. */
 export const standing = <Role>(held: Held<Role>, members: Members, user_id: string): Held<Role>[string] | undefined => {
   const given = held[user_id];
   const member = members[user_id];

@@ -26,7 +26,10 @@ export type Rejection = {
   size_bytes: number;
 };
 
-/** The stream is the integration's: `rejection-<tenant>.<integration>`. `caller` is an address; `others` where there were too many; `rate_limited`: whoever was beyond the plan. */
+/**
+ * The stream is the integration's: `rejection-<tenant>.<integration>`. `caller` is an address; `others` where there were too many;
+ * `rate_limited`: whoever was beyond the plan.
+ */
 export type RejectionEvent =
   | { type: 'WebhookRejected'; data: Rejection }
   | { type: 'WebhookRejectionsCounted'; data: { caller: string; count: number; first: string; last: string } };

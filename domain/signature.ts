@@ -73,7 +73,10 @@ export const claimOf = (scheme: SignatureScheme, request: SignedRequest, keys: S
 export const verified = (keys: SigningKeys | null, matched: MatchedSecret | null): Verification =>
   keys && matched ? { ok: true, matched, reason: null } : refused('signature_mismatch');
 
-/** Which secret a claim's digest was made with: the whole message goes through each. Both are always tried: the time must not tell which one was near. */
+/**
+ * Which secret a claim's digest was made with: the whole message goes through each. Both are always tried: the time must not tell which one
+ * was near.
+ */
 export const matching = ({ algorithm, message, digest, keys }: Claim): MatchedSecret | null => {
   const current = signedBy(algorithm, message, digest, keys.current);
   const previous = keys.previous !== null && signedBy(algorithm, message, digest, keys.previous);

@@ -45,7 +45,10 @@ export const table: Table = {
   indexes: [{ columns: ['tenant_id', 'created_at', 'place'] }, { columns: ['tenant_id', 'place'] }],
 };
 
-/** The lines of the platform's log once more, in a table of their own: their order costs the lines of tenants, which are by far the most, nothing. */
+/**
+ * The lines of the platform's log once more, in a table of their own: their order costs the lines of tenants, which are by far the most,
+ * nothing.
+ */
 export const platformTable: Table = { ...table, name: 'platform_audit_logs', indexes: [{ columns: ['created_at', 'place'] }] };
 
 /** What the platform does to a tenant: it stands in the tenant's log and in the platform's. */

@@ -96,7 +96,10 @@ const LOOKED_THROUGH = 1_000;
 
 type LastDeliveries = { readonly last_delivery_at: string | null; readonly last_delivery_on_previous_secret_at: string | null };
 
-/** When deliveries came last to a hook, up to a position (`everOnPrevious`: whether any did on a replaced secret until today): what the rows of deliveries say, each placed in the log by its audit line. */
+/**
+ * When deliveries came last to a hook, up to a position, as the rows of deliveries say, each placed in the log by its audit line.
+ * `everOnPrevious`: whether any came on a replaced secret until today.
+ */
 export const lastDeliveriesUntil = async (
   reads: Reads,
   tenant_id: string,
