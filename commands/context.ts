@@ -17,13 +17,15 @@ export type Loaded<S> = {
 
 export type Sealed = string;
 
-export type TransactOptions = {
+export type TransactOptions<S> = {
   /** Another tenant than the context's: for handlers that were let into it (clone, platform operations). */
   tenant?: string;
   /** A creation: begin as if there were no stream, which is one round trip where that holds. */
   fresh?: boolean;
   /** Not what the request is about: its condition is meant for another. */
   aside?: boolean;
+  /** Of a state that nothing changes any more memory is believed; of any other the log alone, where nothing is to be done. */
+  final?: (state: S) => boolean;
 };
 
 /** A request as a handler gets it: path, query and body in one object. */
@@ -50,7 +52,7 @@ export type Ctx = {
     aggregate: Aggregate<S, E>,
     id: string,
     decide: Decision<S, E>,
-    options?: TransactOptions,
+    options?: TransactOptions<S>,
   ) => Promise<Loaded<S>>;
   /** The aggregate as the log has it now, from the warm cache where that is coherent. */
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;

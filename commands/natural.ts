@@ -24,7 +24,7 @@ export const createNatural = async <S, E extends DomainEvent>(
 ): Promise<Loaded<S>> => {
   for (let generation = 0; ; generation++) {
     const id = ctx.naturalId(kind, key, generation);
-    const loaded = await ctx.transact(aggregate, id, claim(generation), { fresh: true, tenant: tenantOf(id) });
+    const loaded = await ctx.transact(aggregate, id, claim(generation), { fresh: true, tenant: tenantOf(id), final: closed });
     if (!closed(loaded.state)) return loaded;
   }
 };

@@ -184,6 +184,7 @@ export const contexts = (deps: ContextDeps) => {
           meta: metaOf(options.tenant ?? asked.tenant),
           seed: `${seed}:${number}`,
           fresh: options.fresh === true,
+          final: options.final,
           ifMatch: matched,
           resumed,
         }).catch(mendLogError);

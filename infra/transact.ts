@@ -15,13 +15,15 @@ export const derivedId = (...parts: (string | number)[]): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
 
-export type Writing = {
+export type Writing<S> = {
   meta: Metadata;
   /** Event ids are derived from it and the stream: the same seed again is recognised as the same request. */
   seed: string;
   /** Begin as if there were no stream: a creation is then one round trip. */
   fresh?: boolean;
   ifMatch?: Asked['ifMatch'];
+  /** Of such a state memory is believed. */
+  final?: ((state: S) => boolean) | undefined;
   /** The request was begun before by a process that may have died: look for its events first. */
   resumed?: boolean;
 };
@@ -35,7 +37,7 @@ export const mendLogError = (error: unknown): never => {
   throw error;
 };
 
-const checkMatch = (ifMatch: Writing['ifMatch'], revision: number): void => {
+const checkMatch = (ifMatch: Asked['ifMatch'] | undefined, revision: number): void => {
   if (ifMatch === undefined || ifMatch === null) return;
   if (ifMatch === '*' ? revision >= 0 : ifMatch.includes(revision)) return;
   throw new Refusal('precondition_failed', revision < 0 ? 'there is no such resource' : `the resource is at revision ${revision}`);
@@ -92,7 +94,7 @@ export const transactor = (log: Log, hot: Hot) => {
     tenant: string,
     id: string,
     decide: Decision<S, E>,
-    writing: Writing,
+    writing: Writing<S>,
   ): Promise<Loaded<S>> => {
     const stream = streamName(aggregate.category, tenant, id);
     if (writing.resumed) {
@@ -115,7 +117,7 @@ export const transactor = (log: Log, hot: Hot) => {
         sure = true;
         continue;
       }
-      if (decided.length === 0 && !sure) {
+      if (decided.length === 0 && !sure && !writing.final?.(loaded.state)) {
         loaded = await hot.refresh(aggregate, tenant, id);
         sure = true;
         continue;

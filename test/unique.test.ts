@@ -75,4 +75,20 @@ test('fifty at once who make each other less: the tenant keeps an OWNER', async 
   await p.close();
 });
 
+test('a slug that was freed often is taken again without reading what became of each agent that had it', async () => {
+  const p = await inMemory();
+  const again = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Again', slug: 'again' } });
+  for (let n = 0; n < 10; n++) await p.send('DELETE', (await again()).headers.get('location')!);
+  const { read } = p.log;
+  const streams: string[] = [];
+  p.log.read = (...call) => {
+    streams.push(call[0]);
+    return read(...call);
+  };
+  assert.is((await again()).status, 201);
+  assert.is((await again()).status, 409);
+  assert.is(new Set(streams).size, 1, 'the one that has it');
+  await p.close();
+});
+
 test.run();
