@@ -75,11 +75,25 @@ export const refuseTunnel = async (_: IncomingMessage, socket: Duplex): Promise<
   socket.end(answer, () => socket.destroy());
 };
 
-type Answering = { readonly _httpMessage?: { readonly headersSent: boolean } | null };
+type Answering = { readonly _httpMessage?: ServerResponse | null };
 
-/** Answers on a bare socket what is no request, unless another answer is on its way there; then the connection is closed. */
+/** Where requests that came whole are answered before the bytes behind them are. */
+const waiting = new WeakSet<Duplex>();
+
+/**
+ * Answers on a bare socket what is no request: behind the answers to those that came whole before it, or theirs it would be taken for. What
+ * breaks off in a request of which an answer is on its way there closes the connection.
+ */
 export const answerUnheard = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {
-  const midway = (socket as Duplex & Answering)._httpMessage?.headersSent === true;
-  if (error.code === 'ECONNRESET' || !socket.writable || midway) socket.destroy(error);
+  const answer = (socket as Duplex & Answering)._httpMessage;
+  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy(error);
+  else if (answer?.req.complete) {
+    if (waiting.has(socket)) return;
+    waiting.add(socket);
+    answer.once('close', () => {
+      waiting.delete(socket);
+      void answerUnheard(error, socket);
+    });
+  } else if (answer?.headersSent) socket.destroy(error);
   else socket.end(onWire(await written(refusalOf(error))));
 };
