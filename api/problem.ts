@@ -90,9 +90,12 @@ export const refused = (error: z.core.$ZodError, root: string): Refusal => {
   });
 };
 
+/** JSON has no undefined that somebody could have sent. */
+const error = ({ input }: { readonly input?: unknown }): string | undefined => (input === undefined ? 'is missing' : undefined);
+
 /** Checks a value against a schema. @throws Refusal invalid */
 export const checked = <T extends z.ZodType>(schema: T, value: unknown, root = ''): z.output<T> => {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error });
   if (result.success) return result.data;
   throw refused(result.error, root);
 };

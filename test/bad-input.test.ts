@@ -38,6 +38,25 @@ test('what is no JSON is 400, what is JSON but no object is 422', async () => {
   await refused(422, ['[]', 'null', 'true', '1', '"x"', `[${agent('')}]`]);
 });
 
+test('a field that is missing is called so, whatever it should be', async () => {
+  const said = async (path: string, raw: string) => (await post(raw, {}, path)).body as { detail: string; errors: Json[] };
+  const { detail, errors } = await said(`${p.tenant}/agents`, '{}');
+  assert.is(detail, '/name: is missing');
+  assert.equal(
+    errors.map(({ pointer, message }) => [pointer, message]),
+    [
+      ['/name', 'is missing'],
+      ['/slug', 'is missing'],
+    ],
+  );
+  const hook = await said(`${p.tenant}/webhook-integrations`, '{"provider":"other"}');
+  assert.equal(
+    hook.errors.filter(({ message }) => message === 'is missing').map(({ pointer }) => pointer),
+    ['/agent_id', '/label'],
+  );
+  assert.match(hook.detail, '/provider: Invalid option');
+});
+
 test('depth 64 is read, depth 65 is not, however deep it goes', async () => {
   await refused(
     422,
