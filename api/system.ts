@@ -1,4 +1,4 @@
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
 import { Refusal } from '../domain/refusal.ts';
 import { json } from './answer.ts';
 import { boot, page, policy } from './docs.ts';
@@ -12,8 +12,7 @@ export type SystemDeps = {
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ contentType: string; text: string }>;
   /** Whether this caller may read the metrics: on the same machine, or with the token. */
-  readonly mayReadMetrics: (address: string | null, authorization: string | undefined) => boolean;
-  readonly address: (c: never) => string | null;
+  readonly mayReadMetrics: (c: Context) => boolean;
   readonly openapi: () => unknown;
   readonly asyncapi: () => unknown;
   /** Scalar's page script, as it came with its package; already gzipped. */
@@ -30,8 +29,7 @@ export const system = (app: Hono, deps: SystemDeps): void => {
     return said({ status: ready ? 'ready' : 'not ready', degraded }, ready ? 200 : 503);
   });
   app.get('/metrics', async (c) => {
-    if (!deps.mayReadMetrics(deps.address(c as never), c.req.header('authorization')))
-      throw new Refusal('unauthorized', 'metrics are for this machine, or for the bearer of METRICS_TOKEN');
+    if (!deps.mayReadMetrics(c)) throw new Refusal('unauthorized', 'metrics are for this machine, or for the bearer of METRICS_TOKEN');
     const { contentType, text } = await deps.metrics();
     return new Response(text, { headers: { 'content-type': contentType } });
   });

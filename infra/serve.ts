@@ -18,7 +18,7 @@ import { openLog } from './eventstore/client.ts';
 import { type Log, LogError } from './eventstore/log.ts';
 import { hookPorts } from './hooks/ports.ts';
 import { readDelivery } from './hooks/stored.ts';
-import { clientAddress, isLoopback } from './http/address.ts';
+import { clientAddress, fromHere } from './http/address.ts';
 import { docsScript } from './http/docs.ts';
 import { limiter, POLICIES } from './http/limits.ts';
 import { listen } from './http/listen.ts';
@@ -109,6 +109,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const metrics = openMetrics();
   const standing = metrics.projections(operators.statuses);
   const address = clientAddress(config.trustedProxies);
+  const isHere = fromHere(address);
   const ports = hookPorts({ log, vault, hot, logger, limits });
   const neglected = lately(() => Promise.race([operators.neglected(), sleep(NEGLECTED_MS, [], { ref: false })]));
   const degraded = async () => {
@@ -128,9 +129,8 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     system(app, {
       readiness: readinessOf(log, degraded),
       metrics: () => standing().then(metrics.text),
-      mayReadMetrics: (from, authorization) =>
-        config.metricsToken === undefined ? isLoopback(from) : isLoopback(from) || authorization === `Bearer ${config.metricsToken}`,
-      address: address as never,
+      mayReadMetrics: (c) =>
+        isHere(c) || (config.metricsToken !== undefined && c.req.header('authorization') === `Bearer ${config.metricsToken}`),
       openapi: describe,
       asyncapi: () => asyncapi({ publicUrl: config.publicUrl, version }),
       docsScript: docsScript(),

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { clientAddress, isLoopback } from '../infra/http/address.ts';
+import { clientAddress, fromHere, isLoopback } from '../infra/http/address.ts';
 import { BAD_CREDENTIALS, limiter } from '../infra/http/limits.ts';
 
 /** A request of a peer, with what its header says it was sent on for. */
@@ -47,6 +47,15 @@ test('only this machine is this machine', () => {
   for (const own of ['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1']) assert.ok(isLoopback(own), own);
   for (const other of [null, '', '128.0.0.1', '10.0.0.1', '::2', '1270.0.0.1', 'localhost'])
     assert.not.ok(isLoopback(other), String(other));
+});
+
+test('what a proxy on this machine sends on was not asked here, whether the proxy is trusted or not', () => {
+  for (const address of [clientAddress(), clientAddress(['127.0.0.1'])]) {
+    const isHere = fromHere(address);
+    assert.ok(isHere(from('127.0.0.1')));
+    for (const forwarded of ['203.0.113.5', '127.0.0.1', 'unknown', '']) assert.not.ok(isHere(from('127.0.0.1', forwarded)), forwarded);
+    assert.not.ok(isHere(from('203.0.113.5')));
+  }
 });
 
 /** Of so many guesses from addresses, how many were let through before one was too many. */

@@ -111,7 +111,6 @@ export const inMemory = async ({
         readiness: async () => ({ ready: true, degraded: [] }),
         metrics: async () => ({ contentType: 'text/plain', text: '' }),
         mayReadMetrics: () => false,
-        address: address as never,
         openapi: () => ({}),
         asyncapi: () => ({}),
         docsScript: async () => ({ gzip: new Uint8Array(), etag: '""' }),

@@ -38,3 +38,12 @@ export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Cont
     return address;
   };
 };
+
+/** What proxies add to what they send on. */
+const SENT_ON = ['x-forwarded-for', 'forwarded', 'via'];
+
+/** Whether a request was made on this machine: what a proxy on it has sent on was not. */
+export const fromHere =
+  (address: (c: Context) => string | null) =>
+  (c: Context): boolean =>
+    isLoopback(address(c)) && SENT_ON.every((name) => c.req.header(name) === undefined);
