@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../domain/event.ts';
 import type { Refusal } from '../domain/refusal.ts';
-import { openLog } from '../infra/eventstore/client.ts';
 import { createReads } from '../infra/postgres/reads.ts';
 import type { AnyProjection } from '../projections/projection.ts';
 import type { Condition, Source } from '../projections/reads.ts';
@@ -14,7 +13,6 @@ import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, 
 import { scenario } from './projection-scenario.ts';
 import { road } from './road.ts';
 import { freshDatabase } from './services.ts';
-import { startStore } from './store-process.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
@@ -152,81 +150,6 @@ test("somebody else's schema of the same name is left as it is, and named; the o
   assert.match(of('ideas').last_error ?? '', /somebody else's/);
   assert.equal(await query(databaseUrl, 'select one from ideas.theirs'), [{ one: 1 }]);
   await worker.close();
-});
-
-test('of several workers one writes, another takes over, and nothing is applied twice', async () => {
-  const log = memoryLog();
-  const databaseUrl = await freshDatabase();
-  const start = () => working({ log, databaseUrl, projections: [ideas], logger: quiet });
-  const workers = await Promise.all([start(), start(), start()]);
-  const writers = () => workers.filter((worker) => worker.status()[0]!.writer);
-  await until('a writer', writers, ({ length }) => length === 1);
-  const events = happened([noted('a'), ...Array.from({ length: 300 }, (): Given => ['a', 'IdeaLinked', { to: 'a' }])]);
-  const adding = append(log, events);
-  for (let round = 0; round < 2; round++) {
-    const [writer] = writers();
-    const started = Date.now();
-    await writer!.close();
-    workers.splice(workers.indexOf(writer!), 1);
-    await until('another writer', writers, ({ length }) => length === 1, 5);
-    assert.ok(Date.now() - started < 5_000);
-  }
-  await adding;
-  const { reads, close } = await world(log, databaseUrl, []);
-  await settled(reads, log, 'ideas');
-  assert.is(writers().length, 1);
-  assert.is(await reads.counter(from, key('a'), 'links'), 300);
-  await close();
-  await Promise.all(workers.map((worker) => worker.close()));
-});
-
-test('a worker from which nothing comes through any more keeps nobody else from writing', async () => {
-  const log = memoryLog();
-  const databaseUrl = await freshDatabase();
-  const { url, ...way } = await road(databaseUrl);
-  const cutOff = await working({ log, databaseUrl: url, projections: [ideas], logger: quiet });
-  await until('a writer', cutOff.status, ([one]) => one!.writer);
-  const { reads, close } = await world(log, databaseUrl, [ideas]);
-  way.holdUp();
-  await append(log, happened([noted('a')]));
-  await settled(reads, log, 'ideas');
-  way.close();
-  way.goOn();
-  way.open();
-  await append(log, happened([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]).slice(1));
-  await settled(reads, log, 'ideas');
-  assert.is(await reads.counter(from, key('a'), 'links'), 1);
-  await close();
-  await cutOff.close();
-  way.end();
-});
-
-test('a worker to which nothing comes from the log any more lets another one write', async () => {
-  const { url: eventstoreUrl } = await startStore();
-  const databaseUrl = await freshDatabase();
-  const { url, ...way } = await road(eventstoreUrl);
-  const [cutOff, log] = [openLog(url), openLog(eventstoreUrl)];
-  afterwards(cutOff.close);
-  afterwards(log.close);
-  const projections = [ideasOf('cut')];
-  const worker = await working({ log: cutOff, databaseUrl, projections, logger: quiet });
-  await until('a writer', worker.status, ([one]) => one!.writer);
-  const { reads, close } = await world(log, databaseUrl, projections);
-  const events = happened([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]], {}, 'cut');
-  way.holdUp();
-  await append(log, events.slice(0, 1));
-  await settled(reads, log, 'ideas');
-  assert.match(worker.status()[0]!.last_error ?? '', /the log does not answer/);
-  await close();
-  way.close();
-  way.goOn();
-  way.open();
-  await append(log, events.slice(1));
-  const after = await createReads(databaseUrl, quiet);
-  afterwards(after.close);
-  await settled(after, log, 'ideas');
-  assert.is(await after.counter(from, key('a'), 'links'), 1);
-  way.end();
 });
 
 const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
