@@ -24,6 +24,7 @@ import * as User from '../domain/user.ts';
 import * as Visit from '../domain/visit.ts';
 import type { Reads } from '../projections/reads.ts';
 import { membershipPages } from '../projections/user.queries.ts';
+import { users } from '../projections/user.ts';
 import { contexts } from './context.ts';
 import { type Log, LogError } from './eventstore/log.ts';
 import { type Hot, openHot } from './hot.ts';
@@ -90,13 +91,20 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
   const seen = ({ id }: User.User): void => hourly(id, () => noteSeen(systemContext(), id));
 
   /** The view says where to look, each tenant whether it is so: one that is closed for good has no members any more. */
-  const isMember = async (user_id: string): Promise<boolean> => {
+  const isSeenMember = async (user_id: string): Promise<boolean> => {
     for await (const page of membershipPages(reads, user_id))
       for (const { tenant_id } of page) {
         const { state } = await hot.load(Tenant, tenant_id, tenant_id);
         if (!Tenant.isClosed(state) && state.members[user_id]) return true;
       }
     return false;
+  };
+  /** Nobody who was invited a moment ago is turned away because the view is not there yet. @throws Refusal not_caught_up */
+  const isMember = async (user_id: string): Promise<boolean> => {
+    if (await isSeenMember(user_id)) return true;
+    const end = await systemContext().logEnd();
+    if (end) await reads.passed(users.name, end);
+    return isSeenMember(user_id);
   };
   const identify = authenticator({
     ...hot,

@@ -44,6 +44,24 @@ staged('a member comes in by their token, in their tenants alone, and not after 
   assert.is((await bearer(p, token)).status, 403);
 });
 
+staged('a member comes in before the view knows of them, or is told to wait; a stranger is turned away', async ({ p, issuer }) => {
+  const token = await issuer.sign();
+  const stranger = await issuer.sign({ sub: 'stranger', email: 'stranger@example.com' });
+  p.views.lateMs = 100;
+  await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'ADMIN' } });
+  assert.is((await bearer(p, token, `${p.tenant}/members`)).status, 200);
+  assert.is((await bearer(p, stranger)).status, 403);
+  const open = Promise.withResolvers<void>();
+  p.views.until = open.promise;
+  await p.send('POST', `${p.tenant}/members`, { body: { email: 'stranger@example.com' } });
+  const early = await bearer(p, stranger);
+  assert.equal([early.status, early.headers.get('retry-after') !== null], [503, true], early.text);
+  p.views.until = undefined;
+  p.views.lateMs = 0;
+  open.resolve();
+  assert.is((await bearer(p, stranger)).status, 200);
+});
+
 staged('an address that is disallowed again, and a user who is suspended, are out', async (stage) => {
   const { p, issuer } = stage;
   const account = await allow(stage);
