@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NatsConnection } from 'nats';
+import { Events, type NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
@@ -15,6 +15,8 @@ const TELL_EVERY_MS = 60_000;
 export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>, logger: Pick<Logger, 'warn'>) => {
   let connected: NatsConnection | undefined;
   let closed = false;
+  /** The server is gone, and the client looks for one: it counts the connection as open all the while. */
+  let isLost = false;
   let toldAt = 0;
   const tell = (why: string): void => {
     if (Date.now() - toldAt < TELL_EVERY_MS) return;
@@ -25,6 +27,12 @@ export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
     if (info && isOld(info.version))
       logger.warn(`nats-server ${info.version} may lose messages when it is killed: take ${OLDEST_SAFE} or later`);
   };
+  const watch = async (nats: NatsConnection): Promise<void> => {
+    for await (const { type } of nats.status()) {
+      if (type === Events.Disconnect) isLost = true;
+      if (type === Events.Reconnect) isLost = false;
+    }
+  };
   const waiting = setInterval(() => tell('no answer from NATS_URL'), QUIET_MS).unref();
   const closing = Promise.withResolvers<undefined>();
   const connect = async (): Promise<NatsConnection | undefined> => {
@@ -32,6 +40,7 @@ export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
       try {
         connected = await connectNats(config);
         if (closed) await connected.close();
+        void watch(connected);
         warnOfAge(connected);
         return connected;
       } catch (error) {
@@ -53,7 +62,7 @@ export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
     },
     /** The connection, however long it takes; undefined once closed. */
     whenConnected: (): Promise<NatsConnection | undefined> => connecting,
-    healthy: (): boolean => connected !== undefined && !connected.isClosed(),
+    healthy: (): boolean => connected !== undefined && !isLost && !connected.isClosed(),
     close: async (): Promise<void> => {
       closed = true;
       closing.resolve(undefined);
