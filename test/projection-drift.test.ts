@@ -89,4 +89,18 @@ test('an event in the midst that was never applied is named, though those behind
   await close();
 });
 
+test('rows that another version made are not held against this one', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  await append(log, happened(story));
+  await settled(reads, log, 'ideas');
+  await close();
+  const pool = openPool(databaseUrl, quiet, 'test');
+  const [table] = ideas.tables;
+  const next = { ...ideas, version: ideas.version + 1, tables: [{ ...table!, name: 'thoughts' }] };
+  assert.equal(await drift(log, pool, next, 'all'), { projection: 'ideas', position: null, checked: 0, drifted: [] });
+  await pool.end();
+});
+
 test.run();

@@ -17,7 +17,7 @@ export const verify = async (config: Config): Promise<number> => {
       const report = await drift(log, pool, projection, 'all');
       drifted += report.drifted.length;
       console.log(
-        `${report.drifted.length === 0 ? 'ok  ' : 'FAIL'}  ${projection.name.padEnd(20)} ${report.checked} rows at ${report.position ?? 'nowhere yet'}`,
+        `${report.drifted.length === 0 ? 'ok  ' : 'FAIL'}  ${projection.name.padEnd(20)} ${report.position ? `${report.checked} rows at ${report.position}` : 'nothing to check: no rows of this version yet'}`,
       );
       for (const { table, key, columns, event } of report.drifted)
         console.log(

@@ -4,6 +4,7 @@ import { memorySink } from '../../projections/memory.ts';
 import { type Held, planOf, type TablePlan } from '../../projections/plan.ts';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Log } from '../eventstore/log.ts';
+import { shapeOf } from './ddl.ts';
 import { quoted } from './pool.ts';
 import { heldOf } from './sink.ts';
 
@@ -37,10 +38,12 @@ const sample = async (db: ClientBase, projection: AnyProjection, most: number | 
   try {
     await db.query('set local enable_seqscan = on; set local statement_timeout = 0');
     const { rows: checkpoints } = await db.query<{ token: string }>(
-      `select commit_position || ':' || prepare_position as token from annals.checkpoints where name = $1`,
-      [projection.name],
+      `select commit_position || ':' || prepare_position as token from annals.checkpoints where name = $1 and version = $2 and shape = $3`,
+      [projection.name, projection.version, shapeOf(projection)],
     );
-    const token = checkpoints[0]?.token ?? null;
+    // What another version made is no measure of this one: it serves until this one is built.
+    if (checkpoints.length === 0) return { position: null, token: null, rows: [] };
+    const { token } = checkpoints[0]!;
     const rows: Sampled[] = [];
     for (const plan of planOf(projection).tables.values()) {
       const limit = most === 'all' ? `limit ${MOST}` : `order by random() limit ${Math.floor(most)}`;
