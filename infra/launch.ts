@@ -43,8 +43,12 @@ export type Launch = {
 const OPEN_TO_PASS = 0o711;
 const PREPARING_MS = 1_000;
 
+/** SQLite, by which directories are held, knows no path of more than 512 bytes. */
+const LONGEST_DATA = 400;
+
 /** Others may pass through a data directory of root's, so that PostgreSQL, which never is root, can reach its own part of it. */
 const makeData = (dir: string): void => {
+  if (Buffer.byteLength(dir) > LONGEST_DATA) throw new Error(`ANNALS_DATA must be a path of at most ${LONGEST_DATA} bytes`);
   try {
     mkdirSync(dir, { recursive: true, mode: process.getuid?.() === 0 ? OPEN_TO_PASS : 0o700 });
     accessSync(dir, constants.W_OK);

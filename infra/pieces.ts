@@ -64,7 +64,7 @@ const readyz = async (base: string, say: (line: string) => void, ended: AbortSig
     if (readySince && (found?.degraded.length === 0 || Date.now() - readySince > WHOLE_MS)) return;
     if (found === undefined || Date.now() - told < QUIET_MS) continue;
     told = Date.now();
-    say(`still waiting: ${base}/readyz answers ${found.status}`);
+    say(`still waiting for ${found.degraded.join(', ')}: ${base}/readyz answers ${found.status}`);
   }
 };
 

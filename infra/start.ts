@@ -10,6 +10,9 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const row = (name: string, value: string): string => `  ${name.padEnd(10)}${value}`;
 
+/** A path as a shell takes it for one word. */
+const quoted = (path: string): string => (/^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
 /** Where everything is, and how to look inside without a secret on the screen. */
 const banner = ({ annalsData, publicUrl }: Config, { ports, firstKey }: Launched): string[] => {
   const here = relative(process.cwd(), annalsData);
@@ -19,8 +22,8 @@ const banner = ({ annalsData, publicUrl }: Config, { ports, firstKey }: Launched
     `Annals serves ${publicUrl}, documented at ${publicUrl}/docs`,
     row('data', `${data}, logs in ${data}/logs`),
     row('store', ports.store ? `esdb://127.0.0.1:${ports.store}?tls=false, its secret is in ${data}/store/secret` : 'EVENTSTORE_URL'),
-    row('postgres', ports.postgres ? `psql "$(cat ${data}/postgres/url)"` : 'DATABASE_URL'),
-    row('nats', ports.nats ? `nats --server nats://127.0.0.1:${ports.nats} --creds ${data}/nats/annals.creds` : 'NATS_URL'),
+    row('postgres', ports.postgres ? `psql "$(cat ${quoted(`${data}/postgres/url`)})"` : 'DATABASE_URL'),
+    row('nats', ports.nats ? `nats --server nats://127.0.0.1:${ports.nats} --creds ${quoted(`${data}/nats/annals.creds`)}` : 'NATS_URL'),
     ...(key ? [`  API key (shown once): ${key.key}`] : []),
   ];
 };

@@ -1,4 +1,5 @@
 // limit: 600
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,9 +61,14 @@ const stops = async (started: Started, signal: NodeJS.Signals = 'SIGTERM'): Prom
 
 test('one command starts everything, shows the first key once, and stops whole on SIGTERM', () =>
   inDir(async (dir) => {
-    const data = join(dir, 'data');
+    const data = join(dir, "operator's data");
     const first = await start(data);
     is(await statusOf(first.base, '/readyz'), 200);
+    const psql = /^ {2}postgres +psql "(\$\(cat .*\))"$/m.exec(first.program.output())![1];
+    is(
+      execFileSync('/bin/sh', ['-c', `echo "${psql}"`], { encoding: 'utf8' }).trim(),
+      readFileSync(join(data, 'postgres/url'), 'utf8').trim(),
+    );
     match(first.program.output(), /^ {2}API key \(shown once\): ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/m);
     is(linesOf(first.program).at(-1), `ready ${first.base}`);
     equal(
@@ -227,6 +233,13 @@ test('a service that cannot start is named, with its reason and its log', () =>
     match(linesOf(running).at(-1)!, /^annals: serve does not start \(.+\); its log is .*serve\.log$/);
     nothingLeft(data, []);
     ok(linesOf(running).length <= 3, running.output());
+  }));
+
+test('a data directory whose path is too long is refused by its variable', () =>
+  inDir(async (dir) => {
+    const running = begin(join(dir, 'x/'.repeat(200)), await freePort());
+    is(await running.ended, 1);
+    equal(linesOf(running), ['annals: ANNALS_DATA must be a path of at most 400 bytes']);
   }));
 
 test.run();
