@@ -46,20 +46,40 @@ export const emptyOf = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id
   position: null,
 });
 
+const LEAST = 512;
+const ENTRY = 256;
+
+/** What a state takes of memory, in characters, as far as a glance tells: its texts, and so much for each entry of what it lists. */
+const weightOf = ({ state }: Loaded<unknown>): number => {
+  let weight = LEAST;
+  const fields = state as Readonly<Record<string, unknown>>;
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value === 'string') weight += value.length;
+    else if (typeof value === 'object' && value !== null) weight += ENTRY * Object.keys(value).length;
+  }
+  return weight;
+};
+
 /**
- * `followed`: the aggregates that are read without being appended to; the others are coherent by conflict alone. `missed`: those of the followed
+ * `room`: in characters, half of what all may take together. `followed`: the aggregates that are read without being appended to; the others are coherent by conflict alone. `missed`: those of the followed
  * of which it is remembered, too, that a stream is not there, until its first event comes. They lie apart, so that asking for what is
  * not there drives out nothing that is.
  */
 export const openHot = (
   log: Log,
   followed: readonly AnyAggregate[],
-  { capacity = 20_000, missed = [] }: { readonly capacity?: number; readonly missed?: readonly AnyAggregate[] } = {},
+  {
+    capacity = 20_000,
+    room = 48_000_000,
+    missed = [],
+  }: { readonly capacity?: number; readonly room?: number; readonly missed?: readonly AnyAggregate[] } = {},
 ): Hot => {
   const byCategory = new Map(followed.map((aggregate) => [aggregate.category, aggregate]));
   const absent = new Map<string, Loaded<unknown>>();
-  // Two generations instead of a list: bounded at twice the capacity, and a hit costs one look-up.
+  // Two generations instead of a list: bounded at twice the capacity and the room, and a hit costs one look-up.
   let young = new Map<string, Loaded<unknown>>();
+  let weight = 0;
   let old = new Map<string, Loaded<unknown>>();
   const loading = new Map<string, { seen: number; work: Promise<Loaded<unknown>> }>();
   let subscription: Subscription | undefined;
@@ -68,13 +88,21 @@ export const openHot = (
   let epoch = 0;
   let closed = false;
 
+  const drop = (stream: string): void => {
+    const known = young.get(stream);
+    if (known && young.delete(stream)) weight -= weightOf(known);
+  };
+
   const put = (stream: string, loaded: Loaded<unknown>) => {
     if (isDeaf) return;
     absent.delete(stream);
+    drop(stream);
+    weight += weightOf(loaded);
     young.set(stream, loaded);
-    if (young.size > capacity) {
+    if (young.size > capacity || weight > room) {
       old = young;
       young = new Map();
+      weight = 0;
     }
   };
 
@@ -132,13 +160,14 @@ export const openHot = (
     const aggregate = byCategory.get(event.category);
     if (!known || !aggregate || event.revision <= known.revision) return;
     if (event.revision === known.revision + 1) return put(event.stream, advance(aggregate, known, event));
-    young.delete(event.stream);
+    drop(event.stream);
     old.delete(event.stream);
   };
 
   const clear = (): void => {
     absent.clear();
     young = new Map();
+    weight = 0;
     old = new Map();
   };
 

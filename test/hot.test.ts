@@ -164,4 +164,23 @@ test('of what is not there no more is remembered than of what is', async () => {
   await hot.close();
 });
 
+test('of large states fewer are remembered; one that changes or is too large for all counts once', () => {
+  const hot = openHot(memoryLog(), [Door], { room: 100_000 });
+  const put = (id: string, length: number) => {
+    const state = { isOpen: true, sign: 'x'.repeat(length) };
+    hot.put(streamName('door', 't', id), { id, state, revision: 0, position: null });
+  };
+  const known = (ids: readonly string[]) => ids.filter((id) => hot.peek(Door, 't', id) !== undefined).length;
+  const ids = Array.from({ length: 100 }, (_, index) => `d${index}`);
+  for (const id of ids) put(id, 10);
+  assert.is(known(ids), 100);
+  for (let times = 0; times < 50; times++) put('d0', 20_000);
+  assert.is(known(ids), 100);
+  const large = ids.map((id) => `large-${id}`);
+  for (const id of large) put(id, 20_000);
+  assert.ok(known(large) > 0 && known(large) <= 10, String(known(large)));
+  put('huge', 1_000_000);
+  assert.is(known(['huge']), 1);
+});
+
 test.run();
