@@ -71,7 +71,10 @@ const compressed: MiddlewareHandler = async (c, next) => {
   const { incoming } = (c.env ?? {}) as FromNode;
   const accepted = incoming ? incoming.headers['accept-encoding'] : c.req.header('accept-encoding');
   await next();
-  if (accepted !== undefined && Number(c.res.headers.get('content-length') ?? 0) >= WORTH_COMPRESSING) await compressing(c, async () => {});
+  if (accepted === undefined || Number(c.res.headers.get('content-length') ?? 0) < WORTH_COMPRESSING) return;
+  // How long the same answer to a GET is, nobody knows before it is compressed.
+  if (c.req.method === 'HEAD') c.res.headers.delete('content-length');
+  await compressing(c, async () => {});
 };
 
 /** The whole HTTP application: request ids, the operations, the plain routes, and problems for everything that goes wrong. */

@@ -1,4 +1,4 @@
-import { get, type IncomingMessage } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync, inflateSync } from 'node:zlib';
 import { test } from 'uvu';
@@ -10,16 +10,19 @@ const p = await inMemory();
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 
 /** Asks the real server, so that lengths and chunks are those of the wire. */
-const ask = async (path: string, accepts?: string, headers: Record<string, string> = {}) => {
+const ask = async (path: string, accepts?: string, headers: Record<string, string> = {}, method = 'GET') => {
   const answer = await new Promise<IncomingMessage>((resolve, reject) =>
-    get(
+    request(
       {
         port: server.port,
         path,
+        method,
         headers: { authorization: `Bearer ${p.key}`, ...(accepts === undefined ? {} : { 'accept-encoding': accepts }), ...headers },
       },
       resolve,
-    ).on('error', reject),
+    )
+      .on('error', reject)
+      .end(),
   );
   return { answer, bytes: await buffer(answer) };
 };
@@ -48,6 +51,15 @@ test('a short answer is left as it is; a compressed one has a weak tag that cond
   assert.is((await ask(path, 'gzip', { 'if-none-match': answer.headers.etag! })).answer.statusCode, 304);
   const changed = await p.send('PATCH', path, { body: { name: 'Longer' }, headers: { 'if-match': answer.headers.etag! } });
   assert.is(changed.status, 200);
+});
+
+test('HEAD tells no length but that of the same GET', async () => {
+  const list = `${p.tenant}/agents`;
+  const plain = await ask(list);
+  assert.is((await ask(list, undefined, {}, 'HEAD')).answer.headers['content-length'], String(plain.bytes.length));
+  const { answer, bytes } = await ask(list, 'gzip', {}, 'HEAD');
+  assert.equal([answer.statusCode, answer.headers['content-length'], bytes.length], [200, undefined, 0]);
+  assert.is((await ask('/livez', 'gzip', {}, 'HEAD')).answer.headers['content-length'], '17');
 });
 
 test('the server ends', async () => {
