@@ -177,4 +177,29 @@ test('sixteen writers and a follower lose nothing and double nothing while the s
   await store.end();
 });
 
+test('a store that says nothing to a read is away after five seconds, and read again once it goes on', async () => {
+  const store = await startStore();
+  const log = openLog(store.url);
+  afterwards(log.close);
+  const first = await log.append('agent-t.a', 'none', [happened()]);
+  process.kill(store.pid, 'SIGSTOP');
+  const began = performance.now();
+  const kinds = await Promise.all(
+    [Array.fromAsync(log.read('agent-t.a')), log.last('agent-t.a'), Array.fromAsync(log.readAll())].map((reading: Promise<unknown>) =>
+      reading.then(
+        () => 'an answer',
+        (error: LogError) => error.kind,
+      ),
+    ),
+  );
+  const took = performance.now() - began;
+  process.kill(store.pid, 'SIGCONT');
+  assert.equal(kinds, ['unavailable', 'unavailable', 'unavailable']);
+  assert.ok(took < 15_000, `${took} ms`);
+  assert.is((await log.last('agent-t.a'))?.revision, first.revision);
+  assert.is((await Array.fromAsync(log.read('agent-t.a'))).length, 1);
+  await log.close();
+  await store.end();
+});
+
 test.run();

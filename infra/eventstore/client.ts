@@ -9,6 +9,9 @@ import { within } from './within.ts';
 const REPEAT_AFTER = 100;
 const ATTEMPT = 5_000;
 
+/** So long a server may say nothing to a read: that its connection is dead would show after 20 s. */
+const ANSWER_MS = 5_000;
+
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const revisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
@@ -25,16 +28,18 @@ const ANSWERED_MS = 20;
 
 async function* recorded(source: Source, sorted: typeof classify): AsyncGenerator<Recorded> {
   let isAnswered = false;
+  // Destroyed before its end, the client's stream never lets go of its call, and `dispose` would wait for it: it runs dry instead.
+  const events = source.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
   try {
-    // Destroyed before its end, the client's stream never lets go of its call, and `dispose` would wait for it: it runs dry instead.
-    for await (const { event } of source.iterator({ destroyOnReturn: false })) {
-      const one = event && toRecorded(event);
+    for (let step = await within(ANSWER_MS, events.next()); !step.done; step = await events.next()) {
+      const one = step.value.event && toRecorded(step.value.event);
       if (one) yield one;
     }
   } catch (error) {
     isAnswered = (error as { type?: string }).type === ErrorType.STREAM_NOT_FOUND;
     if (!isAnswered) throw sorted(error);
   } finally {
+    void events.return?.().catch(() => {});
     source.on('error', () => {});
     source.resume();
     const leave = (): void => void source.cancel().catch(() => {});
