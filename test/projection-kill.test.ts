@@ -1,13 +1,15 @@
 // limit: 300
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import pino from 'pino';
 import * as assert from 'uvu/assert';
 import { openLog } from '../infra/eventstore/client.ts';
 import { createReads } from '../infra/postgres/reads.ts';
 import { memorySink } from '../projections/memory.ts';
 import { afterwards, test } from './ending.ts';
+import { memoryLog } from './memory-log.ts';
 import { append, type Given, happened, ideasOf } from './projection-given.ts';
-import { comparable, foldedRows, quiet, rowsIn, settled, watch } from './projection-live.ts';
+import { comparable, foldedRows, query, quiet, rowsIn, settled, until, watch, working } from './projection-live.ts';
 import { freshDatabase } from './services.ts';
 import { startStore } from './store-process.ts';
 
@@ -41,6 +43,36 @@ const startWorker = async (...args: string[]): Promise<ChildProcess> => {
 };
 
 const storyIn = (category: string, count: number) => happened(story(count), {}, category);
+
+const lockHolders = (databaseUrl: string) =>
+  query<{ pid: number }>(
+    databaseUrl,
+    `select pid from pg_locks join pg_stat_activity using (pid)
+     where locktype = 'advisory' and datname = current_database() and application_name = 'annals projection locks'`,
+  ).then((rows) => rows.map(({ pid }) => pid));
+
+test('a worker that was taken for silent goes on as it was where nobody else has taken its place', async () => {
+  const databaseUrl = await freshDatabase();
+  const log = memoryLog();
+  const said: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void said.push(line) });
+  await working({ log, databaseUrl, projections: [ideasOf('slow')], logger });
+  const reads = await createReads(databaseUrl, quiet);
+  afterwards(reads.close);
+  const events = storyIn('slow', 60);
+  await append(log, events.slice(0, 30));
+  await settled(reads, log, 'ideas');
+  const [before] = await lockHolders(databaseUrl);
+  await query(databaseUrl, `select pg_terminate_backend(${before})`);
+  await until(
+    'it holds the lock again',
+    () => lockHolders(databaseUrl),
+    ([holder]) => holder !== undefined && holder !== before,
+  );
+  await append(log, events.slice(30));
+  await settled(reads, log, 'ideas');
+  assert.is(said.filter((line) => line.includes('following projections')).length, 1, said.join(''));
+});
 
 test('a worker that stands still gives way to another within seconds, and when it goes on it writes nothing twice', async () => {
   const { url: eventstoreUrl } = await startStore();

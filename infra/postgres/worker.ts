@@ -235,14 +235,20 @@ export const startProjections = async ({
     await publishStatuses(db, writer, statuses());
     await publishReactors(db, writer, reactors());
   };
+  /** A process that was only slow goes on where nobody took its place meanwhile: what it writes is guarded by where the checkpoints stood. */
+  const holdAgain = async (): Promise<void> => {
+    const names = tended.filter(({ state }) => state !== 'standby').map(({ projection }) => projection.name);
+    const held = await locks.acquire(names).catch(() => []);
+    lockless = false;
+    if (held.length === names.length) return;
+    await lanes.stop();
+    await locks.release(held);
+    for (const one of tended) one.state = 'standby';
+  };
   const turn = async (): Promise<void> => {
     looking(look);
     if (isCutOff()) return letGo();
-    if (lockless) {
-      lockless = false;
-      await lanes.stop();
-      for (const one of tended) one.state = 'standby';
-    }
+    if (lockless) await holdAgain();
     const db = await locks.connect();
     if (db !== prepared) {
       await createAnnals(db);
