@@ -1,11 +1,12 @@
 // limit: 180
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { CancelledError, TimeoutError, UnavailableError } from '@eventstore/db-client';
+import { CancelledError, EventStoreDBClient, TimeoutError, UnavailableError } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
-import type { Metadata, Position } from '../domain/event.ts';
+import type { Metadata, Position, Recorded } from '../domain/event.ts';
 import { openLog } from '../infra/eventstore/client.ts';
 import { classify } from '../infra/eventstore/errors.ts';
+import { follow } from '../infra/eventstore/follow.ts';
 import { type Log, LogError, type NewEvent } from '../infra/eventstore/log.ts';
 import { freePort } from '../infra/process.ts';
 import { afterwards, test } from './ending.ts';
@@ -24,11 +25,11 @@ const refusal = async (work: Promise<unknown>): Promise<string> => {
   }
 };
 
-const withLog = async (work: (log: Log) => Promise<void>): Promise<void> => {
+const withLog = async (work: (log: Log, url: string) => Promise<void>): Promise<void> => {
   const store = await startStore();
   const log = openLog(store.url);
   try {
-    await work(log);
+    await work(log, store.url);
   } finally {
     await log.close();
     await store.end();
@@ -97,6 +98,7 @@ test('errors are conflict, gone, unavailable or a wrong request', () => {
   for (const error of [new UnavailableError(grpc), new TimeoutError(grpc), new CancelledError(grpc), new Error('Server Is Not Ready')])
     assert.is(classify(error).kind, 'unavailable', String(error));
   const brokenOff = [
+    Object.assign(new Error('14 UNAVAILABLE: Connection dropped'), { code: 14 }),
     new Error('Channel has been shut down'),
     new Error('1 CANCELLED: Cancelled on client'),
     Object.assign(new Error('13 INTERNAL: Response message parsing error: out of range'), { code: 13 }),
@@ -123,6 +125,64 @@ test('a store without room is one that is not there for now, and takes what come
   await log.close();
   await store.end();
 });
+
+/** Follows with a real client whose subscriptions break when the handler of an event says so. */
+const breaking = (client: EventStoreDBClient, event: (recorded: Recorded, breakOff: () => void) => void | Promise<void>) => {
+  let breakOff = (): void => {};
+  const watched = Object.create(client, {
+    subscribeToAll: {
+      value: (...options: Parameters<EventStoreDBClient['subscribeToAll']>) => {
+        const subscription = client.subscribeToAll(...options);
+        // A call that has ended is not cancelled any more: what had come of it is still given out.
+        const { unsubscribe } = subscription;
+        afterwards(() => unsubscribe.call(subscription));
+        subscription.unsubscribe = async () => {};
+        breakOff = () =>
+          void subscription.emit('error', new UnavailableError(Object.assign(new Error('x'), { metadata: undefined }) as never));
+        return subscription;
+      },
+    },
+  });
+  return follow(() => watched, {
+    filter: { streamPrefixes: ['thing-platform.'] },
+    event: (recorded) => event(recorded, () => breakOff()),
+  });
+};
+
+test('what a broken subscription had still buffered is not taken for seen, and no event is handled beside another', () =>
+  withLog(async (log, url) => {
+    const many = Array.from({ length: 20 }, () => happened());
+    await log.append('thing-platform.many', 'none', many);
+    // Of these come checkpoints only.
+    for (let n = 0; n < 3; n++)
+      await log.append(
+        `other-platform.${n}`,
+        'none',
+        Array.from({ length: 500 }, () => happened()),
+      );
+    const client = EventStoreDBClient.connectionString(url as never);
+    afterwards(() => client.dispose());
+    for (const isSlow of [false, true])
+      for (const at of [1, 10, 18, 19]) {
+        const seen: number[] = [];
+        let beside = 0;
+        const following = breaking(client, ({ revision }, breakOff) => {
+          if (!seen.includes(revision) && revision === at) isSlow ? setTimeout(breakOff, 20) : queueMicrotask(breakOff);
+          seen.push(revision);
+          assert.is(beside, 0);
+          if (!isSlow) return;
+          beside++;
+          return pause(revision === at ? 300 : 0).then(() => void beside--);
+        });
+        for (let waited = 0; seen.at(-1) !== 19 && waited < 100; waited++) await pause(50);
+        await following.stop();
+        assert.equal(
+          seen,
+          many.map((_, revision) => revision),
+          `broken at ${at}`,
+        );
+      }
+  }));
 
 type Seen = { ids: Map<string, number>; positions: Position[] };
 

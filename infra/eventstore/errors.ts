@@ -11,7 +11,7 @@ const retried: ReadonlySet<string> = new Set([
 
 /** What a server that is not ready answers, and what a connection that ends leaves of the calls on it, have no type of their own. */
 const notReady =
-  /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM|Channel has been shut down|Cancelled on client|^13 INTERNAL/i;
+  /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM|Channel has been shut down|Cancelled on client|^13 INTERNAL|^14 UNAVAILABLE/i;
 /** Errors of Node's own: a call was written to, or waited for, when its connection had gone. */
 const brokenOff = /^(ERR_HTTP2_|ERR_STREAM_|EPIPE$|ETIMEDOUT$)/;
 

@@ -26,7 +26,9 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', done);
   });
 
-/** One life of a subscription: resolves when it was stopped, rejects when it broke or the handler did. */
+const failed = (cause: unknown): Error => Object.assign(new Error('the follower failed', { cause }), { follower: true });
+
+/** One life of a subscription: resolves when it was stopped, rejects when it broke or the handler did, and the handler is done. */
 const once = (
   client: EventStoreDBClient,
   follower: Follower,
@@ -35,37 +37,58 @@ const once = (
   signal: AbortSignal,
 ) =>
   new Promise<void>((resolve, reject) => {
+    let isOver = false;
     let working = false;
+    let handled: Promise<void> = Promise.resolve();
     const passes = wanted(follower.filter);
     const filter = clientFilter(follower.filter);
     const idle = () => !working && subscription.readableLength === 0;
-    // A checkpoint may overtake events that wait in the buffer: it counts only when nothing waits.
+    // A checkpoint may overtake events that wait in the buffer: it counts only when nothing waits. What a broken subscription had buffered
+    // still comes, to nobody, and its checkpoints behind it.
     const checkpointReached = async (_: unknown, position: Position) => {
-      if (!idle() || signal.aborted) return;
+      if (isOver || !idle()) return;
       await follower.checkpoint?.(position);
-      moved(position);
+      if (!isOver) moved(position);
     };
     const subscription = client.subscribeToAll(
       { fromPosition: from === undefined ? START : from === 'end' ? END : from, filter: { ...filter, checkpointReached } as typeof filter },
       { highWaterMark: 1024 },
     );
-    const finish = (error?: unknown) => {
-      signal.removeEventListener('abort', stop);
+    const leave = () => {
+      isOver = true;
       subscription.removeAllListeners('data');
       subscription.on('error', () => {});
       void subscription.unsubscribe().catch(() => {});
-      if (error === undefined) return resolve();
-      reject(error);
     };
-    const stop = () => finish();
-    signal.addEventListener('abort', stop);
-    subscription.on('error', finish);
-    subscription.on('end', () => finish(new Error('the subscription ended')));
+    const stop = () => {
+      leave();
+      resolve();
+    };
+    const broken = (error: unknown) => {
+      if (isOver) return;
+      leave();
+      handled.then(() => reject(error), reject).then(() => signal.removeEventListener('abort', stop));
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    subscription.on('error', broken);
+    subscription.on('end', () => broken(new Error('the subscription ended')));
     subscription.on('caughtUp', function whenIdle() {
-      if (signal.aborted) return;
+      if (isOver) return;
       if (!idle()) return void setImmediate(whenIdle);
       follower.caughtUp?.();
     });
+    const handling = async (work: Promise<void>, position: Position): Promise<void> => {
+      working = true;
+      subscription.pause();
+      try {
+        await work;
+      } catch (error) {
+        throw failed(error);
+      }
+      working = false;
+      moved(position);
+      if (!isOver) subscription.resume();
+    };
     subscription.on('data', ({ event }) => {
       const recorded = event && toRecorded(event as never);
       if (!recorded || !passes(recorded.type)) return;
@@ -73,19 +96,11 @@ const once = (
       try {
         work = follower.event(recorded);
       } catch (error) {
-        return finish(Object.assign(new Error('the follower failed', { cause: error }), { follower: true }));
+        return broken(failed(error));
       }
       if (!work) return moved(recorded.position);
-      working = true;
-      subscription.pause();
-      work.then(
-        () => {
-          working = false;
-          moved(recorded.position);
-          if (!signal.aborted) subscription.resume();
-        },
-        (error) => finish(Object.assign(new Error('the follower failed', { cause: error }), { follower: true })),
-      );
+      handled = handling(work, recorded.position);
+      handled.catch(broken);
     });
   });
 
