@@ -97,8 +97,8 @@ const holdData = (dir: string): { release(): void } => {
   };
 };
 
-/** Starts whatever has no URL of its own, then the service. Says what goes wrong later by `say`. */
-export const launch = (config: Config, say: (line: string) => void): Launch => {
+/** Starts whatever has no URL of its own, then the service. Says what goes wrong later by `say`, and gives out the first key as soon as it is made. */
+export const launch = (config: Config, say: (line: string) => void, made: (first: FirstKey) => void = () => {}): Launch => {
   const data = config.annalsData;
   const ground: Ground = { logs: join(data, 'logs'), run: join(data, 'run'), say };
   const running: Partial<Record<string, Supervised>> = {};
@@ -116,7 +116,9 @@ export const launch = (config: Config, say: (line: string) => void): Launch => {
   };
 
   const hears = (message: unknown): void => {
-    if ((message as FirstKey | null)?.kind === 'first-key') firstKey = message as FirstKey;
+    if ((message as FirstKey | null)?.kind !== 'first-key') return;
+    firstKey = message as FirstKey;
+    made(firstKey);
   };
 
   /** Begins each service that has no URL; who needs one may begin too, as its address is known before it answers. */

@@ -14,17 +14,15 @@ const row = (name: string, value: string): string => `  ${name.padEnd(10)}${valu
 const quoted = (path: string): string => (/^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 /** Where everything is, and how to look inside without a secret on the screen. */
-const banner = ({ annalsData, publicUrl }: Config, { ports, firstKey }: Launched): string[] => {
+const banner = ({ annalsData, publicUrl }: Config, { ports }: Launched): string[] => {
   const here = relative(process.cwd(), annalsData);
   const data = here.startsWith('..') ? annalsData : here || '.';
-  const key = firstKey();
   return [
     `Annals serves ${publicUrl}, documented at ${publicUrl}/docs`,
     row('data', `${data}, logs in ${data}/logs`),
     row('store', ports.store ? `esdb://127.0.0.1:${ports.store}?tls=false, its secret is in ${data}/store/secret` : 'EVENTSTORE_URL'),
     row('postgres', ports.postgres ? `psql "$(cat ${quoted(`${data}/postgres/url`)})"` : 'DATABASE_URL'),
     row('nats', ports.nats ? `nats --server nats://127.0.0.1:${ports.nats} --creds ${quoted(`${data}/nats/annals.creds`)}` : 'NATS_URL'),
-    ...(key ? [`  API key (shown once): ${key.key}`] : []),
   ];
 };
 
@@ -32,7 +30,8 @@ const banner = ({ annalsData, publicUrl }: Config, { ports, firstKey }: Launched
 export const start = (config: Config): Promise<number> =>
   new Promise((resolve, reject) => {
     const say = (line: string): void => void process.stderr.write(`annals: ${line}\n`);
-    const running = launch(config, say);
+    // At once, not with the rest: the log has it from now on, and whoever ends the start before that would never see it.
+    const running = launch(config, say, ({ key }) => print(`  API key (shown once): ${key}`));
     let stoppedAt: number | undefined;
     const stop = async (then: () => void): Promise<void> => {
       stoppedAt ??= Date.now();

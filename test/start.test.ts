@@ -70,6 +70,8 @@ test('one command starts everything, shows the first key once, and stops whole o
       readFileSync(join(data, 'postgres/url'), 'utf8').trim(),
     );
     match(first.program.output(), /^ {2}API key \(shown once\): ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/m);
+    // As soon as the log has it: a start that is ended before it is ready has shown it too.
+    ok(first.program.output().indexOf('API key') < first.program.output().indexOf('Annals serves'));
     is(linesOf(first.program).at(-1), `ready ${first.base}`);
     equal(
       PIECES.filter((name) => pidOf(data, name) === undefined),
