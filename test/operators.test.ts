@@ -97,6 +97,7 @@ test('a rebuild that is given up leaves the live rows, and no event', async () =
     ({ state }) => state === 'ready',
   );
   assert.is((await p.send('POST', `${path}/abort`)).status, 200);
+  assert.is((await p.send('POST', `${path}/promote`)).status, 409, 'while it is being given up too');
   await until(
     'the end',
     () => rebuild(path),

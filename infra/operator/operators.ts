@@ -9,7 +9,7 @@ import { type Drift, drift } from '../postgres/drift.ts';
 import { type ParkedEvent, parkedEvent, parkedEvents } from '../postgres/parked.ts';
 import { isDown, openPool } from '../postgres/pool.ts';
 import { waitingReactors } from '../postgres/reactors.ts';
-import { ask, type RequestKind, type RequestState, requestState } from '../postgres/requests.ts';
+import { ask, openRequests, type RequestKind, type RequestState, requestState } from '../postgres/requests.ts';
 import { type PublishedStatus, publishedStatuses, SILENT_S } from '../postgres/status.ts';
 
 type Rebuild = Awaited<ReturnType<Operators['rebuildOf']>> & object;
@@ -114,7 +114,9 @@ export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Op
       throw new Refusal('conflict', `the rebuild was ${rebuild.state} already`);
     if (kind === 'promote' && rebuild.state !== 'ready')
       throw new Refusal('conflict', 'the rebuild has not caught up yet', { retryAfter: 1 });
-    await ask(pool, kind, name);
+    const decided = (await openRequests(pool, [name])).find((request) => request.kind === 'promote' || request.kind === 'abort');
+    if (decided && decided.kind !== kind) throw new Refusal('conflict', `to ${decided.kind} the rebuild was asked for already`);
+    if (!decided) await ask(pool, kind, name);
     return found(name, id);
   };
 
