@@ -1,6 +1,7 @@
 // limit: 180
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { CancelledError, EventStoreDBClient, TimeoutError, UnavailableError } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
 import type { Metadata, Position, Recorded } from '../domain/event.ts';
@@ -110,6 +111,39 @@ test('errors are conflict, gone, unavailable or a wrong request', () => {
   assert.is(classify(Object.assign(new Error('2 UNKNOWN: Exception was thrown by handler.'), { code: 2 })).kind, 'wrong-request');
   assert.is(classify(new Error('something else')).kind, 'wrong-request');
 });
+
+/** Ends its first connection, and gives nothing on any more when a conflict has been answered on another. */
+const freezing = async (port: number): Promise<number> => {
+  let connections = 0;
+  let isFrozen = false;
+  const server = createServer((near) => {
+    if (connections++ === 0) return void near.destroy();
+    const far = connect(port, '127.0.0.1');
+    afterwards(() => [near, far].forEach((socket) => void socket.destroy()));
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      from
+        .on('error', () => {})
+        .on('data', (bytes: Buffer) => {
+          if (!isFrozen) to.write(bytes);
+          isFrozen ||= bytes.includes('WrongExpectedVersion');
+        });
+  });
+  afterwards(() => server.close());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+};
+
+test('an append is over at its deadline, though what lies in its place cannot be read', () =>
+  withLog(async (log, url) => {
+    await log.append('thing-platform.a', 'none', [happened()]);
+    const through = openLog(`esdb://127.0.0.1:${await freezing(Number(new URL(url).port))}?tls=false`);
+    afterwards(through.close);
+    const refused = refusal(through.append('thing-platform.a', 'none', [happened()], { deadline: 1_000 }));
+    assert.is(await Promise.race([refused, pause(8_000).then(() => 'no answer')]), 'unavailable');
+  }));
 
 /** No byte of a file behind its first can be written: what a process meets on a full disk, or at a quota. */
 const limitFiles = (pid: number, bytes: string): void => void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);

@@ -94,7 +94,7 @@ export const openLog = (url: string, { damaged = () => {} }: { readonly damaged?
     data: ReturnType<typeof prepared>,
     ms: number,
   ) => {
-    const result = await within(ms, client.appendToStream(stream, data, { expectedRevision: revisionOf(expected), deadline: ms }));
+    const result = await client.appendToStream(stream, data, { expectedRevision: revisionOf(expected), deadline: ms });
     if (result.position) return { revision: Number(result.nextExpectedRevision), position: result.position };
     const there = await already(stream, expected, events);
     if (there) return there;
@@ -104,13 +104,14 @@ export const openLog = (url: string, { damaged = () => {} }: { readonly damaged?
   const append: Log['append'] = async (stream, expected, events, { deadline = 10_000 } = {}) => {
     const data = prepared(events);
     const end = Date.now() + deadline;
+    const left = (): number => Math.max(1, Math.min(ATTEMPT, end - Date.now()));
     for (let repeats = 0; ; repeats++) {
       try {
-        return await attempt(stream, expected, events, data, Math.max(1, Math.min(ATTEMPT, end - Date.now())));
+        return await within(left(), attempt(stream, expected, events, data, left()));
       } catch (caught) {
         const error = sorted(caught);
         if (error.kind === 'conflict' && repeats > 0) {
-          const there = await already(stream, expected, events);
+          const there = await within(left(), already(stream, expected, events));
           if (there) return there;
         }
         if (error.kind !== 'unavailable' || Date.now() + REPEAT_AFTER >= end) throw error;
