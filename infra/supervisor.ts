@@ -1,5 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -52,6 +64,7 @@ const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 2_000;
 const SETTLED_MS = 1_000;
 const LOG_LIMIT = 10 * 1024 * 1024;
+const LOOK_MS = 60_000;
 /** Acceptance goes first among our own; what yields still gets a third of what it would, and is not kept waiting for tens of milliseconds. */
 const NICENESS = 5;
 /** PostgreSQL and the store may have much to repair after a crash. */
@@ -66,6 +79,17 @@ const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size
 /** Moves a log that has grown beyond 10 MiB aside; one older part is kept. */
 const rotate = (file: string): void => {
   if (sizeOf(file) > LOG_LIMIT) renameSync(file, `${file}.1`);
+};
+
+/** The same of a log that is being written: its process only appends, and so goes on at the beginning. Where there is no room the older part goes. */
+export const cutDown = (file: string): void => {
+  if (sizeOf(file) <= LOG_LIMIT) return;
+  try {
+    copyFileSync(file, `${file}.1`);
+  } catch {
+    rmSync(`${file}.1`, { force: true });
+  }
+  truncateSync(file);
 };
 
 const textSince = (file: string, offset: number): string => {
@@ -172,6 +196,14 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
     }
   };
 
+  const look = (): void => {
+    try {
+      cutDown(log);
+    } catch (error) {
+      ground.say(`${log} grows, and can not be cut: ${(error as Error).message}`);
+    }
+  };
+
   /** One life of the process. @throws where it could not begin */
   const live = async (): Promise<Life> => {
     // They may have been cleared away since.
@@ -184,6 +216,9 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
     const text = (): string => textSince(log, offset);
     const ended = endOf(born).finally(() => over.abort());
     let servedAt = Number.POSITIVE_INFINITY;
+    // Until it serves, what its log says since its beginning is waited for.
+    const looking = setInterval(() => Number.isFinite(servedAt) && look(), LOOK_MS).unref();
+    over.signal.addEventListener('abort', () => clearInterval(looking));
     const watch = serves(piece, born, over.signal, text).then(
       (serving) => {
         if (!serving) return void born.kill('SIGKILL');
