@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientHttp2Stream, connect } from 'node:http2';
+import { binaryEvent } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
 import { revisionAt } from '../infra/eventstore/embedded/record.ts';
 import { openStore } from '../infra/eventstore/embedded/store.ts';
 import { streamPage } from '../infra/eventstore/embedded/stream-page.ts';
 import * as wire from '../infra/eventstore/embedded/wire.ts';
 import { afterwards, test } from './ending.ts';
+import { clientOf } from './store-client.ts';
 import { append, proposed, unexpected } from './store-inside.ts';
 import { pause, startStore, storeDir } from './store-process.ts';
 
@@ -93,6 +95,15 @@ test('who does not read the answers to his appends is not asked for more of them
   const { call } = begin(`${STREAMS}/BatchAppend`);
   const name = 'n'.repeat(100_000);
   assert.not(await takes(call, () => batchPart(name, EMPTY, true), 60_000_000));
+});
+
+test('large events are read to their end, one by one', async () => {
+  const store = await startStore();
+  const client = clientOf(store);
+  for (let n = 0; n < 4; n++) await client.appendToStream('large', binaryEvent({ type: 'happened', data: new Uint8Array(1_000_000) }));
+  const read = async (): Promise<number> => (await Array.fromAsync(client.readStream('large'))).length;
+  assert.is(await Promise.race([read(), pause(5_000)]), 4);
+  await client.dispose();
 });
 
 test('an append, and all that one call has begun, is of so many bytes at most', async () => {

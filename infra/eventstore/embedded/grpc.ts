@@ -72,6 +72,8 @@ const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call
   let final: Status | undefined;
   let outstanding = 0;
   let resume = () => {};
+  // One for all who wait: what sends, and what takes in the caller's messages.
+  let waiting: Promise<void> | undefined;
   const sent = (bytes: number) => {
     outstanding -= bytes;
     if (outstanding < LOW) resume();
@@ -107,12 +109,16 @@ const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call
       return outstanding < HIGH;
     },
     isBehind: () => !closed() && outstanding >= HIGH,
-    drained: () =>
-      closed() || outstanding < HIGH
-        ? Promise.resolve()
-        : new Promise((resolve) => {
-            resume = resolve;
-          }),
+    drained: () => {
+      if (closed() || outstanding < HIGH) return Promise.resolve();
+      waiting ??= new Promise((resolve) => {
+        resume = () => {
+          waiting = undefined;
+          resolve();
+        };
+      });
+      return waiting;
+    },
     end,
     breakOff: (status) => {
       if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL);
