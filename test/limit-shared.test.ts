@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Refusal } from '../domain/refusal.ts';
 import { leaseOf } from '../infra/http/bucket.ts';
@@ -8,7 +7,9 @@ import { BAD_CREDENTIALS, CREDENTIAL, limiter, POLICIES } from '../infra/http/li
 import { type Rows, sharing } from '../infra/http/sharing.ts';
 import { createAnnals } from '../infra/postgres/ddl.ts';
 import { openLimits } from '../infra/postgres/limits.ts';
+import { afterwards, test } from './ending.ts';
 import { quiet } from './projection-live.ts';
+import { road } from './road.ts';
 import { freshDatabase } from './services.ts';
 
 const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', super_admin: false } as const;
@@ -167,6 +168,35 @@ test('while tokens are at hand nobody waits, and a request costs two microsecond
     console.log(`${best.toFixed(2)} µs a request`);
   };
   return run();
+});
+
+test('a connection to the rows that leads nowhere any more is left for another', async () => {
+  const databaseUrl = await freshDatabase();
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await createAnnals(client);
+  await client.end();
+  const way = await road(databaseUrl);
+  const rows = openLimits(way.url, quiet);
+  afterwards(rows.close);
+  afterwards(() => {
+    way.close();
+    way.end();
+  });
+  const cost = new Map([['key', 1_000]]);
+  const charged = () =>
+    rows.charge(cost).then(
+      () => true,
+      () => false,
+    );
+  assert.ok(await charged());
+  way.holdUp();
+  assert.not(await charged());
+  way.letNewThrough();
+  for (let tries = 0; !(await charged()); tries++) {
+    assert.ok(tries < 100, 'it still asks where nobody answers');
+    await sleep(100);
+  }
 });
 
 test.run();

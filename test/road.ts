@@ -39,6 +39,10 @@ export const road = async (serviceUrl: string) => {
       isHeldUp = true;
       for (const socket of open) socket.unpipe().pause();
     },
+    /** What was held up stays so; who comes now gets through. */
+    letNewThrough: () => {
+      isHeldUp = false;
+    },
     goOn: () => {
       isHeldUp = false;
       for (const through of pairs.splice(0)) through();

@@ -3,6 +3,8 @@ import type { Rows } from '../http/sharing.ts';
 import { arrayText, openPool, statement } from './pool.ts';
 
 const ANSWER_MS = 500;
+/** After so long its one connection leads nowhere any more: the next asks by another. */
+const LOST_MS = 3_000;
 const PRUNE_MS = 60_000;
 /** No row is ahead of now by more: what a database with another clock wrote closes nothing for longer. */
 const MOST_MS = 120_000;
@@ -18,7 +20,7 @@ const pruning = `delete from annals.limits where key in (select key from annals.
 
 /** The rows of rate limits, made by the worker. Half a second for an answer; a full bucket needs no row and loses it within a minute. */
 export const openLimits = (databaseUrl: string, logger: Logger): Rows & { readonly close: () => Promise<void> } => {
-  const pool = openPool(databaseUrl, logger, 'limits', { max: 1, options: '-c synchronous_commit=off' });
+  const pool = openPool(databaseUrl, logger, 'limits', { max: 1, options: '-c synchronous_commit=off', answerMs: LOST_MS });
   let pruned = performance.now();
 
   const charge = async (costs: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> => {
