@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount, createOperator } from 'nkeys.js';
-import { replaceFile } from '../eventstore/embedded/disk.ts';
+import { replaceFile } from '../disk.ts';
 import type { Piece } from '../supervisor.ts';
 import { natsBinary } from './binary.ts';
 import { accountJwt, credentialsFile, keyOf, newUser, operatorJwt, seedOf } from './jwt.ts';

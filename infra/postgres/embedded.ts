@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { replaceFile } from '../eventstore/embedded/disk.ts';
+import { replaceFile } from '../disk.ts';
 import { help } from '../process.ts';
 import type { Piece } from '../supervisor.ts';
 import { type Account, accountFor } from './account.ts';

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { makeDirectory, syncDirectory, syncFile } from './disk.ts';
+import { makeDirectory, syncDirectory, syncFile } from '../../disk.ts';
 import { openLog } from './log.ts';
 import { repair } from './repair.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { makeDirectory } from './disk.ts';
+import { makeDirectory } from '../../disk.ts';
 
 /**
  * Holds a directory for this process until it ends, however it ends: the lock is the operating system's, taken through SQLite, and nothing stale

@@ -1,8 +1,8 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { diskFull, makeDirectory, readInto, readUpTo, syncBytes, writeAll } from '../../disk.ts';
 import { damaged } from './damage.ts';
 import { createDesk, GLANCE } from './desk.ts';
-import { diskFull, makeDirectory, readInto, readUpTo, syncBytes, writeAll } from './disk.ts';
 import { HEADER, OVERHEAD, type Proposed, positionAt, roomFor, sizeAt, soundAt, writeRecord } from './record.ts';
 import { createRoom, type Room } from './room.ts';
 import {

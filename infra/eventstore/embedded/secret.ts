@@ -2,8 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { join } from 'node:path';
+import { replaceFile } from '../../disk.ts';
 import { FEATURES, GOSSIP } from './describing.ts';
-import { replaceFile } from './disk.ts';
 import { denied, type Status } from './status.ts';
 
 /** The connection name that callers have to send: kept in the directory, made at the first start. */

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { connect } from 'node:http2';
 import { join } from 'node:path';
-import { replaceFile } from './disk.ts';
+import { replaceFile } from '../../disk.ts';
 import type { Call, Receiver } from './grpc.ts';
 import { messages, unary } from './grpc.ts';
 import { secretOf } from './secret.ts';

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { makeDirectory, replaceFile, syncDirectory } from './disk.ts';
+import { makeDirectory, replaceFile, syncDirectory } from '../../disk.ts';
 import { createMemtable, type Entry, type Memtable } from './memtable.ts';
 import { mergeTables } from './merge.ts';
 import { openTable, type Table } from './table.ts';

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { writeAll } from '../../disk.ts';
 import { bloomOf, bloomSize } from './bloom.ts';
-import { writeAll } from './disk.ts';
 import { FIELDS, FOOTER, PAGE_ENTRIES, TABLE_MAGIC } from './table.ts';
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Float64Array | Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);

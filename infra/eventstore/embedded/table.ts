@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { readInto, readUpTo } from '../../disk.ts';
 import { bloomOf } from './bloom.ts';
-import { readInto, readUpTo } from './disk.ts';
 import type { Entry } from './memtable.ts';
 
 export const TABLE_MAGIC = 'annals index 1';

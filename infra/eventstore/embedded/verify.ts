@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readUpTo } from './disk.ts';
+import { readUpTo } from '../../disk.ts';
 import { keyOf } from './hash.ts';
 import { lockDirectory } from './lock.ts';
 import { openLog } from './log.ts';
