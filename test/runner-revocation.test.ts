@@ -8,6 +8,7 @@ import type { Actor } from '../domain/event.ts';
 import type { Log } from '../infra/eventstore/log.ts';
 import { brokerUsers } from '../infra/nats/credentials.ts';
 import { revocationList, startRevocations } from '../infra/nats/revocations.ts';
+import { patiently } from '../infra/nats/service.ts';
 import { type Broker, until, withBroker } from './broker.ts';
 import { afterwards, test } from './ending.ts';
 import { agentOf, TENANT } from './generated-log.ts';
@@ -28,7 +29,9 @@ const happened = (
 /** A credential of an agent, asked for with a key: its event, and a connection that uses it. */
 const issued = async (broker: Broker, nats: NatsConnection, log: Log, id: string, agent: string, key: string, owner_id?: string) => {
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-  const user = await brokerUsers(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
+  // The server has no answer while it takes what it is told of the account.
+  const make = () => brokerUsers(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
+  const user = await patiently(make, () => {}, AbortSignal.timeout(10_000));
   const data = { agent_id: agent, owner_id, public_key: user.public_key, subject: '', stream: '', consumer: '', expires_at };
   await happened(log, `runnercredential-${TENANT}.${id}`, 'none', 'RunnerCredentialIssued', data, {
     kind: 'agent',
