@@ -65,8 +65,8 @@ const lately = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
   };
 };
 
-/** Whether deliveries can be accepted: the store answers. */
-const readinessOf = (log: Log, degraded: () => Promise<string[]>): (() => Promise<Readiness>) => {
+/** Whether deliveries can be accepted: the log answers, and took the last one. */
+const readinessOf = (log: Log, isFailing: () => boolean, degraded: () => Promise<string[]>): (() => Promise<Readiness>) => {
   const answers = lately(() =>
     log.ping().then(
       () => true,
@@ -74,7 +74,8 @@ const readinessOf = (log: Log, degraded: () => Promise<string[]>): (() => Promis
     ),
   );
   return async () => {
-    const [ready, others] = await Promise.all([answers(), degraded()]);
+    const [isThere, others] = await Promise.all([answers(), degraded()]);
+    const ready = isThere && !isFailing();
     return { ready, degraded: ready ? others : ['event store', ...others] };
   };
 };
@@ -127,7 +128,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountDeliveryBodies(app, host, storedDelivery);
     mountAuditExport(app, host);
     system(app, {
-      readiness: readinessOf(log, degraded),
+      readiness: readinessOf(log, ports.isFailing, degraded),
       metrics: () => standing().then(metrics.text),
       mayReadMetrics: (c) =>
         isHere(c) || (config.metricsToken !== undefined && c.req.header('authorization') === `Bearer ${config.metricsToken}`),

@@ -269,7 +269,7 @@ test('where replays are refused, a known body under another id is blocked, and u
 });
 
 test('while a store says nothing to anybody, no more deliveries wait for it than it could take in a second', async () => {
-  const record = recorder({ ...memoryLog(), append: () => new Promise(() => {}) });
+  const { record } = recorder({ ...memoryLog(), append: () => new Promise(() => {}) });
   const integration = { id: 'c1', tenant_id: 'c2' };
   const one = (id: string) => ({ integration, id, type: 'WebhookAccepted', facts: {}, body: new Uint8Array() }) as unknown as Recording;
   const waiting: Promise<unknown>[] = [];

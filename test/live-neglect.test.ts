@@ -7,7 +7,9 @@ import * as assert from 'uvu/assert';
 import { STREAM } from '../domain/runner-credential.ts';
 import { remembered } from '../infra/process.ts';
 import { main, type Platform, withPlatform } from './faults/platform.ts';
+import { SECRET, sign } from './hook-given.ts';
 import { bareEnvironment, eventually, program } from './process.ts';
+import { limitFiles } from './store-process.ts';
 
 const degraded = async ({ call }: Platform): Promise<string[]> =>
   (JSON.parse((await call('GET', '/readyz')).text) as { degraded: string[] }).degraded;
@@ -55,6 +57,33 @@ test('streams that are parked are named by the doctor with their projection', ()
     for (const id of ['a', 'b']) await log.append(`agent-t.${id}`, 'none', [{ id: randomUUID(), type: 'AgentDeleted', data: {}, meta }]);
     await log.close();
     await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
+  }));
+
+test('a store without room makes the service not ready as soon as a delivery finds none, until one is taken', () =>
+  withPlatform(async (platform) => {
+    if (process.platform !== 'linux') return;
+    const { call, url, data } = platform;
+    const made = async (path: string, body: object) => JSON.parse((await call('POST', path, body)).text);
+    const [tenant] = JSON.parse((await call('GET', '/admin/tenants')).text);
+    const agent = await made(`/tenant/${tenant.id}/agents`, { name: 'A', slug: 'a' });
+    const hook = await made(`/tenant/${tenant.id}/webhook-integrations`, {
+      provider: 'github',
+      agent_id: agent.id,
+      label: 'L',
+      secret: SECRET,
+    });
+    const deliver = async (id: string): Promise<number> => {
+      const headers = { 'content-type': 'application/json', 'x-github-delivery': id, 'x-hub-signature-256': sign('{}', SECRET) };
+      return (await fetch(`${url}/hooks/inbound/${hook.id}`, { method: 'POST', headers, body: '{}' })).status;
+    };
+    const ready = async (): Promise<number> => (await fetch(`${url}/readyz`)).status;
+    assert.equal([await deliver('1'), await ready()], [202, 200]);
+    const { pid } = remembered(join(data, 'run', 'store.pid'))!;
+    limitFiles(pid, '1');
+    assert.equal([await deliver('2'), await ready()], [503, 503]);
+    limitFiles(pid, 'unlimited');
+    await eventually('it is taken', async () => (await deliver('2')) === 202);
+    assert.is(await ready(), 200);
   }));
 
 test('a master key that is not the one of the log is named by the doctor', () =>

@@ -1,5 +1,4 @@
 // limit: 180
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { CancelledError, EventStoreDBClient, TimeoutError, UnavailableError } from '@eventstore/db-client';
@@ -11,7 +10,7 @@ import { follow } from '../infra/eventstore/follow.ts';
 import { type Log, LogError, type NewEvent } from '../infra/eventstore/log.ts';
 import { freePort } from '../infra/process.ts';
 import { afterwards, test } from './ending.ts';
-import { pause, startStore, storeDir } from './store-process.ts';
+import { limitFiles, pause, startStore, storeDir } from './store-process.ts';
 
 const meta: Metadata = { tenant: 'platform', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
 
@@ -144,9 +143,6 @@ test('an append is over at its deadline, though what lies in its place cannot be
     const refused = refusal(through.append('thing-platform.a', 'none', [happened()], { deadline: 1_000 }));
     assert.is(await Promise.race([refused, pause(8_000).then(() => 'no answer')]), 'unavailable');
   }));
-
-/** No byte of a file behind its first can be written: what a process meets on a full disk, or at a quota. */
-const limitFiles = (pid: number, bytes: string): void => void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
 
 test('a store without room is one that is not there for now, and takes what comes when there is room again', async () => {
   if (process.platform !== 'linux') return;

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -72,3 +72,7 @@ export const processorMs = (pid: number): number => {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 };
+
+/** No byte of a file behind so many can be written: what a process meets on a full disk, or at a quota. On Linux alone. */
+export const limitFiles = (pid: number, bytes: string): void =>
+  void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);

@@ -16,7 +16,7 @@ import type { Limiter } from '../http/limits.ts';
 import type { Vault } from '../vault/vault.ts';
 import { examining } from './examining.ts';
 import { isSeen, writeParts } from './parts.ts';
-import { busyWhereDown, recorder, soon } from './recorder.ts';
+import { busyWhereDown, type Recorder, recorder, soon } from './recorder.ts';
 import { redeliveries } from './redelivery.ts';
 import { rejections } from './rejections.ts';
 import { replayGuard } from './replay.ts';
@@ -36,8 +36,15 @@ export type HookDeps = {
 const clock = (): string => new Date().toISOString();
 
 /** What the inbound path stands on. `close` waits for what goes on after the answers, and records the rejections that are left. */
-export const hookPorts = ({ log, vault, hot, logger, limits, now = clock }: HookDeps): HookPorts & { close: () => Promise<void> } => {
-  const record = recordedWhole(log);
+export const hookPorts = ({
+  log,
+  vault,
+  hot,
+  logger,
+  limits,
+  now = clock,
+}: HookDeps): HookPorts & Pick<Recorder, 'isFailing'> & { close: () => Promise<void> } => {
+  const { record, isFailing } = recordedWhole(log);
   const compared = redeliveries({ log, logger, now });
   const rejects = rejections({ log, logger, now });
   const large = examinedAside(logger);
@@ -65,6 +72,7 @@ export const hookPorts = ({ log, vault, hot, logger, limits, now = clock }: Hook
     redelivered: compared.redelivered,
     rejected: rejects.rejected,
     now,
+    isFailing,
     close: async () => {
       await compared.close();
       await rejects.close();
@@ -88,14 +96,14 @@ const examinedAside = (logger: HookDeps['logger']): Pick<HookPorts, 'verify' | '
 };
 
 /** Records a delivery; the parts of a large body first, unless the delivery has been seen: other bytes under its id would lie there for nobody. */
-const recordedWhole = (log: Log): ((recording: Recording) => Promise<RecordedDelivery>) => {
-  const record = recorder(log);
+const recordedWhole = (log: Log): Recorder => {
+  const { record, isFailing } = recorder(log);
   const whole = async (recording: Recording): Promise<RecordedDelivery> => {
     if (await isSeen(log, recording)) return { token: null };
     await writeParts(log, recording);
     return record(recording);
   };
-  return (recording) => (recording.facts.parts === undefined ? record(recording) : whole(recording));
+  return { record: (recording) => (recording.facts.parts === undefined ? record(recording) : whole(recording)), isFailing };
 };
 
 const isTaking = ({ status, is_suspended }: Tenant.Tenant): boolean => (status === 'active' || status === 'closing') && !is_suspended;

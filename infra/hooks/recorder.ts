@@ -15,17 +15,32 @@ const LOOKED_FOR_MS = 900;
 const MOST_WAITING = 1_500;
 const NOTHING = new Uint8Array(0);
 
+/** So long it is remembered that the log took nothing, where nothing else is tried. */
+const FAILING_MS = 5_000;
+
+export type Recorder = {
+  readonly record: (recording: Recording) => Promise<RecordedDelivery>;
+  /** Whether the log did not take the last delivery, a moment ago: its disk may be full, which nobody sees who only reads there. */
+  readonly isFailing: () => boolean;
+};
+
 /** Records a delivery in the stream that its name names, which must not exist yet: that it does is the answer "seen". A body in parts is there already. */
-export const recorder = (log: Log): ((recording: Recording) => Promise<RecordedDelivery>) => {
+export const recorder = (log: Log): Recorder => {
   let waiting = 0;
   let heard = 0;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  const whereSeenOrFailed = (error: unknown): RecordedDelivery => {
+    if (!isConflict(error)) failedAt = performance.now();
+    return whereSeen(error);
+  };
 
   const append = async (recording: Recording): Promise<RecordedDelivery> => {
     const data = recording.facts.parts === undefined ? recording.body : NOTHING;
     const event = { id: randomUUID(), type: recording.type, data, meta: metadata(recording) };
     const appended = log.append(streamOf(recording), 'none', [event], { deadline: PATIENCE_MS });
-    const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), whereSeen);
+    const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), whereSeenOrFailed);
     heard = performance.now();
+    failedAt = Number.NEGATIVE_INFINITY;
     return recorded;
   };
 
@@ -33,15 +48,19 @@ export const recorder = (log: Log): ((recording: Recording) => Promise<RecordedD
   const hopelessAt = (began: number): number => Math.min(began + PATIENCE_MS, Math.max(began, heard) + SILENCE_MS);
 
   // Our own timer: the client has none that fires while a connection is being made.
-  return (recording) => {
+  const record = (recording: Recording): Promise<RecordedDelivery> => {
     if (waiting >= MOST_WAITING) throw busy();
     const began = performance.now();
     waiting++;
     return new Promise<RecordedDelivery>((resolve, reject) => {
       const check = (): void => {
         const left = hopelessAt(began) - performance.now();
-        if (left > 0) timer = setTimeout(look, left);
-        else reject(busy());
+        if (left > 0) {
+          timer = setTimeout(look, left);
+          return;
+        }
+        failedAt = performance.now();
+        reject(busy());
       };
       // An answer that has come already, while this process was busy, is read first.
       const look = (): void => void setImmediate(check);
@@ -54,6 +73,8 @@ export const recorder = (log: Log): ((recording: Recording) => Promise<RecordedD
         });
     });
   };
+
+  return { record, isFailing: () => performance.now() - failedAt < FAILING_MS };
 };
 
 export const streamOf = ({ integration, id }: Pick<Recording, 'integration' | 'id'>): string =>
@@ -74,8 +95,10 @@ export const busyWhereDown = (error: unknown): never => {
   throw error;
 };
 
+const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
+
 const whereSeen = (error: unknown): RecordedDelivery => {
-  if (error instanceof LogError && error.kind === 'conflict') return { token: null };
+  if (isConflict(error)) return { token: null };
   return busyWhereDown(error);
 };
 
