@@ -150,10 +150,11 @@ test('a token that is none is refused; one from the future waits 2 s and says wh
   assert.equal(await statuses('9223372036854775807:1'), Array(4).fill(503));
   p.views.lateMs = 300;
   assert.equal(await statuses(written), Array(4).fill(200));
+  p.views.lateMs = 2_000;
   const unseen = (await patch(path, 'Unseen')).headers.get('consistency-token')!;
   const early = performance.now();
   assert.equal(await statuses(unseen), Array(4).fill(200), 'and waits for no view');
-  assert.ok(performance.now() - early < 250);
+  assert.ok(performance.now() - early < 1_500);
   p.views.lateMs = 0;
   const began = performance.now();
   const answer = await read('9223372036854775807:9223372036854775807');
