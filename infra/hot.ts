@@ -62,9 +62,9 @@ const weightOf = ({ state }: Loaded<unknown>): number => {
 };
 
 /**
- * `room`: in characters, half of what all may take together. `followed`: the aggregates that are read without being appended to; the others are coherent by conflict alone. `missed`: those of the followed
+ * `followed`: the aggregates that are read without being appended to; the others are coherent by conflict alone. `missed`: those of the followed
  * of which it is remembered, too, that a stream is not there, until its first event comes. They lie apart, so that asking for what is
- * not there drives out nothing that is.
+ * not there drives out nothing that is. `room`: in characters, half of what all states may take together.
  */
 export const openHot = (
   log: Log,

@@ -1,7 +1,8 @@
-import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, listenUrl, loopback } from './config.ts';
+import { saidIn } from './disk.ts';
 import { lock } from './lock.ts';
 import { nats } from './nats/embedded.ts';
 import { serve, store, work } from './pieces.ts';
@@ -57,14 +58,8 @@ const makeData = (dir: string): void => {
   }
 };
 
-/** Those of last time; none where there are none, or a full disk has cut them off: others serve as well. */
-const portsIn = (file: string): Partial<Record<Name, number>> => {
-  try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as { ports: Partial<Record<Name, number>> }).ports;
-  } catch {
-    return {};
-  }
-};
+/** Those of last time; where there are none others serve as well. */
+const portsIn = (file: string): Partial<Record<Name, number>> => saidIn<{ ports: Partial<Record<Name, number>> }>(file)?.ports ?? {};
 
 /** The port of last time, unless somebody has taken it since. */
 const portFor = async (last: number | undefined): Promise<number> => (last !== undefined && (await isFree(last)) ? last : freePort());

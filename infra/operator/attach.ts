@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import { saidIn, textIn } from '../disk.ts';
 import { LogError } from '../eventstore/log.ts';
 import { isDown } from '../postgres/pool.ts';
 
@@ -13,17 +13,6 @@ export type Attached = {
 };
 
 type State = { readonly ports?: { readonly store?: number; readonly nats?: number } };
-
-const textIn = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
-
-/** What a file of ours says; nothing where it is not there, or is cut off. */
-const saidIn = <T>(file: string): T | undefined => {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as T;
-  } catch {
-    return undefined;
-  }
-};
 
 const natsIn = ({ annalsData }: Config, port: number | undefined): Pick<Attached, 'natsUrl' | 'natsAccountSeed'> => {
   const seeds = saidIn<{ account: string }>(join(annalsData, 'nats/keys.json'));

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { replaceFile } from '../disk.ts';
+import { replaceFile, textIn } from '../disk.ts';
 import { help } from '../process.ts';
 import type { Piece } from '../supervisor.ts';
 import { type Account, accountFor } from './account.ts';
@@ -84,8 +84,6 @@ const secretIn = (file: string): string => {
 const own = (path: string, account: Account | undefined): void => {
   if (account) chownSync(path, account.uid, account.gid);
 };
-
-const textIn = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
 
 /** A copy of a directory names the place of the original: two servers there would end each other, and mix two platforms' rows. */
 const isAnothers = (place: string, dir: string): boolean => {
