@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import type { Permission } from '../domain/access/permission.ts';
 import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { Actor, DomainEvent, Position, Recorded } from '../domain/event.ts';
-import type { Permission } from '../domain/permission.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { Secret } from '../domain/secret.ts';
 

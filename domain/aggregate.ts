@@ -1,5 +1,5 @@
 import type { DomainEvent, Recorded } from './event.ts';
-import type { Own } from './keyed.ts';
+import type { Own } from './immutable-record.ts';
 
 /** A module that decides: its stream category, the state before the first event, and the fold. */
 export type Aggregate<S, E extends DomainEvent> = {

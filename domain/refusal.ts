@@ -1,4 +1,4 @@
-/** Every code that a problem document may bear; the status each one answers with stands in api/problem.ts. */
+/** Every code that a problem document may bear; the status each one answers with stands in api/http/problem.ts. */
 export type RefusalCode =
   | 'malformed'
   | 'unauthorized'

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { fromSeed } from 'nkeys.js';
 import { z } from 'zod';
-import { publicIdOf } from '../domain/keytext.ts';
+import { publicIdOf } from '../domain/identity/api-key-format.ts';
 
 const where = (says: string, holds: (value: string) => boolean) => z.string().refine(holds, says);
 

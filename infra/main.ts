@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { type CommandDef, defineCommand, renderUsage, runCommand } from 'citty';
+import { countOf, portOf, strict, usageError } from './cli/arguments.ts';
 import type { Config } from './config.ts';
-import { outlastReaders, watchOutput } from './output.ts';
-import { countOf, portOf, strict, usageError } from './words.ts';
+import { outlastReaders, watchOutput } from './logging/nonblocking-stdout.ts';
 
 type Service = { close(): Promise<void> };
 
@@ -66,7 +66,7 @@ const until = async (begin: () => Promise<Service>): Promise<void> => {
 /** Does what an operator asks of a platform that runs. */
 const ask = async (work: (config: Config) => Promise<number>): Promise<void> => {
   const config = await configured();
-  const { attached } = await import('./operator/attach.ts');
+  const { attached } = await import('./cli/locate-services.ts');
   await finish(await attached(() => work(config)));
 };
 
@@ -89,7 +89,7 @@ const store = defineCommand({
       setup: strict,
       run: async ({ args }) => {
         const port = portOf(args.port);
-        const { serveStore } = await import('./eventstore/embedded/serve.ts');
+        const { serveStore } = await import('./eventstore/embedded/serve-store.ts');
         // What it allocates is dead after a turn: grown to its usual 2 x 16 MiB, the new space would hold nothing but that.
         setFlagsFromString('--semi-space-growth-factor=1');
         await until(() => serveStore({ dir: args.dir, port, open: args.open === true }));
@@ -99,20 +99,21 @@ const store = defineCommand({
       meta: { name: 'verify', description: 'Check every record and index' },
       args: { dir: ownDir },
       setup: strict,
-      run: async ({ args }) => finish(await (await import('./eventstore/embedded/verify.ts')).verifyStore(await storeDir(args.dir))),
+      run: async ({ args }) => finish(await (await import('./eventstore/embedded/verify-store.ts')).verifyStore(await storeDir(args.dir))),
     }),
     backup: defineCommand({
       meta: { name: 'backup', description: 'Copy the store while it runs' },
       args: { dir: ownDir, to: { type: 'string', description: 'Directory to write', required: true } },
       setup: strict,
       run: async ({ args }) =>
-        finish(await (await import('./eventstore/embedded/backup.ts')).backupStore(await storeDir(args.dir), args.to)),
+        finish(await (await import('./eventstore/embedded/backup-store.ts')).backupStore(await storeDir(args.dir), args.to)),
     }),
     scavenge: defineCommand({
       meta: { name: 'scavenge', description: 'Drop what was deleted or has expired' },
       args: { dir: ownDir },
       setup: strict,
-      run: async ({ args }) => finish(await (await import('./eventstore/embedded/scavenge.ts')).scavengeStore(await storeDir(args.dir))),
+      run: async ({ args }) =>
+        finish(await (await import('./eventstore/embedded/scavenge-store.ts')).scavengeStore(await storeDir(args.dir))),
     }),
   },
 });
@@ -127,7 +128,7 @@ const main = defineCommand({
         // Our children have this very file from the cache too, and need not load what strips types.
         process.env.NODE_COMPILE_CACHE ??= compiled;
         outlastReaders();
-        await finish(await (await import('./start.ts')).start(await configured()));
+        await finish(await (await import('./processes/start.ts')).start(await configured()));
       },
     }),
     serve: defineCommand({
@@ -135,7 +136,7 @@ const main = defineCommand({
       setup: strict,
       run: async () => {
         const config = await configured('eventstoreUrl', 'databaseUrl', 'natsUrl');
-        const { serve } = await import('./serve.ts');
+        const { serve } = await import('./processes/serve.ts');
         await until(() => serve(config));
       },
     }),
@@ -144,7 +145,7 @@ const main = defineCommand({
       setup: strict,
       run: async () => {
         const config = await configured('eventstoreUrl', 'databaseUrl', 'natsUrl');
-        const { work } = await import('./work.ts');
+        const { work } = await import('./processes/work.ts');
         await until(() => work(config));
       },
     }),
@@ -159,7 +160,7 @@ const main = defineCommand({
       run: async ({ args: { agent, exec, concurrency } }) => {
         const { annalsUrl, annalsKey, annalsData } = await configured('annalsUrl', 'annalsKey');
         const dir = join(annalsData, 'runner');
-        const { runner } = await import('./nats/runner.ts');
+        const { runner } = await import('./runner/runner.ts');
         outlastReaders();
         await finish(await runner({ url: annalsUrl!, key: annalsKey!, agent, exec, dir, concurrency: countOf(concurrency) }));
       },
@@ -174,7 +175,7 @@ const main = defineCommand({
       },
       setup: strict,
       run: async ({ args }) => {
-        const { rebuild } = await import('./operator/rebuild.ts');
+        const { rebuild } = await import('./cli/rebuild-projections.ts');
         await ask((config) => rebuild(config, { projection: args.projection, all: args.all === true, ifEqual: args['if-equal'] === true }));
       },
     }),
@@ -188,24 +189,24 @@ const main = defineCommand({
       },
       setup: strict,
       run: async ({ args: { stream, tenant, from, to } }) => {
-        const { replay } = await import('./operator/replay.ts');
+        const { replay } = await import('./cli/print-events.ts');
         await ask((config) => replay(config, { stream, tenant, from, to }));
       },
     }),
     verify: defineCommand({
       meta: { name: 'verify', description: 'Fold every row again from the log and compare' },
       setup: strict,
-      run: async () => ask((await import('./operator/verify.ts')).verify),
+      run: async () => ask((await import('./cli/verify-projections.ts')).verify),
     }),
     doctor: defineCommand({
       meta: { name: 'doctor', description: 'Look at everything the platform stands on and say what to do' },
       setup: strict,
-      run: async () => finish(await (await import('./operator/doctor.ts')).doctor(await configured())),
+      run: async () => finish(await (await import('./cli/doctor.ts')).doctor(await configured())),
     }),
     demo: defineCommand({
       meta: { name: 'demo', description: 'Start all and send it real deliveries' },
       setup: strict,
-      run: async () => finish(await (await import('./demo/demo.ts')).demo(await configured())),
+      run: async () => finish(await (await import('./cli/demo/demo.ts')).demo(await configured())),
     }),
   },
 });

@@ -1,7 +1,7 @@
 import { invalid } from '../domain/refusal.ts';
-import type { PageQuery } from './reads.ts';
-import type { ColumnType } from './tables.ts';
-import { columnValue } from './values.ts';
+import { columnValue } from './column-values.ts';
+import type { PageQuery } from './read-model.ts';
+import type { ColumnType } from './table.ts';
 
 export type SortValue = string | number | boolean | null;
 /** The place behind a page's last row: its sort value and the key column that breaks ties. */

@@ -1,5 +1,5 @@
 import type { DomainEvent, Recorded } from '../domain/event.ts';
-import type { Table } from './tables.ts';
+import type { Table } from './table.ts';
 
 export type Key = Readonly<Record<string, string>>;
 export type Row = Record<string, unknown>;

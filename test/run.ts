@@ -3,8 +3,8 @@ import { globSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { bareEnvironment } from './process.ts';
-import { dropDatabases, RUN, type Running, type Services, startServices } from './services.ts';
+import { bareEnvironment } from './fixtures/child-process.ts';
+import { dropDatabases, RUN, type Running, type Services, startServices } from './fixtures/test-services.ts';
 
 type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
 

@@ -1,10 +1,10 @@
 import { BACKWARDS, END, ErrorType, EventStoreDBClient, FORWARDS, NO_STREAM, type ResolvedEvent, START } from '@eventstore/db-client';
 import type { Recorded } from '../../domain/event.ts';
+import { within } from './deadline.ts';
 import { classify } from './errors.ts';
-import { prepared, toRecorded } from './events.ts';
-import { follow } from './follow.ts';
-import { type Appended, type Expected, type Log, LogError, type NewEvent } from './log.ts';
-import { within } from './within.ts';
+import { prepared, toRecorded } from './event-codec.ts';
+import { type Appended, type Expected, type Log, LogError, type NewEvent } from './event-log.ts';
+import { follow } from './subscription.ts';
 
 const REPEAT_AFTER = 100;
 const ATTEMPT = 5_000;

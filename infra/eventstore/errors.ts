@@ -1,5 +1,5 @@
 import { ErrorType } from '@eventstore/db-client';
-import { LogError, type LogErrorKind } from './log.ts';
+import { LogError, type LogErrorKind } from './event-log.ts';
 
 const retried: ReadonlySet<string> = new Set([
   ErrorType.TIMEOUT,

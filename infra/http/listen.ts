@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { answerUnheard, faultOf, refuse, refuseTunnel, unreadable } from './unheard.ts';
+import { answerUnheard, faultOf, refuse, refuseTunnel, unreadable } from './malformed-requests.ts';
 
 const DRAIN_MS = 10_000;
 const options = {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createUser, fromSeed, type KeyPair } from 'nkeys.js';
-import { signNatively } from './ed25519.ts';
+import { signNatively } from './native-ed25519.ts';
 
 /** Subjects that a user may or may not use, `>` and `*` as NATS knows them. */
 export type Subjects = { allow?: readonly string[]; deny?: readonly string[] };

@@ -1,7 +1,7 @@
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import * as oidc from 'openid-client';
 import type { Logger } from 'pino';
-import type { CodeFlow } from '../../api/sign-in.ts';
+import type { CodeFlow } from '../../api/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { claimed, type Issuer, unreachable } from './issuer.ts';
 

@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client';
 import type { Logger } from 'pino';
-import type { Claims } from '../../commands/sign-in.ts';
+import type { Claims } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 

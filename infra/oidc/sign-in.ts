@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { CodeFlow } from '../../api/sign-in.ts';
-import type { Claims } from '../../commands/sign-in.ts';
+import type { CodeFlow } from '../../api/identity/sign-in.ts';
+import type { Claims } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { IssuerConfig } from './issuer.ts';

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
-import type { Claims } from '../../commands/sign-in.ts';
+import type { Claims } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { claimed, type Issuer, type IssuerConfig, unreachable } from './issuer.ts';
 

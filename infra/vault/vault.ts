@@ -2,13 +2,13 @@ import { createHmac } from 'node:crypto';
 import type { Sealed, SecretPlace } from '../../commands/context.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { type Secret, secret } from '../../domain/secret.ts';
-import type { WrappedKeys } from '../../domain/vault.ts';
-import type { Log } from '../eventstore/log.ts';
+import type { WrappedKeys } from '../../domain/wrapped-key.ts';
+import type { Log } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, kidOf, type NamedKey } from './cipher.ts';
-import { createKey, unwrap, wrappedKeys } from './keys.ts';
-import { masterKey } from './master.ts';
-import { naturalId } from './natural-id.ts';
-import { keyrings } from './rings.ts';
+import { masterKey } from './master-key.ts';
+import { keyrings } from './tenant-keys.ts';
+import { naturalId } from './unique-id.ts';
+import { createKey, unwrap, wrappedKeys } from './wrapped-keys.ts';
 
 /** What keeps secrets, and makes the names and digests that need a key. */
 export type Vault = {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type AllStreamSubscription, ANY, EventStoreDBClient, jsonEvent, NO_STREAM, type Position, START } from '@eventstore/db-client';
-import { freePort } from '../../infra/process.ts';
-import { scratch } from '../temp.ts';
-import { annals } from './annals.ts';
+import { freePort } from '../../infra/supervision/os-process.ts';
+import { scratch } from '../fixtures/temp-directory.ts';
 import { count, median, milliseconds, ratio, table } from './format.ts';
+import { annals } from './platform.ts';
 import { memoryOf, processorTimeOf } from './processes.ts';
 
 const IN_FLIGHT = 64;

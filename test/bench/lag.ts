@@ -3,10 +3,10 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { pino } from 'pino';
 import { tokenOf } from '../../domain/event.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
-import { createReads } from '../../infra/postgres/reads.ts';
-import { startProjections } from '../../infra/postgres/worker.ts';
-import { eventId, ideasOf } from '../projection-given.ts';
-import { startServices } from '../services.ts';
+import { startProjections } from '../../infra/projector/projector.ts';
+import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
+import { eventId, ideasOf } from '../fixtures/test-projection.ts';
+import { startServices } from '../fixtures/test-services.ts';
 
 /** Milliseconds from the acknowledgement of an append until a read with its token is answered. */
 export type LagFigures = {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { freePort } from '../../infra/process.ts';
-import { scratch } from '../temp.ts';
-import { annals } from './annals.ts';
+import { freePort } from '../../infra/supervision/os-process.ts';
+import { scratch } from '../fixtures/temp-directory.ts';
 import type { Figures } from './load.ts';
 import { heardFrom, helper, limitApart, loadApart } from './measure.ts';
+import { annals } from './platform.ts';
 import { type Bench, deliveryVolley } from './workloads.ts';
 
 /** What the ground itself can do, with no service in between. */
@@ -19,7 +19,7 @@ export type Limit = {
 const AT_ONCE = 64;
 
 const bareHono = async ({ fixture, warmup, seconds }: Bench): Promise<Figures> => {
-  const server = helper('bare.ts');
+  const server = helper('bare-server.ts');
   server.send(fixture.integrations.map(({ id, secret }) => ({ id, secret })));
   const port = await heardFrom<number>(server);
   const figures = await loadApart({ port, warmup, seconds, connections: AT_ONCE, volley: deliveryVolley(fixture, 'each') });

@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { startAnnals, stopPrograms } from './annals.ts';
-import { fill } from './fixture.ts';
+import { fill } from './dataset.ts';
 import { table } from './format.ts';
 import { limits } from './limits.ts';
 import type { Figures } from './load.ts';
 import { endHelpers } from './measure.ts';
+import { startAnnals, stopPrograms } from './platform.ts';
 import { processorTimeOf, watchMemory } from './processes.ts';
 import { costTable, memoryTable, resultTable } from './report.ts';
 import { type Bench, settled, type Workload, workloads } from './workloads.ts';

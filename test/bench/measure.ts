@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { LimitJob } from './limit-process.ts';
 import type { Figures, Load, LoadFigures } from './load.ts';
-import type { Volley } from './shots.ts';
+import type { Volley } from './request-names.ts';
 
 export type LoadJob = Omit<Load, 'request' | 'answered'> & { readonly volley: Volley };
 

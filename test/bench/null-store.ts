@@ -1,9 +1,9 @@
-import { confirmation } from '../../infra/eventstore/embedded/answers.ts';
-import { appendMethod, batchAppendMethod } from '../../infra/eventstore/embedded/appending.ts';
-import { FEATURES, featuresMethod } from '../../infra/eventstore/embedded/describing.ts';
+import { appendMethod, batchAppendMethod } from '../../infra/eventstore/embedded/append-handlers.ts';
+import { confirmation } from '../../infra/eventstore/embedded/append-responses.ts';
 import { type Call, grpcServer, type Receiver } from '../../infra/eventstore/embedded/grpc.ts';
 import { readRequestOf } from '../../infra/eventstore/embedded/read-request.ts';
 import { frameAt, JSON_DATA, type Proposed, roomFor, writeRecord } from '../../infra/eventstore/embedded/record.ts';
+import { FEATURES, featuresMethod } from '../../infra/eventstore/embedded/server-info-handlers.ts';
 import type { Writer } from '../../infra/eventstore/embedded/writer.ts';
 
 /**

@@ -3,12 +3,12 @@ import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync }
 import { basename, join } from 'node:path';
 import { connect } from 'nats';
 import pg from 'pg';
-import { STREAM } from '../../domain/runner-credential.ts';
-import { SUBJECTS } from '../../infra/nats/stream.ts';
-import { projections } from '../../projections/all.ts';
-import { root } from '../process.ts';
-import { startAnnals, stopPrograms } from './annals.ts';
-import { type Fixture, fill } from './fixture.ts';
+import { STREAM } from '../../domain/runners/runner-credential.ts';
+import { SUBJECTS } from '../../infra/nats/jetstream.ts';
+import { projections } from '../../projections/registry.ts';
+import { root } from '../fixtures/child-process.ts';
+import { type Fixture, fill } from './dataset.ts';
+import { startAnnals, stopPrograms } from './platform.ts';
 import { viewed } from './workloads.ts';
 
 /**

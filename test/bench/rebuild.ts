@@ -3,12 +3,12 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
-import type { Log, NewEvent } from '../../infra/eventstore/log.ts';
-import { createReads } from '../../infra/postgres/reads.ts';
-import { ask, requestState } from '../../infra/postgres/requests.ts';
-import { startProjections } from '../../infra/postgres/worker.ts';
-import { eventId, ideasOf } from '../projection-given.ts';
-import { startServices } from '../services.ts';
+import type { Log, NewEvent } from '../../infra/eventstore/event-log.ts';
+import { ask, requestState } from '../../infra/projector/maintenance-requests.ts';
+import { startProjections } from '../../infra/projector/projector.ts';
+import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
+import { eventId, ideasOf } from '../fixtures/test-projection.ts';
+import { startServices } from '../fixtures/test-services.ts';
 
 export type RebuildFigures = {
   readonly events: number;

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../infra/process.ts';
-import { type Program, root } from '../process.ts';
-import { scratch } from '../temp.ts';
-import { annals, tracked } from './annals.ts';
+import { freePort } from '../../infra/supervision/os-process.ts';
+import { type Program, root } from '../fixtures/child-process.ts';
+import { scratch } from '../fixtures/temp-directory.ts';
 import { count, median, milliseconds, ratio, table } from './format.ts';
+import { annals, tracked } from './platform.ts';
 import { memoryOf } from './processes.ts';
 
 /** Where the scripts lie that drive any event store through the unchanged client. */

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { connect, credsAuthenticator, type NatsConnection } from 'nats';
-import { STREAM } from '../../domain/runner-credential.ts';
-import type { Annals } from './annals.ts';
+import { STREAM } from '../../domain/runners/runner-credential.ts';
 import { encode } from './connection.ts';
-import { call, type Fixture, shown } from './fixture.ts';
+import { call, type Fixture, shown } from './dataset.ts';
 import { figuresOf, histogram, type LoadFigures, load, record } from './load.ts';
 import { loadApart } from './measure.ts';
 import { agentBody, pushBody, signatureOf } from './payload.ts';
-import { MARK, nameOf, shooter, type Volley } from './shots.ts';
+import type { Annals } from './platform.ts';
+import { MARK, nameOf, shooter, type Volley } from './request-names.ts';
 
 export type Bench = {
   readonly annals: Annals;

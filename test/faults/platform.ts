@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
-import { keyText } from '../../domain/keytext.ts';
+import { keyText } from '../../domain/identity/api-key-format.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
-import type { Log } from '../../infra/eventstore/log.ts';
+import type { Log } from '../../infra/eventstore/event-log.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
-import { end, freePort, type Known, remembered } from '../../infra/process.ts';
-import { bareEnvironment, inDir, type Program, program, root } from '../process.ts';
+import { end, freePort, type Known, remembered } from '../../infra/supervision/os-process.ts';
+import { bareEnvironment, inDir, type Program, program, root } from '../fixtures/child-process.ts';
 
 export const PIECES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
 export type PieceName = (typeof PIECES)[number];

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Program, program } from '../process.ts';
+import { type Program, program } from '../fixtures/child-process.ts';
 import { main, type Platform } from './platform.ts';
 import type { Agent } from './tenants.ts';
 

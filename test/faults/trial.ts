@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { check, type Findings } from './checker.ts';
+import { observe } from './final-state.ts';
 import { isAnswered, type Load, type Sent, startLoad } from './load.ts';
-import { observe } from './observed.ts';
 import { PIECES, type Platform } from './platform.ts';
 import { type Runner, startRunner } from './runners.ts';
 import { type EstateSize, makeEstate } from './tenants.ts';

@@ -1,8 +1,8 @@
 import { tokenOf } from '../../domain/event.ts';
-import type { Answer } from '../in-memory.ts';
-import { bodyFor, type Call, type Document, type Place } from './places.ts';
-import { AWAY, isPlain, type PrincipalName, type Rule, ruleFor, type State, seesNone, verdict, type Where } from './rules.ts';
-import type { ResourceType, World } from './world.ts';
+import type { Answer } from '../fixtures/in-memory-platform.ts';
+import type { ResourceType, World } from './dataset.ts';
+import { AWAY, isPlain, type PrincipalName, type Rule, ruleFor, type State, seesNone, verdict, type Where } from './expected-access.ts';
+import { bodyFor, type Call, type Document, type Place } from './id-positions.ts';
 
 /** One way to point an operation at things: what stands in each place. */
 export type Variant = { readonly label: string; readonly states: readonly State[]; readonly differs: Place | null; readonly asOf?: true };

@@ -1,5 +1,5 @@
+import { bytesOf, readFields, wideOf } from './protobuf.ts';
 import { nameAt, typeAt } from './record.ts';
-import { bytesOf, readFields, wideOf } from './wire.ts';
 
 /** Which events of $all a reader wants, and after how many considered ones it is told how far the store has looked. */
 export type Filter = { passes: (bytes: Buffer, at: number) => boolean; interval: number };

@@ -6,7 +6,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { badRequest, exhausted, ok, type Status, unimplemented, unknown } from './status.ts';
+import { badRequest, exhausted, ok, type Status, unimplemented, unknown } from './grpc-status.ts';
 
 const MOST_RESETS = 1_000_000;
 const LARGEST_MESSAGE = 17 * 1024 * 1024;

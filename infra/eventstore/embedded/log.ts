@@ -1,10 +1,10 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { diskFull, makeDirectory, readInto, readUpTo, syncBytes, writeAll } from '../../disk.ts';
-import { damaged } from './damage.ts';
-import { createDesk, GLANCE } from './desk.ts';
+import { diskFull, makeDirectory, readInto, readUpTo, syncBytes, writeAll } from '../../durable-files.ts';
+import { damaged } from './corruption.ts';
+import { createRoom, type Room } from './preallocation.ts';
+import { createDesk, GLANCE } from './read-buffer.ts';
 import { HEADER, OVERHEAD, type Proposed, positionAt, roomFor, sizeAt, soundAt, writeRecord } from './record.ts';
-import { createRoom, type Room } from './room.ts';
 import {
   bound,
   createSegment,

@@ -1,4 +1,4 @@
-import { bytesOf, readFields } from './wire.ts';
+import { bytesOf, readFields } from './protobuf.ts';
 
 /** What of a stream's metadata decides which of its events are seen. `raw` keeps every key, numbers as they were written. */
 export type StreamMetadata = { truncateBefore: number; maxCount: number; maxAgeMs: number; raw: string };

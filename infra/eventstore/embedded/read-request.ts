@@ -1,6 +1,6 @@
+import { type Named, namedOf } from './append-requests.ts';
 import { type Filter, filterOf } from './filter.ts';
-import { type Named, namedOf } from './requests.ts';
-import { bytesOf, type Fields, readFields, type Wide, wideOf } from './wire.ts';
+import { bytesOf, type Fields, readFields, type Wide, wideOf } from './protobuf.ts';
 
 export type From<Place> = 'start' | 'end' | Place;
 export type LogPlace = { commit: Wide; prepare: Wide };

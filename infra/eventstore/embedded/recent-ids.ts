@@ -1,4 +1,4 @@
-import type { Span } from './wire.ts';
+import type { Span } from './protobuf.ts';
 
 const SLOTS = 1 << 16;
 const GENERATION = SLOTS / 2;

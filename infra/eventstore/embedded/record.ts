@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { readVarint, type Span, varintSize, type Wide, writeVarint } from './wire.ts';
+import { readVarint, type Span, varintSize, type Wide, writeVarint } from './protobuf.ts';
 
 /** Bytes of a record before its frame. The frame is the event as a reader gets it, a framed ReadResp, so that reading is copying. */
 export const HEADER = 56;

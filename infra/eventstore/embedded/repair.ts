@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
-import { readUpTo, syncBytes, syncFile, writeAll } from '../../disk.ts';
-import { damaged } from './damage.ts';
+import { readUpTo, syncBytes, syncFile, writeAll } from '../../durable-files.ts';
+import { damaged } from './corruption.ts';
 import { batchDistanceAt, flagsAt, LAST_OF_APPEND, OVERHEAD, positionAt, sizeAt, soundAt } from './record.ts';
 import { offsetOf, readRecords, recordsEnd, type Segment, written } from './segment.ts';
 

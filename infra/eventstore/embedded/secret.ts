@@ -2,9 +2,9 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { join } from 'node:path';
-import { replaceFile } from '../../disk.ts';
-import { FEATURES, GOSSIP } from './describing.ts';
-import { denied, type Status } from './status.ts';
+import { replaceFile } from '../../durable-files.ts';
+import { denied, type Status } from './grpc-status.ts';
+import { FEATURES, GOSSIP } from './server-info-handlers.ts';
 
 /** The connection name that callers have to send: kept in the directory, made at the first start. */
 export const secretOf = (dir: string): string => {

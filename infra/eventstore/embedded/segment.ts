@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readUpTo, replaceFile, syncDirectory, writeAll } from '../../disk.ts';
-import { damaged } from './damage.ts';
+import { readUpTo, replaceFile, syncDirectory, writeAll } from '../../durable-files.ts';
+import { damaged } from './corruption.ts';
 import { HEADER, OVERHEAD, positionAt, sizeAt, soundAt } from './record.ts';
 
 /**

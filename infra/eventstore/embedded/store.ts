@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { createDecider } from './decide.ts';
+import { createSignals } from './append-signals.ts';
+import { createDecider } from './concurrency-check.ts';
 import { openLog } from './log.ts';
+import { spanOf } from './protobuf.ts';
 import { createRecentIds } from './recent-ids.ts';
 import { flagsAt, idAt, NOTHING, nameAt, positionAt, revisionAt, sizeAt } from './record.ts';
 import { repair } from './repair.ts';
 import { dropUnfinished } from './segment.ts';
-import { createSignals } from './signals.ts';
+import { createStreams, isUnfit } from './stream-cache.ts';
 import { openIndex } from './stream-index.ts';
-import { createStreams, isUnfit } from './streams.ts';
 import { metadataEvent } from './system-events.ts';
-import { spanOf } from './wire.ts';
 import { createWriter } from './writer.ts';
 
 export type Store = ReturnType<typeof openStore>;

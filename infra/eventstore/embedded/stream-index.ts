@@ -1,10 +1,10 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { makeDirectory, replaceFile, syncDirectory } from '../../disk.ts';
+import { makeDirectory, replaceFile, syncDirectory } from '../../durable-files.ts';
+import { mergeTables } from './compaction.ts';
 import { createMemtable, type Entry, type Memtable } from './memtable.ts';
-import { mergeTables } from './merge.ts';
-import { openTable, type Table } from './table.ts';
-import { tableWriter } from './table-writer.ts';
+import { openTable, type Table } from './sstable.ts';
+import { tableWriter } from './sstable-writer.ts';
 
 const FULL = 32_768;
 const FAN_IN = 4;

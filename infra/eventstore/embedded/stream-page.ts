@@ -1,7 +1,7 @@
 import type { Log } from './log.ts';
 import { revisionAt, sizeAt, soundAt } from './record.ts';
+import type { Stream } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
-import type { Stream } from './streams.ts';
 
 export const PAGE_EVENTS = 256;
 /** A page ends with the event that fills it: a reader who does not keep up holds no more of a stream of large events than of one of small. */

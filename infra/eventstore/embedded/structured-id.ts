@@ -1,4 +1,4 @@
-import { bytes, framed, message, readFields, uint, type Wide } from './wire.ts';
+import { bytes, framed, message, readFields, uint, type Wide } from './protobuf.ts';
 
 const structured = (text: string): Buffer => {
   const hex = text.replaceAll('-', '');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { type Span, spanOf } from './protobuf.ts';
 import type { Proposed } from './record.ts';
-import { type Span, spanOf } from './wire.ts';
 
 const spanned = (text: string): Span => spanOf(Buffer.from(text));
 const nothing = spanned('');

@@ -1,6 +1,6 @@
-import { diskFull } from '../../disk.ts';
-import { isDamage, sayDamage } from './damage.ts';
-import type { createDecider, Outcome, Write } from './decide.ts';
+import { diskFull } from '../../durable-files.ts';
+import type { createDecider, Outcome, Write } from './concurrency-check.ts';
+import { isDamage, sayDamage } from './corruption.ts';
 import type { Log } from './log.ts';
 import { roomFor } from './record.ts';
 

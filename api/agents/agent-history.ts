@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import * as Agent from '../../domain/agents/agent.ts';
+import { comparePositions, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
+import { Id25 } from '../../domain/id.ts';
+import type { Own } from '../../domain/immutable-record.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { AgentRead } from '../../projections/agents/agent.ts';
+import { readPlace, writeCursor } from '../../projections/cursor.ts';
+import { fitting } from '../../projections/read-model.ts';
+import { AS_OF_RESTS, positionOf } from '../http/as-of.ts';
+import type { Ctx } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { listQuery, type Window } from '../http/paging.ts';
+import { keeping } from '../http/scoped-cache.ts';
+
+const AGENT = '/tenant/:tenant_id/agents/:agent_id';
+
+const Change = z.object({ pointer: z.string(), from: z.unknown(), to: z.unknown() });
+const Named = z.object({ kind: z.enum(['user', 'agent', 'system']), id: z.string(), key_id: z.string().nullish() });
+
+const HistoryEntry = z
+  .object({
+    event_id: z.string(),
+    type: z.string(),
+    at: z.string(),
+    actor: Named,
+    cause: z.string().nullable(),
+    position: z.string(),
+    revision: z.int(),
+    changes: z.array(Change),
+  })
+  .meta({ id: 'HistoryEntry' });
+
+const ResourceDiff = z.object({ id: Id25, from: z.string(), to: z.string(), changes: z.array(Change) }).meta({ id: 'ResourceDiff' });
+
+type Fields = Record<string, unknown>;
+
+const absent = (): Refusal => new Refusal('not_found', 'there is no such agent');
+
+/** What can be seen of an agent: its fields, its chain, and who holds what on it. */
+const visible = (agent: Agent.Agent): Fields => {
+  if (agent.status === 'absent') return {};
+  const rolesOf = (held: Agent.Agent['roles'] | Agent.Agent['grants']) =>
+    Object.fromEntries(Object.entries(held).map(([user_id, { role }]) => [user_id, role]));
+  return {
+    ...AgentRead.parse(agent),
+    deleted: agent.status !== 'live',
+    models: agent.models.map(({ model_id, access }) => ({ model_id, access })),
+    roles: rolesOf(agent.roles),
+    grants: rolesOf(agent.grants),
+  };
+};
+
+const changesBetween = (from: Fields, to: Fields): z.output<typeof Change>[] =>
+  Object.keys({ ...from, ...to })
+    .filter((name) => JSON.stringify(from[name]) !== JSON.stringify(to[name]))
+    .map((name) => ({ pointer: `/${name}`, from: from[name] ?? null, to: to[name] ?? null }));
+
+type Step = { readonly event: Recorded<Agent.AgentEvent>; readonly before: Agent.Agent; readonly after: Agent.Agent };
+
+const entryOf = ({ event, before, after }: Step): z.output<typeof HistoryEntry> => {
+  const { event_id, type, at, actor, meta, revision } = event;
+  const changes = changesBetween(visible(before), visible(after)).filter(({ pointer }) => pointer !== '/updated_at');
+  return { event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes };
+};
+
+/** At each of so many revisions a state is remembered, for the next page to begin there: what an agent was then never changes. */
+const STRIDE = 200;
+const MOST_STATES = 500;
+
+const states = keeping<Agent.Agent>(MOST_STATES);
+
+/** The agent as the events before a revision left it. */
+const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
+  const keyOf = (at: number): string => `${ctx.tenant}.${agent_id}@${at}`;
+  let from = revision - (revision % STRIDE);
+  while (from > 0 && !states.get(ctx.reads, keyOf(from))) from -= STRIDE;
+  let state = states.get(ctx.reads, keyOf(from)) ?? Agent.initial;
+  let own: Own = new WeakSet();
+  if (from === revision) return state;
+  for await (const event of ctx.history(Agent, agent_id, { from, limit: revision - from })) {
+    state = Agent.evolve(state, event, own);
+    if ((event.revision + 1) % STRIDE !== 0) continue;
+    states.set(ctx.reads, keyOf(event.revision + 1), state);
+    own = new WeakSet();
+  }
+  return state;
+};
+
+/** The last events before a revision, at most so many, the newest first. */
+const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: number): Promise<Step[]> => {
+  const from = Math.max(0, end - limit);
+  if (from >= end) return [];
+  const steps: Step[] = [];
+  let before = await stateBefore(ctx, agent_id, from);
+  for await (const event of ctx.history(Agent, agent_id, { from, limit: end - from })) {
+    const after = Agent.evolve(before, event);
+    steps.push({ event, before, after });
+    before = after;
+  }
+  return steps.reverse();
+};
+
+/** A page of the agent's events with the fields that each changed; reads none behind it and few before. @throws Refusal not_found, invalid */
+const history = async (ctx: Ctx, { agent_id, limit, cursor }: Window & { agent_id: string }) => {
+  const { revision, position } = await ctx.load(Agent, agent_id);
+  if (revision < 0) throw absent();
+  const place = readPlace(cursor, 'bigint');
+  const steps = await stepsBefore(ctx, agent_id, Math.min(Number(place?.[0] ?? Number.POSITIVE_INFINITY), revision + 1), limit);
+  const docs = fitting(Iterator.from(steps).map((step) => JSON.stringify(entryOf(step))));
+  const last = steps[docs.length - 1]?.event;
+  const next = last && last.revision > 0 ? writeCursor([last.revision, last.event_id]) : null;
+  return { body: `[${docs}]`, next, total: revision + 1, position };
+};
+
+const stateAt = async (ctx: Ctx, agent_id: string, until: Position): Promise<Fields> => {
+  const own: Own = new WeakSet();
+  let state = Agent.initial;
+  for await (const event of ctx.history(Agent, agent_id)) {
+    if (comparePositions(event.position, until) > 0) break;
+    state = Agent.evolve(state, event, own);
+  }
+  return visible(state);
+};
+
+export const historyOperations = {
+  readAgentHistory: operation({
+    method: 'get',
+    path: `${AGENT}/history`,
+    summary: 'Every event of the agent with the fields it changed',
+    permit: 'agent:read',
+    query: listQuery({}).omit({ sort: true }),
+    reply: z.array(HistoryEntry),
+    run: history,
+  }),
+  diffAgent: operation({
+    method: 'get',
+    path: `${AGENT}/diff`,
+    summary: 'What changed between two times or positions',
+    permit: 'agent:read',
+    query: z.strictObject({ from: z.string().max(64), to: z.string().max(64).optional() }),
+    reply: ResourceDiff,
+    reads: AS_OF_RESTS,
+    noStream: true,
+    run: async (ctx, { agent_id, from, to }) => {
+      const loaded = await ctx.load(Agent, agent_id);
+      if (!loaded.position) throw absent();
+      const first = await positionOf(ctx, from, 'from');
+      const last = to === undefined ? loaded.position : await positionOf(ctx, to, 'to');
+      const [before, after] = await Promise.all([stateAt(ctx, agent_id, first), stateAt(ctx, agent_id, last)]);
+      const state = { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) };
+      // A time names another position as the tenant goes on: the agent's revision would not tell.
+      return { ...loaded, revision: -1, state };
+    },
+  }),
+};

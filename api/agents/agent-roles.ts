@@ -1,0 +1,209 @@
+import { z } from 'zod';
+import { loadAgent } from '../../commands/agents/agent.ts';
+import {
+  AgentGrantRequest,
+  AgentOwnershipTransfer,
+  AgentRoleAssignmentCreate,
+  AgentRolePermissionGrid,
+  AgentUserGrant,
+  assignRole,
+  changeRolePermissions,
+  grantAccess,
+  requestGrant,
+  revokeAccess,
+  revokeRole,
+  shownGrant,
+  shownRole,
+  transferOwnership,
+} from '../../commands/agents/agent-roles.ts';
+import { loadTenant } from '../../commands/tenants/tenant.ts';
+import { effectivePermissions } from '../../domain/access/permission.ts';
+import type * as Agent from '../../domain/agents/agent.ts';
+import { counting, rolesOf } from '../../domain/agents/agent-roles.ts';
+import { AGENT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
+import { tokenOf } from '../../domain/event.ts';
+import { Id25 } from '../../domain/id.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { AgentRead } from '../../projections/agents/agent.ts';
+import type { Ctx } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { AsOf, asOfQuery, listQuery, sliced, type Window } from '../http/paging.ts';
+
+const AGENT = '/tenant/:tenant_id/agents/:agent_id';
+
+const AgentRoleAssignmentRead = z
+  .object({
+    agent_id: Id25,
+    user_id: Id25,
+    tenant_id: Id25,
+    role: z.enum(AGENT_ROLES),
+    created_at: z.string(),
+    updated_at: z.string(),
+    user_email: z.string().nullable(),
+    user_name: z.string().nullable(),
+  })
+  .meta({ id: 'AgentRoleAssignmentRead' });
+
+const AgentUserGrantRead = z
+  .object({ agent_id: Id25, user_id: Id25, role: z.string(), created_at: z.string() })
+  .meta({ id: 'AgentUserGrantRead' });
+
+const Grid = z.object({ roles: z.record(z.string(), z.array(z.string())) }).meta({ id: 'AgentRolePermissions' });
+
+const EffectivePermissions = z
+  .object({
+    user_id: Id25,
+    agent_id: Id25,
+    as_of: z.string(),
+    permissions: z.array(
+      z.object({
+        label: z.enum(LABELS),
+        allowed: z.boolean(),
+        decided_by: z.object({ event_id: z.string(), type: z.string(), at: z.string() }).nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'EffectivePermissions' });
+
+const membersOf = async (ctx: Ctx) => (await ctx.load(Tenant, ctx.tenant)).state.members;
+
+const holders = <Role>(held: Agent.Held<Role>) => Object.entries(held).map(([id, { created_at }]) => ({ id, created_at }));
+
+const roles = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
+  const { state, position } = await loadAgent(ctx, agent_id);
+  const held = rolesOf(state, await membersOf(ctx));
+  const { items, next } = sliced(holders(held), window);
+  const shown = await Promise.all(items.map(({ id }) => shownRole(ctx, state, id, held[id])));
+  return { body: JSON.stringify(z.array(AgentRoleAssignmentRead).parse(shown)), next, position };
+};
+
+const grants = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
+  const { state, position } = await loadAgent(ctx, agent_id);
+  const { items, next } = sliced(holders(counting(state.grants, await membersOf(ctx))), window);
+  return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(shownGrant(state, id)))), next, position };
+};
+
+/** One's own are open to everybody who sees the agent; others' need the right to manage roles. No one stream's revision names them. */
+const effective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {
+  const own = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
+  const asked = user_id ?? own;
+  if (asked !== own && !(await ctx.may('agent:roles:write', agent_id)))
+    throw new Refusal('forbidden', 'this needs the permission agent:roles:write');
+  const [agent, tenant] = await Promise.all([loadAgent(ctx, agent_id), ctx.load(Tenant, ctx.tenant)]);
+  const permissions = effectivePermissions(tenant.state, asked, agent.state);
+  return { ...agent, revision: -1, state: { user_id: asked, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
+};
+
+const gridOf = async (ctx: Ctx) => {
+  const tenant = await loadTenant(ctx);
+  return { ...tenant, state: { roles: tenant.state.grid } };
+};
+
+export const accessOperations = {
+  listAgentRoles: operation({
+    method: 'get',
+    path: `${AGENT}/roles`,
+    summary: "List who has a role on the agent; where all who owned it have left, its tenant's OWNERs own it",
+    permit: 'agent:read',
+    query: listQuery({ as_of: AsOf }),
+    reply: z.array(AgentRoleAssignmentRead),
+    run: roles,
+  }),
+  assignAgentRole: operation({
+    method: 'put',
+    path: `${AGENT}/roles/:user_id`,
+    summary: 'Give a member a role on the agent',
+    permit: 'agent:roles:write',
+    body: AgentRoleAssignmentCreate,
+    reply: AgentRoleAssignmentRead,
+    run: assignRole,
+  }),
+  revokeAgentRole: operation({
+    method: 'delete',
+    path: `${AGENT}/roles/:user_id`,
+    summary: "Take a member's role on the agent",
+    permit: 'agent:roles:write',
+    run: revokeRole,
+  }),
+  listAgentGrants: operation({
+    method: 'get',
+    path: `${AGENT}/grants`,
+    summary: 'List who was granted access to the agent',
+    permit: 'agent:read',
+    query: listQuery({ as_of: AsOf }),
+    reply: z.array(AgentUserGrantRead),
+    run: grants,
+  }),
+  grantAgentAccess: operation({
+    method: 'post',
+    path: `${AGENT}/grants`,
+    summary: 'Grant a member access to the agent',
+    permit: 'agent:roles:write',
+    body: AgentUserGrant,
+    reply: AgentUserGrantRead,
+    status: 201,
+    also: 200,
+    location: `${AGENT}/grants/:user_id`,
+    run: grantAccess,
+  }),
+  revokeAgentAccess: operation({
+    method: 'delete',
+    path: `${AGENT}/grants/:user_id`,
+    summary: 'Revoke a grant',
+    permit: 'agent:roles:write',
+    run: revokeAccess,
+  }),
+  requestAgentGrant: operation({
+    method: 'put',
+    path: '/tenant/:tenant_id/agent-grants',
+    summary: 'Grant or, with a null role, revoke access to an agent',
+    permit: 'tenant:read',
+    needs: 'Needs `agent:roles:write` on the agent.',
+    body: AgentGrantRequest,
+    reply: AgentUserGrantRead,
+    also: 204,
+    run: async (ctx, sent) => {
+      await ctx.require('agent:roles:write', sent.agent_id);
+      return requestGrant(ctx, sent);
+    },
+  }),
+  transferOwnership: operation({
+    method: 'post',
+    path: `${AGENT}/transfer-ownership`,
+    summary: 'Make a member the only owner of the agent',
+    permit: 'agent:ownership:transfer',
+    body: AgentOwnershipTransfer,
+    reply: AgentRead,
+    run: transferOwnership,
+  }),
+  readRolePermissions: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/agent-role-permissions',
+    summary: 'Read what each agent role may do',
+    permit: 'tenant:read',
+    query: asOfQuery,
+    reply: Grid,
+    run: gridOf,
+  }),
+  changeRolePermissions: operation({
+    method: 'put',
+    path: '/tenant/:tenant_id/agent-role-permissions',
+    summary: 'Change what agent roles may do',
+    permit: 'tenant:settings:write',
+    body: AgentRolePermissionGrid,
+    reply: Grid,
+    run: changeRolePermissions,
+  }),
+  readEffectivePermissions: operation({
+    method: 'get',
+    path: `${AGENT}/effective-permissions`,
+    summary: 'What somebody may do with the agent, and which event decided it',
+    permit: 'agent:read',
+    needs: 'Needs `agent:read`; for somebody else also `agent:roles:write`.',
+    query: z.strictObject({ user_id: Id25.optional(), as_of: AsOf }),
+    reply: EffectivePermissions,
+    noStream: true,
+    run: effective,
+  }),
+};

@@ -1,0 +1,101 @@
+import type { z } from 'zod';
+import { type Fault, Refusal, type RefusalCode } from '../../domain/refusal.ts';
+
+type Kind = { readonly status: number; readonly title: string };
+
+/** What each refusal answers with. The code is the last part of the problem's type. */
+export const problems: Readonly<Record<RefusalCode, Kind>> = {
+  malformed: { status: 400, title: 'The request can not be read' },
+  unauthorized: { status: 401, title: 'A valid credential is needed' },
+  key_expired: { status: 401, title: 'The API key has expired' },
+  key_owner_inactive: { status: 401, title: "The API key's owner is not active" },
+  forbidden: { status: 403, title: 'Not allowed' },
+  tenant_suspended: { status: 403, title: 'The tenant is suspended' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  conflict: { status: 409, title: 'Conflict' },
+  slug_taken: { status: 409, title: 'The name is taken' },
+  not_configured: { status: 409, title: 'A setting is missing' },
+  plan_limit: { status: 409, title: 'The plan does not allow more' },
+  idempotency_in_flight: { status: 409, title: 'The same request is being worked on' },
+  secret_already_shown: { status: 409, title: 'The secret was shown already' },
+  precondition_failed: { status: 412, title: 'The resource has changed' },
+  too_slow: { status: 408, title: 'The request took too long to come' },
+  too_large: { status: 413, title: 'The request is too large' },
+  unsupported_media_type: { status: 415, title: 'The content type is not supported' },
+  idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used for another request' },
+  invalid: { status: 422, title: 'The request is not valid' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  headers_too_large: { status: 431, title: 'The headers are too large' },
+  internal: { status: 500, title: 'Something went wrong' },
+  unavailable: { status: 503, title: 'Not available at the moment' },
+  not_caught_up: { status: 503, title: 'The read model is still catching up' },
+};
+
+const typeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
+
+/** What a type of problems means, by its path; null where there is none. */
+export const typeAt = (path: string): (Kind & { readonly type: string; readonly code: string }) | null => {
+  const [code, kind] = Object.entries(problems).find(([one]) => typeOf(one) === path) ?? [];
+  return code && kind ? { type: path, code, ...kind } : null;
+};
+
+const headersOf = ({ code, extra }: Refusal): Record<string, string> => ({
+  'content-type': 'application/problem+json',
+  'cache-control': 'no-store',
+  ...(problems[code].status === 401 ? { 'www-authenticate': 'Bearer realm="annals"' } : {}),
+  ...(extra.retryAfter === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(extra.retryAfter))) }),
+  ...(extra.location === undefined ? {} : { location: extra.location }),
+  ...(extra.allow === undefined ? {} : { allow: extra.allow }),
+  ...(extra.acceptEncoding === undefined ? {} : { 'accept-encoding': extra.acceptEncoding }),
+});
+
+/** The RFC 9457 document of a refusal. No stack, no SQL, no secret: only what the refusal itself says. */
+export const problem = (refusal: Refusal, instance: string, requestId: string): Response => {
+  const { status, title } = problems[refusal.code];
+  const body = {
+    type: typeOf(refusal.code),
+    title,
+    status,
+    detail: refusal.message,
+    instance,
+    code: refusal.code,
+    ...(refusal.extra.errors ? { errors: refusal.extra.errors } : {}),
+    ...refusal.extra.members,
+    request_id: requestId,
+  };
+  return new Response(JSON.stringify(body), { status, headers: headersOf(refusal) });
+};
+
+const pointer = (root: string, path: readonly PropertyKey[]): string =>
+  root + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+/** zod's findings as faults with JSON pointers below `root`. */
+export const faultsOf = (error: z.core.$ZodError, root: string): Fault[] =>
+  error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({
+          pointer: pointer(root, [...issue.path, key]),
+          code: 'unknown_field',
+          message: 'is not a field of this request',
+        }))
+      : [{ pointer: pointer(root, issue.path), code: issue.code, message: issue.message }],
+  );
+
+/** The refusal that zod's findings amount to. */
+export const refused = (error: z.core.$ZodError, root: string): Refusal => {
+  const errors = faultsOf(error, root).slice(0, 50);
+  return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'the request is not valid', {
+    errors,
+  });
+};
+
+/** JSON has no undefined that somebody could have sent. */
+const error = ({ input }: { readonly input?: unknown }): string | undefined => (input === undefined ? 'is missing' : undefined);
+
+/** Checks a value against a schema. @throws Refusal invalid */
+export const checked = <T extends z.ZodType>(schema: T, value: unknown, root = ''): z.output<T> => {
+  const result = schema.safeParse(value, { error });
+  if (result.success) return result.data;
+  throw refused(result.error, root);
+};

@@ -1,0 +1,68 @@
+import type { Context } from 'hono';
+import type { Loaded } from '../../commands/context.ts';
+import { tokenOf } from '../../domain/event.ts';
+import { nothingHere } from '../../domain/refusal.ts';
+import { isKnown, tagOf } from './etag.ts';
+import type { Operation, Read } from './operation.ts';
+
+/** A path from its template: names from the request's path, else from the answer. */
+export const place = (template: string, params: Record<string, string>, reply: unknown): string =>
+  template.replace(/:([a-z_]+)/g, (_, name: string) => params[name] ?? String((reply as Record<string, unknown>)?.[name] ?? ''));
+
+const nextLink = (url: string, cursor: string): string => {
+  const next = new URL(url);
+  next.searchParams.set('cursor', cursor);
+  return `<${next.pathname}${next.search}>; rel="next"`;
+};
+
+/** JSON as an answer; a length that is told is what compression goes by. */
+export const json = (body: string, status: number, headers: Record<string, string> = {}): Response =>
+  new Response(body, {
+    status,
+    headers: {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      ...headers,
+    },
+  });
+
+const isFresh = (c: Context, etag: string | undefined, { beyondStream }: Operation): boolean =>
+  !beyondStream && isKnown(c.req.header('if-none-match'), etag);
+
+/** The answer of a read from the views. @throws Refusal not_found */
+export const readAnswer = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
+  const headers: Record<string, string> = position ? { 'projection-position': position } : {};
+  if (answer === null) throw nothingHere();
+  if ('doc' in answer) {
+    if (answer.revision !== null) headers.etag = tagOf(answer.revision);
+    if (isFresh(c, headers.etag, row)) return new Response(null, { status: 304, headers });
+    return json(answer.doc, row.status ?? 200, headers);
+  }
+  if (answer.position && !position) headers['projection-position'] = tokenOf(answer.position);
+  if (answer.next !== null) headers.link = nextLink(c.req.url, answer.next);
+  if (answer.total !== undefined) headers['total-count'] = String(answer.total);
+  return json(answer.body, row.status ?? 200, headers);
+};
+
+/** The answer of a mutation, rendered from the state that it left. */
+export const mutationAnswer = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
+  const headers: Record<string, string> = loaded.revision >= 0 ? { etag: tagOf(loaded.revision) } : {};
+  if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
+  if (!row.reply || loaded.state === null) return new Response(null, { status: 204, headers });
+  if (row.location) headers.location = place(row.location, params, loaded.state);
+  return json(JSON.stringify(row.reply.parse(loaded.state)), loaded.existed ? 200 : (row.status ?? 200), headers);
+};
+
+/** The answer of a read from a folded state. */
+export const stateAnswer = (
+  c: Context,
+  row: Operation,
+  { state, revision, position }: Loaded<unknown>,
+  resolved: string | null,
+): Response => {
+  const at = resolved ?? (position && tokenOf(position));
+  const etag = revision >= 0 ? tagOf(revision) : undefined;
+  const headers = { ...(at ? { 'projection-position': at } : {}), ...(etag ? { etag } : {}) };
+  if (isFresh(c, etag, row)) return new Response(null, { status: 304, headers });
+  return json(JSON.stringify(row.reply!.parse(state)), 200, headers);
+};

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { loadAgent } from '../../commands/agents/agent.ts';
+import {
+  ApiKeyCreate,
+  createPlatformKey,
+  createRunnerKey,
+  createTenantKey,
+  revokePlatformKey,
+  revokeRunnerKey,
+  revokeTenantKey,
+} from '../../commands/identity/api-key.ts';
+import { KEY_SORTS, keyPage } from '../../projections/identity/api-key.queries.ts';
+import { ApiKeyCreated, ApiKeyRead, apikeys } from '../../projections/identity/api-key.ts';
+import { operation } from '../http/operation.ts';
+import { listQuery, windowOf } from '../http/paging.ts';
+
+const query = listQuery({}, KEY_SORTS);
+const TENANT = '/tenant/:tenant_id/api-keys';
+const PLATFORM = '/admin/api-keys';
+const RUNNER = '/tenant/:tenant_id/agents/:agent_id/runner-keys';
+
+const listed = { method: 'get', query, reply: z.array(ApiKeyRead), reads: apikeys.name } as const;
+const made = { method: 'post', body: ApiKeyCreate, reply: ApiKeyCreated, status: 201, oneTimeSecret: true } as const;
+
+export const apikeyOperations = {
+  listApiKeys: operation({
+    ...listed,
+    path: TENANT,
+    summary: "List the tenant's API keys",
+    permit: 'tenant:keys:write',
+    run: (ctx, window) => keyPage(ctx.reads, { kind: 'tenant', tenant_id: ctx.tenant }, windowOf(window, KEY_SORTS)),
+  }),
+  createApiKey: operation({
+    ...made,
+    path: TENANT,
+    summary: 'Create an API key of the tenant; its text is shown this once',
+    permit: 'tenant:keys:write',
+    location: `${TENANT}/:id`,
+    run: createTenantKey,
+  }),
+  revokeApiKey: operation({
+    method: 'delete',
+    path: `${TENANT}/:id`,
+    summary: 'Revoke an API key',
+    permit: 'tenant:keys:write',
+    run: revokeTenantKey,
+  }),
+  listPlatformKeys: operation({
+    ...listed,
+    path: PLATFORM,
+    summary: "List the platform's API keys",
+    permit: 'platform',
+    run: (ctx, window) => keyPage(ctx.reads, { kind: 'platform' }, windowOf(window, KEY_SORTS)),
+  }),
+  createPlatformKey: operation({
+    ...made,
+    path: PLATFORM,
+    summary: 'Create an API key of the platform; its text is shown this once',
+    permit: 'platform',
+    location: `${PLATFORM}/:id`,
+    run: createPlatformKey,
+  }),
+  revokePlatformKey: operation({
+    method: 'delete',
+    path: `${PLATFORM}/:id`,
+    summary: 'Revoke an API key of the platform',
+    permit: 'platform',
+    run: revokePlatformKey,
+  }),
+  listRunnerKeys: operation({
+    ...listed,
+    path: RUNNER,
+    summary: "List the keys of an agent's runners",
+    permit: 'agent:settings:write',
+    run: async (ctx, { agent_id, ...window }) => {
+      await loadAgent(ctx, agent_id);
+      return keyPage(ctx.reads, { kind: 'runner', tenant_id: ctx.tenant, agent_id }, windowOf(window, KEY_SORTS));
+    },
+  }),
+  createRunnerKey: operation({
+    ...made,
+    path: RUNNER,
+    summary: 'Create a key that is bound to the agent; its text is shown this once',
+    permit: { all: ['agent:settings:write', 'agent:skills:write'] },
+    location: `${RUNNER}/:id`,
+    run: createRunnerKey,
+  }),
+  revokeRunnerKey: operation({
+    method: 'delete',
+    path: `${RUNNER}/:id`,
+    summary: 'Revoke a runner key',
+    permit: 'agent:settings:write',
+    run: revokeRunnerKey,
+  }),
+};

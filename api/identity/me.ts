@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { TENANT_PERMISSIONS, tenantRoleAllows } from '../../domain/access/permission.ts';
+import * as Agent from '../../domain/agents/agent.ts';
+import { Id25 } from '../../domain/id.ts';
+import * as User from '../../domain/identity/user.ts';
+import type { Principal } from '../../domain/principal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { membershipsOf } from '../../projections/identity/user.queries.ts';
+import { users } from '../../projections/identity/user.ts';
+import type { Ctx } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+
+const MeRead = z
+  .object({
+    user: z.object({ id: Id25, email: z.string(), name: z.string().nullable(), is_super_admin: z.boolean() }).nullable(),
+    tenants: z.array(
+      z.object({
+        id: Id25,
+        name: z.string(),
+        slug: z.string(),
+        role: z.enum(Tenant.TENANT_ROLES).nullable(),
+        is_suspended: z.boolean(),
+        permissions: z.array(z.string()),
+      }),
+    ),
+    agent: z.object({ id: Id25, name: z.string(), slug: z.string() }).nullable(),
+    actor: z.object({ kind: z.enum(['user', 'agent', 'system']), id: z.string(), key_id: z.string().nullish() }),
+    permissions: z.array(z.string()),
+  })
+  .meta({ id: 'MeRead' });
+
+type Mine = z.output<typeof MeRead>['tenants'][number];
+
+/** One tenant as the caller stands in it; null where it is gone or the caller has left it meanwhile. */
+const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<Mine | null> => {
+  const { state } = await ctx.load(Tenant, id);
+  const role = user_id === null ? null : (state.members[user_id]?.role ?? null);
+  if (Tenant.isClosed(state) || (user_id !== null && role === null)) return null;
+  const permissions = TENANT_PERMISSIONS.filter((permission) => role !== null && tenantRoleAllows(role, permission));
+  return { id, name: state.name, slug: state.slug, role, is_suspended: state.is_suspended, permissions };
+};
+
+/** The tenants in which the credential works: the one it is bound to, else all of its user's. */
+const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
+  if (principal.kind === 'runner') return [principal.tenant_id];
+  if (principal.kind === 'system') return [];
+  if (principal.bound_to !== null) return [principal.bound_to];
+  return (await membershipsOf(ctx.reads, principal.user_id)).map(({ tenant_id }) => tenant_id);
+};
+
+/** What the caller may do wherever the credential works; in its tenants one by one besides. */
+const permissionsOf = (principal: Principal, tenants: readonly Mine[]): string[] => {
+  if (principal.kind !== 'user') return [];
+  if (principal.bound_to !== null) return tenants.flatMap(({ permissions }) => permissions);
+  return principal.super_admin ? ['platform'] : [];
+};
+
+/** Who the caller is: a user with their tenants, or the agent whose runner it is. */
+const me = async (ctx: Ctx) => {
+  const { principal, actor } = ctx;
+  const user = principal.kind === 'user' ? (await ctx.load(User, principal.user_id)).state : null;
+  const agent = principal.kind === 'runner' ? (await ctx.load(Agent, principal.agent_id, { tenant: principal.tenant_id })).state : null;
+  const ids = await tenantIds(ctx, principal);
+  const tenants = (await Promise.all(ids.map((id) => tenantOf(ctx, id, user?.id ?? null)))).filter((one) => one !== null);
+  const permissions = permissionsOf(principal, tenants);
+  return { id: actor.id, revision: -1, position: null, state: { user, tenants, agent, actor, permissions } };
+};
+
+export const meOperations = {
+  readMe: operation({
+    method: 'get',
+    path: '/me',
+    summary: 'Who the caller is',
+    permit: 'any',
+    reply: MeRead,
+    reads: users.name,
+    noStream: true,
+    run: me,
+  }),
+};

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { AdminUserUpdate, updateUser } from '../../commands/identity/user.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { membershipsOf, USER_SORTS, userPage } from '../../projections/identity/user.queries.ts';
+import { AdminUserRow, users } from '../../projections/identity/user.ts';
+import type { Ctx } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { listQuery, windowOf } from '../http/paging.ts';
+import { figures } from '../http/stale-if-error.ts';
+
+type Tenancy = Pick<z.output<typeof AdminUserRow>, 'tenant_count' | 'primary_tenant'>;
+
+/** How many tenants somebody is in, and the one they are in longest. @throws Refusal unavailable */
+const tenancy = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
+  const found = await membershipsOf(ctx.reads, user_id);
+  const [oldest] = found;
+  if (!oldest) return { tenant_count: 0, primary_tenant: null };
+  const { state } = await ctx.load(Tenant, oldest.tenant_id);
+  return { tenant_count: found.length, primary_tenant: { id: oldest.tenant_id, name: state.name, role: oldest.role } };
+};
+
+const lastKnown = figures<Tenancy>({ tenant_count: 0, primary_tenant: null });
+
+/** The same beside a change that was made: while the views are away as it was last, 0 and null where they were never asked. */
+const tenancyBeside = (ctx: Ctx, user_id: string): Promise<Tenancy> => lastKnown(ctx.reads, user_id, tenancy(ctx, user_id));
+
+export const userOperations = {
+  listUsers: operation({
+    method: 'get',
+    path: '/api/v1/admin/users',
+    summary: 'List the users of the platform',
+    permit: 'platform',
+    query: listQuery({ q: z.string().min(1).max(255).optional() }, USER_SORTS),
+    reply: z.array(AdminUserRow),
+    reads: users.name,
+    run: async (ctx, { q, ...window }) => {
+      const page = await userPage(ctx.reads, q, windowOf(window, USER_SORTS));
+      const users = JSON.parse(page.body) as { id: string }[];
+      const rows = await Promise.all(users.map(async (user) => ({ ...user, ...(await tenancy(ctx, user.id)) })));
+      return { ...page, body: JSON.stringify(z.array(AdminUserRow).parse(rows)) };
+    },
+  }),
+  updateUser: operation({
+    method: 'patch',
+    path: '/api/v1/admin/users/:user_id',
+    summary: 'Suspend or resume a user, make or unmake a super-admin',
+    permit: 'platform',
+    body: AdminUserUpdate,
+    reply: AdminUserRow,
+    run: async (ctx, sent) => {
+      const loaded = await updateUser(ctx, sent);
+      return { ...loaded, state: { ...loaded.state, ...(await ctx.once(() => tenancyBeside(ctx, loaded.id))) } };
+    },
+  }),
+};

@@ -1,0 +1,92 @@
+import { CONTENT_TYPE, type Delivering, delivering, INLINE_LIMIT, inboundSubject, SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
+import { ACK_WAIT_MS, consumerName, inboxOf, MAX_DELIVERIES, STREAM } from '../../domain/runners/runner-credential.ts';
+
+const text = (description: string) => ({ type: 'string', description });
+
+const id25 = (description: string) => ({ type: 'string', pattern: '^c[a-z0-9]{24}$', description });
+
+const envelope = (type: string) => ({
+  type: 'object',
+  required: ['specversion', 'id', 'source', 'type', 'subject', 'time', 'tenant', 'agent', 'integration', 'provider', 'deliveryid'],
+  properties: {
+    specversion: { const: SPEC_VERSION },
+    id: { type: 'string', format: 'uuid', description: "The event's id: a runner that keeps these ids runs nothing twice" },
+    source: { type: 'string', format: 'uri', description: 'The webhook integration that received it' },
+    type: { const: type },
+    subject: id25('The delivery'),
+    time: { type: 'string', format: 'date-time' },
+    datacontenttype: text("The body's media type, as the provider sent it"),
+    tenant: id25('The tenant'),
+    agent: id25('The agent that is to act'),
+    integration: id25('The webhook integration'),
+    provider: text('The provider, such as github'),
+    providerevent: text("The provider's own name of the event, such as push"),
+    deliveryid: text("The provider's own id of the delivery"),
+    delivery_id: text('The same as deliveryid'),
+    data: { description: `A JSON body of up to ${INLINE_LIMIT} bytes, byte by byte as it came` },
+    data_base64: { type: 'string', contentEncoding: 'base64', description: `Any other body of up to ${INLINE_LIMIT} bytes` },
+    dataref: { type: 'string', format: 'uri', description: "Where a larger body is read, with the runner's key" },
+  },
+  oneOf: [{ required: ['data'] }, { required: ['data_base64'] }, { required: ['dataref'] }],
+});
+
+const headers = {
+  type: 'object',
+  required: ['Nats-Msg-Id', 'Annals-Position', 'Annals-Delivery'],
+  properties: {
+    'Nats-Msg-Id': { type: 'string', format: 'uuid', description: "The event's id" },
+    'Annals-Position': { type: 'string', pattern: '^\\d+:\\d+$', description: "The event's place in the log" },
+    'Annals-Delivery': id25('The delivery'),
+  },
+};
+
+/** `annals.webhook.accepted` -> `annalsWebhookAccepted`. */
+const nameOf = ({ type }: Delivering): string => type.replace(/\.([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+const messageOf = (row: Delivering) => ({
+  name: row.type,
+  title: row.type,
+  summary: row.summary,
+  contentType: CONTENT_TYPE,
+  headers,
+  payload: envelope(row.type),
+});
+
+const reference = (path: string) => ({ $ref: `#/${path}` });
+
+/** The AsyncAPI 3.0 description of what runners receive, made from the table that the relay works by. */
+export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: string }) => {
+  const rows = Object.values(delivering);
+  const names = rows.map(nameOf);
+  return {
+    asyncapi: '3.0.0',
+    id: `${publicUrl}/asyncapi.json`,
+    info: {
+      title: 'Annals runners',
+      version,
+      description:
+        `Messages lie in the JetStream stream ${STREAM}. A runner pulls them through its agent's durable consumer, ${consumerName('{agent}')}, ` +
+        `with credentials from POST /tenant/{tenant}/agents/{agent}/runner-credentials, whose inbox prefix is ${inboxOf('{credential}')}. ` +
+        `It acknowledges a message when the work is done; one that it says nothing about for ${ACK_WAIT_MS / 1_000} seconds is handed out again, ` +
+        `at most ${MAX_DELIVERIES} times.`,
+    },
+    defaultContentType: CONTENT_TYPE,
+    channels: {
+      inbound: {
+        address: inboundSubject('{tenant}', '{agent}'),
+        summary: 'What an agent is to act on, in the order of the log',
+        parameters: { tenant: { description: "The tenant's id" }, agent: { description: "The agent's id" } },
+        messages: Object.fromEntries(names.map((name) => [name, reference(`components/messages/${name}`)])),
+      },
+    },
+    operations: {
+      receiveInbound: {
+        action: 'receive',
+        channel: reference('channels/inbound'),
+        summary: 'Pull, act, acknowledge',
+        messages: names.map((name) => reference(`channels/inbound/messages/${name}`)),
+      },
+    },
+    components: { messages: Object.fromEntries(rows.map((row) => [nameOf(row), messageOf(row)])) },
+  };
+};

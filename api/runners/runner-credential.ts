@@ -1,0 +1,44 @@
+import { loadAgent } from '../../commands/agents/agent.ts';
+import { issueRunnerCredential, type MakeBrokerUser, revokeRunnerCredential } from '../../commands/runners/runner-credential.ts';
+import { RUNNER_CREDENTIAL_SORTS, runnerCredentialPage } from '../../projections/runners/runner-credential.queries.ts';
+import { RunnerCredentialIssued, RunnerCredentialRead, runnerCredentials } from '../../projections/runners/runner-credential.ts';
+import { type Operations, operation } from '../http/operation.ts';
+import { listQuery, windowOf } from '../http/paging.ts';
+
+const path = '/tenant/:tenant_id/agents/:agent_id/runner-credentials';
+const permit = { all: ['agent:settings:write'], runner: true } as const;
+
+/** How runners are let into the broker; `makeUser` is the broker's side of it. */
+export const runnerCredentialOperations = (makeUser: MakeBrokerUser): Operations => ({
+  listRunnerCredentials: operation({
+    method: 'get',
+    path,
+    summary: "List an agent's broker credentials, without their secrets",
+    permit,
+    query: listQuery({}, RUNNER_CREDENTIAL_SORTS),
+    reply: RunnerCredentialRead.array(),
+    reads: runnerCredentials.name,
+    run: async (ctx, { tenant_id, agent_id, ...query }) => {
+      await loadAgent(ctx, agent_id);
+      return runnerCredentialPage(ctx.reads, { tenant_id, agent_id }, windowOf(query, RUNNER_CREDENTIAL_SORTS));
+    },
+  }),
+  issueRunnerCredential: operation({
+    method: 'post',
+    path,
+    summary: "Let a runner read its agent's messages from the broker for at most an hour",
+    permit,
+    reply: RunnerCredentialIssued,
+    status: 201,
+    location: `${path}/:id`,
+    oneTimeSecret: true,
+    run: issueRunnerCredential(makeUser),
+  }),
+  revokeRunnerCredential: operation({
+    method: 'delete',
+    path: `${path}/:id`,
+    summary: 'Revoke a broker credential before it expires',
+    permit: 'agent:settings:write',
+    run: revokeRunnerCredential,
+  }),
+});

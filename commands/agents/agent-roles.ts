@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { changeGrid } from '../../domain/access/permission.ts';
+import * as Agent from '../../domain/agents/agent.ts';
+import * as Access from '../../domain/agents/agent-roles.ts';
+import { AGENT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
+import { Id25 } from '../../domain/id.ts';
+import * as User from '../../domain/identity/user.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { Ctx, Input } from '../context.ts';
+
+export const AgentRoleAssignmentCreate = z.strictObject({ role: z.enum(AGENT_ROLES) }).meta({ id: 'AgentRoleAssignmentCreate' });
+export const AgentUserGrant = z
+  .strictObject({ user_id: Id25, role: z.enum(Access.GRANTS).default('VIEWER') })
+  .meta({ id: 'AgentUserGrant' });
+export const AgentGrantRequest = z
+  .strictObject({ user_id: Id25, agent_id: Id25, role: z.enum(Access.GRANTS).nullable().default('VIEWER') })
+  .meta({ id: 'AgentGrantRequest' });
+export const AgentOwnershipTransfer = z.strictObject({ new_owner_id: Id25 }).meta({ id: 'AgentOwnershipTransfer' });
+
+const Labels = z.array(z.enum(LABELS)).max(LABELS.length);
+export const AgentRolePermissionGrid = z
+  .strictObject({ roles: z.strictObject({ VIEWER: Labels.optional(), MANAGER: Labels.optional(), OWNER: Labels.optional() }) })
+  .meta({ id: 'AgentRolePermissionGrid' });
+
+type OnAgent = { readonly tenant_id: string; readonly agent_id: string };
+type OnUser = OnAgent & { readonly user_id: string };
+
+const membersOf = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
+
+/** A role on an agent with the name of who has it. */
+export const shownRole = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {
+  const user = (await ctx.load(User, user_id)).state;
+  const { by: _, since: __, ...held } = role;
+  return { agent_id: agent.id, user_id, tenant_id: agent.tenant_id, ...held, user_email: user.email || null, user_name: user.name };
+};
+
+export const shownGrant = (agent: Agent.Agent, user_id: string) => {
+  const { role, created_at } = agent.grants[user_id]!;
+  return { agent_id: agent.id, user_id, role, created_at };
+};
+
+export const assignRole = async (
+  ctx: Ctx,
+  { agent_id, user_id, role }: Input<typeof AgentRoleAssignmentCreate, 'tenant_id' | 'agent_id' | 'user_id'>,
+) => {
+  const loaded = await ctx.transact(Agent, agent_id, Access.assignRole(user_id, role, await membersOf(ctx)));
+  return { ...loaded, state: await shownRole(ctx, loaded.state, user_id) };
+};
+
+export const revokeRole = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
+  ctx.transact(Agent, agent_id, Access.revokeRole(user_id, await membersOf(ctx)));
+
+export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) => {
+  const members = await membersOf(ctx);
+  let existed = false;
+  const loaded = await ctx.transact(Agent, agent_id, (agent) => {
+    existed = Access.standing(agent.grants, members, user_id) !== undefined;
+    return Access.grant(user_id, role, members)(agent);
+  });
+  return { ...loaded, state: shownGrant(loaded.state, user_id), existed };
+};
+
+export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
+  ctx.transact(Agent, agent_id, Access.revokeGrant(user_id, await membersOf(ctx)));
+
+/** The other shape of a grant: a null role revokes. @returns null where it was revoked */
+export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentGrantRequest, 'tenant_id'>) => {
+  if (role !== null) return grantAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id, role });
+  return { ...(await revokeAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id })), state: null };
+};
+
+export const transferOwnership = async (
+  ctx: Ctx,
+  { agent_id, new_owner_id }: Input<typeof AgentOwnershipTransfer, 'tenant_id' | 'agent_id'>,
+) => ctx.transact(Agent, agent_id, Access.transferOwnership(new_owner_id, await membersOf(ctx)));
+
+/** Replaces the labels of the roles that are named; the others keep theirs. @throws Refusal invalid where OWNER's would shrink */
+export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {
+  const loaded = await ctx.transact(Tenant, ctx.tenant, changeGrid(roles));
+  return { ...loaded, state: { roles: loaded.state.grid } };
+};

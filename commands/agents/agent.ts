@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import * as Agent from '../../domain/agents/agent.ts';
+import { restore, undelete } from '../../domain/agents/agent-restore.ts';
+import * as Model from '../../domain/agents/model.ts';
+import { Slug, text } from '../../domain/fields.ts';
+import { Id25 } from '../../domain/id.ts';
+import type { Own } from '../../domain/immutable-record.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { createNatural } from '../create-unique.ts';
+
+const Text = z.string().nullable();
+const Voice = text(0, 128).nullable();
+const Threshold = z.int().min(1).nullable();
+const ResourceClass = text(1, 64);
+
+export const AgentCreate = z
+  .strictObject({
+    name: Agent.AgentName,
+    slug: Slug,
+    can_author_skills: z.boolean().default(false),
+    description: Text.default(null),
+    description_prompt: Text.default(null),
+    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).default('shared'),
+    image_ref: Text.default(null),
+    initial_greeting: Text.default(null),
+    is_admin_only: z.boolean().default(false),
+    iteration_warn_threshold: Threshold.default(null),
+    kind: z.enum(Agent.AGENT_KINDS).default('user'),
+    resource_class: ResourceClass.default('small'),
+    voice: Voice.default(null),
+  })
+  .meta({ id: 'AgentCreate' });
+
+export const AgentUpdate = z
+  .strictObject({
+    can_author_skills: z.boolean().nullish(),
+    description: Text.optional(),
+    description_prompt: Text.optional(),
+    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).nullish(),
+    external_mail_enabled: z.boolean().nullish(),
+    image_ref: Text.optional(),
+    initial_greeting: Text.optional(),
+    is_active: z.boolean().nullish(),
+    is_admin_only: z.boolean().nullish(),
+    iteration_warn_threshold: Threshold.optional(),
+    name: Agent.AgentName.nullish(),
+    resource_class: ResourceClass.nullish(),
+    ssh_public_key: Text.optional(),
+    voice: Voice.optional(),
+  })
+  .meta({ id: 'AgentUpdate' });
+
+export const AgentModelChainUpdate = z.strictObject({ model_ids: z.array(Id25).min(1).max(5) }).meta({ id: 'AgentModelChainUpdate' });
+
+export const Restore = z.strictObject({ revision: z.int().min(0).optional() }).meta({ id: 'Restore' });
+
+/** An agent of the tenant. @throws Refusal not_found where it is not there or deleted */
+export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent>> => {
+  const loaded = await ctx.load(Agent, agent_id);
+  Agent.present(loaded.state);
+  return loaded;
+};
+
+/** The agent as it was at a revision. @throws Refusal invalid where it never had that one */
+const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
+  const own: Own = new WeakSet();
+  let state = Agent.initial;
+  let last = -1;
+  for await (const event of ctx.history(Agent, agent_id)) {
+    if (event.revision > revision) break;
+    state = Agent.evolve(state, event, own);
+    last = event.revision;
+  }
+  if (last !== revision) throw invalid('/revision', 'the agent has no such revision', 'unknown_revision');
+  return state;
+};
+
+const undeleteWhereRoom = async (ctx: Ctx, agent_id: string, checkRoom: CheckRoom): Promise<Loaded<Agent.Agent>> => {
+  const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
+  const by = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
+  return ctx.transact(Agent, agent_id, (agent) => {
+    const events = undelete(agent, members, by);
+    if (events.length > 0) checkRoom();
+    return events;
+  });
+};
+
+/** Undeletes, or with a revision gives back the settings of then. @throws Refusal not_found, conflict, plan_limit, invalid */
+export const restoreAgent = async (
+  ctx: Ctx,
+  { agent_id, revision }: Input<typeof Restore, 'tenant_id' | 'agent_id'>,
+  checkRoom: CheckRoom,
+) => {
+  await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);
+  if (revision === undefined) return undeleteWhereRoom(ctx, agent_id, checkRoom);
+  return ctx.transact(Agent, agent_id, restore(await agentAt(ctx, agent_id, revision), revision));
+};
+
+/** Asked where one more agent is about to be. @throws Refusal plan_limit where there is no room for it */
+export type CheckRoom = () => void;
+
+const claim = (slug: string, checkRoom: CheckRoom, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
+  if (agent.status === 'absent') {
+    checkRoom();
+    return create();
+  }
+  if (agent.status === 'live')
+    throw new Refusal('slug_taken', `the slug ${slug} is taken`, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
+  if (agent.status === 'released') return [];
+  // Whoever is refused must not cost the deleted agent its slug.
+  checkRoom();
+  return Agent.releaseSlug();
+};
+
+/** @throws Refusal slug_taken, plan_limit, forbidden where is_admin_only is asked for by less than an ADMIN */
+export const createAgent = async (
+  ctx: Ctx,
+  { slug, ...input }: Input<typeof AgentCreate, 'tenant_id'>,
+  checkRoom: CheckRoom,
+): Promise<Loaded<Agent.Agent>> => {
+  const { tenant_id: _, ...settings } = input;
+  if (settings.is_admin_only && !(await ctx.may('tenant:settings:write')))
+    throw new Refusal('forbidden', 'is_admin_only needs the role OWNER or ADMIN');
+  const tenant = await ctx.load(Tenant, ctx.tenant);
+  const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
+  const { default_skill_visibility_scope: skill_visibility_scope } = tenant.state;
+  const create = (generation: number) => Agent.create({ ...settings, slug, generation, owner_id, skill_visibility_scope, is_seed: false });
+  return createNatural(ctx, Agent, {
+    kind: 'agent',
+    key: slug,
+    claim: (generation) => claim(slug, checkRoom, create(generation)),
+    closed: ({ status }) => status === 'released',
+  });
+};
+
+export const updateAgent = async (
+  ctx: Ctx,
+  { tenant_id: _, agent_id, ...changes }: Input<typeof AgentUpdate, 'tenant_id' | 'agent_id'>,
+) => {
+  const guarded = changes.can_author_skills !== undefined || changes.is_admin_only !== undefined;
+  const mayManageRoles = guarded && (await ctx.may('agent:roles:write', agent_id));
+  return ctx.transact(Agent, agent_id, Agent.update(changes, mayManageRoles));
+};
+
+export const deleteAgent = (ctx: Ctx, { agent_id }: { agent_id: string }) => ctx.transact(Agent, agent_id, Agent.remove);
+
+/** @throws Refusal invalid where a model is unknown, closed to this tenant or disabled */
+const checkModels = async (ctx: Ctx, model_ids: readonly string[], known: readonly string[]): Promise<void> => {
+  const fresh = model_ids.filter((id) => !known.includes(id));
+  const models = await Promise.all(fresh.map((id) => ctx.load(Model, id)));
+  const wrong = models.find((model) => !Model.usable(model.state));
+  if (wrong) throw invalid(`/model_ids/${model_ids.indexOf(wrong.id)}`, 'no such model is open to this tenant', 'unknown_model');
+};
+
+export const reorderModelChain = async (
+  ctx: Ctx,
+  { agent_id, model_ids }: Input<typeof AgentModelChainUpdate, 'tenant_id' | 'agent_id'>,
+) => {
+  const { state } = await loadAgent(ctx, agent_id);
+  await checkModels(
+    ctx,
+    model_ids,
+    state.models.map((model) => model.model_id),
+  );
+  return ctx.transact(Agent, agent_id, Agent.reorderModelChain(model_ids));
+};

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import * as Model from '../../domain/agents/model.ts';
+import { Slug, text } from '../../domain/fields.ts';
+import { Id25 } from '../../domain/id.ts';
+import { invalid } from '../../domain/refusal.ts';
+import type { Ctx, Input } from '../context.ts';
+import { createNatural } from '../create-unique.ts';
+
+const LONGEST = 65_536;
+
+/** Numbers grow when they are written out: what came in a body may be too long for the log. */
+const Settings = z
+  .record(z.string(), z.unknown())
+  .refine((settings) => JSON.stringify(settings).length <= LONGEST, `may have at most ${LONGEST} characters as JSON`);
+
+export const ModelCreate = z
+  .strictObject({
+    provider: text(1, 64),
+    slug: Slug,
+    name: text(1, 128),
+    available_to_all_tenants: z.boolean().default(true),
+    config: Settings.default({}),
+    description: z.string().nullable().default(null),
+    failover_chain: z.array(Id25).max(5).default([]),
+    is_free: z.boolean().default(false),
+    pricing: Settings.default({}),
+    status: z.enum(Model.MODEL_STATUSES).default('active'),
+  })
+  .meta({ id: 'ModelCreate' });
+
+/** @throws Refusal invalid where a model of the chain is not there */
+const checkChain = async (ctx: Ctx, chain: readonly string[]): Promise<void> => {
+  const models = await Promise.all(chain.map((id) => ctx.load(Model, id)));
+  const absent = models.findIndex(({ state }) => state.status === 'absent');
+  if (absent >= 0) throw invalid(`/failover_chain/${absent}`, 'there is no such model', 'unknown_model');
+};
+
+/** @throws Refusal slug_taken, invalid */
+export const registerModel = async (ctx: Ctx, fields: Input<typeof ModelCreate>) => {
+  await checkChain(ctx, fields.failover_chain);
+  return createNatural(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });
+};

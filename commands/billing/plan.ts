@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import * as Plan from '../../domain/billing/plan.ts';
+import { PLATFORM } from '../../domain/event.ts';
+import { Slug, text } from '../../domain/fields.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { Ctx, Input } from '../context.ts';
+import { createNatural } from '../create-unique.ts';
+
+const Count = z.int().min(0);
+
+export const PlanCreate = z
+  .strictObject({
+    slug: Slug,
+    name: text(1, 128),
+    monthly_usd: z.number().min(0),
+    price_id: text(1, 128).nullable().default(null),
+    limits: z.strictObject({ agents: Count, members: Count, cron_jobs: Count, webhooks_per_minute: Count }),
+  })
+  .meta({ id: 'PlanCreate' });
+
+/** The plan that a tenant is on where none is named. */
+export const firstPlanId = (ctx: Pick<Ctx, 'naturalId'>): string => ctx.naturalId('plan', 'free', 0, PLATFORM);
+
+/** The plan by which the tenant may have what it may: its own, and the first one once that is canceled. */
+export const planOf = (ctx: Pick<Ctx, 'naturalId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
+  plan_status === 'canceled' ? firstPlanId(ctx) : plan_id;
+
+/** What the tenant may have. */
+export const limitsOf = async (ctx: Ctx): Promise<Plan.Limits> => {
+  const { state } = await ctx.load(Tenant, ctx.tenant);
+  return (await ctx.load(Plan, planOf(ctx, state))).state.limits;
+};
+
+/** @throws Refusal slug_taken */
+export const createPlan = (ctx: Ctx, fields: Input<typeof PlanCreate>) =>
+  createNatural(ctx, Plan, {
+    kind: 'plan',
+    key: fields.slug,
+    claim: () => (plan) => {
+      if (plan.status !== 'absent') throw new Refusal('slug_taken', `there is a plan ${fields.slug} already`);
+      return Plan.create(fields)(plan);
+    },
+  });

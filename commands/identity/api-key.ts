@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { PLATFORM } from '../../domain/event.ts';
+import { Instant, text } from '../../domain/fields.ts';
+import * as ApiKey from '../../domain/identity/api-key.ts';
+import { keyText } from '../../domain/identity/api-key-format.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
+import { loadAgent } from '../agents/agent.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+
+export const ApiKeyCreate = z
+  .strictObject({ name: text(1, 255), expires_at: Instant.nullable().default(null) })
+  .meta({ id: 'ApiKeyCreate' });
+
+type Bound = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
+
+/** The id of the key whose public part this is. */
+export const keyId = (ctx: Pick<Ctx, 'naturalId'>, publicId: string): string => ctx.naturalId('apikey', publicId, 0, PLATFORM);
+
+/** Makes a key; its text is in the answer and nowhere else. @throws Refusal invalid where it would be born expired */
+export const issueKey = async (
+  ctx: Ctx,
+  bound: Bound,
+  { name, expires_at }: z.output<typeof ApiKeyCreate>,
+): Promise<Loaded<ApiKey.ApiKey & { key: string }>> => {
+  if (expires_at !== null && Date.parse(expires_at) <= Date.parse(ctx.at())) throw invalid('/expires_at', 'must be in the future');
+  const publicId = ctx.random(8);
+  const key = keyText(publicId, ctx.random(32));
+  const made = await ctx.transact(ApiKey, keyId(ctx, publicId), ApiKey.create({ ...bound, name, expires_at, digest: ctx.digest(key) }), {
+    fresh: true,
+    ...(bound.tenant_id === null ? {} : { tenant: bound.tenant_id }),
+  });
+  return { ...made, state: { ...made.state, key } };
+};
+
+const ownerOf = ({ principal }: Ctx): string => {
+  if (principal.kind === 'user') return principal.user_id;
+  throw new Refusal('forbidden', 'a key belongs to a user');
+};
+
+export const createTenantKey = (ctx: Ctx, input: Input<typeof ApiKeyCreate, 'tenant_id'>) =>
+  issueKey(ctx, { kind: 'tenant', tenant_id: ctx.tenant, agent_id: null, owner_id: ownerOf(ctx) }, input);
+
+export const createPlatformKey = (ctx: Ctx, input: Input<typeof ApiKeyCreate>) =>
+  issueKey(ctx, { kind: 'platform', tenant_id: null, agent_id: null, owner_id: ownerOf(ctx) }, input);
+
+export const createRunnerKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate, 'tenant_id' | 'agent_id'>) => {
+  await loadAgent(ctx, input.agent_id);
+  return issueKey(ctx, { kind: 'runner', tenant_id: ctx.tenant, agent_id: input.agent_id, owner_id: ownerOf(ctx) }, input);
+};
+
+export const revokeTenantKey = (ctx: Ctx, { id }: { id: string }) =>
+  ctx.transact(
+    ApiKey,
+    id,
+    ApiKey.revoke((key) => key.kind === 'tenant' && key.tenant_id === ctx.tenant),
+  );
+
+export const revokePlatformKey = (ctx: Ctx, { id }: { id: string }) =>
+  ctx.transact(
+    ApiKey,
+    id,
+    ApiKey.revoke((key) => key.kind === 'platform'),
+  );
+
+export const revokeRunnerKey = (ctx: Ctx, { id, agent_id }: { id: string; agent_id: string }) =>
+  ctx.transact(
+    ApiKey,
+    id,
+    ApiKey.revoke((key) => key.kind === 'runner' && key.tenant_id === ctx.tenant && key.agent_id === agent_id),
+  );

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { text } from '../../domain/fields.ts';
+import * as User from '../../domain/identity/user.ts';
+import type { Ctx, Input } from '../context.ts';
+
+export const AdminUserUpdate = z
+  .strictObject({ is_suspended: z.boolean().nullish(), is_super_admin: z.boolean().nullish(), reason: text(1, 1024).nullish() })
+  .meta({ id: 'AdminUserUpdate' });
+
+/** @throws Refusal not_found, conflict where a super-admin would shut themselves out */
+export const updateUser = (
+  ctx: Ctx,
+  { user_id, is_suspended, is_super_admin, reason = null }: Input<typeof AdminUserUpdate, 'user_id'>,
+) => {
+  const isSelf = ctx.principal.kind === 'user' && ctx.principal.user_id === user_id;
+  const changes = { is_suspended: is_suspended ?? undefined, is_super_admin: is_super_admin ?? undefined, reason };
+  return ctx.transact(User, user_id, User.change(changes, isSelf));
+};

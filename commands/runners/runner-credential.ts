@@ -1,0 +1,55 @@
+import * as ApiKey from '../../domain/identity/api-key.ts';
+import { inboundSubject } from '../../domain/runners/cloud-event.ts';
+import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
+import { loadAgent } from '../agents/agent.ts';
+import type { Ctx, Loaded } from '../context.ts';
+
+/** What the broker lets in: its address, and a user of its own that may read one agent's messages until it expires. */
+export type BrokerUser = { readonly url: string; readonly jwt: string; readonly seed: string; readonly public_key: string };
+
+/**
+ * Makes a broker user, and the agent's place in the broker where there is none yet.
+ * @throws Refusal not_configured where users cannot be made, unavailable where the broker is down
+ */
+export type MakeBrokerUser = (asked: { tenant: string; agent: string; credential: string; expires_at: string }) => Promise<BrokerUser>;
+
+type Asked = { readonly tenant_id: string; readonly agent_id: string };
+
+export type Issued = RunnerCredential.RunnerCredential & BrokerUser;
+
+/** On whom it hangs, and until when it is good: an hour from now, or the end of the key that asks, whichever comes first. */
+const asker = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
+  const { principal } = ctx;
+  const hour = new Date(Date.parse(ctx.at()) + RunnerCredential.MOST_SECONDS * 1_000).toISOString();
+  if (principal.kind !== 'runner') return { owner_id: principal.kind === 'user' ? principal.user_id : null, expires_at: hour };
+  const { owner_id, expires_at } = (await ctx.load(ApiKey, principal.key_id)).state;
+  return { owner_id, expires_at: expires_at !== null && expires_at < hour ? expires_at : hour };
+};
+
+/** Lets a runner into the broker for at most an hour. Its seed is in the answer and nowhere else. @throws Refusal not_found, not_configured */
+export const issueRunnerCredential =
+  (makeUser: MakeBrokerUser) =>
+  async (ctx: Ctx, { agent_id }: Asked): Promise<Loaded<Issued>> => {
+    await loadAgent(ctx, agent_id);
+    const { owner_id, expires_at } = await asker(ctx);
+    const id = ctx.newId();
+    const user = await makeUser({ tenant: ctx.tenant, agent: agent_id, credential: id, expires_at });
+    const issued = await ctx.transact(
+      RunnerCredential,
+      id,
+      RunnerCredential.issue({
+        agent_id,
+        owner_id,
+        public_key: user.public_key,
+        subject: inboundSubject(ctx.tenant, agent_id),
+        stream: RunnerCredential.STREAM,
+        consumer: RunnerCredential.consumerName(agent_id),
+        expires_at,
+      }),
+      { fresh: true },
+    );
+    return { ...issued, state: { ...issued.state, ...user } };
+  };
+
+export const revokeRunnerCredential = (ctx: Ctx, { id, agent_id }: Asked & { readonly id: string }) =>
+  ctx.transact(RunnerCredential, id, RunnerCredential.revoke(agent_id));

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import * as Agent from '../../domain/agents/agent.ts';
+import type { Decision } from '../../domain/aggregate.ts';
+import { checkLimit } from '../../domain/billing/plan.ts';
+import { Email } from '../../domain/fields.ts';
+import * as User from '../../domain/identity/user.ts';
+import * as Member from '../../domain/tenants/member.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { limitsOf } from '../billing/plan.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { registerUser, userId } from './tenant.ts';
+
+export const MemberInvite = z
+  .strictObject({ email: Email, role: z.enum(Tenant.TENANT_ROLES).default('MEMBER') })
+  .meta({ id: 'MemberInvite' });
+export const MemberUpdate = z.strictObject({ role: z.enum(Tenant.TENANT_ROLES) }).meta({ id: 'MemberUpdate' });
+
+export type ShownMember = { user_id: string; email: string; name: string | null; role: Tenant.TenantRole; created_at: string };
+
+const callerRole = ({ principal }: Ctx, { members }: Tenant.Tenant): Tenant.TenantRole =>
+  (principal.kind === 'user' && members[principal.user_id]?.role) || 'MEMBER';
+
+/** Decides with the caller's own role in the tenant, of that very moment: what it may do to OWNERs depends on it. */
+const asCaller =
+  (ctx: Ctx, decide: (by: Tenant.TenantRole) => Decision<Tenant.Tenant, Tenant.TenantEvent>): Decision<Tenant.Tenant, Tenant.TenantEvent> =>
+  (tenant) =>
+    decide(callerRole(ctx, tenant))(tenant);
+
+/** A member with the name behind the id. */
+export const shownMember = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<ShownMember> => {
+  const { email, name } = (await ctx.load(User, user_id)).state;
+  const { role, created_at } = tenant.members[user_id]!;
+  return { user_id, email, name, role, created_at };
+};
+
+const shown = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: string): Promise<Loaded<ShownMember>> => ({
+  ...loaded,
+  state: await shownMember(ctx, loaded.state, user_id),
+});
+
+/** Adds the user of an e-mail address, registered where nobody has it yet. @throws Refusal conflict, plan_limit, forbidden */
+export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof MemberInvite, 'tenant_id'>) => {
+  const limits = await limitsOf(ctx);
+  const { state } = await ctx.load(Tenant, ctx.tenant);
+  // First: whoever is refused must leave nobody registered.
+  Member.checkOwners(callerRole(ctx, state), role);
+  if (!state.members[userId(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
+  const user = await registerUser(ctx, email);
+  const add = asCaller(ctx, (by) => Member.add(user.id, role, by, limits));
+  return shown(ctx, await ctx.transact(Tenant, ctx.tenant, add), user.id);
+};
+
+export const changeMemberRole = async (ctx: Ctx, { user_id, role }: Input<typeof MemberUpdate, 'tenant_id' | 'user_id'>) =>
+  shown(
+    ctx,
+    await ctx.transact(
+      Tenant,
+      ctx.tenant,
+      asCaller(ctx, (by) => Member.changeRole(user_id, role, by)),
+    ),
+    user_id,
+  );
+
+/** `owned` looks for the agents that somebody owns. @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or, with their ids, of agents */
+export const removeMember = async (ctx: Ctx, user_id: string, owned: () => Promise<readonly string[]>) => {
+  const agents = await Promise.all((await owned()).map(async (id) => (await ctx.load(Agent, id)).state));
+  return ctx.transact(
+    Tenant,
+    ctx.tenant,
+    asCaller(ctx, (by) => Member.remove(user_id, by, agents)),
+  );
+};

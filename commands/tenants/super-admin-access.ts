@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { text } from '../../domain/fields.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { Ctx, Input } from '../context.ts';
+
+export const BreakGlass = z.strictObject({ reason: text(1, 1024), minutes: z.int().min(1).max(480) }).meta({ id: 'BreakGlass' });
+
+/** Lets a super-admin look inside a tenant for a while; the tenant sees that. @throws Refusal forbidden, not_found */
+export const openTenant = async (ctx: Ctx, { tenant_id, reason, minutes }: Input<typeof BreakGlass, 'tenant_id'>) => {
+  const until = new Date(Date.parse(ctx.at()) + minutes * 60_000).toISOString();
+  const loaded = await ctx.transact(Tenant, tenant_id, Tenant.openToSuperAdmin(ctx.actor.id, reason, until));
+  return { ...loaded, state: { tenant_id, user_id: ctx.actor.id, reason, until: loaded.state.opened[ctx.actor.id]! } };
+};

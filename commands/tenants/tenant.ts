@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { resolved } from '../../domain/aggregate.ts';
+import * as Plan from '../../domain/billing/plan.ts';
+import { PLATFORM } from '../../domain/event.ts';
+import { Email, Slug, text } from '../../domain/fields.ts';
+import { Id25 } from '../../domain/id.ts';
+import * as User from '../../domain/identity/user.ts';
+import { invalid } from '../../domain/refusal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { firstPlanId } from '../billing/plan.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { createNatural } from '../create-unique.ts';
+import { issueKey } from '../identity/api-key.ts';
+
+export const TenantCreate = z
+  .strictObject({
+    name: text(1, 255),
+    slug: Slug,
+    plan_id: Id25.optional(),
+    billing_email: Email.nullable().default(null),
+    owner_email: Email,
+  })
+  .meta({ id: 'TenantCreate' });
+
+export const AdminTenantUpdate = z
+  .strictObject({
+    name: text(1, 255).nullish(),
+    plan_id: Id25.nullish(),
+    billing_email: Email.nullish(),
+    external_mail_enabled: z.boolean().nullish(),
+    paid: z.boolean().nullish(),
+    reason: text(1, 1024).nullish(),
+  })
+  .meta({ id: 'AdminTenantUpdate' });
+
+export const TenantUpdate = z
+  .strictObject({
+    name: text(1, 255).nullish(),
+    billing_email: Email.nullish(),
+    allow_superadmin_access: z.boolean().nullish(),
+    default_skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']).nullish(),
+    external_mail_enabled: z.boolean().nullish(),
+  })
+  .meta({ id: 'TenantUpdate' });
+
+export const Reason = z.strictObject({ reason: text(1, 1024) }).meta({ id: 'Reason' });
+
+const CLOSING_DAYS = 30;
+
+/** The tenant of the path. @throws Refusal not_found where it is not there or closed for good */
+export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
+  const loaded = await ctx.load(Tenant, ctx.tenant);
+  Tenant.present(loaded.state);
+  return loaded;
+};
+
+/** The id of whoever has, or will have, an e-mail address. */
+export const userId = (ctx: Pick<Ctx, 'naturalId'>, email: string): string => ctx.naturalId('user', email.toLowerCase(), 0, PLATFORM);
+
+/** The user of an e-mail address, registered where nobody has it yet. */
+export const registerUser = (ctx: Ctx, email: string, name: string | null = null) =>
+  ctx.transact(User, userId(ctx, email), User.register(email.toLowerCase(), name), { fresh: true, aside: true });
+
+/** Creates tenant, owner and the owner's key, shown once as `owner_key`. @throws Refusal slug_taken, invalid */
+export const createTenant = async (ctx: Ctx, { owner_email, plan_id = firstPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
+  const plan = await ctx.load(Plan, plan_id);
+  if (plan.state.status === 'absent') throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
+  const owner_id = userId(ctx, owner_email);
+  const tenant = await createNatural(ctx, Tenant, {
+    kind: 'tenant',
+    key: fields.slug,
+    claim: (generation) => Tenant.create({ ...fields, plan_id, generation }, owner_id),
+    closed: Tenant.isClosed,
+    tenantOf: (id) => id,
+  });
+  // Behind the tenant: a slug that is taken must leave nobody registered.
+  await registerUser(ctx, owner_email);
+  const issued = await issueKey(
+    ctx,
+    { kind: 'tenant', tenant_id: tenant.id, agent_id: null, owner_id },
+    { name: 'Owner', expires_at: null },
+  );
+  const state = { ...tenant.state, member_count: 1, agent_count: 0, owner_key: issued.state.key };
+  return { ...tenant, state, position: issued.position };
+};
+
+/** @throws Refusal not_found, invalid for an unknown plan */
+export const updateTenantAsPlatform = async (
+  ctx: Ctx,
+  { tenant_id, reason = null, ...fields }: Input<typeof AdminTenantUpdate, 'tenant_id'>,
+) => {
+  if (fields.plan_id && (await ctx.load(Plan, fields.plan_id)).state.status === 'absent')
+    throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
+  const resets = { billing_email: null, external_mail_enabled: false, paid: false };
+  return ctx.transact(Tenant, tenant_id, Tenant.update(resolved(fields, resets), reason));
+};
+
+export const changeTenantSettings = (ctx: Ctx, { tenant_id, ...fields }: Input<typeof TenantUpdate, 'tenant_id'>) => {
+  const resets = {
+    billing_email: null,
+    allow_superadmin_access: true,
+    default_skill_visibility_scope: 'private_only',
+    external_mail_enabled: false,
+  } as const;
+  return ctx.transact(Tenant, tenant_id, Tenant.changeSettings(resolved(fields, resets)));
+};
+
+type Reasoned = Input<typeof Reason, 'tenant_id'>;
+
+export const suspendTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.transact(Tenant, tenant_id, Tenant.suspend(reason));
+
+export const resumeTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.transact(Tenant, tenant_id, Tenant.resume(reason));
+
+export const closeTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => {
+  const closes_at = new Date(Date.parse(ctx.at()) + CLOSING_DAYS * 86_400_000).toISOString();
+  return ctx.transact(Tenant, tenant_id, Tenant.close(reason, closes_at));
+};
+
+export const reopenTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.transact(Tenant, tenant_id, Tenant.reopen(reason));

@@ -1,0 +1,275 @@
+import { z } from 'zod';
+import { changed, resolved, same } from '../aggregate.ts';
+import { type Deciding, type Recorded, sortable } from '../event.ts';
+import { type Keyed, type Own, put, without } from '../immutable-record.ts';
+import { invalid, Refusal } from '../refusal.ts';
+import type { SkillVisibilityScope } from '../tenants/tenant.ts';
+import type { GrantRole } from './agent-roles.ts';
+import type { AgentRole } from './role-permissions.ts';
+
+export const category = 'agent';
+
+export const AGENT_KINDS = ['user', 'coding', 'analyst', 'dba'] as const;
+export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
+export type ModelAccess = 'full' | 'read_only';
+
+/** 1 to 255 letters, digits, spaces and hyphens. */
+export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
+
+/** What AgentCreate sets, by the names of the interface. */
+export type AgentSettings = {
+  name: string;
+  can_author_skills: boolean;
+  description: string | null;
+  description_prompt: string | null;
+  environment_mode: (typeof ENVIRONMENT_MODES)[number];
+  image_ref: string | null;
+  initial_greeting: string | null;
+  is_admin_only: boolean;
+  iteration_warn_threshold: number | null;
+  kind: (typeof AGENT_KINDS)[number];
+  resource_class: string;
+  voice: string | null;
+};
+
+/** What AgentUpdate may change; null clears, resets to the default, or leaves as it is, as the field allows. */
+export type AgentChanges = {
+  [Name in keyof Omit<AgentSettings, 'kind'> | 'external_mail_enabled' | 'is_active' | 'ssh_public_key']?: Agent[Name] | null | undefined;
+};
+
+export type AgentEvent =
+  | {
+      type: 'AgentCreated';
+      data: AgentSettings & {
+        slug: string;
+        generation: number;
+        owner_id: string | null;
+        skill_visibility_scope: SkillVisibilityScope;
+        is_seed: boolean;
+      };
+    }
+  | {
+      type: 'AgentUpdated';
+      data: Partial<Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'>> & {
+        external_mail_enabled?: boolean;
+        ssh_public_key?: string | null;
+      };
+    }
+  | { type: 'AgentActivated'; data: object }
+  | { type: 'AgentDeactivated'; data: object }
+  | { type: 'AgentSkillAuthoringChanged'; data: { can_author_skills: boolean } }
+  | { type: 'AgentAdminOnlyChanged'; data: { is_admin_only: boolean } }
+  | { type: 'AgentModelChainReordered'; data: { models: readonly ChainLink[] } }
+  | { type: 'AgentRoleAssigned'; data: { user_id: string; role: AgentRole } }
+  | { type: 'AgentRoleRevoked'; data: { user_id: string } }
+  | { type: 'AgentOwnershipTransferred'; data: { new_owner_id: string; old_owner_ids: readonly string[] } }
+  | { type: 'AgentAccessGranted'; data: { user_id: string; role: GrantRole } }
+  | { type: 'AgentAccessRevoked'; data: { user_id: string } }
+  | { type: 'AgentDeleted'; data: object }
+  | { type: 'AgentRestored'; data: { of_revision: number | null; models?: readonly ChainLink[] } & Partial<Restorable> }
+  | { type: 'AgentSlugReleased'; data: object };
+
+/** A place in the chain; `since` is null where the model came with this event. */
+export type ChainLink = { model_id: string; access: ModelAccess; since: string | null };
+
+export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
+
+/** What each person holds, and the event that gave it; `since` is that event's place in the log, as text that sorts. */
+export type Held<Role> = Keyed<{ role: Role; created_at: string; updated_at: string; since: string; by: Deciding }>;
+
+export type Agent = AgentSettings & {
+  /** `released`: deleted, and its slug was taken again since; it can't come back. */
+  status: 'absent' | 'live' | 'deleted' | 'released';
+  id: string;
+  tenant_id: string;
+  slug: string;
+  is_active: boolean;
+  is_seed: boolean;
+  external_mail_enabled: boolean;
+  ssh_public_key: string | null;
+  skill_visibility_scope: SkillVisibilityScope;
+  repo_url: string | null;
+  code_ref: string;
+  zoom_managed: boolean;
+  created_by_id: string | null;
+  created_by_agent_id: string | null;
+  models: readonly AgentModel[];
+  /** The event that made it visible to admins only. */
+  admin_only_by: Deciding | null;
+  roles: Held<AgentRole>;
+  grants: Held<GrantRole>;
+  created_at: string;
+  updated_at: string;
+};
+
+/** What restoring a revision brings back, the model chain apart. */
+export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
+  Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref'>;
+
+/** What a field is where the create body leaves it out. */
+export const defaults = {
+  can_author_skills: false,
+  description: null,
+  description_prompt: null,
+  environment_mode: 'shared',
+  image_ref: null,
+  initial_greeting: null,
+  is_admin_only: false,
+  iteration_warn_threshold: null,
+  kind: 'user',
+  resource_class: 'small',
+  voice: null,
+} as const satisfies Omit<AgentSettings, 'name'>;
+
+export const initial: Agent = {
+  ...defaults,
+  status: 'absent',
+  id: '',
+  tenant_id: '',
+  name: '',
+  slug: '',
+  is_active: true,
+  is_seed: false,
+  external_mail_enabled: true,
+  ssh_public_key: null,
+  skill_visibility_scope: 'private_only',
+  repo_url: null,
+  code_ref: 'main',
+  zoom_managed: false,
+  created_by_id: null,
+  created_by_agent_id: null,
+  models: [],
+  admin_only_by: null,
+  roles: {},
+  grants: {},
+  created_at: '',
+  updated_at: '',
+};
+
+/** The chain that the event of that time left behind. */
+export const chained = (models: readonly ChainLink[], at: string): AgentModel[] =>
+  models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));
+
+const deciding = ({ event_id, type, at }: Recorded): Deciding => ({ event_id, type, at });
+
+const given = <Role>(held: Held<Role>, user_id: string, role: Role, event: Recorded, own?: Own): Held<Role> => {
+  const { at, position } = event;
+  const created_at = held[user_id]?.created_at ?? at;
+  return put(held, user_id, { role, created_at, updated_at: at, since: sortable(position), by: deciding(event) }, own);
+};
+
+type Transfer = Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>;
+
+const transferred = ({ roles }: Agent, event: Transfer, own?: Own): Held<AgentRole> => {
+  const demoted = event.data.old_owner_ids.reduce((held, user_id) => given(held, user_id, 'MANAGER', event, own), roles);
+  return given(demoted, event.data.new_owner_id, 'OWNER', event, own);
+};
+
+const born = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>): Agent => {
+  const { id, tenant, at, actor, data } = event;
+  const { owner_id, generation: _, ...settings } = data;
+  return {
+    ...agent,
+    ...settings,
+    status: 'live',
+    id,
+    tenant_id: tenant,
+    admin_only_by: data.is_admin_only ? deciding(event) : null,
+    roles: owner_id ? given({}, owner_id, 'OWNER', event) : {},
+    created_by_id: actor.kind === 'user' ? actor.id : null,
+    created_by_agent_id: actor.kind === 'agent' ? actor.id : null,
+    created_at: at,
+    updated_at: at,
+  };
+};
+
+const changedBy = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, own?: Own): Partial<Agent> => {
+  switch (event.type) {
+    case 'AgentUpdated':
+    case 'AgentSkillAuthoringChanged':
+      return event.data;
+    case 'AgentAdminOnlyChanged':
+      return { ...event.data, admin_only_by: deciding(event) };
+    case 'AgentActivated':
+      return { is_active: true };
+    case 'AgentDeactivated':
+      return { is_active: false };
+    case 'AgentModelChainReordered':
+      return { models: chained(event.data.models, event.at) };
+    case 'AgentRoleAssigned':
+      return { roles: given(agent.roles, event.data.user_id, event.data.role, event, own) };
+    case 'AgentRoleRevoked':
+      return { roles: without(agent.roles, event.data.user_id, own) };
+    case 'AgentOwnershipTransferred':
+      return { roles: transferred(agent, event as Transfer, own) };
+    case 'AgentAccessGranted':
+      return { grants: given(agent.grants, event.data.user_id, event.data.role, event, own) };
+    case 'AgentAccessRevoked':
+      return { grants: without(agent.grants, event.data.user_id, own) };
+    case 'AgentRestored': {
+      const { of_revision: _, models, ...fields } = event.data;
+      return { ...fields, ...(models ? { models: chained(models, event.at) } : {}), status: 'live' };
+    }
+    case 'AgentDeleted':
+      return { status: 'deleted' };
+    case 'AgentSlugReleased':
+      return { status: 'released' };
+  }
+};
+
+export const evolve = (agent: Agent, event: Recorded<AgentEvent>, own?: Own): Agent =>
+  event.type === 'AgentCreated'
+    ? born(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>)
+    : { ...agent, ...changedBy(agent, event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, own), updated_at: event.at };
+
+/** @throws Refusal not_found where there is no live agent */
+export const present = (agent: Agent): void => {
+  if (agent.status !== 'live') throw new Refusal('not_found', 'there is no such agent');
+};
+
+export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data']) => (): AgentEvent[] => [{ type: 'AgentCreated', data }];
+
+/** Closes a deleted agent for good, so that its slug can be used again. */
+export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
+
+const resettable = { ...defaults, external_mail_enabled: true, ssh_public_key: null };
+
+/**
+ * Changes settings; each kind of change is an event of its own. `mayManageRoles` is asked only where a guarded field changes.
+ * @throws Refusal not_found, forbidden
+ */
+export const update =
+  (changes: AgentChanges, mayManageRoles: boolean) =>
+  (agent: Agent): AgentEvent[] => {
+    present(agent);
+    const { is_active, can_author_skills, is_admin_only, ...settings } = changed(agent, resolved(changes, resettable));
+    const guarded = can_author_skills !== undefined || is_admin_only !== undefined;
+    if (guarded && !mayManageRoles) throw new Refusal('forbidden', 'can_author_skills and is_admin_only need agent:roles:write');
+    const events: AgentEvent[] = [];
+    if (Object.keys(settings).length > 0) events.push({ type: 'AgentUpdated', data: settings });
+    if (is_active !== undefined) events.push({ type: is_active ? 'AgentActivated' : 'AgentDeactivated', data: {} });
+    if (can_author_skills !== undefined) events.push({ type: 'AgentSkillAuthoringChanged', data: { can_author_skills } });
+    if (is_admin_only !== undefined) events.push({ type: 'AgentAdminOnlyChanged', data: { is_admin_only } });
+    return events;
+  };
+
+/** Replaces the ordered chain; the first model is the primary. @throws Refusal not_found, invalid where a model stands twice */
+export const reorderModelChain =
+  (model_ids: readonly string[]) =>
+  (agent: Agent): AgentEvent[] => {
+    present(agent);
+    if (new Set(model_ids).size !== model_ids.length) throw invalid('/model_ids', 'a model may stand in a chain once', 'duplicate');
+    const current = agent.models.map((model) => model.model_id);
+    if (same(model_ids, current)) return [];
+    const link = (model_id: string): ChainLink => {
+      const known = agent.models.find((model) => model.model_id === model_id);
+      return { model_id, access: known?.access ?? 'full', since: known?.created_at ?? null };
+    };
+    return [{ type: 'AgentModelChainReordered', data: { models: model_ids.map(link) } }];
+  };
+
+/** @throws Refusal not_found */
+export const remove = (agent: Agent): AgentEvent[] => {
+  present(agent);
+  return [{ type: 'AgentDeleted', data: {} }];
+};

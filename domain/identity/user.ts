@@ -1,0 +1,91 @@
+import type { Recorded } from '../event.ts';
+import { Refusal } from '../refusal.ts';
+
+export const category = 'user';
+export const platform = true;
+
+export type UserEvent =
+  | { type: 'UserRegistered'; data: { email: string; name: string | null } }
+  | { type: 'UserSeen'; data: object }
+  | { type: 'UserSuspended'; data: { reason: string | null } }
+  | { type: 'UserResumed'; data: { reason: string | null } }
+  | { type: 'SuperAdminGranted'; data: { reason: string | null } }
+  | { type: 'SuperAdminRevoked'; data: { reason: string | null } };
+
+export type User = {
+  status: 'absent' | 'registered';
+  id: string;
+  email: string;
+  name: string | null;
+  is_suspended: boolean;
+  is_super_admin: boolean;
+  created_at: string;
+  last_login_at: string | null;
+};
+
+export const initial: User = {
+  status: 'absent',
+  id: '',
+  email: '',
+  name: null,
+  is_suspended: false,
+  is_super_admin: false,
+  created_at: '',
+  last_login_at: null,
+};
+
+export const evolve = (user: User, event: Recorded<UserEvent>): User => {
+  switch (event.type) {
+    case 'UserRegistered':
+      return { ...user, ...event.data, status: 'registered', id: event.id, created_at: event.at };
+    case 'UserSeen':
+      return { ...user, last_login_at: event.at };
+    case 'UserSuspended':
+      return { ...user, is_suspended: true };
+    case 'UserResumed':
+      return { ...user, is_suspended: false };
+    case 'SuperAdminGranted':
+      return { ...user, is_super_admin: true };
+    case 'SuperAdminRevoked':
+      return { ...user, is_super_admin: false };
+  }
+};
+
+/** Whether somebody may act: registered and not suspended. */
+export const isActive = (user: User): boolean => user.status === 'registered' && !user.is_suspended;
+
+/** A user is born once: by invitation or at the first sign-in. */
+export const register =
+  (email: string, name: string | null) =>
+  (user: User): UserEvent[] =>
+    user.status === 'absent' ? [{ type: 'UserRegistered', data: { email, name } }] : [];
+
+const HOUR = 3_600_000;
+
+/** Notes that somebody came, at most once an hour. */
+export const see =
+  (at: string) =>
+  (user: User): UserEvent[] =>
+    user.last_login_at === null || Date.parse(at) - Date.parse(user.last_login_at) >= HOUR ? [{ type: 'UserSeen', data: {} }] : [];
+
+export const grantSuperAdmin =
+  (reason: string) =>
+  (user: User): UserEvent[] =>
+    user.is_super_admin ? [] : [{ type: 'SuperAdminGranted', data: { reason } }];
+
+type Changes = { is_suspended?: boolean | undefined; is_super_admin?: boolean | undefined; reason: string | null };
+
+/** What a super-admin changes of a user; nobody can shut themselves out. @throws Refusal not_found, conflict */
+export const change =
+  ({ is_suspended, is_super_admin, reason }: Changes, isSelf: boolean) =>
+  (user: User): UserEvent[] => {
+    if (user.status === 'absent') throw new Refusal('not_found', 'there is no such user');
+    if (isSelf && (is_suspended === true || is_super_admin === false)) throw new Refusal('conflict', 'nobody can shut themselves out');
+    const data = { reason };
+    const events: UserEvent[] = [];
+    if (is_suspended !== undefined && is_suspended !== user.is_suspended)
+      events.push({ type: is_suspended ? 'UserSuspended' : 'UserResumed', data });
+    if (is_super_admin !== undefined && is_super_admin !== user.is_super_admin)
+      events.push({ type: is_super_admin ? 'SuperAdminGranted' : 'SuperAdminRevoked', data });
+    return events;
+  };

@@ -1,0 +1,63 @@
+import type { Agent } from '../agents/agent.ts';
+import { ownersOf } from '../agents/agent-roles.ts';
+import { checkLimit, type Limits } from '../billing/plan.ts';
+import { Refusal } from '../refusal.ts';
+import { type Member, present, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
+
+const memberOf = (tenant: Tenant, user_id: string): Member => {
+  const member = tenant.members[user_id];
+  if (!member) throw new Refusal('not_found', 'there is no such member');
+  return member;
+};
+
+/** An ADMIN may do all with members but touch OWNERs, the ones there are and the ones to come. @throws Refusal forbidden */
+export const checkOwners = (by: TenantRole, ...roles: TenantRole[]): void => {
+  if (by !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'only an OWNER may change OWNERs');
+};
+
+const checkLast = (tenant: Tenant, user_id: string): void => {
+  const others = Object.entries(tenant.members).some(([id, { role }]) => id !== user_id && role === 'OWNER');
+  if (!others) throw new Refusal('conflict', 'a tenant always has an OWNER: make somebody else one first');
+};
+
+/** @throws Refusal conflict where the user is a member already, plan_limit, forbidden */
+export const add =
+  (user_id: string, role: TenantRole, by: TenantRole, limits?: Limits) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    checkOwners(by, role);
+    if (tenant.members[user_id]) throw new Refusal('conflict', 'is a member already');
+    if (limits) checkLimit(limits, 'members', Object.keys(tenant.members).length);
+    return [{ type: 'MemberAdded', data: { user_id, role } }];
+  };
+
+/** @throws Refusal not_found, forbidden, conflict for the last OWNER */
+export const changeRole =
+  (user_id: string, role: TenantRole, by: TenantRole) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    const member = memberOf(tenant, user_id);
+    if (member.role === role) return [];
+    checkOwners(by, member.role, role);
+    if (member.role === 'OWNER') checkLast(tenant, user_id);
+    return [{ type: 'MemberRoleChanged', data: { user_id, role } }];
+  };
+
+/** Agents that nobody but this user owns must go to somebody first. */
+const checkAlone = (agents: readonly Agent[], { members }: Tenant, user_id: string): void => {
+  const isAlone = (agent: Agent): boolean => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
+  const agent_ids = agents.filter(isAlone).map(({ id }) => id);
+  if (agent_ids.length > 0) throw new Refusal('conflict', 'is the only OWNER of agents: transfer them first', { members: { agent_ids } });
+};
+
+/** `agents`: those that the user may own. @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or, with their ids, of agents */
+export const remove =
+  (user_id: string, by: TenantRole, agents: readonly Agent[] = []) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    const { role } = memberOf(tenant, user_id);
+    checkOwners(by, role);
+    if (role === 'OWNER') checkLast(tenant, user_id);
+    checkAlone(agents, tenant, user_id);
+    return [{ type: 'MemberRemoved', data: { user_id } }];
+  };

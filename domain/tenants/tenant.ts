@@ -1,0 +1,227 @@
+import { AGENT_GRID, type Grid } from '../agents/role-permissions.ts';
+import { changed } from '../aggregate.ts';
+import { type Deciding, type Recorded, sortable } from '../event.ts';
+import { type Keyed, type Own, put, without } from '../immutable-record.ts';
+import { Refusal } from '../refusal.ts';
+
+export const category = 'tenant';
+
+export const TENANT_ROLES = ['OWNER', 'ADMIN', 'MEMBER', 'AUDITOR'] as const;
+export type TenantRole = (typeof TENANT_ROLES)[number];
+export type TenantStatus = 'absent' | 'active' | 'suspended' | 'closing' | 'closed';
+export type SkillVisibilityScope = 'private_only' | 'tenant_allowed';
+
+export type TenantEvent =
+  | { type: 'TenantCreated'; data: { name: string; slug: string; plan_id: string; billing_email: string | null; generation: number } }
+  | {
+      type: 'TenantUpdated';
+      data: Partial<Pick<Tenant, 'name' | 'billing_email' | 'external_mail_enabled' | 'paid'>> & { reason: string | null };
+    }
+  | { type: 'TenantPlanChanged'; data: { plan_id: string; reason: string | null } }
+  | { type: 'TenantSettingsChanged'; data: Partial<TenantSettings> }
+  | { type: 'TenantSuspended'; data: { reason: string } }
+  | { type: 'TenantResumed'; data: { reason: string } }
+  | { type: 'TenantClosing'; data: { reason: string; closes_at: string } }
+  | { type: 'TenantReopened'; data: { reason: string } }
+  | { type: 'TenantClosed'; data: object }
+  | { type: 'MemberAdded'; data: { user_id: string; role: TenantRole } }
+  | { type: 'MemberRoleChanged'; data: { user_id: string; role: TenantRole } }
+  | { type: 'MemberRemoved'; data: { user_id: string } }
+  | { type: 'AgentRolePermissionsChanged'; data: { roles: Partial<Grid> } }
+  | { type: 'SuperAdminAccessOpened'; data: { user_id: string; reason: string; until: string } };
+
+/** What the tenant itself may change. */
+export type TenantSettings = Pick<
+  Tenant,
+  'name' | 'billing_email' | 'allow_superadmin_access' | 'default_skill_visibility_scope' | 'external_mail_enabled'
+>;
+
+/** `by`: the event that gave the role. `since`: where in the log the membership began, as text that sorts. */
+export type Member = { role: TenantRole; created_at: string; since: string; by: Deciding };
+
+export type Tenant = {
+  status: TenantStatus;
+  id: string;
+  name: string;
+  slug: string;
+  plan_id: string;
+  billing_email: string | null;
+  plan_status: 'trialing' | 'active' | 'past_due' | 'canceled';
+  allow_superadmin_access: boolean;
+  default_skill_visibility_scope: SkillVisibilityScope;
+  external_mail_enabled: boolean;
+  is_suspended: boolean;
+  paid: boolean;
+  /** The platform has switched external mail off: the tenant can't switch it on. */
+  mail_forbidden: boolean;
+  closes_at: string | null;
+  members: Keyed<Member>;
+  grid: Grid;
+  /** Until when each super-admin may look inside. */
+  opened: Keyed<string>;
+  created_at: string;
+  updated_at: string;
+};
+
+export const initial: Tenant = {
+  status: 'absent',
+  id: '',
+  name: '',
+  slug: '',
+  plan_id: '',
+  billing_email: null,
+  plan_status: 'trialing',
+  allow_superadmin_access: true,
+  default_skill_visibility_scope: 'private_only',
+  external_mail_enabled: false,
+  is_suspended: false,
+  paid: false,
+  mail_forbidden: false,
+  closes_at: null,
+  members: {},
+  grid: AGENT_GRID,
+  opened: {},
+  created_at: '',
+  updated_at: '',
+};
+
+const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: Recorded<TenantEvent>, own?: Own): Partial<Tenant> => {
+  switch (type) {
+    case 'TenantCreated': {
+      const { generation: _, ...fields } = data;
+      return { ...fields, status: 'active', id, created_at: at };
+    }
+    case 'TenantUpdated': {
+      const { reason: _, ...fields } = data;
+      return { ...fields, ...(data.external_mail_enabled === undefined ? {} : { mail_forbidden: !data.external_mail_enabled }) };
+    }
+    case 'TenantPlanChanged':
+      return { plan_id: data.plan_id };
+    case 'TenantSettingsChanged':
+      return data;
+    case 'TenantSuspended':
+      return { status: tenant.status === 'active' ? 'suspended' : tenant.status, is_suspended: true };
+    case 'TenantResumed':
+      return { status: tenant.status === 'suspended' ? 'active' : tenant.status, is_suspended: false };
+    case 'TenantClosing':
+      return { status: 'closing', closes_at: data.closes_at };
+    case 'TenantReopened':
+      return { status: tenant.is_suspended ? 'suspended' : 'active', closes_at: null };
+    case 'TenantClosed':
+      return { status: 'closed', closes_at: null };
+    case 'MemberAdded': {
+      const member = { role: data.role, created_at: at, since: sortable(position), by: { event_id, type, at } };
+      return { members: put(tenant.members, data.user_id, member, own) };
+    }
+    case 'MemberRoleChanged': {
+      const member = { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } };
+      return { members: put(tenant.members, data.user_id, member, own) };
+    }
+    case 'MemberRemoved':
+      return { members: without(tenant.members, data.user_id, own) };
+    case 'AgentRolePermissionsChanged':
+      return { grid: { ...tenant.grid, ...data.roles } };
+    case 'SuperAdminAccessOpened':
+      return { opened: put(tenant.opened, data.user_id, data.until, own) };
+  }
+};
+
+export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, own?: Own): Tenant => ({
+  ...tenant,
+  ...changedBy(tenant, event, own),
+  updated_at: event.at,
+});
+
+/** Closed for good: nothing in it can be reached any more. */
+export const isClosed = ({ status }: Tenant): boolean => status === 'closed';
+
+/** @throws Refusal not_found where the tenant is absent or closed for good */
+export const present = (tenant: Tenant): void => {
+  if (tenant.status === 'absent' || isClosed(tenant)) throw new Refusal('not_found', 'there is no such tenant');
+};
+
+/** Brings the tenant to life with its owner as first member; one that is closed for good leaves its slug to the next. @throws Refusal slug_taken */
+export const create =
+  (fields: { name: string; slug: string; plan_id: string; billing_email: string | null; generation: number }, owner_id: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    if (isClosed(tenant)) return [];
+    if (tenant.status !== 'absent') throw new Refusal('slug_taken', `the slug ${fields.slug} is taken`);
+    return [
+      { type: 'TenantCreated', data: fields },
+      { type: 'MemberAdded', data: { user_id: owner_id, role: 'OWNER' } },
+    ];
+  };
+
+/** The tenant as the platform's changes are measured: mail that is off without its word is neither on nor off yet. */
+const asPlatformSaid = (tenant: Tenant): object =>
+  tenant.external_mail_enabled || tenant.mail_forbidden ? tenant : { ...tenant, external_mail_enabled: null };
+
+/** The platform's own changes; its no to external mail is one wherever it was not said before. `reason` goes into the log. @throws Refusal not_found */
+export const update =
+  (
+    { plan_id, ...fields }: Partial<Pick<Tenant, 'name' | 'billing_email' | 'external_mail_enabled' | 'paid' | 'plan_id'>>,
+    reason: string | null,
+  ) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    const news = changed(asPlatformSaid(tenant), fields);
+    return [
+      ...(Object.keys(news).length > 0 ? [{ type: 'TenantUpdated' as const, data: { ...news, reason } }] : []),
+      ...(plan_id !== undefined && plan_id !== tenant.plan_id ? [{ type: 'TenantPlanChanged' as const, data: { plan_id, reason } }] : []),
+    ];
+  };
+
+/** @throws Refusal not_found, conflict where mail is switched on against the platform's word */
+export const changeSettings =
+  (fields: Partial<TenantSettings>) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    const data = changed(tenant, fields);
+    if (data.external_mail_enabled && tenant.mail_forbidden)
+      throw new Refusal('conflict', 'the platform has switched external mail off for this tenant');
+    return Object.keys(data).length > 0 ? [{ type: 'TenantSettingsChanged', data }] : [];
+  };
+
+export const suspend =
+  (reason: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    return tenant.is_suspended ? [] : [{ type: 'TenantSuspended', data: { reason } }];
+  };
+
+export const resume =
+  (reason: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    return tenant.is_suspended ? [{ type: 'TenantResumed', data: { reason } }] : [];
+  };
+
+/** Begins the 30 days after which the tenant is closed for good. */
+export const close =
+  (reason: string, closes_at: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    return tenant.status === 'closing' ? [] : [{ type: 'TenantClosing', data: { reason, closes_at } }];
+  };
+
+export const reopen =
+  (reason: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    return tenant.status === 'closing' ? [{ type: 'TenantReopened', data: { reason } }] : [];
+  };
+
+/** Closes a closing tenant for good once its time has come, by `at` (RFC 3339 UTC); before that, and ever after, there is nothing to do. */
+export const closeForGood =
+  (at: string) =>
+  ({ status, closes_at }: Tenant): TenantEvent[] =>
+    status === 'closing' && closes_at !== null && closes_at <= at ? [{ type: 'TenantClosed', data: {} }] : [];
+
+/** @throws Refusal forbidden where the tenant does not let super-admins in */
+export const openToSuperAdmin =
+  (user_id: string, reason: string, until: string) =>
+  (tenant: Tenant): TenantEvent[] => {
+    present(tenant);
+    if (!tenant.allow_superadmin_access) throw new Refusal('forbidden', 'the tenant does not let super-admins in');
+    return [{ type: 'SuperAdminAccessOpened', data: { user_id, reason, until } }];
+  };

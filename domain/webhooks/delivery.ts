@@ -1,0 +1,45 @@
+import type { Recorded } from '../event.ts';
+import type { Judgement } from './guardrail.ts';
+import type { MatchedSecret } from './signature.ts';
+
+export const category = 'delivery';
+
+/** What is known of an inbound delivery beside its bytes: kept in the event's metadata as `facts`. */
+export type DeliveryFacts = Judgement & {
+  integration_id: string;
+  agent_id: string;
+  provider: string;
+  provider_delivery_id: string;
+  event: string | null;
+  content_type: string;
+  /** SHA-256 of the bytes received, hex. */
+  sha256: string;
+  size_bytes: number;
+  /** How many parts a body has that is kept beside its event (delivery-body.ts), whose data are then empty. */
+  parts?: number;
+  matched_secret: MatchedSecret | null;
+  received_at: string;
+};
+
+/** The data are the bytes that go to the runner: as received, or after redaction. */
+export type DeliveryEvent =
+  | { type: 'WebhookAccepted'; data: Uint8Array }
+  | { type: 'WebhookBlocked'; data: Uint8Array }
+  | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } };
+
+export type Delivery = { status: 'absent' | 'accepted' | 'blocked'; facts: DeliveryFacts | null; differed: boolean };
+
+export const initial: Delivery = { status: 'absent', facts: null, differed: false };
+
+export const factsOf = (event: Recorded): DeliveryFacts => event.meta.facts as unknown as DeliveryFacts;
+
+export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Delivery => {
+  switch (event.type) {
+    case 'WebhookAccepted':
+      return { ...delivery, status: 'accepted', facts: factsOf(event) };
+    case 'WebhookBlocked':
+      return { ...delivery, status: 'blocked', facts: factsOf(event) };
+    case 'WebhookRedeliveryDiffered':
+      return { ...delivery, differed: true };
+  }
+};

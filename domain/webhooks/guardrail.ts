@@ -1,0 +1,46 @@
+import type { JsonVerdict } from '../json-scanner.ts';
+import type { Integration } from './integration.ts';
+
+export type BlockReason = 'paused' | 'agent_inactive' | 'event_filter' | 'not_json' | 'too_deep' | 'replay';
+
+export type GuardrailVerdict = {
+  readonly rule: string;
+  readonly verdict: 'pass' | 'block' | 'redact' | 'label';
+  readonly note: string | null;
+};
+
+/** What is known of a verified delivery before it is recorded. */
+export type Facts = {
+  readonly integration: Pick<Integration, 'is_paused' | 'event_filter'>;
+  readonly agentActive: boolean;
+  readonly event: string | null;
+  readonly json: JsonVerdict;
+};
+
+/** `reason`: why it is blocked; null where it is accepted. */
+export type Judgement = { readonly reason: BlockReason | null; readonly guardrails: readonly GuardrailVerdict[] };
+
+const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
+const block = (rule: string, note: string): GuardrailVerdict => ({ rule, verdict: 'block', note });
+
+const verdicts: Readonly<Record<JsonVerdict, readonly GuardrailVerdict[]>> = {
+  json: [pass('json'), pass('depth')],
+  not_json: [block('json', 'the body claims to be JSON and is not')],
+  too_deep: [block('depth', 'nests deeper than 64 levels')],
+};
+
+const byJson: Readonly<Record<JsonVerdict, BlockReason | null>> = { json: null, not_json: 'not_json', too_deep: 'too_deep' };
+
+/** The guardrails that are built in and on. A delivery that they block is acknowledged and recorded, and goes no further. */
+export const judge = ({ integration, agentActive, event, json }: Facts): Judgement => {
+  const guardrails = verdicts[json];
+  if (integration.is_paused) return { reason: 'paused', guardrails };
+  if (!agentActive) return { reason: 'agent_inactive', guardrails };
+  if (!passesFilter(integration.event_filter, event)) {
+    return { reason: 'event_filter', guardrails: [...guardrails, block('event_filter', event ?? 'names no event')] };
+  }
+  return { reason: byJson[json], guardrails };
+};
+
+const passesFilter = (filter: readonly string[], event: string | null): boolean =>
+  filter.length === 0 || (event !== null && filter.includes(event));

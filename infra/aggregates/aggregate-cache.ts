@@ -1,0 +1,215 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Loaded } from '../../commands/context.ts';
+import type { Aggregate, AnyAggregate } from '../../domain/aggregate.ts';
+import { type DomainEvent, type Recorded, streamName } from '../../domain/event.ts';
+import type { Own } from '../../domain/immutable-record.ts';
+import type { Log, Subscription } from '../eventstore/event-log.ts';
+
+const DEAF_MS = 500;
+
+/** Folded aggregates in memory, bounded, and kept coherent by a live subscription to their categories. */
+export type Hot = {
+  /** What is in memory, without waiting. */
+  peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
+  /** From memory, else from the log. Absent streams are revision -1, and kept of the aggregates that are `missed` alone. */
+  load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
+  /** Reads what the log has behind the known revision. */
+  refresh: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
+  put: <S>(stream: string, loaded: Loaded<S>) => void;
+  start: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+const advance = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, loaded: Loaded<S>, event: Recorded<E>, own?: Own): Loaded<S> => ({
+  id: loaded.id,
+  state: aggregate.evolve(loaded.state, event, own),
+  revision: event.revision,
+  position: event.position,
+});
+
+/** What the events behind a state make of it. */
+export const advanced = async <S, E extends DomainEvent>(
+  aggregate: Aggregate<S, E>,
+  from: Loaded<S>,
+  events: AsyncIterable<Recorded>,
+): Promise<Loaded<S>> => {
+  const own: Own = new WeakSet();
+  let loaded = from;
+  for await (const event of events) loaded = advance(aggregate, loaded, event as Recorded<E>, own);
+  return loaded;
+};
+
+export const emptyOf = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string): Loaded<S> => ({
+  id,
+  state: aggregate.initial,
+  revision: -1,
+  position: null,
+});
+
+const LEAST = 512;
+const ENTRY = 256;
+
+/** What a state takes of memory, in characters, as far as a glance tells: its texts, and so much for each entry of what it lists. */
+const weightOf = ({ state }: Loaded<unknown>): number => {
+  let weight = LEAST;
+  const fields = state as Readonly<Record<string, unknown>>;
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value === 'string') weight += value.length;
+    else if (typeof value === 'object' && value !== null) weight += ENTRY * Object.keys(value).length;
+  }
+  return weight;
+};
+
+/**
+ * `followed`: the aggregates that are read without being appended to; the others are coherent by conflict alone. `missed`: those of the followed
+ * of which it is remembered, too, that a stream is not there, until its first event comes. They lie apart, so that asking for what is
+ * not there drives out nothing that is. `room`: in characters, half of what all states may take together.
+ */
+export const openHot = (
+  log: Log,
+  followed: readonly AnyAggregate[],
+  {
+    capacity = 20_000,
+    room = 48_000_000,
+    missed = [],
+  }: { readonly capacity?: number; readonly room?: number; readonly missed?: readonly AnyAggregate[] } = {},
+): Hot => {
+  const byCategory = new Map(followed.map((aggregate) => [aggregate.category, aggregate]));
+  const absent = new Map<string, Loaded<unknown>>();
+  // Two generations instead of a list: bounded at twice the capacity and the room, and a hit costs one look-up.
+  let young = new Map<string, Loaded<unknown>>();
+  let weight = 0;
+  let old = new Map<string, Loaded<unknown>>();
+  const loading = new Map<string, { seen: number; work: Promise<Loaded<unknown>> }>();
+  let subscription: Subscription | undefined;
+  let isDeaf = false;
+  /** What was begun to be read before the log was followed anew may be older than where that began. */
+  let epoch = 0;
+  let closed = false;
+
+  const drop = (stream: string): void => {
+    const known = young.get(stream);
+    if (known && young.delete(stream)) weight -= weightOf(known);
+  };
+
+  const put = (stream: string, loaded: Loaded<unknown>) => {
+    if (isDeaf) return;
+    absent.delete(stream);
+    drop(stream);
+    weight += weightOf(loaded);
+    young.set(stream, loaded);
+    if (young.size > capacity || weight > room) {
+      old = young;
+      young = new Map();
+      weight = 0;
+    }
+  };
+
+  const get = (stream: string): Loaded<unknown> | undefined => {
+    const hit = young.get(stream);
+    if (hit) return hit;
+    const kept = old.get(stream);
+    if (!kept) return absent.get(stream);
+    put(stream, kept);
+    return kept;
+  };
+
+  /** Only while the log is followed would anybody hear that it is there now. */
+  const miss = (aggregate: AnyAggregate, stream: string, empty: Loaded<unknown>) => {
+    if (!subscription || isDeaf || !missed.includes(aggregate)) return;
+    if (absent.size >= capacity) absent.clear();
+    absent.set(stream, empty);
+  };
+
+  const read = async (aggregate: AnyAggregate, stream: string, id: string): Promise<Loaded<unknown>> => {
+    const began = epoch;
+    const known = get(stream) ?? emptyOf(aggregate, id);
+    const loaded = await advanced(aggregate, known, log.read(stream, { from: known.revision + 1 }));
+    const newer = get(stream);
+    if (newer && newer.revision > loaded.revision) return newer;
+    if (began !== epoch) return loaded;
+    if (loaded.revision >= 0) put(stream, loaded);
+    else miss(aggregate, stream, loaded);
+    return loaded;
+  };
+
+  /** One read at a time for a stream; an event that the subscription brings meanwhile makes it read again. */
+  const refresh = (aggregate: AnyAggregate, tenant: string, id: string, joined = false): Promise<Loaded<never>> => {
+    const stream = streamName(aggregate.category, tenant, id);
+    const running = loading.get(stream);
+    if (running && joined) return running.work as Promise<Loaded<never>>;
+    const entry = { seen: -1, work: Promise.resolve(emptyOf(aggregate, id)) as Promise<Loaded<unknown>> };
+    entry.work = (async () => {
+      for (;;) {
+        const loaded = await read(aggregate, stream, id);
+        if (entry.seen <= loaded.revision) return loaded;
+      }
+    })().finally(() => {
+      if (loading.get(stream) === entry) loading.delete(stream);
+    });
+    loading.set(stream, entry);
+    return entry.work as Promise<Loaded<never>>;
+  };
+
+  const heard = (event: Recorded) => {
+    const running = loading.get(event.stream);
+    if (running) running.seen = Math.max(running.seen, event.revision);
+    absent.delete(event.stream);
+    const known = young.get(event.stream) ?? old.get(event.stream);
+    const aggregate = byCategory.get(event.category);
+    if (!known || !aggregate || event.revision <= known.revision) return;
+    if (event.revision === known.revision + 1) return put(event.stream, advance(aggregate, known, event));
+    drop(event.stream);
+    old.delete(event.stream);
+  };
+
+  const clear = (): void => {
+    absent.clear();
+    young = new Map();
+    weight = 0;
+    old = new Map();
+  };
+
+  const follow = async (): Promise<void> => {
+    const [end] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
+    const following = log.follow({
+      ...(end ? { from: end.position } : {}),
+      filter: { streamPrefixes: [...byCategory.keys()].map((category) => `${category}-`) },
+      event: heard,
+    });
+    subscription = following;
+    void following.failure.then((error) => error && lost());
+  };
+
+  /** Nobody says any more what changes (the log is harmed where it is followed): nothing is kept until it is followed again, from its end. */
+  const lost = async (): Promise<void> => {
+    for (isDeaf = true; isDeaf && !closed; ) {
+      clear();
+      await pause(DEAF_MS);
+      if (closed) return;
+      await follow().then(
+        () => {
+          epoch++;
+          isDeaf = false;
+        },
+        () => {},
+      );
+    }
+  };
+
+  return {
+    peek: (aggregate, tenant, id) => get(streamName(aggregate.category, tenant, id)) as never,
+    load: (aggregate, tenant, id) => {
+      const hit = get(streamName(aggregate.category, tenant, id));
+      return hit ? (Promise.resolve(hit) as Promise<Loaded<never>>) : refresh(aggregate, tenant, id, true);
+    },
+    refresh,
+    put,
+    start: follow,
+    close: async () => {
+      closed = true;
+      await subscription?.stop();
+    },
+  };
+};

@@ -1,0 +1,232 @@
+import { createHmac, randomInt, randomUUID } from 'node:crypto';
+import type { Asked } from '../../api/http/mount.ts';
+import type { Ctx } from '../../api/http/operation.ts';
+import type { permitter } from '../../commands/access/authorize.ts';
+import type { Loaded } from '../../commands/context.ts';
+import type { Aggregate } from '../../domain/aggregate.ts';
+import {
+  type Actor,
+  comparePositions,
+  type DomainEvent,
+  type Metadata,
+  PLATFORM,
+  type Position,
+  type Recorded,
+  streamName,
+  tokenOf,
+} from '../../domain/event.ts';
+import type { Touched } from '../../domain/idempotency-key.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Reads } from '../../projections/read-model.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import type { Vault } from '../vault/vault.ts';
+import { advanced, emptyOf, type Hot } from './aggregate-cache.ts';
+import { mendLogError, transactor } from './transact.ts';
+
+export type ContextDeps = {
+  readonly log: Log;
+  readonly hot: Hot;
+  readonly vault: Vault;
+  readonly reads: Reads;
+  readonly permit: ReturnType<typeof permitter>;
+  readonly publicUrl: string;
+  readonly now: () => number;
+};
+
+/** How a request is run: once, again after a crash, or only to render its answer again. */
+export type Session = {
+  /** What event ids, new ids and secrets are derived from; unguessable. */
+  readonly seed: string;
+  /** The same seed may come again: ids and secrets have to come out the same. */
+  readonly repeatable: boolean;
+  readonly resumed: boolean;
+  /** The streams at the revisions at which the first run left them; nothing is written. */
+  readonly replay: readonly Touched[] | null;
+  readonly touched: Touched[];
+  /** What `once` found, in order; a repeat begins with what the first run ended with. */
+  readonly found: unknown[];
+};
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
+
+export const freshSession = (): Session => ({
+  seed: randomUUID(),
+  repeatable: false,
+  resumed: false,
+  replay: null,
+  touched: [],
+  found: [],
+});
+
+/** How a caller stands in the events that they cause. */
+export const actorOf = (principal: Principal): Actor => {
+  if (principal.kind === 'user') return { kind: 'user', id: principal.user_id, key_id: principal.key_id };
+  if (principal.kind === 'runner') return { kind: 'agent', id: principal.agent_id, key_id: principal.key_id };
+  return { kind: 'system', id: principal.name };
+};
+
+const randomText = (alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+
+/** Unbiased characters of an alphabet from a keyed stream: the same for the same key and label. */
+const derivedText = (key: string, label: string, alphabet: string, length: number): string => {
+  const limit = 256 - (256 % alphabet.length);
+  let text = '';
+  for (let block = 0; text.length < length; block++)
+    for (const byte of createHmac('sha256', key).update(`${label}\0${block}`).digest())
+      if (byte < limit && text.length < length) text += alphabet[byte % alphabet.length];
+  return text;
+};
+
+/** @throws Refusal unavailable where the log is down */
+async function* mended<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* events;
+  } catch (error) {
+    mendLogError(error);
+  }
+}
+
+async function* upTo(until: Position, events: AsyncIterable<Recorded>): AsyncGenerator<Recorded> {
+  for await (const event of events) {
+    if (comparePositions(event.position, until) > 0) return;
+    yield event;
+  }
+}
+
+/** Builds the context of a request from what it asked and how it is run. */
+export const contexts = (deps: ContextDeps) => {
+  const { log, hot, vault, reads, permit, publicUrl } = deps;
+  const transact = transactor(log, hot);
+
+  const stateAt = async <S, E extends DomainEvent>(
+    aggregate: Aggregate<S, E>,
+    id: string,
+    { stream, revision }: Touched,
+  ): Promise<Loaded<S>> => {
+    const empty = emptyOf(aggregate, id);
+    return revision < 0 ? empty : advanced(aggregate, empty, log.read(stream, { limit: revision + 1 }));
+  };
+
+  const historyOf = <S, E extends DomainEvent>(
+    { category }: Aggregate<S, E>,
+    tenant: string,
+    id: string,
+    options: { from?: number; limit?: number } = {},
+  ) => log.read(streamName(category, tenant, id), options) as AsyncIterable<Recorded<E>>;
+
+  /** The state as the events up to a position left it; the last of them may be the last that memory knows of. */
+  const loadUntil = async <S, E extends DomainEvent>(
+    aggregate: Aggregate<S, E>,
+    tenant: string,
+    id: string,
+    until: Position,
+  ): Promise<Loaded<S>> => {
+    const held = hot.peek(aggregate, tenant, id);
+    if (held?.position && comparePositions(held.position, until) === 0) return held;
+    return advanced(aggregate, emptyOf(aggregate, id), upTo(until, mended(historyOf(aggregate, tenant, id))));
+  };
+
+  return (asked: Asked, given?: Session): Ctx => {
+    let session = given;
+    let moment: string | undefined;
+    // Both are made when they are asked for first: most reads never do.
+    const sessionOf = (): Session => {
+      session ??= freshSession();
+      return session;
+    };
+    const at = (): string => {
+      moment ??= new Date(deps.now()).toISOString();
+      return moment;
+    };
+    const actor = actorOf(asked.principal);
+    let ifMatch = asked.ifMatch;
+    let writes = 0;
+    let made = 0;
+    let finds = 0;
+    const metaOf = (tenant: string): Metadata => ({
+      tenant,
+      actor,
+      at: at(),
+      v: 1,
+      ip: asked.ip,
+      userAgent: asked.userAgent,
+      $correlationId: asked.requestId,
+    });
+    const random = (alphabet: string, length: number): string =>
+      session?.repeatable ? derivedText(vault.digest(session.seed), String(made++), alphabet, length) : randomText(alphabet, length);
+    const tenantOf = (aggregate: { platform?: boolean }, tenant?: string): string =>
+      aggregate.platform ? PLATFORM : (tenant ?? asked.tenant);
+    /** A tenant's own stream is found by its id alone. */
+    const tenantFor = (aggregate: { platform?: boolean; category: string }, id: string, tenant?: string): string =>
+      tenantOf(aggregate, tenant ?? (aggregate.category === 'tenant' ? id : undefined));
+    const place = { tenant_id: asked.tenant };
+
+    return {
+      tenant: asked.tenant,
+      principal: asked.principal,
+      actor,
+      at,
+      reads,
+      asOf: asked.asOf ?? null,
+      publicUrl,
+      transact: async (aggregate, id, decide, options = {}) => {
+        const tenant = tenantOf(aggregate, options.tenant);
+        const { seed, resumed, replay, touched } = sessionOf();
+        const number = writes++;
+        const kept = replay?.[number];
+        if (kept) return stateAt(aggregate, id, kept).catch(mendLogError);
+        const matched = options.aside ? null : ifMatch;
+        if (!options.aside) ifMatch = null;
+        const loaded = await transact(aggregate, tenant, id, decide, {
+          meta: metaOf(options.tenant ?? asked.tenant),
+          seed: `${seed}:${number}`,
+          fresh: options.fresh === true,
+          final: options.final,
+          ifMatch: matched,
+          resumed,
+        }).catch(mendLogError);
+        touched.push({ stream: streamName(aggregate.category, tenant, id), revision: loaded.revision });
+        return loaded;
+      },
+      history: (aggregate, id, options) => mended(historyOf(aggregate, tenantOf(aggregate), id, options)),
+      load: (aggregate, id, options = {}) => {
+        const tenant = tenantFor(aggregate, id, options.tenant);
+        if (asked.asOf) return loadUntil(aggregate, tenant, id, asked.asOf);
+        const stream = streamName(aggregate.category, tenant, id);
+        const kept = session?.replay?.findLast((touched) => touched.stream === stream);
+        return (
+          kept ? stateAt(aggregate, id, kept) : asked.fresh ? hot.refresh(aggregate, tenant, id) : hot.load(aggregate, tenant, id)
+        ).catch(mendLogError);
+      },
+      logEnd: async () => {
+        const [last] = await Array.fromAsync(mended(log.readAll({ backwards: true, limit: 1 })));
+        return last ? tokenOf(last.position) : null;
+      },
+      may: async (permission, agent_id) => {
+        try {
+          await permit(asked.principal, permission, { ...place, agent_id });
+          return true;
+        } catch (error) {
+          if (error instanceof Refusal && ['forbidden', 'not_found', 'tenant_suspended'].includes(error.code)) return false;
+          throw error;
+        }
+      },
+      require: async (permission, agent_id) => void (await permit(asked.principal, permission, { ...place, agent_id })),
+      newId: () => `c${random(BASE36, 24)}`,
+      naturalId: (kind, key, generation = 0, tenant = asked.tenant) => vault.naturalId(kind, tenant, key, generation),
+      random: (characters) => random(BASE62, characters),
+      seal: (at, secret) => vault.seal(at, secret).catch(mendLogError),
+      open: (at, sealed) => vault.open(at, sealed).catch(mendLogError),
+      digest: vault.digest,
+      once: async <T>(find: () => Promise<T>) => {
+        const number = finds++;
+        if (!session) return find();
+        if (!(number in session.found)) session.found[number] = await find();
+        return session.found[number] as T;
+      },
+    };
+  };
+};

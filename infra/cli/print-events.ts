@@ -1,0 +1,67 @@
+import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../../domain/event.ts';
+import { Instant } from '../../domain/fields.ts';
+import { isId25 } from '../../domain/id.ts';
+import type { Config } from '../config.ts';
+import { openLog } from '../eventstore/client.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { printable } from '../logging/escape-controls.ts';
+import { attach } from './locate-services.ts';
+
+export type ReplayOptions = {
+  readonly stream?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+};
+
+type Bound = { readonly position: Position } | { readonly time: string } | null;
+
+const boundOf = (name: string, text: string | undefined): Bound => {
+  if (text === undefined) return null;
+  const position = parseToken(text);
+  if (position) return { position };
+  if (Instant.safeParse(text).success) return { time: new Date(text).toISOString() };
+  throw new Error(`--${name} must be a position such as 4711:4711 or an RFC 3339 time`);
+};
+
+const before = (event: Recorded, bound: Bound): boolean => {
+  if (!bound) return false;
+  return 'position' in bound ? comparePositions(event.position, bound.position) < 0 : event.at < bound.time;
+};
+
+const behind = (event: Recorded, bound: Bound): boolean => {
+  if (!bound) return false;
+  return 'position' in bound ? comparePositions(event.position, bound.position) > 0 : event.at > bound.time;
+};
+
+/** An event as one line of JSON: secrets as the ciphertext they are, other people's bytes as base64. */
+export const lineOf = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded): string => {
+  const kept = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };
+  return printable(JSON.stringify({ id: event_id, stream, revision, position: tokenOf(position), type, at, ...kept, metadata: meta }));
+};
+
+const wanted = (event: Recorded, tenant: string | undefined): boolean => !tenant || event.tenant === tenant || event.meta.tenant === tenant;
+
+/** The events of one stream or of the whole log, between two bounds (inclusive), oldest first. */
+export async function* replayed(log: Log, { stream, tenant, from, to }: ReplayOptions): AsyncGenerator<Recorded> {
+  const [start, end] = [boundOf('from', from), boundOf('to', to)];
+  for await (const event of stream ? log.read(stream) : log.readAll()) {
+    if (before(event, start)) continue;
+    if (behind(event, end) && end && 'position' in end) return;
+    if (!behind(event, end) && wanted(event, tenant)) yield event;
+  }
+}
+
+/** Prints events as JSON lines; waits where the reader of its output does. Resolves to the exit code. */
+export const replay = async (config: Config, options: ReplayOptions): Promise<number> => {
+  if (options.tenant !== undefined && !isId25(options.tenant)) throw new Error('--tenant must be a tenant id');
+  const log = openLog(attach(config).eventstoreUrl);
+  try {
+    for await (const event of replayed(log, options)) {
+      if (!process.stdout.write(`${lineOf(event)}\n`)) await new Promise((resolve) => process.stdout.once('drain', resolve));
+    }
+  } finally {
+    await log.close();
+  }
+  return 0;
+};

@@ -1,0 +1,93 @@
+import { ANY, NO_STREAM, STREAM_EXISTS } from './concurrency-check.ts';
+import { Refused, readProposed } from './proposed-event.ts';
+import { bytesOf, cursor, type Fields, readBytes, readFields, readLength, readVarint, skip, type Wide, wideOf } from './protobuf.ts';
+import type { Proposed } from './record.ts';
+
+/** The stream's name as bytes and text, out of a StreamIdentifier. */
+export type Named = { identifier: Buffer; bytes: Buffer; name: string };
+
+export const namedOf = (identifier: Buffer): Named => {
+  const bytes = bytesOf(readFields(identifier), 3) ?? Buffer.alloc(0);
+  return { identifier, bytes, name: bytes.toString() };
+};
+
+/** Fields 2 to 5 of every message that says what revision is expected. */
+const expectedOf = (fields: Fields): Wide => {
+  if (fields.has(3)) return NO_STREAM;
+  if (fields.has(4)) return ANY;
+  if (fields.has(5)) return STREAM_EXISTS;
+  return wideOf(fields, 2);
+};
+
+export type Target = Named & { expected: Wide };
+
+/** Options of Append, Delete and Tombstone. */
+export const targetOf = (options: Buffer): Target => {
+  const fields = readFields(options);
+  return { ...namedOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), expected: expectedOf(fields) };
+};
+
+/** Delete and Tombstone: a message whose first field is the options. */
+export const removalOf = (message: Buffer): Target => targetOf(bytesOf(readFields(message), 1) ?? Buffer.alloc(0));
+
+const timestampMs = (message: Buffer): number => {
+  const fields = readFields(message);
+  return Number(BigInt.asIntN(64, BigInt(wideOf(fields, 1)))) * 1000 + Number(wideOf(fields, 2)) / 1e6;
+};
+
+const dueOf = (fields: Fields): number => {
+  const at = bytesOf(fields, 6);
+  if (at) return timestampMs(at);
+  const within = bytesOf(fields, 7);
+  return within ? Date.now() + timestampMs(within) : Number.POSITIVE_INFINITY;
+};
+
+/** A part of a BatchAppend. `options` comes with the first part only; `refused` says why one of its events is not taken. */
+export type BatchPart = {
+  correlation: Buffer;
+  options: (Target & { due: number }) | undefined;
+  events: Proposed[];
+  final: boolean;
+  refused: string | undefined;
+};
+
+const batchOptions = (message: Buffer): Target & { due: number } => {
+  const fields = readFields(message);
+  return { ...namedOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), expected: expectedOf(fields), due: dueOf(fields) };
+};
+
+const tryProposed = (read: () => Proposed, part: BatchPart): void => {
+  try {
+    part.events.push(read());
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    part.refused = error.message;
+  }
+};
+
+export const batchPartOf = (bytes: Buffer): BatchPart => {
+  const c = cursor(bytes);
+  const part: BatchPart = { correlation: Buffer.alloc(0), options: undefined, events: [], final: false, refused: undefined };
+  while (c.at < c.end) {
+    const tag = Number(readVarint(c));
+    if (tag === 0x0a) part.correlation = readBytes(c);
+    else if (tag === 0x12) part.options = batchOptions(readBytes(c));
+    else if (tag === 0x20) part.final = readVarint(c) !== 0;
+    else if (tag === 0x1a) {
+      const length = readLength(c);
+      const end = c.at + length;
+      tryProposed(() => readProposed(c, end), part);
+      c.at = end;
+    } else skip(c, tag & 7);
+  }
+  return part;
+};
+
+/** One message of Append: the target first, then an event each. @throws Refused */
+export const appendPartOf = (bytes: Buffer): { target: Target } | { event: Proposed } => {
+  const fields = readFields(bytes);
+  const options = bytesOf(fields, 1);
+  if (options) return { target: targetOf(options) };
+  const proposed = bytesOf(fields, 2) ?? Buffer.alloc(0);
+  return { event: readProposed(cursor(proposed), proposed.length) };
+};

@@ -1,0 +1,66 @@
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { makeDirectory, syncDirectory, syncFile } from '../../durable-files.ts';
+import { openLog } from './log.ts';
+import { repair } from './repair.ts';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const missing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+const copyInto = (from: string, to: string, names: string[]): void => {
+  makeDirectory(to);
+  for (const name of names) {
+    fs.copyFileSync(join(from, name), join(to, name), fs.constants.COPYFILE_FICLONE);
+    const file = fs.openSync(join(to, name), 'r+');
+    syncFile(file);
+    fs.closeSync(file);
+  }
+  syncDirectory(to);
+};
+
+const tablesOf = (dir: string): string[] => {
+  const { tables } = JSON.parse(fs.readFileSync(join(dir, 'manifest.json'), 'utf8')) as { tables: string[] };
+  return tables;
+};
+
+/** The tables of one manifest. A merge may take them away under way: then the next manifest's. */
+const copyIndex = (from: string, to: string, attempt = 0): void => {
+  if (!fs.existsSync(join(from, 'manifest.json'))) return;
+  try {
+    copyInto(from, to, ['manifest.json', ...tablesOf(from)]);
+    const copied = new Set(tablesOf(to));
+    for (const name of tablesOf(to)) if (!fs.existsSync(join(to, name))) copied.delete(name);
+    if (copied.size < tablesOf(to).length) throw Object.assign(new Error('the manifest changed'), { code: 'ENOENT' });
+  } catch (error) {
+    fs.rmSync(to, { recursive: true, force: true });
+    if (!missing(error)) throw error;
+    if (attempt < 5) copyIndex(from, to, attempt + 1);
+  }
+};
+
+/**
+ * Copies a store, running or not, into a new directory. The index is copied first, so that the log's copy is never behind it; what the log's last
+ * segment has only in part is cut off. The secret stays behind: another place gets another one. @returns the exit code
+ */
+export const backupStore = async (dir: string, to: string): Promise<number> => {
+  if (!fs.existsSync(join(dir, 'log'))) {
+    say(`there is no store in ${dir}`);
+    return 2;
+  }
+  if (fs.existsSync(to) && fs.readdirSync(to).length > 0) {
+    say(`${to} is not empty`);
+    return 2;
+  }
+  copyIndex(join(dir, 'index'), join(to, 'index'));
+  const segments = fs
+    .readdirSync(join(dir, 'log'))
+    .filter((name) => name.endsWith('.log'))
+    .sort();
+  copyInto(join(dir, 'log'), join(to, 'log'), segments);
+  const log = openLog(join(to, 'log'));
+  repair(log.segments, log.segments.at(-1)!.base);
+  say(`copied ${segments.length} segments, up to position ${log.end()}`);
+  await log.close();
+  return 0;
+};

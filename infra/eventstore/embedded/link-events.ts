@@ -1,0 +1,29 @@
+import type { Log } from './log.ts';
+import { bytes, bytesOf, framed, message, readFields, uint } from './protobuf.ts';
+import { recordedAt, revisionAt } from './record.ts';
+import type { Streams } from './stream-cache.ts';
+import type { Index } from './stream-index.ts';
+import { stateOf, visibleOf, youngEnough } from './visibility.ts';
+
+type Parts = { log: Log; index: Index; streams: Streams };
+
+/** A link's target, as recorded: nothing where it is not to be seen any more. */
+const targetOf = ({ log, index, streams }: Parts, name: string, revision: number): Buffer | undefined => {
+  if (stateOf(streams, name) !== 'there') return undefined;
+  const stream = streams.get(name);
+  const visible = visibleOf(stream, streams.metadata(stream));
+  const position = revision < visible.low ? undefined : index.find(stream.key, revision);
+  const record = position === undefined ? undefined : log.recordOrFreed(position);
+  if (!record || revisionAt(record, 0) !== revision || !youngEnough(record, 0, visible)) return undefined;
+  return recordedAt(record, 0);
+};
+
+/** The answer for a link: the event that it points to and the link; nothing where its text is no link. */
+export const resolvedLink = (parts: Parts, records: Buffer, at: number, position: number): Buffer | undefined => {
+  const link = recordedAt(records, at);
+  const data = bytesOf(readFields(link), 8)?.toString() ?? '';
+  const [, revision, name] = /^(\d+)@(.+)$/s.exec(data) ?? [];
+  if (revision === undefined || name === undefined) return undefined;
+  const target = targetOf(parts, name, Number(revision));
+  return framed(message(1, target ? bytes(1, target) : Buffer.alloc(0), bytes(2, link), uint(3, position)));
+};

@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { askServing, SCAVENGE } from './admin-rpc.ts';
+import { lockDirectory } from './directory-lock.ts';
+import { type Scavenged, scavenge } from './scavenger.ts';
+import { openStore } from './store.ts';
+
+/** What was freed, in words. */
+export const scavengedWords = ({ events, bytes }: Scavenged): string => `freed ${bytes} bytes of ${events} events`;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const lockOr = (dir: string): { release: () => void } | undefined => {
+  try {
+    return lockDirectory(dir);
+  } catch {
+    return undefined;
+  }
+};
+
+const stopped = (error: unknown): never => {
+  throw error;
+};
+
+/** Frees what $maxAge, $maxCount and deletes released, in the running store where one serves the directory. @returns the exit code */
+export const scavengeStore = async (dir: string): Promise<number> => {
+  if (!existsSync(join(dir, 'log'))) {
+    say(`there is no store in ${dir}`);
+    return 2;
+  }
+  const lock = lockOr(dir);
+  if (!lock) {
+    say(await askServing(dir, SCAVENGE));
+    return 0;
+  }
+  const store = openStore(dir, stopped);
+  say(scavengedWords(await scavenge(store)));
+  await store.close();
+  lock.release();
+  return 0;
+};

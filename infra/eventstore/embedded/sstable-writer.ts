@@ -1,0 +1,61 @@
+import * as fs from 'node:fs';
+import { crc32 } from 'node:zlib';
+import { writeAll } from '../../durable-files.ts';
+import { bloomOf, bloomSize } from './bloom.ts';
+import { FIELDS, FOOTER, PAGE_ENTRIES, TABLE_MAGIC } from './sstable.ts';
+
+const bufferOf = ({ buffer, byteOffset, byteLength }: Float64Array | Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);
+
+/** Writes a table from entries that come in order. `streams` is how many keys there are at most. */
+export const tableWriter = (path: string, streams: number) => {
+  const file = fs.openSync(path, 'w', 0o600);
+  const bloom = bloomOf(new Uint8Array(bloomSize(streams)));
+  const marks: number[] = [];
+  let count = 0;
+  let checksum = 0;
+  let lastKey = -1;
+
+  const note = (key: number, revision: number): void => {
+    if (count % PAGE_ENTRIES === 0) marks.push(key, revision);
+    if (key !== lastKey) bloom.add(key);
+    lastKey = key;
+    count++;
+  };
+
+  /** Key, revision, position of each. */
+  const add = (entries: Float64Array): void => {
+    const at = count * FIELDS * 8;
+    for (let i = 0; i < entries.length; i += FIELDS) note(entries[i]!, entries[i + 1]!);
+    const bytes = bufferOf(entries);
+    checksum = crc32(bytes, checksum);
+    writeAll(file, bytes, at);
+  };
+
+  /** Its end, and a sync that blocks nobody. */
+  const finish = async (): Promise<void> => {
+    finishNow(false);
+    await new Promise<void>((resolve, reject) => fs.fsync(file, (error) => (error ? reject(error) : resolve())));
+    fs.closeSync(file);
+  };
+
+  const finishNow = (close = true): void => {
+    const filters = Buffer.concat([bufferOf(Float64Array.from(marks)), bufferOf(bloom.bits)]);
+    const footer = Buffer.alloc(FOOTER);
+    footer.write(TABLE_MAGIC, 'latin1');
+    footer.writeDoubleLE(count, 16);
+    footer.writeDoubleLE(bloom.bits.length, 24);
+    footer.writeUInt32LE(checksum, 32);
+    footer.writeUInt32LE(crc32(filters), 36);
+    writeAll(file, Buffer.concat([filters, footer]), count * FIELDS * 8);
+    if (!close) return;
+    fs.fsyncSync(file);
+    fs.closeSync(file);
+  };
+
+  const abandon = (): void => {
+    fs.closeSync(file);
+    fs.rmSync(path, { force: true });
+  };
+
+  return { add, finish, finishNow, abandon };
+};

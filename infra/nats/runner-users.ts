@@ -1,0 +1,49 @@
+import type { NatsConnection } from 'nats';
+import { createUser } from 'nkeys.js';
+import type { MakeBrokerUser } from '../../commands/runners/runner-credential.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { inboxOf, permissionsOf } from '../../domain/runners/runner-credential.ts';
+import { ensureConsumer, ensureInbound } from './jetstream.ts';
+import { seedOf, userJwt } from './jwt.ts';
+
+export type BrokerAddress = { natsUrl?: string | undefined; natsAccountSeed?: string | undefined };
+
+/** The addresses as a runner may know them: without our own user and password. */
+const publicAddress = (urls: string): string =>
+  urls
+    .split(',')
+    .map((text) => {
+      const { protocol, host } = new URL(text.trim());
+      return `${protocol}//${host}`;
+    })
+    .join(',');
+
+const require = (value: string | undefined, name: string): string => {
+  if (value) return value;
+  throw new Refusal('not_configured', `runner credentials need ${name}`);
+};
+
+/** Makes broker users whose permissions end at one agent's consumer; the runner's whole right is in its signed claim. */
+export const brokerUsers =
+  (nats: NatsConnection, { natsUrl, natsAccountSeed }: BrokerAddress): MakeBrokerUser =>
+  async ({ tenant, agent, credential, expires_at }) => {
+    const url = publicAddress(require(natsUrl, 'NATS_URL'));
+    const accountSeed = require(natsAccountSeed, 'NATS_ACCOUNT_SEED');
+    await ensureInbound(nats)
+      .then(() => ensureConsumer(nats, tenant, agent))
+      .catch((error: unknown) => {
+        if (error instanceof Refusal) throw error;
+        throw Object.assign(new Refusal('unavailable', 'the message broker does not answer', { retryAfter: 2 }), { cause: error });
+      });
+    const user = createUser();
+    const { publish, subscribe } = permissionsOf(agent, inboxOf(credential));
+    const public_key = user.getPublicKey();
+    const jwt = userJwt({
+      accountSeed,
+      name: `runner ${credential}`,
+      publicKey: public_key,
+      permissions: { publish: { allow: publish }, subscribe: { allow: subscribe } },
+      expiresAt: new Date(expires_at),
+    });
+    return { url, jwt, seed: seedOf(user), public_key };
+  };

@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Hono } from 'hono';
+import type { Logger } from 'pino';
+import { mountAuditExport } from '../../api/audit/audit-export.ts';
+import type { Host } from '../../api/http/mount.ts';
+import { openapi } from '../../api/http/openapi.ts';
+import { type Readiness, system } from '../../api/operations/system-routes.ts';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { operationsOf } from '../../api/routes.ts';
+import { asyncapi } from '../../api/runners/asyncapi.ts';
+import { mountDeliveryBodies } from '../../api/webhooks/delivery.ts';
+import { mountHooks } from '../../api/webhooks/inbound-webhook.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { projections } from '../../projections/registry.ts';
+import type { Config } from '../config.ts';
+import { openLog } from '../eventstore/client.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import { clientAddress, fromHere } from '../http/client-address.ts';
+import { docsScript } from '../http/docs-script.ts';
+import { listen } from '../http/listen.ts';
+import { openMetrics } from '../http/metrics.ts';
+import { damageTold, loggerOf } from '../logging/logger.ts';
+import { brokerLater } from '../nats/background-connection.ts';
+import { brokerUsers } from '../nats/runner-users.ts';
+import { signInWays } from '../oidc/sign-in.ts';
+import { openOperators } from '../projector/projection-admin.ts';
+import { limiter, POLICIES } from '../ratelimit/limiter.ts';
+import { openLimits } from '../ratelimit/quota-table.ts';
+import { sharing } from '../ratelimit/shared-quota.ts';
+import { createReads, type PostgresReads } from '../readmodel/postgres-read-model.ts';
+import { openVault } from '../vault/vault.ts';
+import { readDelivery } from '../webhooks/read-delivery.ts';
+import { hookPorts } from '../webhooks/webhook-ports.ts';
+import { hotOf, platform } from './application.ts';
+import { bootstrap, type FirstKey } from './seed.ts';
+
+const ANSWER_FOR_MS = 500;
+/** A database that takes longer to say what the workers do is not waited for. */
+const NEGLECTED_MS = 300;
+const { version } = packageJson;
+
+/** Repeats what needs the event store until it answers: it may still be starting. */
+const onceThere = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
+  for (let wait = 25; ; wait = Math.min(1_000, wait * 2)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof LogError) || error.kind !== 'unavailable') throw error;
+      logger.warn(`${what} waits for the event store: ${error.message}`);
+      await sleep(wait);
+    }
+  }
+};
+
+/** One question at a time, its answer good for half a second. */
+const lately = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
+  let asked = Number.NEGATIVE_INFINITY;
+  let answer: Promise<T>;
+  return () => {
+    if (performance.now() - asked > ANSWER_FOR_MS) {
+      asked = performance.now();
+      answer = ask();
+    }
+    return answer;
+  };
+};
+
+/** Whether deliveries can be accepted: the log answers, and took the last one. */
+const readinessOf = (log: Log, isFailing: () => boolean, degraded: () => Promise<string[]>): (() => Promise<Readiness>) => {
+  const answers = lately(() =>
+    log.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+  return async () => {
+    const [isThere, others] = await Promise.all([answers(), degraded()]);
+    const ready = isThere && !isFailing();
+    return { ready, degraded: ready ? others : ['event store', ...others] };
+  };
+};
+
+/** Every view is there and stands somewhere. */
+const viewsUp = (reads: PostgresReads): boolean => reads.healthy() && projections.every(({ name }) => reads.position(name) !== null);
+
+const show = (first: FirstKey): void => {
+  if (process.send) process.send({ kind: 'first-key', ...first });
+  else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
+};
+
+/** Serves HTTP over the three services of the configuration. Resolves once it listens; /readyz says when it is ready. */
+export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
+  const logger = loggerOf(config, 'serve');
+  const harmed = damageTold(logger);
+  const log = openLog(config.eventstoreUrl!, { damaged: harmed.tell });
+  const vault = await onceThere(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
+  const hot = hotOf(log);
+  await onceThere(hot.start, logger, 'the cache');
+  const reads = await createReads(config.databaseUrl!, logger);
+  const shares = openLimits(config.databaseUrl!, logger);
+  const limits = limiter(POLICIES, sharing(shares));
+  const broker = brokerLater(config, logger);
+  const operators = openOperators(config.databaseUrl!, log, logger);
+  const storedDelivery = readDelivery(log);
+  const operations = operationsOf({
+    makeUser: (asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)),
+    storedDelivery,
+    operators,
+  });
+  const metrics = openMetrics();
+  const standing = metrics.projections(operators.statuses);
+  const address = clientAddress(config.trustedProxies);
+  const isHere = fromHere(address);
+  const ports = hookPorts({ log, vault, hot, logger, limits });
+  const neglected = lately(() => Promise.race([operators.neglected(), sleep(NEGLECTED_MS, [], { ref: false })]));
+  const degraded = async () => {
+    const workers = await neglected();
+    return [...harmed.told(), ...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker']), ...workers];
+  };
+  let document: unknown;
+  const describe = () => {
+    document ??= openapi(operations, plainPaths, config.publicUrl);
+    return document;
+  };
+
+  const plain = (app: Hono, host: Host): void => {
+    mountHooks(app, { ports, address });
+    mountDeliveryBodies(app, host, storedDelivery);
+    mountAuditExport(app, host);
+    system(app, {
+      readiness: readinessOf(log, ports.isFailing, degraded),
+      metrics: () => standing().then(metrics.text),
+      mayReadMetrics: (c) =>
+        isHere(c) || (config.metricsToken !== undefined && c.req.header('authorization') === `Bearer ${config.metricsToken}`),
+      openapi: describe,
+      asyncapi: () => asyncapi({ publicUrl: config.publicUrl, version }),
+      docsScript: docsScript(),
+    });
+  };
+
+  const { app, systemContext, close } = platform({
+    log,
+    hot,
+    vault,
+    reads,
+    logger,
+    publicUrl: config.publicUrl,
+    operations,
+    plain,
+    address,
+    corsOrigins: config.corsOrigins,
+    limits,
+    signIn: await signInWays(config, { publicUrl: config.publicUrl, vault, logger }),
+    answered: metrics.observe,
+  });
+  await onceThere(() => bootstrap(log, systemContext(), config.annalsAdminKey, show), logger, 'the first start');
+  const server = await listen(app, config);
+  logger.info({ port: server.port }, 'listening');
+  return {
+    port: server.port,
+    close: async () => {
+      await server.close();
+      await ports.close();
+      await close();
+      await hot.close();
+      await Promise.all([reads.close(), shares.close(), operators.close(), broker.close(), log.close()]);
+    },
+  };
+};

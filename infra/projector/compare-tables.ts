@@ -1,0 +1,66 @@
+import type { ClientBase, QueryConfig } from 'pg';
+import type { Table } from '../../projections/table.ts';
+import { quoted } from '../postgres/pool.ts';
+
+const MOST_SHOWN = 20;
+/** Large tables take the time that they take. */
+const UNHURRIED_MS = 2 ** 31 - 1;
+
+/** One row that differs between two schemas of a projection; `touched` names the event that last moved it, `<stream>@<revision>`. */
+export type Difference = {
+  readonly table: string;
+  readonly key: Record<string, string>;
+  readonly only: 'old' | 'new' | null;
+  readonly columns: readonly string[];
+  readonly touched: string;
+};
+
+export type Comparison = { readonly rows: number; readonly differing: number; readonly shown: readonly Difference[] };
+
+const columnsOf = (table: Table): string[] => [
+  ...Object.keys(table.columns).filter((name) => !table.key.includes(name)),
+  ...(table.counters ?? []),
+  ...Object.keys(table.docs),
+  'revision',
+];
+
+const sqlOf = (table: Table, old: string, fresh: string): string => {
+  const keys = table.key.map(quoted);
+  const same = keys.map((key) => `a.${key} = b.${key}`).join(' and ');
+  const key = table.key.map((name) => `'${name}', coalesce(a.${quoted(name)}, b.${quoted(name)})`).join(', ');
+  const missing = `a.${keys[0]} is null or b.${keys[0]} is null`;
+  const differs = columnsOf(table).map((name) => `case when a.${quoted(name)} is distinct from b.${quoted(name)} then '${name}' end`);
+  const changed = columnsOf(table).map((name) => `a.${quoted(name)} is distinct from b.${quoted(name)}`);
+  return `
+    with joined as (
+      select jsonb_build_object(${key}) as key, coalesce(b.touched, a.touched) as touched,
+        case when b.${keys[0]} is null then 'old' when a.${keys[0]} is null then 'new' end as "only",
+        array_remove(array[${differs.join(', ')}]::text[], null) as columns,
+        ${missing} or ${changed.join(' or ')} as differs
+      from ${quoted(old)}.${quoted(table.name)} a full join ${quoted(fresh)}.${quoted(table.name)} b on ${same}
+    )
+    select (select count(*)::integer from joined) as rows, (select count(*)::integer from joined where differs) as differing,
+      (select coalesce(jsonb_agg(shown), '[]') from (select key, "only", case when "only" is null then columns else '{}' end as columns, touched
+        from joined where differs limit ${MOST_SHOWN}) shown) as shown`;
+};
+
+/** Compares two schemas of the same tables row by row, under one snapshot. */
+export const compare = async (db: ClientBase, tables: readonly Table[], old: string, fresh: string): Promise<Comparison> => {
+  await db.query('begin isolation level repeatable read read only');
+  try {
+    await db.query('set local enable_seqscan = on; set local statement_timeout = 0');
+    let total: Comparison = { rows: 0, differing: 0, shown: [] };
+    for (const table of tables) {
+      const { rows } = await db.query<Comparison>({ text: sqlOf(table, old, fresh), query_timeout: UNHURRIED_MS } as QueryConfig);
+      const { rows: count, differing, shown } = rows[0]!;
+      total = {
+        rows: total.rows + count,
+        differing: total.differing + differing,
+        shown: [...total.shown, ...shown.map((one) => ({ ...one, table: table.name }))].slice(0, MOST_SHOWN),
+      };
+    }
+    return total;
+  } finally {
+    await db.query('rollback').catch(() => {});
+  }
+};

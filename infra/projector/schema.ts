@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import type { ClientBase } from 'pg';
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { ColumnType, Table } from '../../projections/table.ts';
+import { quoted } from '../postgres/pool.ts';
+
+/** One lock for everything that makes or renames schemas, so that processes that start together do not meet in the catalogue. */
+const SCHEMA_LOCK = 7_204_118_302;
+
+const annals = `
+create schema if not exists annals;
+create table if not exists annals.checkpoints (
+  name text collate "C" primary key, version integer not null, shape text not null,
+  commit_position bigint not null default -1, prepare_position bigint not null default -1, at text,
+  moved_at timestamptz not null default now()
+) with (fillfactor = 50);
+create table if not exists annals.parked (
+  projection text collate "C" not null, stream text collate "C" not null, revision bigint not null,
+  event_id text not null, type text not null, first boolean not null, reason text not null,
+  commit_position bigint not null, prepare_position bigint not null, event_at text not null,
+  parked_at timestamptz not null default now(), attempts integer not null default 1, primary key (projection, stream, revision)
+);
+alter table annals.parked add column if not exists attempts integer not null default 1;
+create table if not exists annals.statuses (
+  name text collate "C" primary key, status jsonb not null, seen_at timestamptz not null default now()
+);
+create table if not exists annals.reactors (
+  name text collate "C" not null, writer text collate "C" not null, works boolean not null, reason text,
+  seen_at timestamptz not null default now(), primary key (name, writer)
+);
+create table if not exists annals.requests (
+  id bigint generated always as identity primary key, kind text not null, projection text not null, stream text,
+  asked_at timestamptz not null default now(), taken_at timestamptz, done_at timestamptz, outcome jsonb
+);
+create unlogged table if not exists annals.limits (key text collate "C" primary key, full_at double precision not null);`;
+
+/** Runs in a transaction that holds the schema lock. */
+export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<T>): Promise<T> => {
+  await client.query('begin');
+  try {
+    await client.query('select pg_advisory_xact_lock($1)', [SCHEMA_LOCK]);
+    const result = await work();
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+};
+
+/** Makes the engine's own tables where they are missing. */
+export const createAnnals = (client: ClientBase): Promise<unknown> => withSchemaLock(client, () => client.query(annals));
+
+const columnSql = (name: string, type: ColumnType, rest = ''): string =>
+  `${quoted(name)} ${type}${type === 'text' ? ' collate "C"' : ''}${rest}`;
+
+const tableSql = (schema: string, table: Table): string[] => {
+  const name = `${quoted(schema)}.${quoted(table.name)}`;
+  const lines = [
+    ...Object.entries(table.columns).map(([column, type]) => columnSql(column, type, table.key.includes(column) ? ' not null' : '')),
+    ...(table.counters ?? []).map((counter) => columnSql(counter, 'bigint', ' not null default 0')),
+    ...Object.keys(table.docs).map((doc) => `${quoted(doc)} text not null`),
+    'revision bigint',
+    'touched text not null',
+    `primary key (${table.key.map(quoted).join(', ')})`,
+  ];
+  const indexes = (table.indexes ?? []).map(
+    ({ columns, unique }) => `create ${unique ? 'unique ' : ''}index on ${name} (${columns.map(quoted).join(', ')})`,
+  );
+  return [`create table ${name} (${lines.join(', ')}) with (fillfactor = 85)`, ...indexes];
+};
+
+/** The statements that make a projection's schema under a name. */
+export const schemaSql = (schema: string, { tables }: AnyProjection): string[] => [
+  `create schema ${quoted(schema)}`,
+  ...tables.flatMap((table) => tableSql(schema, table)),
+];
+
+/** A digest of what the tables look like: another shape cannot be written to in place. */
+export const shapeOf = (projection: AnyProjection): string =>
+  createHash('sha256').update(schemaSql('shape', projection).join(';')).digest('base64url').slice(0, 22);
+
+/** What we made has a checkpoint, written with it. @throws Error where a schema of that name has none: it is somebody else's */
+const refuseForeign = async (client: ClientBase, schema: string): Promise<void> => {
+  const foreign = 'select from pg_namespace where nspname = $1 and not exists (select from annals.checkpoints where name = $1)';
+  const { rowCount } = await client.query(foreign, [schema]);
+  if (rowCount) throw new Error(`the schema ${schema} in the database is somebody else's: give Annals a database of its own`);
+};
+
+/** Makes a projection's empty schema and its checkpoint, in place of whatever stood under that name. */
+export const createSchema = (client: ClientBase, schema: string, projection: AnyProjection): Promise<unknown> =>
+  withSchemaLock(client, async () => {
+    await refuseForeign(client, schema);
+    await client.query(`drop schema if exists ${quoted(schema)} cascade`);
+    await client.query('delete from annals.parked where projection = $1', [schema]);
+    await client.query('delete from annals.checkpoints where name = $1', [schema]);
+    await client.query('insert into annals.checkpoints (name, version, shape) values ($1, $2, $3)', [
+      schema,
+      projection.version,
+      shapeOf(projection),
+    ]);
+    await client.query(schemaSql(schema, projection).join(';\n'));
+  });
+
+/** Forgets a schema with its checkpoint and parked events. */
+export const dropSchema = (client: ClientBase, schema: string): Promise<unknown> =>
+  withSchemaLock(client, async () => {
+    await client.query(`drop schema if exists ${quoted(schema)} cascade`);
+    await client.query('delete from annals.parked where projection = $1', [schema]);
+    await client.query('delete from annals.checkpoints where name = $1', [schema]);
+  });

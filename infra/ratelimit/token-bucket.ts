@@ -1,0 +1,88 @@
+import { type Account, opened, type Sharing } from './shared-quota.ts';
+
+/**
+ * So many requests in any stretch of so many seconds, evenly refilled. `failsClosed`: where the other processes can't be heard of, one
+ * lease passes and no more; else this process' own count decides alone.
+ */
+export type Policy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
+
+/** `reset` and `retry` are seconds: until all of the quota is there again, and until one more request is. */
+export type Taken = { readonly allowed: boolean; readonly remaining: number; readonly reset: number; readonly retry: number };
+
+/**
+ * How many requests a process may let through before the shared row has heard of them: 50, but a thousandth of a quota that is large (a
+ * fast client would need a lease every few milliseconds), and at most a quarter of one that is small.
+ */
+export const leaseOf = ({ quota }: Policy): number => Math.ceil(Math.max(Math.min(50, quota / 4), quota / 1_000));
+
+const CAPACITY = 50_000;
+const EPSILON = 1e-6;
+
+/**
+ * A token bucket for each key, kept as the one time at which it will be full again; `shared` keeps it in step with those of other
+ * processes. Two generations bound the memory; what falls out has been idle the longest.
+ */
+export const bucket = (policy: Policy, capacity = CAPACITY, shared?: Sharing) => {
+  const window = policy.seconds * 1_000;
+  const each = window / policy.quota;
+  const lease = leaseOf(policy) * each - EPSILON;
+  // Processes together may be a few leases beyond the quota, and wait for them.
+  const most = shared ? 2 * window : window;
+  let young = new Map<string, Account>();
+  let old = new Map<string, Account>();
+
+  const find = (key: string): Account | undefined => young.get(key) ?? old.get(key);
+
+  const keep = (key: string, now: number): Account => {
+    const known = young.get(key);
+    if (known) return known;
+    const account = old.get(key) ?? opened(`${policy.name} ${key}`, lease, now);
+    young.set(key, account);
+    if (young.size > capacity) {
+      old = young;
+      young = new Map();
+    }
+    return account;
+  };
+
+  /** When the key's bucket is full; a clock that was set back must not close it for longer than a window. */
+  const fullAt = (account: Account | undefined, now: number): number => Math.max(now, Math.min(account?.at ?? now, now + most));
+
+  const isShut = (account: Account | undefined): boolean =>
+    policy.failsClosed === true && account !== undefined && account.owed >= account.lease && shared?.isDown() === true;
+
+  const told = (at: number, now: number, allowed: boolean): Taken => ({
+    allowed,
+    remaining: Math.max(0, Math.floor((window - (at - now)) / each + EPSILON)),
+    reset: Math.ceil((at - now) / 1_000),
+    // Of a quota of nothing there is never one more.
+    retry: Math.max(0, Math.min(most, at + each - window - now) / 1_000),
+  });
+
+  return {
+    /** How it stands, taking nothing: whether one more would be let through. */
+    look: (key: string, now: number): Taken => {
+      const account = find(key);
+      const at = fullAt(account, now);
+      return told(at, now, at + each - now <= window + EPSILON && !isShut(account));
+    },
+    take: (key: string, now: number): Taken => {
+      const account = keep(key, now);
+      const at = fullAt(account, now);
+      const next = at + each;
+      const allowed = next - now <= window + EPSILON && !isShut(account);
+      account.at = allowed ? next : at;
+      if (allowed) shared?.owe(account, each);
+      return told(account.at, now, allowed);
+    },
+    /** Whether a whole lease has been spent that the row has not heard of. */
+    waits: (key: string): boolean => shared !== undefined && (find(key)?.owed ?? 0) >= lease,
+    /** Hears what others have taken. */
+    refresh: async (key: string): Promise<void> => {
+      const account = find(key);
+      if (account) await shared?.refresh(account);
+    },
+  };
+};
+
+export type Bucket = ReturnType<typeof bucket>;

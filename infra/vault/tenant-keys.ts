@@ -1,0 +1,46 @@
+import type { Log } from '../eventstore/event-log.ts';
+import type { NamedKey } from './cipher.ts';
+import { createKey, DATA, unwrap, wrappedKeys } from './wrapped-keys.ts';
+
+type Ring = readonly NamedKey[];
+
+const CAPACITY = 1_000;
+
+/** The tenants' data keys, unwrapped; those used last stay in memory. */
+export const keyrings = (log: Log, master: NamedKey) => {
+  const rings = new Map<string, Promise<Ring>>();
+
+  const load = async (tenant: string): Promise<Ring> =>
+    (await wrappedKeys(log, tenant, DATA)).map((wrapped) => unwrap(master, tenant, DATA, wrapped));
+
+  const keep = (tenant: string, ring: Promise<Ring>): Promise<Ring> => {
+    rings.delete(tenant);
+    rings.set(tenant, ring);
+    if (rings.size > CAPACITY) rings.delete(rings.keys().next().value!);
+    ring.catch(() => rings.get(tenant) === ring && rings.delete(tenant));
+    return ring;
+  };
+
+  const ringOf = (tenant: string): Promise<Ring> => keep(tenant, rings.get(tenant) ?? load(tenant));
+
+  return {
+    /** The key that seals: the newest one, made where there is none yet. */
+    sealing: async (tenant: string): Promise<NamedKey> => {
+      const newest = (await ringOf(tenant)).at(-1);
+      if (newest) return newest;
+      return (
+        await keep(
+          tenant,
+          createKey(log, master, tenant, DATA).then((key) => [key]),
+        )
+      ).at(-1)!;
+    },
+    /** The key of that name; looked for in the log once more before it counts as missing. */
+    opening: async (tenant: string, kid: string): Promise<Uint8Array> => {
+      const named = ({ kid: name }: NamedKey) => name === kid;
+      const found = (await ringOf(tenant)).find(named) ?? (await keep(tenant, load(tenant))).find(named);
+      if (!found) throw new Error(`tenant ${tenant} has no key ${kid}`);
+      return found.key;
+    },
+  };
+};

@@ -1,0 +1,154 @@
+import type { Logger } from 'pino';
+import { planOf } from '../../commands/billing/plan.ts';
+import type { HookPorts, RecordedDelivery, Recording } from '../../commands/webhooks/receive-delivery.ts';
+import * as Agent from '../../domain/agents/agent.ts';
+import * as Plan from '../../domain/billing/plan.ts';
+import { PLATFORM } from '../../domain/event.ts';
+import { isId25 } from '../../domain/id.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { PART_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import { contentsOf } from '../../domain/webhooks/provider.ts';
+import { claimOf, refused, verified, verifySignature } from '../../domain/webhooks/signature.ts';
+import type { Hot } from '../aggregates/aggregate-cache.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import type { Limiter } from '../ratelimit/limiter.ts';
+import { rejections } from '../refusals/webhook-rejections.ts';
+import type { Vault } from '../vault/vault.ts';
+import { isSeen, writeParts } from './body-chunks.ts';
+import { busyWhereDown, type Recorder, recorder, soon } from './record-delivery.ts';
+import { redeliveries } from './redelivery-check.ts';
+import { replayGuard } from './replay-guard.ts';
+import { room } from './shared-buffer.ts';
+import { signingKeys } from './signing-keys.ts';
+import { examining } from './verification-client.ts';
+
+export type HookDeps = {
+  readonly log: Log;
+  readonly vault: Pick<Vault, 'open' | 'naturalId'>;
+  readonly hot: Pick<Hot, 'peek' | 'load'>;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** Absent: no tenant is limited, as in tests that ask for nothing else. */
+  readonly limits?: Pick<Limiter, 'delivered'> | undefined;
+  readonly now?: () => string;
+};
+
+const clock = (): string => new Date().toISOString();
+
+/** What the inbound path stands on. `close` waits for what goes on after the answers, and records the rejections that are left. */
+export const hookPorts = ({
+  log,
+  vault,
+  hot,
+  logger,
+  limits,
+  now = clock,
+}: HookDeps): HookPorts & Pick<Recorder, 'isFailing'> & { close: () => Promise<void> } => {
+  const { record, isFailing } = recordedWhole(log);
+  const compared = redeliveries({ log, logger, now });
+  const rejects = rejections({ log, logger, now });
+  const large = examinedAside(logger);
+  const { integration, agentActive } = lookUps(hot);
+  const quota = quotas(hot, vault);
+  const keys = signingKeys(vault);
+  const replayed = replayGuard({ log, vault });
+  return {
+    integration: (id) => soon(integration(id)),
+    agentActive: (tenant, agent_id) => soon(agentActive(tenant, agent_id)),
+    keys: (integration, at) => soon(keys(integration, at)),
+    verify: large.verify,
+    contents: large.contents,
+    hold: room(),
+    deliveryId: ({ id, tenant_id }, delivery) => vault.naturalId('delivery', tenant_id, `${id}\0${delivery}`),
+    knows: (integration, id) => compared.knows({ integration, id }),
+    admit: (tenant, tell) => limits && drawn(soon(quota(tenant)), (allowed) => limits.delivered(tenant, allowed, Date.parse(now()), tell)),
+    replayed: async (integration, facts) => soon(replayed(integration, facts)),
+    record: async (recording) => {
+      if (compared.knows(recording)) return { token: null };
+      const recorded = await record(recording);
+      if (recorded.token !== null) compared.recorded(recording);
+      return recorded;
+    },
+    redelivered: compared.redelivered,
+    rejected: rejects.rejected,
+    now,
+    isFailing,
+    close: async () => {
+      await compared.close();
+      await rejects.close();
+      await large.close();
+    },
+  };
+};
+
+/** What is done to every byte: here where they are few, in a thread of its own where they are many. */
+const examinedAside = (logger: HookDeps['logger']): Pick<HookPorts, 'verify' | 'contents'> & { close: () => Promise<void> } => {
+  const { ask, close } = examining(logger);
+  return {
+    verify: (scheme, request, keys) => {
+      if (request.body.length <= PART_BYTES) return verifySignature(scheme, request, keys);
+      const claim = claimOf(scheme, request, keys);
+      return typeof claim === 'string' ? refused(claim) : ask('matching', claim).then((matched) => verified(keys, matched));
+    },
+    contents: (media, body) => (body.length <= PART_BYTES ? contentsOf(media, body) : ask('contents', { media, body })),
+    close,
+  };
+};
+
+/** Records a delivery; the parts of a large body first, unless the delivery has been seen: other bytes under its id would lie there for nobody. */
+const recordedWhole = (log: Log): Recorder => {
+  const { record, isFailing } = recorder(log);
+  const whole = async (recording: Recording): Promise<RecordedDelivery> => {
+    if (await isSeen(log, recording)) return { token: null };
+    await writeParts(log, recording);
+    return record(recording);
+  };
+  return { record: (recording) => (recording.facts.parts === undefined ? record(recording) : whole(recording)), isFailing };
+};
+
+const isTaking = ({ status, is_suspended }: Tenant.Tenant): boolean => (status === 'active' || status === 'closing') && !is_suspended;
+
+const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
+
+/** How many deliveries a minute a tenant may have: by the plan that it is on now, as memory has it. */
+const quotas = (hot: HookDeps['hot'], { naturalId }: HookDeps['vault']): ((tenant: string) => number | Promise<number>) => {
+  const ids = { naturalId: (kind: string, key: string, generation?: number) => naturalId(kind, PLATFORM, key, generation) };
+  const found = async (tenant: string): Promise<number> => {
+    const { state } = await hot.load(Tenant, tenant, tenant).catch(busyWhereDown);
+    return (await hot.load(Plan, PLATFORM, planOf(ids, state)).catch(busyWhereDown)).state.limits.webhooks_per_minute;
+  };
+  return (tenant) => {
+    const known = hot.peek(Tenant, tenant, tenant)?.state;
+    return (known && hot.peek(Plan, PLATFORM, planOf(ids, known))?.state.limits.webhooks_per_minute) ?? found(tenant);
+  };
+};
+
+const drawn = <T, R>(known: T | Promise<T>, draw: (value: T) => R | Promise<R>): R | Promise<R> =>
+  known instanceof Promise ? known.then(draw) : draw(known);
+
+const lookUps = (hot: HookDeps['hot']): Pick<HookPorts, 'integration' | 'agentActive'> => {
+  const found = async (id: string): Promise<Integration.Integration | null> => {
+    const { state } = await hot.load(Integration, PLATFORM, id).catch(busyWhereDown);
+    if (state.status !== 'connected') return null;
+    const tenant = await hot.load(Tenant, state.tenant_id, state.tenant_id).catch(busyWhereDown);
+    return isTaking(tenant.state) ? state : null;
+  };
+
+  return {
+    integration: (id) => {
+      if (!isId25(id)) return null;
+      const known = hot.peek(Integration, PLATFORM, id)?.state;
+      const tenant = known && hot.peek(Tenant, known.tenant_id, known.tenant_id)?.state;
+      if (!known || !tenant) return found(id);
+      return known.status === 'connected' && isTaking(tenant) ? known : null;
+    },
+    agentActive: (tenant, agent_id) => {
+      const known = hot.peek(Agent, tenant, agent_id)?.state;
+      if (known) return isActive(known);
+      return hot
+        .load(Agent, tenant, agent_id)
+        .then(({ state }) => isActive(state))
+        .catch(busyWhereDown);
+    },
+  };
+};

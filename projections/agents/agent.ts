@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import * as Agent from '../../domain/agents/agent.ts';
+import { GRANTED } from '../../domain/agents/agent-roles.ts';
+import type { AgentRole } from '../../domain/agents/role-permissions.ts';
+import { NEVER, type Position, sortable } from '../../domain/event.ts';
+import { Id25 } from '../../domain/id.ts';
+import { type Change, insert, type Key, type Projection, patch, remove } from '../projection.ts';
+import type { Table } from '../table.ts';
+import { tally } from '../tenant-counter.ts';
+
+const AgentListFields = z.object({
+  id: Id25,
+  tenant_id: Id25,
+  name: z.string(),
+  slug: z.string(),
+  description: z.string().nullable(),
+  initial_greeting: z.string().nullable(),
+  is_active: z.boolean(),
+  is_admin_only: z.boolean(),
+  is_seed: z.boolean(),
+  can_author_skills: z.boolean(),
+  image_ref: z.string().nullable(),
+  resource_class: z.string(),
+  repo_url: z.string().nullable(),
+  code_ref: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  created_by_agent_id: z.string().nullable(),
+  created_by_id: z.string().nullable(),
+  voice: z.string().nullable(),
+  zoom_managed: z.boolean(),
+  kind: z.enum(Agent.AGENT_KINDS),
+  description_prompt: z.string().nullable(),
+});
+
+export const AgentRead = AgentListFields.extend({
+  environment_mode: z.enum(Agent.ENVIRONMENT_MODES),
+  external_mail_enabled: z.boolean(),
+  iteration_warn_threshold: z.int().nullable(),
+  skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']),
+  ssh_public_key: z.string().nullable(),
+}).meta({ id: 'AgentRead' });
+
+export const AgentListRead = AgentListFields.extend({ is_favorite: z.boolean().default(false) }).meta({ id: 'AgentListRead' });
+
+export const AgentModelRead = z
+  .object({
+    agent_id: Id25,
+    model_id: Id25,
+    access: z.enum(['full', 'read_only']),
+    priority: z.int(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'AgentModelRead' });
+
+/** The chain as the interface shows it: the place in the list is the priority. */
+export const AgentModels = z
+  .object({
+    id: z.string(),
+    models: z.array(z.object({ model_id: z.string(), access: z.enum(['full', 'read_only']), created_at: z.string() })),
+  })
+  .transform(({ id, models }) => models.map((model, priority) => ({ agent_id: id, ...model, priority })))
+  .pipe(z.array(AgentModelRead));
+
+export const table: Table = {
+  name: 'agents',
+  key: ['tenant_id', 'id'],
+  stream: 'agent',
+  hidden: 'deleted',
+  columns: {
+    tenant_id: 'text',
+    id: 'text',
+    name: 'text',
+    slug: 'text',
+    kind: 'text',
+    is_active: 'boolean',
+    is_admin_only: 'boolean',
+    deleted: 'boolean',
+    born: 'text',
+    died: 'text',
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    models: 'jsonb',
+  },
+  docs: { doc: AgentRead, list_doc: AgentListRead, models_doc: AgentModels },
+  indexes: [
+    { columns: ['tenant_id', 'created_at', 'id'] },
+    { columns: ['tenant_id', 'name', 'id'] },
+    { columns: ['tenant_id', 'updated_at', 'id'] },
+  ],
+};
+
+const access: Table = {
+  name: 'agent_access',
+  key: ['tenant_id', 'agent_id', 'user_id', 'kind'],
+  columns: { tenant_id: 'text', agent_id: 'text', user_id: 'text', kind: 'text', role: 'text', given: 'text' },
+  docs: {},
+  indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
+};
+
+/** Deleted ones too, for who asks which there were: from `born` to `died` in the log. */
+export const everyAgent: Table = { ...table, hidden: undefined };
+
+export const counts = tally('agent', 'agents');
+
+/** Who may what is no field of the agent's row, yet it changed the agent: `updated_at` moves with the ETag. */
+const moved = (event: Of): Change => patch('agents', here(event), { updated_at: event.at });
+
+type Of = { tenant: string; id: string; at: string; position: Position };
+
+/** Which role's labels somebody has on an agent, by a role or by a grant. */
+const held = ({ tenant, id, position }: Of, kind: 'role' | 'grant', user_id: string, role: AgentRole): Change =>
+  insert('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind, role, given: sortable(position) });
+
+const lost = ({ tenant, id }: Of, kind: 'role' | 'grant', user_id: string): Change =>
+  remove('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind });
+
+const here = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_id: tenant, id });
+
+/** Agents with their model chains, who has a role on them, and how many a tenant has. */
+export const agents: Projection<Agent.AgentEvent> = {
+  name: 'agents',
+  version: 3,
+  categories: ['agent'],
+  tables: [table, access, counts.table],
+  on: {
+    AgentCreated: (event) => {
+      const { status: _, roles: __, grants: ___, admin_only_by: ____, ...row } = Agent.evolve(Agent.initial, event);
+      const { owner_id } = event.data;
+      const owner = owner_id ? [held(event, 'role', owner_id, 'OWNER')] : [];
+      const life = { born: sortable(event.position), died: NEVER };
+      return [insert('agents', { ...row, ...life, deleted: false }), ...owner, counts.by(event.tenant, 1)];
+    },
+    AgentRoleAssigned: (event) => [moved(event), held(event, 'role', event.data.user_id, event.data.role)],
+    AgentRoleRevoked: (event) => [moved(event), lost(event, 'role', event.data.user_id)],
+    AgentOwnershipTransferred: (event) => [
+      moved(event),
+      ...event.data.old_owner_ids.map((user_id) => held(event, 'role', user_id, 'MANAGER')),
+      held(event, 'role', event.data.new_owner_id, 'OWNER'),
+    ],
+    AgentAccessGranted: (event) => [moved(event), held(event, 'grant', event.data.user_id, GRANTED[event.data.role])],
+    AgentAccessRevoked: (event) => [moved(event), lost(event, 'grant', event.data.user_id)],
+    AgentUpdated: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
+    AgentActivated: (event) => patch('agents', here(event), { is_active: true, updated_at: event.at }),
+    AgentDeactivated: (event) => patch('agents', here(event), { is_active: false, updated_at: event.at }),
+    AgentSkillAuthoringChanged: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
+    AgentAdminOnlyChanged: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
+    AgentModelChainReordered: (event) =>
+      patch('agents', here(event), { models: Agent.chained(event.data.models, event.at), updated_at: event.at }),
+    AgentDeleted: (event) => [
+      patch('agents', here(event), { deleted: true, died: sortable(event.position), updated_at: event.at }),
+      counts.by(event.tenant, -1),
+    ],
+    AgentRestored: (event) => {
+      const { of_revision, models, ...fields } = event.data;
+      const chain = models ? { models: Agent.chained(models, event.at) } : {};
+      const change = patch('agents', here(event), { ...fields, ...chain, deleted: false, died: NEVER, updated_at: event.at });
+      return of_revision === null ? [change, counts.by(event.tenant, 1)] : change;
+    },
+    AgentSlugReleased: 'ignore',
+  },
+};

@@ -1,0 +1,87 @@
+import { type Position, parseToken, sortable } from '../../domain/event.ts';
+import { BETWEEN_DOCS, type Condition, type Page, type PageQuery, type Reads } from '../read-model.ts';
+import { audit, counts, platformTable, table } from './audit-log.ts';
+
+export type AuditFilter = {
+  action?: string | undefined;
+  actor?: string | undefined;
+  resource_type?: string | undefined;
+  resource_id?: string | undefined;
+  agent_id?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+};
+
+const conditions = ({ from, to, actor, ...exact }: AuditFilter): Condition[] => [
+  ...Object.entries(exact).flatMap(([column, value]): Condition[] => (value === undefined ? [] : [{ column, op: '=', value }])),
+  ...(actor === undefined ? [] : [{ column: 'actor_id', op: '=', value: actor } as const]),
+  ...(from === undefined ? [] : [{ column: 'created_at', op: '>=', value: from } as const]),
+  ...(to === undefined ? [] : [{ column: 'created_at', op: '<', value: to } as const]),
+];
+
+/** A page of AuditLogRead of one tenant (null: of the platform), `from` inclusive, `to` exclusive. */
+export const auditPage = (
+  reads: Reads,
+  tenant_id: string | null,
+  filter: AuditFilter,
+  window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>,
+): Promise<Page> =>
+  reads.page({
+    from: { projection: audit.name, table: tenant_id === null ? platformTable : table },
+    where: [...(tenant_id === null ? [] : [{ column: 'tenant_id', op: '=', value: tenant_id } as const]), ...conditions(filter)],
+    tieBreak: 'place',
+    ...window,
+  });
+
+/** How many lines the tenant's log has. */
+export const auditCount = (reads: Reads, tenant_id: string): Promise<number> => counts.of(reads, audit.name, tenant_id);
+
+/** The position of a tenant's last event at or before a time, as a token; null where there is none. */
+export const positionAt = async (reads: Reads, tenant_id: string, time: string): Promise<string | null> => {
+  const where: Condition[] = [
+    { column: 'tenant_id', op: '=', value: tenant_id },
+    { column: 'created_at', op: '<=', value: time },
+  ];
+  const newest = { column: 'created_at', descending: true };
+  const page = await reads.page({ from: { projection: audit.name, table }, where, sort: newest, tieBreak: 'place', limit: 1 });
+  const [last] = JSON.parse(page.body) as { position: string }[];
+  return last?.position ?? null;
+};
+
+/** Where an event stands in the log; null where no line tells of it. */
+export const placeOf = async (reads: Reads, event_id: string): Promise<Position | null> => {
+  const found = await reads.one({ projection: audit.name, table }, { id: event_id });
+  return found && parseToken((JSON.parse(found.doc) as { position: string }).position);
+};
+
+/** A tenant's newest line, of those up to a position where one is given: where it stands and when it happened. */
+export const newestOf = async (
+  reads: Reads,
+  tenant_id: string,
+  until?: Position,
+): Promise<{ readonly place: Position; readonly at: string } | null> => {
+  const upTo: Condition[] = until ? [{ column: 'place', op: '<=', value: sortable(until) }] : [];
+  const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }, ...upTo];
+  const sort = { column: 'place', descending: true };
+  const page = await reads.page({ from: { projection: audit.name, table }, where, sort, tieBreak: 'place', limit: 1 });
+  const [newest] = JSON.parse(page.body) as { position: string; created_at: string }[];
+  return newest ? { place: parseToken(newest.position)!, at: newest.created_at } : null;
+};
+
+const LINES_AT_ONCE = 200;
+
+/** A tenant's lines up to and with a position, in the order in which they happened: JSON texts, page by page. */
+export async function* linesUntil(reads: Reads, tenant_id: string, until: Position): AsyncGenerator<string[], void> {
+  const where: Condition[] = [
+    { column: 'tenant_id', op: '=', value: tenant_id },
+    { column: 'place', op: '<=', value: sortable(until) },
+  ];
+  const sort = { column: 'place', descending: false };
+  const query = { from: { projection: audit.name, table }, where, sort, tieBreak: 'place', limit: LINES_AT_ONCE };
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page = await reads.page({ ...query, cursor });
+    const lines = page.body.slice(1, -1);
+    yield lines === '' ? [] : lines.split(BETWEEN_DOCS);
+    cursor = page.next;
+  }
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { Id25 } from '../../domain/id.ts';
+import type { AllowedAccountEvent } from '../../domain/identity/allowed-account.ts';
+import { insert, type Projection, remove } from '../projection.ts';
+import type { Table } from '../table.ts';
+
+export const AllowedAccountRead = z.object({ id: Id25, email: z.string(), created_at: z.string() }).meta({ id: 'AllowedAccountRead' });
+
+export const table: Table = {
+  name: 'allowed_accounts',
+  key: ['id'],
+  stream: 'account',
+  columns: { id: 'text', email: 'text', created_at: 'timestamptz' },
+  docs: { doc: AllowedAccountRead },
+  indexes: [{ columns: ['created_at', 'id'] }, { columns: ['email', 'id'] }],
+};
+
+/** The addresses that may sign in. */
+export const allowedAccounts: Projection<AllowedAccountEvent> = {
+  name: 'allowed_accounts',
+  version: 1,
+  categories: ['account'],
+  tables: [table],
+  on: {
+    AccountAllowed: ({ id, at, data }) => insert('allowed_accounts', { id, email: data.email, created_at: at }),
+    AccountDisallowed: ({ id }) => remove('allowed_accounts', { id }),
+  },
+};

@@ -1,0 +1,37 @@
+import type { Condition, Page, PageQuery, Reads, Source } from '../read-model.ts';
+import { sortFields } from '../table.ts';
+import { AdminUserRow, memberships, table, users } from './user.ts';
+
+const from: Source = { projection: users.name, table };
+
+export type Membership = { user_id: string; tenant_id: string; role: string; since: string };
+
+export const USER_SORTS = sortFields(table, AdminUserRow);
+
+/** A page of users, found by part of name or address; their memberships apart (`membershipsOf`). */
+export const userPage = (reads: Reads, q: string | undefined, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>): Promise<Page> => {
+  const where: Condition[] = q === undefined ? [] : [{ column: ['email', 'name'], op: 'contains', value: q }];
+  return reads.page({ from, where, ...window });
+};
+
+const AT_ONCE = 200;
+
+/** Every tenant of a user, the oldest membership first, page by page as far as they are asked for. */
+export async function* membershipPages(reads: Reads, user_id: string): AsyncGenerator<Membership[], void> {
+  const query = {
+    from: { projection: users.name, table: memberships },
+    where: [{ column: 'user_id', op: '=', value: user_id }] satisfies Condition[],
+    sort: { column: 'since', descending: false },
+    tieBreak: 'tenant_id',
+    limit: AT_ONCE,
+  };
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page = await reads.page({ ...query, cursor });
+    yield JSON.parse(page.body) as Membership[];
+    cursor = page.next;
+  }
+}
+
+/** Every tenant of a user, the oldest membership first. */
+export const membershipsOf = async (reads: Reads, user_id: string): Promise<Membership[]> =>
+  (await Array.fromAsync(membershipPages(reads, user_id))).flat();

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { Id25 } from '../../domain/id.ts';
+import * as User from '../../domain/identity/user.ts';
+import type { TenantEvent } from '../../domain/tenants/tenant.ts';
+import { insert, type Projection, patch, remove } from '../projection.ts';
+import type { Table } from '../table.ts';
+
+const fields = {
+  id: Id25,
+  email: z.string(),
+  name: z.string().nullable(),
+  is_super_admin: z.boolean(),
+  is_suspended: z.boolean(),
+  created_at: z.string(),
+  last_login_at: z.string().nullable(),
+};
+
+export const AdminUserPrimaryTenant = z.object({ id: Id25, name: z.string(), role: z.string() }).meta({ id: 'AdminUserPrimaryTenant' });
+
+export const AdminUserRow = z
+  .object({ ...fields, tenant_count: z.int(), primary_tenant: AdminUserPrimaryTenant.nullable() })
+  .meta({ id: 'AdminUserRow' });
+
+export const table: Table = {
+  name: 'users',
+  key: ['id'],
+  stream: 'user',
+  columns: {
+    id: 'text',
+    email: 'text',
+    name: 'text',
+    is_super_admin: 'boolean',
+    is_suspended: 'boolean',
+    created_at: 'timestamptz',
+    last_login_at: 'timestamptz',
+  },
+  docs: { doc: z.object(fields) },
+  indexes: [{ columns: ['created_at', 'id'] }, { columns: ['email', 'id'] }],
+};
+
+export const memberships: Table = {
+  name: 'memberships',
+  key: ['user_id', 'tenant_id'],
+  columns: { user_id: 'text', tenant_id: 'text', since: 'timestamptz' },
+  docs: { doc: z.object({ user_id: z.string(), tenant_id: z.string(), role: z.string(), since: z.string() }) },
+  indexes: [{ columns: ['user_id', 'since', 'tenant_id'] }],
+};
+
+type Joined = Extract<TenantEvent, { type: 'MemberAdded' | 'MemberRoleChanged' | 'MemberRemoved' }>;
+
+/** Users, and the tenants that each is a member of. */
+export const users: Projection<User.UserEvent | Joined> = {
+  name: 'users',
+  version: 2,
+  categories: ['user', 'tenant'],
+  tables: [table, memberships],
+  on: {
+    UserRegistered: (event) => {
+      const { status: _, ...row } = User.evolve(User.initial, event);
+      return insert('users', row);
+    },
+    UserSeen: ({ id, at }) => patch('users', { id }, { last_login_at: at }),
+    UserSuspended: ({ id }) => patch('users', { id }, { is_suspended: true }),
+    UserResumed: ({ id }) => patch('users', { id }, { is_suspended: false }),
+    SuperAdminGranted: ({ id }) => patch('users', { id }, { is_super_admin: true }),
+    SuperAdminRevoked: ({ id }) => patch('users', { id }, { is_super_admin: false }),
+    MemberAdded: ({ id, at, data }) => insert('memberships', { ...data, tenant_id: id, since: at }),
+    MemberRoleChanged: ({ id, data }) => patch('memberships', { user_id: data.user_id, tenant_id: id }, { role: data.role }),
+    MemberRemoved: ({ id, data }) => remove('memberships', { user_id: data.user_id, tenant_id: id }),
+  },
+};

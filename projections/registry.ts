@@ -1,0 +1,27 @@
+import { agents } from './agents/agent.ts';
+import { models } from './agents/model.ts';
+import { audit } from './audit/audit-log.ts';
+import { plans } from './billing/plan.ts';
+import { allowedAccounts } from './identity/allowed-account.ts';
+import { apikeys } from './identity/api-key.ts';
+import { users } from './identity/user.ts';
+import type { AnyProjection } from './projection.ts';
+import { runnerCredentials } from './runners/runner-credential.ts';
+import { tenants } from './tenants/tenant.ts';
+import { deliveries } from './webhooks/delivery.ts';
+import { integrations } from './webhooks/integration.ts';
+
+/** Every projection there is; the worker keeps these. */
+export const projections: readonly AnyProjection[] = [
+  agents,
+  allowedAccounts,
+  apikeys,
+  audit,
+  deliveries,
+  integrations,
+  models,
+  plans,
+  runnerCredentials,
+  tenants,
+  users,
+];

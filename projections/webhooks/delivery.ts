@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import type { Recorded } from '../../domain/event.ts';
+import { Id25 } from '../../domain/id.ts';
+import type { AcknowledgementEvent, Settled } from '../../domain/runners/acknowledgement.ts';
+import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
+import { PART_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
+import { type Change, insert, type Projection, patch, type Row } from '../projection.ts';
+import type { Table } from '../table.ts';
+
+export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
+
+export const DeliveryRead = z
+  .object({
+    id: Id25,
+    integration_id: Id25,
+    agent_id: Id25,
+    provider_delivery_id: z.string().nullable(),
+    event: z.string().nullable(),
+    outcome: z.enum(OUTCOMES),
+    reason: z.string().nullable(),
+    replay_suspect: z.boolean().default(false),
+    size_bytes: z.int(),
+    sha256: z.string().nullable(),
+    matched_secret: z.enum(['current', 'previous']).nullable(),
+    received_at: z.string(),
+  })
+  .meta({ id: 'DeliveryRead' });
+
+const Guardrail = z.object({ rule: z.string(), verdict: z.enum(['pass', 'block', 'redact', 'label']), note: z.string().nullable() });
+const Attempts = z.object({ at: z.string(), outcome: z.enum(['acknowledged', 'max_deliveries', 'terminated']), count: z.int() });
+const Cause = z.object({ event_id: z.string(), type: z.string(), at: z.string() });
+
+/** DeliveryDetail but for the payload, which no view holds. */
+export const DeliveryDetailRow = DeliveryRead.extend({
+  provider: z.string().nullable(),
+  content_type: z.string().nullable(),
+  caller: z.object({ ip: z.string().nullable(), user_agent: z.string().nullable() }),
+  guardrails: z.array(Guardrail),
+  redactions: z.int(),
+  published_at: z.string().nullable(),
+  acknowledged_at: z.string().nullable(),
+  attempts: z.array(Attempts),
+  session_id: z.string().nullable(),
+  causation: z.array(Cause),
+});
+
+export const DeliveryDetail = DeliveryDetailRow.extend({
+  payload: z.unknown().meta({
+    description: `The JSON as it was delivered; text where it is none; null where nothing was kept, and where it is of more than ${PART_BYTES} bytes: \`/body\` has those`,
+  }),
+}).meta({ id: 'DeliveryDetail' });
+
+export const table: Table = {
+  name: 'deliveries',
+  key: ['tenant_id', 'id'],
+  stream: 'delivery',
+  columns: {
+    tenant_id: 'text',
+    id: 'text',
+    integration_id: 'text',
+    agent_id: 'text',
+    outcome: 'text',
+    sha256: 'text',
+    received_at: 'timestamptz',
+  },
+  docs: { doc: DeliveryDetailRow, list_doc: DeliveryRead },
+  indexes: [
+    { columns: ['tenant_id', 'integration_id', 'received_at', 'id'] },
+    { columns: ['tenant_id', 'integration_id', 'sha256', 'received_at', 'id'] },
+  ],
+};
+
+const nothingYet = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], session_id: null };
+
+type Verified = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
+
+const verified = (event: Verified, outcome: 'accepted' | 'blocked'): Change => {
+  const { id, tenant, event_id, type, at, meta } = event;
+  const { parts: _, ...known } = factsOf(event);
+  const row: Row = {
+    ...nothingYet,
+    ...known,
+    id,
+    tenant_id: tenant,
+    outcome,
+    caller: { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null },
+    causation: [{ event_id, type, at }],
+  };
+  return insert('deliveries', row);
+};
+
+const rejected = ({ id, tenant, at, event_id, type, data }: Recorded<Extract<RejectionEvent, { type: 'WebhookRejected' }>>): Change => {
+  const { delivery_id, ip, user_agent, ...known } = data;
+  const row: Row = {
+    ...nothingYet,
+    ...known,
+    id: delivery_id,
+    tenant_id: tenant,
+    integration_id: id,
+    outcome: 'rejected',
+    provider: null,
+    content_type: null,
+    sha256: null,
+    matched_secret: null,
+    received_at: at,
+    guardrails: [],
+    caller: { ip, user_agent },
+    causation: [{ event_id, type, at }],
+  };
+  return insert('deliveries', row);
+};
+
+const settled = (tenant_id: string, { delivery_id, at, attempts }: Settled, outcome: z.output<typeof Attempts>['outcome']): Change =>
+  patch(
+    'deliveries',
+    { tenant_id, id: delivery_id },
+    {
+      attempts: [{ at, outcome, count: attempts }],
+      ...(outcome === 'acknowledged' ? { acknowledged_at: at } : { outcome: 'dead', reason: outcome }),
+    },
+  );
+
+/** What came in over webhooks: taken, blocked or refused, and how far it got. The bodies stay in the log. */
+export const deliveries: Projection<DeliveryEvent | RejectionEvent | AcknowledgementEvent> = {
+  name: 'deliveries',
+  version: 1,
+  categories: ['delivery', 'rejection', 'acknowledgement'],
+  tables: [table],
+  on: {
+    WebhookAccepted: (event) => verified(event, 'accepted'),
+    WebhookBlocked: (event) => verified(event, 'blocked'),
+    WebhookRedeliveryDiffered: 'ignore',
+    WebhookRejected: rejected,
+    WebhookRejectionsCounted: 'ignore',
+    DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.map((delivery) => settled(tenant, delivery, 'acknowledged')),
+    DeliveryDeadLettered: ({ tenant, data }) => settled(tenant, data, data.reason),
+  },
+};

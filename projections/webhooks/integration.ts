@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import type { Recorded } from '../../domain/event.ts';
+import { Id25 } from '../../domain/id.ts';
+import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import { type Change, insert, type Projection, patch } from '../projection.ts';
+import type { Table } from '../table.ts';
+import { tally } from '../tenant-counter.ts';
+
+const time = z.string().nullable().default(null);
+
+export const WebhookIntegrationRead = z
+  .object({
+    id: Id25,
+    tenant_id: Id25,
+    provider: z.enum(Integration.PROVIDERS),
+    agent_id: Id25,
+    label: z.string(),
+    delivery_id_source: z.string().nullable(),
+    replay_guard: z.enum(Integration.REPLAY_GUARDS),
+    event_filter: z.array(z.string()),
+    options: z.record(z.string(), z.unknown()),
+    url: z.string(),
+    secret_hint: z.string(),
+    previous_secret_valid_until: z.string().nullable(),
+    last_delivery_at: time,
+    last_delivery_on_previous_secret_at: time,
+    is_paused: z.boolean(),
+    paused_reason: z.string().nullable(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'WebhookIntegrationRead' });
+
+export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({ secret: z.string() }).meta({ id: 'WebhookIntegrationSecret' });
+
+/** Deliveries move a row and never its revision: that is the integration's own. */
+export const table: Table = {
+  name: 'integrations',
+  key: ['id'],
+  stream: Integration.category,
+  hidden: 'disconnected',
+  columns: {
+    id: 'text',
+    tenant_id: 'text',
+    agent_id: 'text',
+    provider: 'text',
+    label: 'text',
+    is_paused: 'boolean',
+    disconnected: 'boolean',
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    last_delivery_at: 'timestamptz',
+  },
+  docs: { doc: WebhookIntegrationRead },
+  indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
+};
+
+export const counts = tally('integration', 'integrations');
+
+const delivered = (event: Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>): Change => {
+  const { integration_id, matched_secret } = factsOf(event);
+  const onPrevious = matched_secret === 'previous' ? { last_delivery_on_previous_secret_at: event.at } : {};
+  return patch('integrations', { id: integration_id }, { last_delivery_at: event.at, ...onPrevious });
+};
+
+/** Webhook integrations, without their secrets; the address below the platform's own, which may move. */
+export const integrations: Projection<Integration.IntegrationEvent | DeliveryEvent> = {
+  name: 'integrations',
+  version: 2,
+  categories: [Integration.category, 'delivery'],
+  tables: [table, counts.table],
+  on: {
+    IntegrationConnected: (event) => {
+      const { status: _, sealed_secret: __, sealed_previous_secret: ___, ...row } = Integration.evolve(Integration.initial, event);
+      return [insert('integrations', { ...row, url: Integration.pathOf(row.id), disconnected: false }), counts.by(row.tenant_id, 1)];
+    },
+    IntegrationUpdated: ({ id, at, data }) => patch('integrations', { id }, { ...data, updated_at: at }),
+    IntegrationSecretRotated: ({ id, at, data: { sealed_secret: _, ...shown } }) =>
+      patch('integrations', { id }, { ...shown, updated_at: at }),
+    IntegrationDisconnected: ({ id, at, meta }) => [
+      patch('integrations', { id }, { disconnected: true, updated_at: at }),
+      counts.by(meta.tenant, -1),
+    ],
+    WebhookAccepted: delivered,
+    WebhookBlocked: delivered,
+    WebhookRedeliveryDiffered: 'ignore',
+  },
+};

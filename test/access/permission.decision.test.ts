@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { agentAllows, roleIn, type TenantPermission, tenantRoleAllows } from '../../domain/access/permission.ts';
+import * as Agent from '../../domain/agents/agent.ts';
+import { AGENT_GRID, AGENT_LABELS, type AgentPermission, LABELS } from '../../domain/agents/role-permissions.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { given } from '../fixtures/given.ts';
+
+const USER = 'cme';
+const EVERYTHING: AgentPermission[] = Object.values(AGENT_LABELS);
+const [OWNER, ADMIN, MEMBER, AUDITOR] = [0, 1, 2, 3];
+
+/** The table of roles, written out: OWNER, ADMIN, MEMBER, AUDITOR. */
+const TENANT_TABLE: Record<TenantPermission, string> = {
+  'tenant:read': 'yyyy',
+  'tenant:agents:create': 'yyy-',
+  'tenant:audit:read': 'yy-y',
+  'tenant:billing:read': 'yy--',
+  'tenant:billing:write': 'y---',
+  'tenant:close': 'y---',
+  'tenant:credentials:write': 'yy--',
+  'tenant:integrations:read': 'yy--',
+  'tenant:integrations:write': 'yy--',
+  'tenant:keys:write': 'yy--',
+  'tenant:marketplace:write': 'yy--',
+  'tenant:members:write': 'yy--',
+  'tenant:settings:write': 'yy--',
+  'tenant:skills:write': 'yy--',
+  'tenant:tools:write': 'yy--',
+};
+
+const VIEWER = ['agent:read', 'agent:chat:read'];
+const MANAGER = [...VIEWER, 'agent:assign', 'agent:settings:write', 'agent:skills:write', 'agent:tools:write'];
+const AGENT_TABLE: Record<string, string[]> = { VIEWER, MANAGER, OWNER: EVERYTHING, none: [] };
+
+const tenantWith = (role: Tenant.TenantRole | null): Tenant.Tenant =>
+  given(
+    Tenant,
+    { type: 'TenantCreated', data: { name: 'T', slug: 't', plan_id: 'cp', billing_email: null, generation: 0 } },
+    ...(role ? [{ type: 'MemberAdded' as const, data: { user_id: USER, role } }] : []),
+  ).state;
+
+type Given = { role: 'VIEWER' | 'MANAGER' | 'OWNER' | 'none'; grant: 'VIEWER' | 'EDITOR' | 'none'; is_admin_only: boolean };
+
+/** The events of the agent stand behind those of the tenant: what was given counts from the membership on. */
+const agentWith = ({ role, grant, is_admin_only }: Given): Agent.Agent => {
+  const created: Agent.AgentEvent = {
+    type: 'AgentCreated',
+    data: {
+      ...Agent.defaults,
+      name: 'A',
+      slug: 'a',
+      generation: 0,
+      owner_id: 'csomebody',
+      skill_visibility_scope: 'private_only',
+      is_seed: false,
+      is_admin_only,
+    },
+  };
+  const wait: Agent.AgentEvent[] = [
+    { type: 'AgentDeactivated', data: {} },
+    { type: 'AgentActivated', data: {} },
+  ];
+  const roles: Agent.AgentEvent[] = role === 'none' ? [] : [{ type: 'AgentRoleAssigned', data: { user_id: USER, role } }];
+  const grants: Agent.AgentEvent[] = grant === 'none' ? [] : [{ type: 'AgentAccessGranted', data: { user_id: USER, role: grant } }];
+  return given(Agent, created, ...wait, ...roles, ...grants).state;
+};
+
+const expected = (tenantRole: Tenant.TenantRole | null, { role, grant, is_admin_only }: Given): string[] => {
+  if (tenantRole === null) return [];
+  if (tenantRole === 'OWNER' || tenantRole === 'ADMIN') return EVERYTHING;
+  const held = is_admin_only ? [] : [...AGENT_TABLE[role]!, ...AGENT_TABLE[grant === 'EDITOR' ? 'MANAGER' : grant]!];
+  return tenantRole === 'AUDITOR' ? ['agent:read', ...held] : held;
+};
+
+test('tenant roles give what the table of roles says', () => {
+  for (const [permission, row] of Object.entries(TENANT_TABLE))
+    for (const [role, column] of [
+      ['OWNER', OWNER],
+      ['ADMIN', ADMIN],
+      ['MEMBER', MEMBER],
+      ['AUDITOR', AUDITOR],
+    ] as const)
+      assert.is(tenantRoleAllows(role, permission as TenantPermission), row[column!] === 'y', `${role} ${permission}`);
+});
+
+test('the default grid is the one of the interface', () => {
+  for (const role of ['VIEWER', 'MANAGER', 'OWNER'] as const)
+    assert.equal(AGENT_GRID[role].map((label) => AGENT_LABELS[label]).sort(), [...AGENT_TABLE[role]!].sort());
+  assert.is(LABELS.length, 9);
+});
+
+test('tenant role, role on the agent and grant together give what the table says', () =>
+  fc.assert(
+    fc.property(
+      fc.constantFrom(null, ...Tenant.TENANT_ROLES),
+      fc.record({
+        role: fc.constantFrom('VIEWER' as const, 'MANAGER' as const, 'OWNER' as const, 'none' as const),
+        grant: fc.constantFrom('VIEWER' as const, 'EDITOR' as const, 'none' as const),
+        is_admin_only: fc.boolean(),
+      }),
+      fc.constantFrom(...EVERYTHING),
+      (tenantRole, held, permission) => {
+        const allowed = agentAllows(tenantWith(tenantRole), USER, agentWith(held), permission);
+        assert.is(allowed, expected(tenantRole, held).includes(permission), JSON.stringify([tenantRole, held, permission]));
+      },
+    ),
+    { numRuns: 2_000 },
+  ));
+
+test('what a tenant wrote into its grid is what counts', () => {
+  const tenant = { ...tenantWith('MEMBER'), grid: { ...AGENT_GRID, VIEWER: ['View', 'Delete agent'] as const } };
+  const agent = agentWith({ role: 'VIEWER', grant: 'none', is_admin_only: false });
+  assert.ok(agentAllows(tenant, USER, agent, 'agent:delete'));
+  assert.not(agentAllows(tenant, USER, agent, 'agent:chat:read'));
+});
+
+test('a role that was given before somebody became a member again counts no more', () => {
+  const agent = agentWith({ role: 'OWNER', grant: 'EDITOR', is_admin_only: false });
+  const tenant = tenantWith('MEMBER');
+  const again = { ...tenant, members: { [USER]: { ...tenant.members[USER]!, since: tenant.members[USER]!.since.replace(/^0/, '9') } } };
+  assert.ok(agentAllows(tenant, USER, agent, 'agent:read'));
+  assert.not(agentAllows(again, USER, agent, 'agent:read'));
+});
+
+test('a runner and the platform itself have no role in a tenant', () => {
+  const tenant = tenantWith('OWNER');
+  assert.is(roleIn(tenant, { kind: 'runner', agent_id: USER, tenant_id: tenant.id, key_id: 'ck' }), null);
+  assert.is(roleIn(tenant, { kind: 'system', name: USER }), null);
+  assert.is(roleIn(tenant, { kind: 'user', user_id: USER, key_id: null, bound_to: null, super_admin: false }), 'OWNER');
+});
+
+test.run();

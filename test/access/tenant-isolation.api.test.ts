@@ -1,0 +1,170 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { join, neighbour } from '../fixtures/users.ts';
+import { sign } from '../fixtures/webhook-platform.ts';
+
+type Json = Record<string, unknown>;
+
+const p = await inMemory();
+const theirs = await neighbour(p);
+const MISSING = `c${'0'.repeat(24)}`;
+const NO_TENANT = `c${'1'.repeat(24)}`;
+const idOf = ({ body }: Answer): string => (body as Json).id as string;
+
+/** One of everything, in the tenant of that key. */
+const world = async (tenant: string, key: string) => {
+  const post = async (path: string, body: object) => idOf(await p.send('POST', tenant + path, { key, body }));
+  const agent = await post('/agents', { name: 'Agent', slug: 'agent' });
+  return {
+    agent_id: agent,
+    key: await post('/api-keys', { name: 'k' }),
+    runner: await post(`/agents/${agent}/runner-keys`, { name: 'r' }),
+    hook: await post('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'Code' }),
+    model: p.eventsOf('ModelRegistered')[0]!.id,
+  };
+};
+const { key: admin } = await join(p, 'OWNER');
+const [ours, foreign] = [await world(p.tenant, admin), await world(theirs.tenant, theirs.key)];
+
+const plain = ({ status, headers, text }: Answer, id: string) => ({
+  status,
+  text: text.replaceAll(id, 'ID').replace(/"request_id":"[^"]+"/, ''),
+  headers: [...headers].filter(([name]) => !['x-request-id', 'projection-position'].includes(name)),
+});
+
+/** Paths below a tenant with the ids that stand in them. */
+const PLACES: [string, string, keyof typeof ours, unknown?][] = [
+  ['GET', '/agents/ID', 'agent_id'],
+  ['PATCH', '/agents/ID', 'agent_id', { voice: 'v' }],
+  ['DELETE', '/agents/ID', 'agent_id'],
+  ['GET', '/agents/ID/models', 'agent_id'],
+  ['PUT', '/agents/ID/models', 'agent_id', { model_ids: [ours.model] }],
+  ['GET', '/agents/ID/roles', 'agent_id'],
+  ['GET', '/agents/ID/history', 'agent_id'],
+  ['GET', '/agents/ID/runner-keys', 'agent_id'],
+  ['POST', '/agents/ID/runner-keys', 'agent_id', { name: 'r' }],
+  ['DELETE', `/agents/${ours.agent_id}/runner-keys/ID`, 'runner'],
+  ['GET', '/agents/ID/runner-credentials', 'agent_id'],
+  ['DELETE', '/api-keys/ID', 'key'],
+  ['DELETE', '/api-keys/ID', 'runner'],
+  ['GET', '/webhook-integrations/ID', 'hook'],
+  ['PATCH', '/webhook-integrations/ID', 'hook', { label: 'x' }],
+  ['DELETE', '/webhook-integrations/ID', 'hook'],
+  ['POST', '/webhook-integrations/ID/rotate-secret', 'hook', {}],
+  ['GET', '/webhook-integrations/ID/deliveries', 'hook'],
+];
+
+test('a foreign id under the own path answers byte for byte like a missing one, with a condition and without', async () => {
+  await p.settled();
+  const before = p.log.events.length;
+  const conditions: Record<string, string>[] = [{}, { 'if-match': '"0"' }, { 'if-match': '"9"' }];
+  for (const headers of conditions)
+    for (const [method, path, name, body] of PLACES) {
+      const ask = async (id: string) =>
+        plain(
+          await p.send(method, p.tenant + path.replace('ID', id), { key: admin, headers, ...(body === undefined ? {} : { body }) }),
+          id,
+        );
+      const [of, missing] = [await ask(foreign[name]), await ask(MISSING)];
+      assert.is(of.status, 404, `${method} ${path}: ${of.text}`);
+      assert.equal(of, missing, `${method} ${path}`);
+    }
+  assert.is(p.log.events.length, before, 'and nothing happened');
+});
+
+test('a foreign tenant in the path answers like a missing one, whatever stands behind it', async () => {
+  for (const [method, path, name, body] of [
+    ...PLACES,
+    ['GET', '', 'key'],
+    ['GET', '/agents', 'key'],
+    ['GET', '/audit-logs', 'key'],
+  ] as typeof PLACES)
+    for (const id of [foreign[name], ours[name], MISSING]) {
+      const ask = async (tenant: string) =>
+        plain(
+          await p.send(method, `/tenant/${tenant}${path.replace('ID', id)}`, { key: admin, ...(body === undefined ? {} : { body }) }),
+          tenant,
+        );
+      const [of, missing] = [await ask(theirs.id), await ask(NO_TENANT)];
+      assert.is(of.status, 404, `${method} ${path}: ${of.text}`);
+      assert.equal(of, missing, `${method} ${path}`);
+    }
+});
+
+test('a foreign id in a body answers like a missing one', async () => {
+  const ask = (agent_id: string) =>
+    p.send('POST', `${p.tenant}/webhook-integrations`, { key: admin, body: { provider: 'github', agent_id, label: 'x' } });
+  assert.equal(plain(await ask(foreign.agent_id), foreign.agent_id), plain(await ask(MISSING), MISSING));
+});
+
+test("lists show what is the tenant's own", async () => {
+  await p.settled();
+  const secrets = Object.values({ ...foreign, model: 'none', tenant: theirs.id });
+  for (const path of [
+    '/agents',
+    '/api-keys',
+    '/webhook-integrations',
+    '/audit-logs?limit=200',
+    '/members',
+    `/agents/${ours.agent_id}/runner-keys`,
+  ]) {
+    const { status, text } = await p.send('GET', p.tenant + path, { key: admin });
+    assert.is(status, 200, path);
+    for (const secret of secrets) assert.not.ok(text.includes(secret), `${path} shows ${secret}`);
+  }
+});
+
+test('what a super-admin reads inside a tenant is an event there, the bytes of a delivery too', async () => {
+  const secret = 'a secret of more than 24 bytes';
+  const body = { provider: 'github', agent_id: foreign.agent_id, label: 'Signed', secret };
+  const hook = idOf(await p.send('POST', `${theirs.tenant}/webhook-integrations`, { key: theirs.key, body }));
+  const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'push', 'x-hub-signature-256': sign('{}', secret) };
+  const delivery = idOf(await p.send('POST', `/hooks/inbound/${hook}`, { raw: '{}', headers }));
+  const paths = [`/deliveries/${delivery}/body`, `/agents/${foreign.agent_id}`, '/audit-logs'].map((path) => theirs.tenant + path);
+  const visits = () => p.eventsOf('SuperAdminRead').filter(({ meta }) => meta.tenant === theirs.id).length;
+  for (const path of paths) assert.is((await p.send('GET', path)).status, 403, path);
+  assert.is(visits(), 0);
+  await p.send('POST', `/admin/tenants/${theirs.id}/break-glass`, { body: { reason: 'a question', minutes: 5 } });
+  await p.settled();
+  for (const [index, path] of paths.entries()) {
+    assert.is((await p.send('GET', path)).status, 200, path);
+    assert.is(visits(), index + 1, path);
+  }
+  assert.is((await p.send('PATCH', paths[1]!, { body: { voice: 'v' } })).status, 403, 'but only read');
+});
+
+test('the platform is closed to keys of tenants, and a malformed id is a missing one', async () => {
+  for (const path of [
+    '/admin/tenants',
+    '/admin/models',
+    '/admin/api-keys',
+    '/admin/audit-logs',
+    '/api/v1/admin/users',
+    `/admin/tenants/${p.tenant_id}`,
+  ])
+    assert.is((await p.send('GET', path, { key: admin })).status, 403, path);
+  for (const id of [
+    'x',
+    MISSING.slice(1),
+    `${MISSING}0`,
+    MISSING.toUpperCase(),
+    `\u0441${MISSING.slice(1)}`,
+    `${MISSING}%0a`,
+    MISSING.replace('c', 'd'),
+  ])
+    assert.is((await p.send('GET', `${p.tenant}/agents/${encodeURI(id)}`, { key: admin })).status, 404, id);
+});
+
+test('a key is bound to its tenant, though who made it is at home in another too', async () => {
+  const there = await join(p, 'OWNER', theirs.id);
+  for (const path of ['', '/agents', `/agents/${foreign.agent_id}`]) {
+    assert.is((await p.send('GET', theirs.tenant + path, { key: there.key })).status, 200, path);
+    assert.is((await p.send('GET', theirs.tenant + path, { key: admin })).status, 404, path);
+    assert.is((await p.send('GET', p.tenant + path.replace(foreign.agent_id, ours.agent_id), { key: there.key })).status, 404, path);
+  }
+});
+
+test('the platform ends', () => p.close());
+
+test.run();

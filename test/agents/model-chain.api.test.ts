@@ -1,0 +1,128 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { neighbour } from '../fixtures/users.ts';
+
+type Json = Record<string, unknown>;
+type Link = { agent_id: string; model_id: string; access: string; priority: number; created_at: string };
+
+const p = await inMemory();
+let count = 0;
+const register = (more: Json = {}) =>
+  p.send('POST', '/admin/models', { body: { provider: 'anthropic', slug: `m${count++}`, name: 'Model', ...more } });
+const registered = async (more: Json = {}): Promise<string> => ((await register(more)).body as Json).id as string;
+const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as Json;
+const path = `${p.tenant}/agents/${agent.id}/models`;
+const put = (...model_ids: unknown[]): Promise<Answer> => p.send('PUT', path, { body: { model_ids } });
+const idsOf = ({ body }: Answer) => (body as Link[]).map(({ model_id }) => model_id);
+const pointerOf = ({ body }: Answer) => (body as { errors: { pointer: string }[] }).errors[0]!.pointer;
+const refused = (answer: Answer, pointer: string) => assert.equal([answer.status, pointerOf(answer)], [422, pointer], answer.text);
+
+const [a, b, c, d, e, f] = await Promise.all(Array.from({ length: 6 }, () => registered()));
+
+test('a chain is answered in its order, by priority from 0, and read back as it was', async () => {
+  const answer = await put(a, b, c);
+  const links = answer.body as Link[];
+  assert.equal([answer.status, idsOf(answer)], [200, [a, b, c]]);
+  assert.equal(
+    links.map(({ priority, access, agent_id }) => [priority, access, agent_id]),
+    [0, 1, 2].map((n) => [n, 'full', agent.id]),
+  );
+  await p.settled();
+  const read = await p.send('GET', path);
+  assert.equal([read.body, read.headers.get('etag')], [links, answer.headers.get('etag')]);
+});
+
+test('reordered models keep since when they are there, and the same order is no news', async () => {
+  const before = (await put(a, b, c)).body as Link[];
+  const events = p.log.events.length;
+  assert.equal((await put(a, b, c)).body, before);
+  assert.is(p.log.events.length, events);
+  const after = (await put(c, a)).body as Link[];
+  const since = (links: Link[], id: string | undefined) => links.find(({ model_id }) => model_id === id)!.created_at;
+  for (const id of [a, c]) assert.is(since(after, id), since(before, id));
+});
+
+test('a chain has 1 to 5 models, each once', async () => {
+  assert.is((await put(a, b, c, d, e)).status, 200);
+  for (const [ids, pointer] of [
+    [[], '/model_ids'],
+    [[a, b, c, d, e, f], '/model_ids'],
+    [[a, b, a], '/model_ids'],
+    [['x'], '/model_ids/0'],
+    [[a, null], '/model_ids/1'],
+    [[a, `${a}\n`], '/model_ids/1'],
+    [[a, a!.toUpperCase()], '/model_ids/1'],
+  ] as const)
+    refused(await put(...ids), pointer);
+  assert.is((await p.send('PUT', path, { body: {} })).status, 422);
+  assert.equal(idsOf(await p.send('GET', path)).length, 5);
+});
+
+test('a model that is unknown, disabled or not open to the tenant is refused where it stands', async () => {
+  const wrong = [
+    `c${'0'.repeat(24)}`,
+    await registered({ status: 'disabled' }),
+    await registered({ available_to_all_tenants: false }),
+    String(agent.id),
+  ];
+  for (const id of wrong) refused(await put(a, id), '/model_ids/1');
+  for (const status of ['experimental', 'deprecated']) assert.is((await put(a, await registered({ status }))).status, 200, status);
+});
+
+test('of many chains at once the last one stands, whole', async () => {
+  const chains = [[a, b], [c, d, e], [b, a], [e]];
+  const answers = await Promise.all(chains.map((chain) => put(...chain)));
+  for (const [index, answer] of answers.entries()) assert.equal(idsOf(answer), chains[index]);
+  await p.settled();
+  assert.ok(chains.some((chain) => JSON.stringify(chain) === JSON.stringify(idsOf(answers.at(-1)!))));
+  const last = answers
+    .toSorted((one, other) => Number(one.headers.get('etag')!.slice(1, -1)) - Number(other.headers.get('etag')!.slice(1, -1)))
+    .at(-1)!;
+  assert.equal(idsOf(await p.send('GET', path)), idsOf(last));
+});
+
+test('a provider has one model of a slug; tenants see what is open to them, without its config', async () => {
+  assert.equal((await register({ slug: 'm0' })).status, 409);
+  assert.is((await register({ slug: 'm0', provider: 'openai' })).status, 201);
+  const secret = await registered({ config: { region: 'eu-hidden' }, pricing: { input_per_mtok: 3 } });
+  const closed = await registered({ available_to_all_tenants: false });
+  await p.settled();
+  const { key, tenant } = await neighbour(p);
+  const seen = (await p.send('GET', `${tenant}/models?limit=200`, { key })).body as Json[];
+  const shown = seen.find(({ id }) => id === secret)!;
+  assert.equal([shown.pricing, 'config' in shown], [{ input_per_mtok: 3 }, false]);
+  assert.not.ok(seen.some(({ id }) => id === closed));
+  const all = (await p.send('GET', '/admin/models?limit=200')).body as Json[];
+  assert.equal(all.find(({ id }) => id === secret)!.config, { region: 'eu-hidden' });
+  assert.ok(all.some(({ id }) => id === closed));
+});
+
+test("a model's fields keep their limits and defaults", async () => {
+  const { body } = await register();
+  const { id: _, created_at: __, updated_at: ___, slug: ____, ...rest } = body as Json;
+  const empty = { config: {}, pricing: {}, description: null, failover_chain: [] };
+  assert.equal(rest, { provider: 'anthropic', name: 'Model', available_to_all_tenants: true, is_free: false, status: 'active', ...empty });
+  for (const [field, limit] of [
+    ['name', 128],
+    ['provider', 64],
+  ] as const) {
+    assert.is((await register({ [field]: 'é'.repeat(limit) })).status, 201);
+    refused(await register({ [field]: 'é'.repeat(limit + 1) }), `/${field}`);
+  }
+  for (const [field, value] of [
+    ['status', 'gone'],
+    ['config', []],
+    ['pricing', null],
+    ['failover_chain', ['x']],
+    ['is_free', 1],
+  ] as const)
+    assert.is((await register({ [field]: value })).status, 422, field);
+});
+
+test('the platform ends', async () => {
+  assert.equal(p.unapplied(), []);
+  await p.close();
+});
+
+test.run();

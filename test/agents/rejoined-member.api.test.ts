@@ -1,0 +1,111 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as Agent from '../../domain/agents/agent.ts';
+import { fold } from '../../domain/aggregate.ts';
+import type { Recorded } from '../../domain/event.ts';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { join } from '../fixtures/users.ts';
+
+type Held = { user_id: string; role: string; created_at: string; updated_at?: string };
+
+/** A member who had a role and a grant on an agent, left, and came again. */
+const staged = async () => {
+  const p = await inMemory();
+  let tick = Date.now();
+  p.clock.now = () => ++tick;
+  const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
+  const { user_id } = await join(p, 'MEMBER');
+  const assign = (role: string) => p.send('PUT', `${agent}/roles/${user_id}`, { body: { role } });
+  const grant = (role: string) => p.send('POST', `${agent}/grants`, { body: { user_id, role } });
+  assert.equal([(await assign('MANAGER')).status, (await grant('VIEWER')).status, (await grant('EDITOR')).status], [200, 201, 200]);
+  const then = (await p.send('GET', `${agent}/history?limit=1`)).body as { position: string }[];
+  assert.is((await p.send('DELETE', `${p.tenant}/members/${user_id}`)).status, 204);
+  const shown = { roles: `${agent}/roles/${user_id}`, grants: `${agent}/grants/${user_id}` };
+  const come = async () =>
+    ((await p.send('POST', `${p.tenant}/members`, { body: { email: 'member@example.com' } })).body as Held).created_at;
+  const of = async (list: 'roles' | 'grants', query = '') =>
+    ((await p.send('GET', `${agent}/${list}${query}`)).body as Held[]).find((held) => held.user_id === user_id);
+  return { p, agent, user_id, assign, grant, shown, come, of, before: then[0]!.position };
+};
+
+const heldOf = ({ body }: Answer): Held => body as Held;
+
+test('what no list shows can not be revoked, before its holder comes again and after', async () => {
+  const { p, agent, user_id, shown, come, of } = await staged();
+  const revoke = async () => [(await p.send('DELETE', shown.roles)).status, (await p.send('DELETE', shown.grants)).status];
+  const asked = () => p.send('PUT', `${p.tenant}/agent-grants`, { body: { user_id, agent_id: agent.split('/').at(-1), role: null } });
+  const events = p.eventsOf('AgentRoleRevoked', 'AgentAccessRevoked').length;
+  assert.equal([await revoke(), (await asked()).status], [[404, 404], 404]);
+  await come();
+  assert.equal([await of('roles'), await of('grants')], [undefined, undefined]);
+  assert.equal([await revoke(), (await asked()).status], [[404, 404], 404]);
+  assert.is(p.eventsOf('AgentRoleRevoked', 'AgentAccessRevoked').length, events);
+  await p.close();
+});
+
+test('a grant that is there is updated, within the same millisecond too', async () => {
+  const p = await inMemory();
+  const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
+  const { user_id } = await join(p, 'MEMBER');
+  const now = Date.now();
+  p.clock.now = () => now;
+  const grant = (role: string) => p.send('POST', `${agent}/grants`, { body: { user_id, role } });
+  assert.equal([(await grant('VIEWER')).status, (await grant('VIEWER')).status, (await grant('EDITOR')).status], [201, 200, 200]);
+  const repeated = async (key: string, user_id: string) => {
+    const sent = { body: { user_id, role: 'VIEWER' }, headers: { 'idempotency-key': key } };
+    return [(await p.send('POST', `${agent}/grants`, sent)).status, (await p.send('POST', `${agent}/grants`, sent)).status];
+  };
+  const other = await join(p, 'MEMBER', p.tenant_id, 'other@example.com');
+  assert.equal(
+    [await repeated('new', other.user_id), await repeated('known', user_id)],
+    [
+      [201, 201],
+      [200, 200],
+    ],
+  );
+  await p.close();
+});
+
+for (const [role, granted] of [
+  ['MANAGER', 'EDITOR'],
+  ['VIEWER', 'VIEWER'],
+] as const)
+  test(`who comes again is given ${role} and ${granted} anew: new dates, 201, then 200, everywhere alike`, async () => {
+    const { p, agent, user_id, assign, grant, shown, come, of, before } = await staged();
+    const since = await come();
+    const assigned = heldOf(await assign(role));
+    assert.ok(assigned.created_at > since, 'a role has the dates of this membership');
+    assert.is(assigned.created_at, assigned.updated_at);
+    const first = await grant(granted);
+    assert.equal([first.status, first.headers.get('location')], [201, shown.grants]);
+    assert.ok(heldOf(first).created_at > since, 'a grant has the dates of this membership');
+    const again = await grant(granted === 'VIEWER' ? 'EDITOR' : 'VIEWER');
+    assert.equal([again.status, heldOf(again).created_at], [200, heldOf(first).created_at]);
+    assert.equal([(await of('roles'))?.created_at, (await of('grants'))?.created_at], [assigned.created_at, heldOf(first).created_at]);
+
+    const id = agent.split('/').at(-1)!;
+    const events = p.log.events.filter((event) => event.category === 'agent' && event.id === id) as Recorded<Agent.AgentEvent>[];
+    const folded = fold(Agent, events);
+    await p.settled();
+    assert.equal(p.unapplied(), []);
+    const rows = [...p.sink.rows('agents', 'agent_access').values()].map(({ row }) => row).filter((row) => row.user_id === user_id);
+    assert.equal(Object.fromEntries(rows.map((row) => [row.kind, row.given])), {
+      role: folded.roles[user_id]?.since,
+      grant: folded.grants[user_id]?.since,
+    });
+    const past = await p.send('GET', `${agent}/grants?as_of=${before}`);
+    assert.ok((past.body as Held[]).find((held) => held.user_id === user_id)!.created_at < since, 'the past is as it was');
+    const { body } = await p.send('GET', `${agent}/history?limit=200`);
+    const types = (body as { type: string; changes: { pointer: string }[] }[]).reverse().map(({ type }) => type);
+    assert.equal(types.slice(-5), [
+      'AgentRoleRevoked',
+      'AgentRoleAssigned',
+      'AgentAccessRevoked',
+      'AgentAccessGranted',
+      'AgentAccessGranted',
+    ]);
+    assert.equal([(await p.send('DELETE', shown.roles)).status, (await p.send('DELETE', shown.grants)).status], [204, 204]);
+    await p.close();
+  });
+
+test.run();

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as assert from 'uvu/assert';
+import { issueKey } from '../../commands/identity/api-key.ts';
+import { openLog } from '../../infra/eventstore/client.ts';
+import { bootstrap } from '../../infra/processes/seed.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { beside } from '../fixtures/second-platform.ts';
+import { startStore } from '../fixtures/store-process.ts';
+import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { type InMemory, join } from '../fixtures/users.ts';
+
+const WITHIN_MS = 1_000;
+
+/** How long a process goes on taking what was taken back on another, in milliseconds. */
+const untilDead = async (alive: () => Promise<number>): Promise<{ status: number; ms: number }> => {
+  const began = performance.now();
+  for (;;) {
+    const status = await alive();
+    const ms = performance.now() - began;
+    if (status !== 200 || ms > 5 * WITHIN_MS) return { status, ms };
+    await sleep(1);
+  }
+};
+
+type Given = { readonly p: InMemory; readonly key: string; readonly key_id: string; readonly user_id: string };
+type End = { readonly what: string; readonly status: number; readonly end: (given: Given) => Promise<unknown> };
+
+const ENDS: readonly End[] = [
+  { what: 'a revoked key', status: 401, end: ({ p, key_id }) => p.send('DELETE', `${p.tenant}/api-keys/${key_id}`) },
+  {
+    what: 'a suspended user',
+    status: 401,
+    end: ({ p, user_id }) => p.send('PATCH', `/api/v1/admin/users/${user_id}`, { body: { is_suspended: true } }),
+  },
+  { what: 'a removed member', status: 401, end: ({ p, user_id }) => p.send('DELETE', `${p.tenant}/members/${user_id}`) },
+  {
+    what: 'a suspended tenant',
+    status: 403,
+    end: ({ p }) => p.send('POST', `/admin/tenants/${p.tenant_id}/suspend`, { body: { reason: 'a test' } }),
+  },
+];
+
+for (const { what, status, end } of ENDS)
+  test(`${what} is dead on every API process within a second, warm as its cache is`, async () => {
+    const p = await inMemory();
+    const other = await beside(p);
+    const member = await join(p, 'MEMBER');
+    const here = async () => (await p.send('GET', p.tenant, { key: member.key })).status;
+    const there = () => other.get(p.tenant, member.key);
+    assert.equal([await here(), await there(), await there()], [200, 200, 200]);
+    const answer = (await end({ p, ...member })) as { status: number; text: string };
+    assert.ok(answer.status < 300, answer.text);
+    for (const process of [here, there]) {
+      const dead = await untilDead(process);
+      assert.is(dead.status, status);
+      assert.ok(dead.ms <= WITHIN_MS, `${dead.ms} ms`);
+    }
+    await other.close();
+    await p.close();
+  });
+
+test('an expired key is dead on every API process at its second, nobody telling them', async () => {
+  const p = await inMemory();
+  const other = await beside(p);
+  const start = Date.now();
+  const expires_at = new Date(start + 60_000).toISOString();
+  const { key } = (await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'short', expires_at } })).body as { key: string };
+  const both = async () => [(await p.send('GET', p.tenant, { key })).status, await other.get(p.tenant, key)];
+  assert.equal(await both(), [200, 200]);
+  p.clock.now = () => start + 59_999;
+  assert.equal(await both(), [200, 200]);
+  p.clock.now = () => start + 60_000;
+  assert.equal(await both(), [401, 401]);
+  await other.close();
+  await p.close();
+});
+
+test('what was taken back and given again works again on every API process', async () => {
+  const p = await inMemory();
+  const other = await beside(p);
+  const member = await join(p, 'MEMBER');
+  const suspend = (is_suspended: boolean) => p.send('PATCH', `/api/v1/admin/users/${member.user_id}`, { body: { is_suspended } });
+  assert.is(await other.get(p.tenant, member.key), 200);
+  await suspend(true);
+  assert.is((await untilDead(() => other.get(p.tenant, member.key))).status, 401);
+  await suspend(false);
+  const back = await untilDead(async () => ((await other.get(p.tenant, member.key)) === 200 ? 204 : 200));
+  assert.is(back.status, 204);
+  assert.ok(back.ms <= WITHIN_MS, `${back.ms} ms`);
+  await other.close();
+  await p.close();
+});
+
+test('what a process with a slow clock gives to somebody who has just become a member is theirs', async () => {
+  const p = await inMemory();
+  const slow = await beside(p, p.log, () => Date.now() - 60_000);
+  const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;
+  const { user_id, key } = await join(p, 'MEMBER');
+  const path = `${p.tenant}/agents/${agent}`;
+  assert.is((await slow.send('PUT', `${path}/roles/${user_id}`, p.key, { role: 'VIEWER' })).status, 200);
+  await p.settled();
+  const listed = async () => ((await p.send('GET', `${p.tenant}/agents`, { key })).body as unknown[]).length;
+  assert.equal([(await p.send('GET', path, { key })).status, await listed()], [200, 1]);
+  await p.send('DELETE', `${p.tenant}/members/${user_id}`);
+  await slow.send('POST', `${p.tenant}/members`, p.key, { email: 'member@example.com' });
+  await p.settled();
+  assert.equal([(await p.send('GET', path, { key })).status, await listed()], [404, 0]);
+  await slow.close();
+  await p.close();
+});
+
+test('over a real store, what one process takes back is dead on another within a second', async () => {
+  const p = await inMemory();
+  const store = await startStore();
+  const logs = [openLog(store.url), openLog(store.url)] as const;
+  for (const log of logs) afterwards(log.close);
+  const [here, there] = [await beside(p, logs[0]), await beside(p, logs[1])];
+  let first = { key: '', tenant_id: '' };
+  await bootstrap(logs[0], here.systemContext(), undefined, (shown) => {
+    first = shown;
+  });
+  const tenant = `/tenant/${first.tenant_id}`;
+  const made = async (path: string, body: object) =>
+    (await (await here.send('POST', path, first.key, body)).json()) as { id: string; key: string; user_id: string };
+  const spare = await made(`${tenant}/api-keys`, { name: 'spare' });
+  const member = await made(`${tenant}/members`, { email: 'somebody@example.com' });
+  const bound = { kind: 'tenant', tenant_id: first.tenant_id, agent_id: null, owner_id: member.user_id } as const;
+  const { key } = (await issueKey(here.systemContext(first.tenant_id), bound, { name: 'theirs', expires_at: null })).state;
+  assert.equal([await there.get(tenant, spare.key), await there.get(tenant, key), await there.get(tenant, first.key)], [200, 200, 200]);
+  const ends = [
+    { with: spare.key, end: () => here.send('DELETE', `${tenant}/api-keys/${spare.id}`, first.key), status: 401 },
+    { with: key, end: () => here.send('DELETE', `${tenant}/members/${member.user_id}`, first.key), status: 401 },
+    {
+      with: first.key,
+      end: () => here.send('POST', `/admin/tenants/${first.tenant_id}/suspend`, first.key, { reason: 'a test' }),
+      status: 403,
+    },
+  ];
+  for (const { with: credential, end, status } of ends) {
+    assert.ok((await end()).ok);
+    const dead = await untilDead(() => there.get(tenant, credential));
+    assert.is(dead.status, status);
+    assert.ok(dead.ms <= WITHIN_MS, `${dead.ms} ms`);
+  }
+  for (const process of [here, there]) await process.close();
+  for (const log of logs) await log.close();
+  await store.end();
+  await p.close();
+});
+
+test.run();

@@ -1,0 +1,298 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openapi } from '../../api/http/openapi.ts';
+import { problems } from '../../api/http/problem.ts';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { LABELS } from '../../domain/agents/role-permissions.ts';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { faults, openIn, type Schema, type Schemas, valuesOf } from '../fixtures/json-schema.ts';
+import { type InMemory, join } from '../fixtures/users.ts';
+import { sign } from '../fixtures/webhook-platform.ts';
+
+type Parameter = { name: string; in: string; required: boolean; schema: Schema; $ref?: string };
+type Body = { content: Record<string, { schema: Schema }> };
+type Described = {
+  operationId: string;
+  description: string;
+  parameters: Parameter[];
+  requestBody?: Body;
+  responses: Record<string, { content?: Body['content']; headers?: Record<string, unknown> }>;
+};
+type Document = { paths: Record<string, Record<string, Described>>; components: { schemas: Schemas } & Record<string, object> };
+
+const RUNS = 20;
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+const p = await inMemory();
+const document = JSON.parse(JSON.stringify(openapi(p.operations, plainPaths, 'http://annals.test'))) as Document;
+const { schemas } = document.components;
+const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
+
+const refsIn = (value: unknown): string[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, one]) => (name === '$ref' ? [String(one)] : refsIn(one)));
+};
+const at = (pointer: string): unknown =>
+  pointer
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], document);
+
+test('the document is OpenAPI 3.1 and every reference in it leads somewhere', () => {
+  assert.is((document as unknown as { openapi: string }).openapi, '3.1.0');
+  const refs = new Set(refsIn(document));
+  assert.ok(refs.size > 10);
+  for (const ref of refs) {
+    assert.ok(ref.startsWith('#/components/'), ref);
+    assert.ok(at(ref), ref);
+  }
+  assert.not.match(JSON.stringify(document), /"\$defs"|"\$schema"/);
+});
+
+test('what an operation of the tables takes and gives has a name', () => {
+  const tables = new Set(Object.keys(p.operations));
+  for (const { operation } of described.filter(({ operation }) => tables.has(operation.operationId)))
+    for (const { content } of [...(operation.requestBody ? [operation.requestBody] : []), ...Object.values(operation.responses)])
+      for (const { schema } of Object.values(content ?? {}))
+        assert.ok(schema.$ref ?? (schema.items as Schema | undefined)?.$ref, operation.operationId);
+});
+
+test('every operation names itself, its answer, its parameters and its permission', () => {
+  const ids = described.map(({ operation }) => operation.operationId);
+  assert.is(new Set(ids).size, ids.length, 'operationIds are unique');
+  for (const { path, method, operation } of described) {
+    const name = `${method} ${path}`;
+    assert.ok(METHODS.includes(method) && operation.operationId, name);
+    const declared = (operation.parameters ?? []).filter((one) => one.in === 'path').map((one) => one.name);
+    assert.equal(
+      declared,
+      [...path.matchAll(/\{(\w+)\}/g)].map((found) => found[1]),
+      name,
+    );
+    assert.ok(
+      Object.keys(operation.responses).some((status) => /^[23]\d\d$/.test(status)),
+      name,
+    );
+  }
+  for (const [name, row] of Object.entries(p.operations)) {
+    assert.ok(row.permit, name);
+    const { description } = described.find(({ operation }) => operation.operationId === name)!.operation;
+    if (row.needs) assert.is(description, row.needs);
+    for (const one of row.needs ? [] : typeof row.permit === 'string' ? [row.permit] : row.permit.all)
+      if (one !== 'none' && one !== 'any') assert.ok(description.includes(one), `${name}: ${description}`);
+  }
+});
+
+test('whatever takes a credential says that it may be asked too often, and so does the hook', () => {
+  for (const { path, method, operation } of described) {
+    const { security } = operation as { security?: readonly object[] };
+    const isLimited = security === undefined || security.some((way) => 'bearer' in way) || path.startsWith('/hooks/');
+    assert.is('429' in operation.responses, isLimited, `${method} ${path}`);
+  }
+});
+
+test('no object in any body, however deep, takes a field that it does not name', () => {
+  const open = described.flatMap(({ operation: { operationId, requestBody } }) =>
+    Object.entries(requestBody?.content ?? {})
+      .filter(([type]) => type === 'application/json' && operationId !== 'receiveWebhook')
+      .flatMap(([, { schema }]) => openIn(schema, schemas, operationId)),
+  );
+  assert.equal(open, []);
+});
+
+test('what is mounted is in the document, and what is in the document is mounted', () => {
+  const mounted = p.app.routes
+    .filter(({ method }) => method !== 'ALL')
+    .map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`);
+  assert.equal([...new Set(mounted)].sort(), described.map(({ path, method }) => `${method} ${path}`).sort());
+});
+
+/** Something of everything, so that ids can lead somewhere. */
+const things = async () => {
+  const made = async (path: string, body: object) => ((await p.send('POST', path, { body })).body as { id: string }).id;
+  const agent = await made(`${p.tenant}/agents`, { name: 'Agent', slug: `a${Math.random().toString(36).slice(2)}` });
+  const { user_id, key_id } = await join(p, 'MEMBER', p.tenant_id, `m${Math.random().toString(36).slice(2)}@example.com`);
+  const victim = await made('/admin/tenants', { name: 'V', slug: `v${Math.random().toString(36).slice(2)}`, owner_email: 'v@example.com' });
+  const secret = 'a secret of more than 24 bytes';
+  const hook = await made(`${p.tenant}/webhook-integrations`, { provider: 'github', agent_id: agent, label: 'Code', secret });
+  const raw = '{"zen":"Keep it simple"}';
+  const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'push', 'x-hub-signature-256': sign(raw, secret) };
+  await p.send('POST', `/hooks/inbound/${hook}`, { raw, headers });
+  const delivery = p.eventsOf('WebhookAccepted').at(-1)!.id;
+  const created = { name: 'A key' };
+  const keys = {
+    platform: await made('/admin/api-keys', created),
+    runner: await made(`${p.tenant}/agents/${agent}/runner-keys`, created),
+    tenant: key_id,
+  };
+  const account = await made('/admin/allowed-accounts', { email: `a${Math.random().toString(36).slice(2)}@example.com` });
+  await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${user_id}`, { body: { role: 'MANAGER' } });
+  await p.send('POST', `${p.tenant}/agents/${agent}/grants`, { body: { user_id, role: 'EDITOR' } });
+  const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
+  return { agent, user: user_id, keys, account, victim, hook, delivery, models, plan: p.eventsOf('PlanCreated')[0]!.id };
+};
+type Things = Awaited<ReturnType<typeof things>>;
+
+const namedIn = ({ agent, user, models, plan }: Things) => {
+  const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
+  const ids: Record<string, unknown[]> = {
+    ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan] },
+    ...{ provider: ['github'], delivery_id_source: [null], secret: ['a secret of more than 24 bytes'] },
+    ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
+    ...{ revision: [0, 1, 1_000_000] },
+    ...{ sort: ['created_at', '-created_at', 'nothing'], from: now, to: now, as_of: now },
+  };
+  return (name: string) => {
+    if (name === 'model_ids') return fc.uniqueArray(fc.constantFrom(...models), { minLength: 1, maxLength: 5 });
+    if (name === 'failover_chain') return fc.constant([]);
+    return ids[name] && fc.constantFrom(...ids[name]);
+  };
+};
+
+const idIn = (path: string, { keys, hook, account }: Things): string => {
+  if (path.includes('allowed-accounts')) return account;
+  if (path.includes('webhook-integrations')) return hook;
+  if (path.includes('runner-keys')) return keys.runner;
+  return path.startsWith('/admin') ? keys.platform : keys.tenant;
+};
+
+const pathOf = (path: string, of: Things): string =>
+  path
+    .replace('{tenant_id}', path.startsWith('/admin') ? of.victim : p.tenant_id)
+    .replace('{agent_id}', of.agent)
+    .replace('{user_id}', of.user)
+    .replace('{delivery_id}', of.delivery)
+    .replace('{name}', 'agents')
+    .replace('{id}', idIn(path, of));
+
+type Sent = { query: Record<string, unknown>; body: unknown };
+
+const WRONG = [null, true, -1, 1.5, 1e15, '', 'x'.repeat(2_000), 'né\u202e', [], {}, ['x'], { x: 1 }];
+
+/** One step away from what is right: a field less, one more, or one of another kind. */
+const spoilt = (body: unknown): fc.Arbitrary<Sent['body']> => {
+  const fields = Object.entries((body ?? {}) as Record<string, unknown>);
+  const more = fc.constant(Object.fromEntries([...fields, ['is_seed', true]]));
+  if (fields.length === 0) return more;
+  const place = fc.nat(fields.length - 1);
+  const less = place.map((gone) => Object.fromEntries(fields.filter((_, index) => index !== gone)));
+  const other = fc
+    .tuple(place, fc.constantFrom(...WRONG))
+    .map(([changed, value]) => Object.fromEntries(fields.map(([name, one], index) => [name, index === changed ? value : one])));
+  return fc.oneof(more, less, other, fc.constantFrom<unknown>(...WRONG));
+};
+
+const requests = (operation: Described, of: Things): fc.Arbitrary<Sent> => {
+  const parameters = (operation.parameters ?? []).filter((one) => one.in === 'query');
+  const named = namedIn(of);
+  const fields = parameters.map(({ name, schema }) => [name, named(name) ?? valuesOf(schema, schemas, named)] as const);
+  const required = parameters.filter((one) => one.required).map(({ name }) => name);
+  const all = fc.record(Object.fromEntries(fields), { requiredKeys: required });
+  const least = fc.record(Object.fromEntries(fields.filter(([name]) => required.includes(name))));
+  const query = fc.oneof(least, all);
+  const json = operation.requestBody?.content['application/json']?.schema;
+  const body = json ? valuesOf(json, schemas, namedIn(of)) : fc.constant(undefined);
+  const right = fc.record({ query, body });
+  if (!json) return right;
+  return fc.oneof(
+    right,
+    right.chain((sent) => spoilt(sent.body).map((changed) => ({ ...sent, body: changed }))),
+  );
+};
+
+const checkProblem = (name: string, { status, body, headers, text }: Answer): void => {
+  assert.is(headers.get('content-type'), 'application/problem+json', `${name}: ${text}`);
+  assert.equal(faults(schemas.Problem!, body, schemas), [], `${name}: ${text}`);
+  const { code, status: said, request_id } = body as { code: keyof typeof problems; status: number; request_id: string };
+  assert.equal([said, problems[code].status, request_id], [status, status, headers.get('x-request-id')], name);
+};
+
+const checkAnswer = (name: string, operation: Described, answer: Answer): void => {
+  const { status, text, body, headers } = answer;
+  assert.ok(status < 500, `${name} ${status}: ${text}`);
+  if (status >= 300) {
+    checkProblem(name, answer);
+    return;
+  }
+  const declared = operation.responses[status];
+  assert.ok(declared, `${name} answers ${status}, which the document does not know`);
+  const schema = declared.content?.['application/json']?.schema;
+  assert.is(schema === undefined, text === '', name);
+  for (const header of Object.keys(document.components.headers!))
+    assert.ok(
+      !headers.has(header) || declared.headers?.[header],
+      `${name} answers ${status} with ${header}, which the document does not know`,
+    );
+  assert.is(headers.has('ETag'), 'ETag' in (declared.headers ?? {}), `${name} ${status}: its ETag is as the document says`);
+  if (schema) assert.equal(faults(schema, body, schemas), [], `${name} ${status}: ${text.slice(0, 500)}`);
+};
+
+const ask = async (p: InMemory, method: string, path: string, { query, body }: Sent): Promise<Answer> => {
+  const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();
+  return p.send(method.toUpperCase(), search ? `${path}?${search}` : path, body === undefined ? {} : { body });
+};
+
+/** What needs a broker, or projections that are kept in Postgres. */
+const OUT_OF_REACH = ['runner-credentials', '/admin/projections/'];
+
+const MISSING = `c${'0'.repeat(24)}`;
+
+/** Some of them, those that ask for least first: a list takes none of its many parameters amiss there. */
+const sampled = (operation: Described, of: Things): Sent[] => {
+  const size = ({ query }: Sent) => Object.keys(query).length;
+  return fc.sample(requests(operation, of), { seed, numRuns: 20 }).sort((a, b) => size(a) - size(b));
+};
+
+/** The same with an id that nothing has: never found, never a failure. */
+const askForNothing = async (name: string, path: string, method: string, operation: Described, of: Things): Promise<void> => {
+  const [sent] = sampled(operation, of);
+  for (const id of path.match(/\{\w+\}/g) ?? []) {
+    const answer = await ask(p, method, pathOf(path.replace(id, MISSING), of), sent!);
+    assert.ok([404, 422].includes(answer.status), `${name} without ${id} answers ${answer.status}: ${answer.text}`);
+    checkProblem(name, answer);
+  }
+};
+
+test(`every operation, asked rightly and one step from it, answers as the document says (seed ${seed})`, async () => {
+  console.log(`seed ${seed}`);
+  const counts: Record<number, number> = {};
+  const never: string[] = [];
+  for (const { path, method, operation } of described.filter(({ operation }) => operation.operationId in p.operations)) {
+    const name = `${method} ${path}`;
+    let of = await things();
+    let done = 0;
+    await fc.assert(
+      fc.asyncProperty(requests(operation, of), async (sent) => {
+        const answer = await ask(p, method, pathOf(path, of), sent);
+        counts[answer.status] = (counts[answer.status] ?? 0) + 1;
+        if (answer.status < 300) done++;
+        if (answer.status === 204 && method === 'delete') of = await things();
+        checkAnswer(name, operation, answer);
+      }),
+      {
+        seed,
+        numRuns: operation.requestBody ? RUNS : 8,
+        examples: sampled(operation, of)
+          .slice(0, 2)
+          .map((sent) => [sent]),
+        includeErrorInReport: true,
+      },
+    );
+    if (done === 0) never.push(name);
+    if (path.includes('_id}') || path.includes('{id}')) await askForNothing(name, path, method, operation, of);
+  }
+  console.log(JSON.stringify(counts));
+  assert.equal(
+    never.filter((name) => !OUT_OF_REACH.some((part) => name.includes(part))),
+    [],
+  );
+  assert.equal(p.unapplied(), []);
+});
+
+test('the platform ends', () => p.close());
+
+test.run();

@@ -1,0 +1,65 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { join, neighbour } from '../fixtures/users.ts';
+
+type Line = { action: string; user_id: string | null; agent_id: string | null; ip: string | null; meta: Record<string, unknown> };
+
+test('what somebody was refused stands in the audit log of the tenant, with who, what and which permission', async () => {
+  const p = await inMemory();
+  const member = await join(p, 'MEMBER');
+  const other = await neighbour(p);
+  assert.is((await p.send('PATCH', p.tenant, { key: member.key, body: { name: 'Mine' } })).status, 403);
+  assert.is((await p.send('GET', '/admin/tenants', { key: member.key })).status, 403);
+  assert.is((await p.send('GET', other.tenant, { key: member.key })).status, 404, 'foreign: no refusal that its tenant hears of');
+  assert.is((await p.send('GET', other.tenant)).status, 403, 'a super-admin without a break-glass');
+  assert.equal(p.eventsOf('AccessRefused'), [], 'behind the answer');
+  await p.refusalsRecorded();
+  await p.settled();
+  const lines = async (path: string, key?: string) =>
+    ((await p.send('GET', `${path}?action=access.refused`, key ? { key } : {})).body as Line[]).map(({ user_id, ip, meta }) => ({
+      user_id,
+      ip,
+      ...meta,
+    }));
+  const me = ((await p.send('GET', '/me')).body as { user: { id: string } }).user.id;
+  assert.equal(await lines(`${p.tenant}/audit-logs`), [
+    {
+      user_id: member.user_id,
+      ip: '127.0.0.1',
+      method: 'PATCH',
+      path: p.tenant,
+      code: 'forbidden',
+      permission: 'tenant:settings:write',
+      agent_id: null,
+    },
+  ]);
+  assert.equal(
+    (await lines('/admin/audit-logs')).map(({ user_id }) => user_id),
+    [member.user_id],
+  );
+  assert.equal(
+    (await lines(`${other.tenant}/audit-logs`, other.key)).map(({ user_id }) => user_id),
+    [me],
+  );
+  assert.equal(p.unapplied(), []);
+  await p.close();
+});
+
+test('sixty refusals of a caller are recorded one by one, the others of that minute as a sum', async () => {
+  const p = await inMemory();
+  const now = Date.UTC(2030, 0, 1);
+  p.clock.now = () => now;
+  const member = await join(p, 'MEMBER');
+  for (let index = 0; index < 100; index++)
+    assert.is((await p.send('DELETE', `${p.tenant}/members/${member.user_id}`, { key: member.key })).status, 403);
+  await p.refusalsRecorded();
+  assert.is(p.eventsOf('AccessRefused').length, 60);
+  assert.equal(
+    p.eventsOf('AccessRefusalsCounted').map(({ data }) => data),
+    [{ caller: member.user_id, count: 40, first: new Date(now).toISOString(), last: new Date(now).toISOString() }],
+  );
+  await p.close();
+});
+
+test.run();

@@ -1,0 +1,227 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AUDIT_FORMATS } from '../../api/audit/export-format.ts';
+import { AuditLogRead } from '../../projections/audit/audit-log.ts';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { join } from '../fixtures/users.ts';
+
+type Line = Record<string, unknown> & { id: string; action: string; position: string };
+
+const HOSTILE = '=HYPERLINK("http://evil.test","see")';
+
+const p = await inMemory();
+const auditor = await join(p, 'AUDITOR');
+const path = `${p.tenant}/audit-logs/export`;
+const take = (query = '', headers: Record<string, string> = {}, key = auditor.key) => p.send('GET', `${path}?${query}`, { key, headers });
+const tokenOf = ({ headers }: Answer): string => headers.get('consistency-token')!;
+const linesOf = ({ text }: Answer): Line[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Line);
+const write = async (voice: string, agent = 'curl'): Promise<Answer> => {
+  const body = { name: 'Agent', voice, slug: `a${p.log.events.length}` };
+  const made = await p.send('POST', `${p.tenant}/agents`, { body, headers: { 'user-agent': agent } });
+  assert.is(made.status, 201, made.text);
+  return made;
+};
+
+await write('A "quoted", name', HOSTILE);
+await write('+1', '@SUM(1)');
+await write('＝1', 'Ünïcode, with a comma');
+await p.settled();
+
+test('every line of the tenant, in the order in which it happened, up to the position that the answer names', async () => {
+  const answer = await take();
+  assert.is(answer.status, 200, answer.text);
+  const lines = linesOf(answer);
+  const listed = (await p.send('GET', `${p.tenant}/audit-logs?limit=200`, { key: auditor.key })).body as Line[];
+  const before = listed.filter(({ id }) => lines.some((line) => line.id === id));
+  const byPosition = before.toSorted((a, b) => (BigInt(a.position.split(':')[0]!) < BigInt(b.position.split(':')[0]!) ? -1 : 1));
+  assert.equal(lines, byPosition);
+  assert.is(lines.at(-1)!.position, tokenOf(answer));
+  assert.is(answer.headers.get('content-type'), 'application/jsonl');
+  const name = `audit-${p.tenant_id}-${tokenOf(answer).replace(':', '-')}.jsonl`;
+  assert.is(answer.headers.get('content-disposition'), `attachment; filename="${name}"`);
+  const later = listed.filter(({ id }) => !lines.some((line) => line.id === id)).map(({ action }) => action);
+  assert.ok(
+    later.every((action) => ['audit.exported', 'api_key.used', 'user.seen'].includes(action)),
+    later.join(),
+  );
+});
+
+test('the same bytes for the same position, whatever was written since, and again from a view that was made anew', async () => {
+  const formats = Object.keys(AUDIT_FORMATS);
+  const first = await Promise.all(formats.map((format) => take(`format=${format}`)));
+  await write('Later');
+  await p.settled();
+  for (const [index, format] of formats.entries()) {
+    const again = await take(`format=${format}&to_position=${tokenOf(first[index]!)}`);
+    assert.is(again.text, first[index]!.text, format);
+    assert.is(tokenOf(again), tokenOf(first[index]!));
+  }
+  assert.ok((await take()).text.length > first[0]!.text.length);
+});
+
+test('an earlier position gives the beginning of the same bytes; one before everything nothing', async () => {
+  const whole = await take();
+  const middle = linesOf(whole)[3]!;
+  const part = await take(`to_position=${middle.position}`);
+  assert.ok(whole.text.startsWith(part.text));
+  assert.is(linesOf(part).length, 4);
+  const none = await take('to_position=0:0');
+  assert.equal([none.status, none.text, tokenOf(none)], [200, '', '0:0']);
+  assert.is((await take('to_position=0:0&format=csv')).text.split('\r\n').length, 2, 'the header alone');
+});
+
+test('taking the log along is itself an event, of its actor, behind what it took', async () => {
+  const answer = await take('format=csv');
+  const [taken] = p.eventsOf('AuditExported').slice(-1);
+  assert.equal(taken!.data, { format: 'csv', position: tokenOf(answer) });
+  assert.equal([taken!.actor.id, taken!.meta.tenant], [auditor.user_id, p.tenant_id]);
+  assert.not.ok(answer.text.includes(taken!.event_id));
+  await p.settled();
+  assert.ok((await take()).text.includes(taken!.event_id));
+  const count = p.eventsOf('AuditExported').length;
+  assert.equal([(await p.send('HEAD', path, { key: auditor.key })).status, p.eventsOf('AuditExported').length], [200, count]);
+});
+
+/** RFC 4180, read strictly. */
+const parsed = (text: string): string[][] => {
+  const rows: string[][] = [];
+  const row: string[] = [];
+  for (const found of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
+    row.push(found[1] === undefined ? found[2]! : found[1].replaceAll('""', '"'));
+    if (found[3] === '\r\n') rows.push(row.splice(0));
+  }
+  assert.is(
+    text,
+    rows.map((cells) => `${cells.map((one) => (/[",\r\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one)).join(',')}\r\n`).join(''),
+  );
+  return rows;
+};
+
+test('csv has a header, a row a line, and no cell that a spreadsheet would compute', async () => {
+  const answer = await take('format=csv');
+  assert.is(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
+  const [head, ...rows] = parsed(answer.text);
+  assert.equal(head, Object.keys(AuditLogRead.shape));
+  const lines = linesOf(await take(`to_position=${tokenOf(answer)}`));
+  assert.is(rows.length, lines.length);
+  const agents = rows.map((row) => row[head!.indexOf('user_agent')]!);
+  assert.ok(agents.includes(`'${HOSTILE}`) && agents.includes("'@SUM(1)") && agents.includes('Ünïcode, with a comma'));
+  const wide = AUDIT_FORMATS.csv.line(JSON.stringify({ ...lines[0], user_agent: '＝1', ip: ' \t-1', meta: {} }));
+  assert.ok(wide.includes(",' \t-1,'＝1,{}"), wide);
+  for (const cell of rows.flat()) assert.not.match(cell, /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/);
+  assert.equal(
+    rows.map((row) => JSON.parse(row[head!.indexOf('meta')]!)),
+    lines.map(({ meta }) => meta),
+  );
+});
+
+test('ocsf has what an API Activity needs, and nothing of the line is lost', async () => {
+  const answer = await take('format=ocsf');
+  const lines = linesOf(await take(`to_position=${tokenOf(answer)}`));
+  const events = linesOf(answer) as unknown as Record<string, never>[];
+  assert.is(events.length, lines.length);
+  for (const [index, event] of events.entries()) {
+    const {
+      class_uid,
+      category_uid,
+      activity_id,
+      activity_name,
+      type_uid,
+      time,
+      severity_id,
+      metadata,
+      actor,
+      api,
+      src_endpoint,
+      resources,
+      unmapped,
+    } = event as never;
+    const line = lines[index]!;
+    assert.equal([class_uid, category_uid, type_uid, severity_id], [6003, 6, 600_300 + activity_id, 1]);
+    assert.ok([1, 2, 3, 4].includes(activity_id) && activity_name, line.action);
+    assert.is(new Date(time).toISOString(), line.created_at);
+    const { version, uid, event_code, tenant_uid, product } = metadata as Record<string, unknown>;
+    assert.equal([version, uid, event_code, tenant_uid], ['1.4.0', line.id, line.action, p.tenant_id]);
+    assert.equal(product, { name: 'Annals', vendor_name: 'Annals' });
+    assert.is((actor as { user?: { uid: string } }).user?.uid ?? null, line.user_id);
+    assert.is((api as { operation: string }).operation, line.action);
+    assert.is((src_endpoint as { ip?: string }).ip ?? null, line.ip);
+    assert.equal(resources, [{ type: line.resource_type, ...(line.resource_id ? { uid: line.resource_id } : {}) }]);
+    assert.equal(unmapped, { agent_id: line.agent_id, meta: line.meta, position: line.position });
+  }
+});
+
+test('a token is waited for; what nobody can wait for, and what is no position, are refused', async () => {
+  p.views.lateMs = 150;
+  const made = await write('Just now');
+  const token = tokenOf(made);
+  const id = (made.body as { id: string }).id;
+  assert.ok((await take('', { 'consistency-token': token })).text.includes(id), 'by the header');
+  const next = await write('And now');
+  assert.ok((await take(`to_position=${tokenOf(next)}`)).text.includes((next.body as { id: string }).id), 'by the parameter');
+  p.views.lateMs = 0;
+  const exports = p.eventsOf('AuditExported').length;
+  const far = '999999999999:999999999999';
+  const refusals = [
+    [503, await take(`to_position=${far}`)],
+    [503, await take('', { 'consistency-token': far })],
+    [400, await take('', { 'consistency-token': 'nonsense' })],
+    [422, await take('to_position=nonsense')],
+    [422, await take('to_position=2026-01-01T00:00:00Z')],
+    [422, await take('format=xml')],
+    [422, await take('from=1')],
+    [422, await take('format=csv&format=ocsf')],
+    [422, await take('to_position=0:0&to_position=0:0')],
+    [422, await take('__proto__=1')],
+    [403, await take('', {}, (await join(p, 'MEMBER')).key)],
+    [401, await take('', {}, 'nonsense')],
+  ] as const;
+  for (const [status, answer] of refusals) {
+    assert.is(answer.status, status, answer.text);
+    assert.is(answer.headers.get('content-type'), 'application/problem+json');
+  }
+  assert.ok(refusals[0][1].headers.get('retry-after'));
+  assert.is(p.eventsOf('AuditExported').length, exports, 'and nothing was taken along');
+});
+
+test('nothing is handed out that could not be recorded', async () => {
+  const over = p.log.outage();
+  const answer = await take();
+  over();
+  assert.is(answer.status, 503, answer.text);
+});
+
+test('where the view was put back while it was read, the export breaks off', async () => {
+  const reads = p.sink.reads as { passed: typeof p.sink.reads.passed };
+  const { passed } = reads;
+  reads.passed = () => Promise.reject(new Error('the view stands behind the position'));
+  const response = await p.app.request(path, { headers: { authorization: `Bearer ${auditor.key}` } });
+  const ended = await response.text().then(
+    () => 'well',
+    () => 'broken',
+  );
+  reads.passed = passed;
+  assert.equal([response.status, ended], [200, 'broken']);
+});
+
+test('who was let into a tenant takes its log along in sight of the tenant', async () => {
+  const other = await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'o@example.com' } });
+  const { id, owner_key } = other.body as { id: string; owner_key: string };
+  assert.is((await p.send('GET', `/tenant/${id}/audit-logs/export`)).status, 403);
+  await p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'a test', minutes: 5 } });
+  assert.is((await p.send('GET', `/tenant/${id}/audit-logs/export`)).status, 200);
+  await p.settled();
+  const actions = linesOf(await p.send('GET', `/tenant/${id}/audit-logs/export`, { key: owner_key })).map(({ action }) => action);
+  assert.ok(actions.includes('super_admin.read') && actions.includes('audit.exported'), actions.join());
+});
+
+test('the platform ends', async () => {
+  assert.equal(p.unapplied(), []);
+  await p.close();
+});
+
+test.run();

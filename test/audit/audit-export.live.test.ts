@@ -1,0 +1,182 @@
+// limit: 120
+import { createHash, randomUUID } from 'node:crypto';
+import { get, type IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import pg from 'pg';
+import * as assert from 'uvu/assert';
+import { listen } from '../../infra/http/listen.ts';
+import { ask, requestState } from '../../infra/projector/maintenance-requests.ts';
+import { audit } from '../../projections/audit/audit-log.ts';
+import type { PageQuery } from '../../projections/read-model.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { settled, until, world } from '../fixtures/live-projections.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+
+const LINES = 20_000;
+const BATCH = 500;
+const MEBI = 2 ** 20;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+/** What a collection frees outside of the heap is given back a turn later. */
+const held = async (): Promise<number> => {
+  collect();
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+};
+
+/** The platform behind a socket, with its audit log in Postgres; `pages` counts the pages that were read, `before` runs before each. */
+const served = async (lines: number) => {
+  const p = await inMemory();
+  const { reads, databaseUrl } = await world(p.log, await freshDatabase(), [audit]);
+  const watched = { pages: 0, before: async (_: number): Promise<void> => {} };
+  const memory = { ...p.sink.reads };
+  Object.assign(p.sink.reads, {
+    page: async (query: PageQuery) => {
+      if (query.from.projection !== audit.name) return memory.page(query);
+      await watched.before(++watched.pages);
+      return reads.page(query);
+    },
+    passed: (name: string, token: string, ms?: number) => (name === audit.name ? reads : memory).passed(name, token, ms),
+  });
+  for (let made = 0; made < lines; made += BATCH) {
+    const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
+    const events = Array.from({ length: Math.min(BATCH, lines - made) }, (_, index) => ({
+      id: randomUUID(),
+      type: 'SuperAdminRead',
+      data: { what: `GET ${'x'.repeat(500)} ${made + index}` },
+      meta,
+    }));
+    await p.log.append(`visit-${p.tenant_id}.made${made}`, 'none', events);
+  }
+  await settled(reads, p.log, audit.name);
+  const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
+  afterwards(async () => {
+    await server.close();
+    await p.close();
+  });
+  const open = (query = ''): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const path = `${p.tenant}/audit-logs/export?${query}`;
+      get({ host: '127.0.0.1', port: server.port, path, agent: false, headers: { authorization: `Bearer ${p.key}` } }, resolve).on(
+        'error',
+        reject,
+      );
+    });
+  return { p, open, watched, databaseUrl };
+};
+
+const digestOf = async (answer: IncomingMessage) => {
+  const digest = createHash('sha256');
+  let lines = 0;
+  for await (const chunk of answer) {
+    digest.update(chunk);
+    for (const byte of chunk as Buffer) if (byte === 10) lines++;
+  }
+  return { lines, digest: digest.digest('hex') };
+};
+
+const rebuilt = async (databaseUrl: string): Promise<void> => {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  afterwards(() => pool.end());
+  const id = await ask(pool, 'rebuild', audit.name);
+  const done = await until(
+    'the rebuild',
+    () => requestState(pool, id),
+    (state) => state?.done_at != null,
+    60,
+  );
+  assert.is((done!.outcome as { promoted: boolean }).promoted, true);
+};
+
+test('20,000 lines pass through a memory that stays flat, the same bytes again after new events and a rebuild', async () => {
+  const { p, open, watched, databaseUrl } = await served(LINES);
+  const weights: number[] = [];
+  watched.before = async (page) => void (page >= 40 && page % 10 === 0 && weights.push(await held()));
+  const answer = await open();
+  const position = answer.headers['consistency-token'] as string;
+  const first = await digestOf(answer);
+  assert.ok(first.lines > LINES, `${first.lines} lines`);
+  assert.ok(watched.pages > 100, `${watched.pages} pages`);
+  assert.ok(weights.length >= 6);
+  // The first look also weighs what the first pages left compiled.
+  const settledWeights = weights.slice(1);
+  assert.ok(Math.max(...settledWeights) - Math.min(...settledWeights) < 4 * MEBI, weights.map((one) => (one / MEBI).toFixed(1)).join(' '));
+  watched.before = async () => {};
+  await p.send('POST', `${p.tenant}/agents`, { body: { name: 'New', slug: 'new' } });
+  await p.settled();
+  assert.equal(await digestOf(await open(`to_position=${position}`)), first, 'after new events');
+  const [, during] = await Promise.all([rebuilt(databaseUrl), digestOf(await open(`to_position=${position}`))]);
+  assert.equal(during, first, 'while it was rebuilt');
+  assert.equal(await digestOf(await open(`to_position=${position}`)), first, 'after the rebuild');
+});
+
+test('who does not read is not read for, and who goes away leaves nothing behind', async () => {
+  const { open, watched } = await served(LINES);
+  const stalled = await open();
+  stalled.pause();
+  let read = -1;
+  for (let waits = 0; read !== watched.pages && waits < 20; waits++) {
+    read = watched.pages;
+    await sleep(400);
+  }
+  assert.is(watched.pages, read, 'no page is read while nobody takes it');
+  assert.ok(read < 80, `${read} pages of some 100 fit into the sockets' buffers`);
+  stalled.destroy();
+  await sleep(300);
+  const left = watched.pages;
+  assert.ok(left <= read + 1, `${left} pages after ${read}`);
+  await sleep(300);
+  assert.is(watched.pages, left);
+  assert.ok((await digestOf(await open())).lines > LINES, 'the next one is served whole');
+});
+
+test('an export that fails on the way breaks off, and one that cannot begin is a problem', async () => {
+  const { open, watched } = await served(2_000);
+  for (const failing of [2, 3, 7]) {
+    watched.pages = 0;
+    watched.before = async (page) => {
+      if (page === failing + 1) throw new Error('the database went away');
+    };
+    const answer = await open().catch((error: NodeJS.ErrnoException) => error);
+    if (!('statusCode' in answer)) {
+      assert.is((answer as NodeJS.ErrnoException).code, 'ECONNRESET');
+      continue;
+    }
+    assert.is(answer.statusCode, 200);
+    const ended = await digestOf(answer).then(
+      () => 'well',
+      (error: NodeJS.ErrnoException) => error.code,
+    );
+    assert.equal([ended, answer.complete], ['ECONNRESET', false], `page ${failing}`);
+  }
+  watched.pages = 0;
+  watched.before = async (page) => {
+    if (page === 2) throw new Error('at once');
+  };
+  const refused = await open();
+  assert.is(refused.statusCode, 500);
+  assert.is(refused.headers['content-type'], 'application/problem+json');
+});
+
+test('the platform’s own lines and those of an actor are found in the database', async () => {
+  const { p, watched } = await served(10);
+  const actionsOf = async (path: string) => {
+    const { status, body, text } = await p.send('GET', path);
+    assert.is(status, 200, text);
+    return (body as { action: string; tenant_id: string | null }[]).map(({ action, tenant_id }) => `${action} ${tenant_id}`);
+  };
+  const platform = await actionsOf('/admin/audit-logs?limit=200');
+  assert.ok(platform.includes(`tenant.created ${p.tenant_id}`) && platform.includes('model.registered null'), platform.join());
+  assert.not.ok(platform.some((line) => line.startsWith('super_admin.read')));
+  await p.send('POST', `/admin/tenants/${p.tenant_id}/break-glass`, { body: { reason: 'a look', minutes: 5 } });
+  assert.equal([...new Set(await actionsOf(`${p.tenant}/audit-logs?actor=test`))], [`super_admin.read ${p.tenant_id}`]);
+  assert.ok(watched.pages >= 2);
+});
+
+test.run();

@@ -1,0 +1,264 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import * as assert from 'uvu/assert';
+import * as Plan from '../../domain/billing/plan.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { createAnnals } from '../../infra/projector/schema.ts';
+import { type Limiter, limiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
+import { openLimits } from '../../infra/ratelimit/quota-table.ts';
+import { sharing } from '../../infra/ratelimit/shared-quota.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { quiet } from '../fixtures/live-projections.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { type Answer, givenHook, sign } from '../fixtures/webhook-platform.ts';
+
+const WITHIN_MS = 1_000;
+
+type Given = Awaited<ReturnType<typeof givenHook>>;
+
+/** Puts the tenant on a plan of its own. */
+const allow = async ({ systemContext, tenant_id }: Pick<Given, 'systemContext' | 'tenant_id'>, webhooks_per_minute: number) => {
+  const ctx = systemContext(tenant_id);
+  const plan_id = ctx.naturalId('plan', `plan ${webhooks_per_minute}`, 0, 'platform');
+  const limits = { agents: 10, members: 10, cron_jobs: 10, webhooks_per_minute };
+  await ctx.transact(Plan, plan_id, Plan.create({ slug: 'one', name: 'One', monthly_usd: 0, price_id: null, limits }));
+  await ctx.transact(Tenant, tenant_id, Tenant.update({ plan_id }, 'a test'));
+};
+
+let named = 0;
+const fresh = () => ({ 'x-github-delivery': `delivery-${named++}` });
+const told = ({ status, json }: Answer) => [status, json.code];
+const BEYOND = [429, 'rate_limited'];
+
+test('deliveries beyond the plan are 429, say when to come again, and leave no event', async () => {
+  const given = await givenHook({}, limiter());
+  let now = Date.now();
+  given.clock.now = () => now;
+  await allow(given, 5);
+  const first = fresh();
+  const taken = await given.deliver('{}', first);
+  assert.is(taken.status, 202);
+  assert.is(taken.headers.get('ratelimit-policy'), '"webhooks";q=5;w=60');
+  assert.is(taken.headers.get('ratelimit'), '"webhooks";r=4;t=12');
+  for (let index = 0; index < 4; index++) assert.is((await given.deliver('{}', fresh())).status, 202);
+  const before = given.log.events.length;
+  const late = fresh();
+  const refused = await given.deliver('{}', late);
+  assert.equal(told(refused), BEYOND);
+  assert.match(refused.headers.get('content-type')!, /problem\+json/);
+  assert.is(refused.headers.get('ratelimit'), '"webhooks";r=0;t=60');
+  assert.is(refused.headers.get('retry-after'), '12');
+  assert.is((await given.deliver('{}', first)).json.outcome, 'duplicate', 'what was taken before costs nothing');
+  now += 11_000;
+  assert.equal(told(await given.deliver('{}', late)), BEYOND);
+  now += 1_000;
+  assert.is((await given.deliver('{}', late)).status, 202);
+  assert.is(given.log.events.length, before + 1);
+  await given.close();
+  assert.is(given.ofType('WebhookRejected').length, 0);
+  const counted = given.ofType('WebhookRejectionsCounted').map(({ data }) => data as { caller: string; count: number });
+  assert.is(
+    counted.reduce((sum, { count }) => sum + count, 0),
+    2,
+  );
+  assert.ok(counted.every(({ caller }) => caller === 'rate_limited'));
+});
+
+test('a flood beyond the plan is at most one event a minute', async () => {
+  const given = await givenHook({}, limiter());
+  const now = Date.now();
+  given.clock.now = () => now;
+  await allow(given, 1);
+  await given.deliver('{}', fresh());
+  const before = given.log.events.length;
+  for (let index = 0; index < 200; index++) assert.is((await given.deliver('{}', fresh())).status, 429);
+  await sleep(1_200);
+  assert.is(given.log.events.length, before);
+  await given.close();
+  assert.is(given.log.events.length, before + 1);
+});
+
+test('what is not signed takes nothing of the plan, nor does what is refused for its form', async () => {
+  const given = await givenHook({}, limiter());
+  await allow(given, 1);
+  for (let index = 0; index < 20; index++) {
+    assert.is((await given.deliver('{}', { ...fresh(), 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })).status, 401);
+    assert.is((await given.deliver('{}', { ...fresh(), 'content-type': 'text/plain' })).status, 415);
+  }
+  assert.is((await given.deliver('{}', fresh())).status, 202);
+  assert.equal(told(await given.deliver('{}', fresh())), BEYOND);
+  await given.close();
+});
+
+test('where replays are refused, a delivery beyond the plan does not claim its body either', async () => {
+  const given = await givenHook({ replay_guard: 'block' }, limiter());
+  await allow(given, 1);
+  await given.deliver('{"a":1}', fresh());
+  const before = given.log.events.length;
+  assert.equal(told(await given.deliver('{"a":2}', fresh())), BEYOND);
+  assert.is(given.log.events.length, before);
+  await given.close();
+});
+
+test('a plan of none takes none', async () => {
+  const given = await givenHook({}, limiter());
+  await allow(given, 0);
+  const refused = await given.deliver('{}', fresh());
+  assert.equal(told(refused), BEYOND);
+  const wait = Number(refused.headers.get('retry-after'));
+  assert.ok(wait >= 60 && wait <= 120, String(wait));
+  await given.close();
+});
+
+test("one tenant's limit leaves another alone, on the same plan and from the same address", async () => {
+  const p = await inMemory({ limits: limiter() });
+  const limits = { agents: 5, members: 5, cron_jobs: 5, webhooks_per_minute: 2 };
+  const plan = await p.send('POST', '/admin/plans', { body: { slug: 'two', name: 'Two', monthly_usd: 0, limits } });
+  const hookOf = async (slug: string) => {
+    const plan_id = (plan.body as { id: string }).id;
+    const made = await p.send('POST', '/admin/tenants', { body: { name: slug, slug, plan_id, owner_email: `${slug}@example.com` } });
+    const { id, owner_key: key } = made.body as { id: string; owner_key: string };
+    const agent = await p.send('POST', `/tenant/${id}/agents`, { key, body: { name: 'A', slug: 'a' } });
+    const body = { provider: 'github', agent_id: (agent.body as { id: string }).id, label: 'Code' };
+    return (await p.send('POST', `/tenant/${id}/webhook-integrations`, { key, body })).body as { id: string; secret: string };
+  };
+  const [one, other] = [await hookOf('one'), await hookOf('other')];
+  const deliver = async ({ id, secret }: { id: string; secret: string }) => {
+    const headers = { ...fresh(), 'x-github-event': 'push', 'x-hub-signature-256': sign('{}', secret) };
+    return (await p.send('POST', `/hooks/inbound/${id}`, { key: '', raw: '{}', headers })).status;
+  };
+  const statuses = [
+    await deliver(one),
+    await deliver(one),
+    await deliver(one),
+    await deliver(other),
+    await deliver(other),
+    await deliver(one),
+  ];
+  assert.equal(statuses, [202, 202, 429, 202, 202, 429]);
+  await p.close();
+});
+
+/** A platform of two processes that count in one database; `asked`: how often that was asked, and in vain. */
+const pair = async (webhooks_per_minute: number) => {
+  const databaseUrl = await freshDatabase();
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await createAnnals(client);
+  await client.end();
+  const asked = { charges: 0, failures: 0 };
+  const rows = [openLimits(databaseUrl, quiet), openLimits(databaseUrl, quiet)] as const;
+  const limits = rows.map(({ charge }) =>
+    limiter(
+      POLICIES,
+      sharing({
+        charge: (costs) => {
+          asked.charges++;
+          return charge(costs).catch((error) => {
+            asked.failures++;
+            throw error;
+          });
+        },
+      }),
+    ),
+  ) as [Limiter, Limiter];
+  const given = await givenHook({}, limits[0]);
+  await allow(given, webhooks_per_minute);
+  const other = await given.beside(given.log, limits[1]);
+  const close = async () => {
+    await other.close();
+    await given.close();
+    await Promise.all(rows.map((one) => one.close()));
+  };
+  afterwards(close);
+  return { given, other, asked, close };
+};
+
+/** 500 deliveries at once over two processes whose tenant may have 200; null where the database was late, so that each counted alone. */
+const flooded = async (): Promise<{ passed: number; most: number } | null> => {
+  const { given, other, asked, close } = await pair(200);
+  for (const { post } of [given, other]) await post(given.hook, '{}', fresh());
+  await sleep(300);
+  const began = Date.now();
+  const posts = Array.from({ length: 500 }, (_, n) => (n % 2 ? given : other).post(given.hook, '{}', fresh()));
+  const answers = await Promise.all(posts);
+  const most = 200 + ((Date.now() - began) * 200) / 60_000 + 2 * 50;
+  const passed = given.accepted().length;
+  assert.is(answers.filter(({ status }) => status === 202).length, passed - 2);
+  assert.is(answers.filter(({ status }) => status === 429).length, 502 - passed);
+  await close();
+  return asked.failures > 0 ? null : { passed, most };
+};
+
+test('two processes share the limit, and let through a lease each at most beyond it', async () => {
+  let found = await flooded();
+  for (let tries = 1; !found && tries < 5; tries++) found = await flooded();
+  const { passed, most } = found!;
+  assert.ok(passed >= 195 && passed <= most, `${passed} passed, ${most} may`);
+});
+
+test('while the database is away each process lets its own count through: a provider is not turned away for it', async () => {
+  const charge = async () => {
+    throw new Error('away');
+  };
+  const [one, two] = [limiter(POLICIES, sharing({ charge })), limiter(POLICIES, sharing({ charge }))];
+  const given = await givenHook({}, one);
+  afterwards(given.close);
+  await allow(given, 20);
+  const other = await given.beside(given.log, two);
+  afterwards(other.close);
+  for (const { post } of [given, other]) {
+    const answers = [];
+    for (let index = 0; index < 25; index++) answers.push((await post(given.hook, '{}', fresh())).status);
+    assert.equal(answers, [...Array(20).fill(202), ...Array(5).fill(429)]);
+  }
+});
+
+test('a larger plan is there within a second on every process, and a smaller one too', async () => {
+  const { given, other } = await pair(1);
+  const both = [given, other];
+  const statuses = () => Promise.all(both.map(async ({ post }) => (await post(given.hook, '{}', fresh())).status));
+  for (let round = 0; round < 3; round++) await statuses();
+  assert.equal(await statuses(), [429, 429]);
+  const changed = performance.now();
+  await allow(given, 1_000);
+  while (!(await statuses()).every((status) => status === 202)) assert.ok(performance.now() - changed < WITHIN_MS, 'in time');
+  await allow(given, 2);
+  await sleep(100);
+  for (let round = 0; round < 3; round++) await statuses();
+  assert.equal(await statuses(), [429, 429]);
+});
+
+test('a delivery reads neither the store nor the database, and its count costs two microseconds at most', async () => {
+  const { given, asked } = await pair(10_000_000);
+  await given.deliver('{}', fresh());
+  let reads = 0;
+  const { read, last } = given.log;
+  Object.assign(given.log, {
+    read: (...words: Parameters<typeof read>) => {
+      reads++;
+      return read(...words);
+    },
+    last: (...words: Parameters<typeof last>) => {
+      reads++;
+      return last(...words);
+    },
+  });
+  const [began, charged] = [performance.now(), asked.charges];
+  for (let index = 0; index < 1_000; index++) assert.is((await given.deliver('{}', fresh())).status, 202);
+  const tenths = (performance.now() - began) / 100;
+  assert.is(reads, 0);
+  assert.ok(asked.charges - charged <= tenths + 2, `${asked.charges - charged} charges in ${tenths} tenths of a second`);
+  const limits = limiter();
+  const batch = (): number => {
+    const start = performance.now();
+    for (let index = 0; index < 5_000; index++) limits.delivered(given.tenant_id, 10_000_000, Date.now(), () => undefined);
+    return (performance.now() - start) / 5;
+  };
+  const best = Math.min(...Array.from({ length: 20 }, batch));
+  assert.ok(best <= 2, `${best.toFixed(2)} µs`);
+  console.log(`${best.toFixed(2)} µs a delivery`);
+});
+
+test.run();

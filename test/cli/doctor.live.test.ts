@@ -1,0 +1,47 @@
+// limit: 120
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import { equal, is, match, not } from 'uvu/assert';
+import { main, type Platform, withPlatform } from '../faults/platform.ts';
+import { bareEnvironment, eventually, program } from '../fixtures/child-process.ts';
+
+/** What a command says of a platform, and how it ends. */
+const said = async ({ data, url }: Platform, words: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<[number, string]> => {
+  const running = program(process.execPath, [main, ...words], {
+    env: { ...bareEnvironment(), ANNALS_DATA: data, ANNALS_URL: url, ...more },
+  });
+  return [(await running.ended) as number, running.output()];
+};
+
+const failures = (output: string): string[] => [...output.matchAll(/^FAIL +(event store|master key|\S+)/gm)].map(([, what]) => what!);
+
+test('the doctor looks at every part, and at the master key by what it unwraps', () =>
+  withPlatform(async (platform) => {
+    await eventually('all is well', async () => (await said(platform, ['doctor']))[0] === 0);
+    const [, all] = await said(platform, ['doctor']);
+    match(all, /^ok +NATS +version/m);
+    const other = join(platform.data, 'other.key');
+    writeFileSync(other, randomBytes(32), { mode: 0o600 });
+    const [code, wrong] = await said(platform, ['doctor'], { MASTER_KEY_FILE: other });
+    is(code, 1);
+    equal(failures(wrong), ['master key']);
+    match(wrong, 'is not the one that wrapped');
+  }));
+
+test('a platform that is stopped is said to be, without advice on what cannot be asked', () =>
+  withPlatform(async (platform) => {
+    await platform.stop();
+    const [code, output] = await said(platform, ['doctor']);
+    is(code, 1);
+    equal(failures(output), ['event store', 'Postgres', 'NATS', 'service']);
+    not.match(output, /_URL|parked|Resolution/);
+    for (const words of [['verify'], ['replay'], ['rebuild', 'agents']]) {
+      const [ended, says] = await said(platform, words);
+      is(ended, 1);
+      match(says, /^annals: the platform does not answer \(connect ECONNREFUSED [\d.:]+\): start it; annals doctor says what is wrong\n$/);
+    }
+  }));
+
+test.run();

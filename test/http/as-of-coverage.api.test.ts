@@ -1,0 +1,211 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { tokenOf } from '../../domain/event.ts';
+import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
+import type { Answer } from '../fixtures/in-memory-platform.ts';
+import { sign } from '../fixtures/webhook-platform.ts';
+import { seeded } from '../two-tenants/dataset.ts';
+import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
+
+/** What shows something of a tenant and takes no as_of, each with its reason. Lists that may: spec/decisions.md, HTTP. */
+const WITHOUT: Readonly<Record<string, string>> = {
+  listApiKeys: 'a list that is not among those of decisions.md',
+  listRunnerKeys: 'a list that is not among those of decisions.md',
+  listRunnerCredentials: 'a list that is not among those of decisions.md',
+  listWebhookIntegrations: 'a list that is not among those of decisions.md; each of them has it',
+  listDeliveries: 'a list that is not among those of decisions.md; each of them has it',
+  listModels: 'the platform’s models, which belong to no tenant',
+  listAuditLogs: 'the log itself: `to` ends it',
+  exportAuditLogs: 'the log itself: `to_position` ends it',
+  readAgentHistory: 'all times at once',
+  diffAgent: 'two times of its own',
+  getDeliveryBody: 'bytes that never change',
+};
+
+const world = await seeded();
+const { own } = world;
+const send = (path: string, headers = {}) => world.send('GET', path, { key: world.keys.owner, headers });
+const end = (): string => tokenOf(world.log.events.at(-1)!.position);
+
+/** The delivery is done with, so that what its agent's runner said of it shows. */
+const settle = async (): Promise<void> => {
+  const { event_id } = world.log.events.findLast(({ type, tenant }) => type === 'WebhookAccepted' && tenant === own.tenant)!;
+  const notice = {
+    delivery_id: own.delivery!,
+    event_id,
+    at: new Date().toISOString(),
+    attempts: 2,
+    sequence: 1,
+    outcome: 'acknowledged',
+  } as const;
+  await world.systemContext(own.tenant).transact(Acknowledgement, own.agent!, Acknowledgement.take('one', [notice]));
+  await world.settled();
+};
+await settle();
+
+const shown = callsOf(world.document as unknown as Document).filter(({ method, path }) => method === 'GET' && path.startsWith('/tenant/'));
+const looksBack = ({ parameters = [] }: Call): boolean => parameters.some(({ name }) => name === 'as_of');
+const pathOf = ({ path, places }: Call): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => own[places.find((place) => place.in === 'path' && place.name === name)!.type]!);
+
+/** An answer says as of when it is only where it was asked. */
+const bodyOf = ({ body }: Answer): unknown => (body && typeof body === 'object' && 'as_of' in body ? { ...body, as_of: '' } : body);
+
+test('whatever shows something of a tenant can show it as of another time, or is named with its reason', () => {
+  const lacking = shown.filter((call) => !looksBack(call)).map(({ operationId }) => operationId);
+  assert.equal(lacking.sort(), Object.keys(WITHOUT).sort());
+  assert.ok(shown.length - lacking.length >= 10);
+});
+
+test('as of now everything is what it is, and says as of which position', async () => {
+  for (const call of shown.filter(looksBack)) {
+    const live = await send(pathOf(call));
+    assert.is(live.status, 200, `${call.operationId}: ${live.text}`);
+    await world.settled();
+    const token = end();
+    for (const as_of of [token, new Date(Date.now() + 1_000).toISOString()]) {
+      const then = await send(`${pathOf(call)}?as_of=${as_of}`, { 'consistency-token': token });
+      assert.is(then.status, 200, `${call.operationId}: ${then.text}`);
+      assert.equal(bodyOf(then), bodyOf(live), call.operationId);
+      assert.is(then.headers.get('etag'), live.headers.get('etag'), call.operationId);
+      assert.ok(then.headers.get('projection-position'), call.operationId);
+      if (as_of === token) assert.is(then.headers.get('projection-position'), token, call.operationId);
+    }
+  }
+});
+
+test('every read of a tenant says how far it stands', async () => {
+  const bytes = ['exportAuditLogs', 'getDeliveryBody'];
+  for (const call of shown.filter(({ operationId }) => !bytes.includes(operationId))) {
+    const answer = await send(`${pathOf(call)}${call.operationId === 'diffAgent' ? '?from=0:0' : ''}`);
+    assert.is(answer.status, 200, `${call.operationId}: ${answer.text}`);
+    assert.match(answer.headers.get('projection-position') ?? '', /^\d+:\d+$/, call.operationId);
+  }
+});
+
+test('before everything nothing was there', async () => {
+  for (const call of shown.filter(looksBack)) {
+    const then = await send(`${pathOf(call)}?as_of=0:0`);
+    assert.ok(then.status === 404 || then.text === '[]', `${call.operationId}: ${then.status} ${then.text}`);
+  }
+});
+
+test('a delivery is what it was at each step, whatever else its agent’s runner was done with meanwhile', async () => {
+  const { tenant } = own;
+  const path = `/tenant/${tenant}/deliveries/${own.delivery}`;
+  const accepted = world.log.events.find(({ type, id }) => type === 'WebhookAccepted' && id === own.delivery)!;
+  const ctx = world.systemContext(tenant);
+  const hook = (
+    await world.send('POST', `/tenant/${tenant}/webhook-integrations`, {
+      key: world.keys.owner,
+      body: { provider: 'github', agent_id: own.agent, label: 'Other' },
+    })
+  ).body as { url: string; secret: string };
+  const others = await Promise.all(
+    Array.from({ length: 3 }, async (_, n) => {
+      const headers = { 'x-github-delivery': `other-${n}`, 'x-github-event': 'ping', 'x-hub-signature-256': sign('{}', hook.secret) };
+      const answer = await world.send('POST', new URL(hook.url).pathname, { key: '', raw: '{}', headers });
+      const delivery_id = (answer.body as { id: string }).id;
+      return { delivery_id, event_id: accepted.event_id, at: new Date().toISOString(), attempts: 1 };
+    }),
+  );
+  const say = (sequence: number, outcome: 'acknowledged' | 'max_deliveries', mine: boolean) => {
+    const about = (mine ? [{ ...others[0]!, delivery_id: own.delivery! }, others[1]!] : others).map((one) => ({
+      ...one,
+      attempts: sequence,
+    }));
+    return ctx.transact(
+      Acknowledgement,
+      own.agent!,
+      Acknowledgement.take(
+        'two',
+        about.map((one, index) => ({
+          ...one,
+          at: new Date(Date.now() + sequence).toISOString(),
+          sequence: sequence * 10 + index,
+          outcome,
+        })),
+      ),
+    );
+  };
+  const steps: [string, unknown][] = [[tokenOf(accepted.position), []]];
+  for (const [sequence, outcome, mine] of [
+    [1, 'acknowledged', false],
+    [2, 'max_deliveries', true],
+    [3, 'acknowledged', false],
+    [4, 'acknowledged', true],
+    [5, 'max_deliveries', false],
+  ] as const) {
+    const said = await say(sequence, outcome, mine);
+    const token = tokenOf(said.position!);
+    // Whatever the caller has of it: what the runner says moves it without moving its stream.
+    const { attempts } = (await send(path, { 'consistency-token': token, 'if-none-match': '*' })).body as { attempts: unknown };
+    steps.push([token, attempts]);
+  }
+  assert.is(new Set(steps.map(([, attempts]) => JSON.stringify(attempts))).size, 4);
+  for (const [token, attempts] of steps) {
+    const then = await send(`${path}?as_of=${token}`);
+    assert.equal((then.body as { attempts: unknown }).attempts, attempts, token);
+  }
+  const last = world.log.events.at(-1)!.position;
+  world.views.lateMs = 300;
+  const late = await say(6, 'max_deliveries', true);
+  const then = await send(`${path}?as_of=${tokenOf(late.position!)}`);
+  assert.is((then.body as { outcome: string }).outcome, 'dead', 'though the view has not heard of it');
+  assert.is(((await send(`${path}?as_of=${tokenOf(last)}`)).body as { attempts: { count: number }[] }).attempts[0]!.count, 4);
+  world.views.lateMs = 0;
+});
+
+test('an integration says when deliveries had come last until then, on the replaced secret too', async () => {
+  const made = await world.send('POST', `/tenant/${own.tenant}/webhook-integrations`, {
+    key: world.keys.owner,
+    body: { provider: 'github', agent_id: own.agent, label: 'Rotated' },
+  });
+  const { id, url, secret } = made.body as { id: string; url: string; secret: string };
+  const path = `/tenant/${own.tenant}/webhook-integrations/${id}`;
+  const steps: [string, Answer][] = [];
+  const look = async () => {
+    await world.settled();
+    steps.push([end(), await send(path)]);
+  };
+  const deliver = async (n: number, by: string) => {
+    const headers = { 'x-github-delivery': `rotated-${n}`, 'x-github-event': 'ping', 'x-hub-signature-256': sign('{}', by) };
+    assert.is((await world.send('POST', new URL(url).pathname, { key: '', raw: '{}', headers })).status, 202);
+    await look();
+  };
+  await look();
+  await deliver(1, secret);
+  const rotated = await world.send('POST', `${path}/rotate-secret`, { key: world.keys.owner, body: {} });
+  await deliver(2, secret);
+  await deliver(3, (rotated.body as { secret: string }).secret);
+  await deliver(4, secret);
+  const seen = steps.map(([, { body }]) =>
+    Object.entries(body as object)
+      .filter(([name]) => name.startsWith('last_'))
+      .map(([, at]) => at),
+  );
+  assert.is(new Set(seen.map((one) => JSON.stringify(one))).size, 5);
+  for (const [token, live] of steps) assert.equal((await send(`${path}?as_of=${token}`)).body, live.body);
+});
+
+test('a refused delivery was there from its refusal on', async () => {
+  const hook = (await send(`/tenant/${own.tenant}/webhook-integrations/${own.integration}`)).body as { url: string };
+  const before = end();
+  await world.send('POST', new URL(hook.url).pathname, { key: '', raw: '{}', headers: { 'x-hub-signature-256': 'sha256=00' } });
+  for (let waits = 0; world.eventsOf('WebhookRejected').length === 0 && waits < 100; waits++) await sleep(50);
+  await world.settled();
+  const [refused] = world.eventsOf('WebhookRejected').slice(-1);
+  const path = `/tenant/${own.tenant}/deliveries/${(refused!.data as { delivery_id: string }).delivery_id}`;
+  const live = await send(path);
+  assert.is(live.status, 200, live.text);
+  assert.equal((await send(`${path}?as_of=${tokenOf(refused!.position)}`)).body, live.body);
+  assert.is((await send(`${path}?as_of=${before}`)).status, 404);
+});
+
+test('the platform ends', async () => {
+  assert.equal(world.unapplied(), []);
+  await world.close();
+});
+
+test.run();

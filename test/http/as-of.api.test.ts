@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+
+const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
+const tokenOf = ({ headers }: Answer): string => headers.get('consistency-token')!;
+
+const change = fc.record(
+  {
+    name: fc.constantFrom('One', 'Two', 'Three'),
+    description: fc.option(fc.constantFrom('a', 'b')),
+    is_active: fc.boolean(),
+    can_author_skills: fc.boolean(),
+    voice: fc.option(fc.constantFrom('alto', 'bass')),
+  },
+  { requiredKeys: [] },
+);
+
+test('as of any answer’s token an agent is what that answer said, and as of now what it is', async () => {
+  const p = await inMemory();
+  let number = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { maxLength: 6 }), async (changes) => {
+      const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: `agent-${number++}` } });
+      const path = `${p.tenant}/agents/${bodyOf(made).id}`;
+      const answers = [made];
+      for (const body of changes) answers.push(await p.send('PATCH', path, { body }));
+      for (const answer of answers) {
+        const then = await p.send('GET', `${path}?as_of=${tokenOf(answer)}`);
+        assert.equal(bodyOf(then), bodyOf(answer));
+        assert.is(then.headers.get('etag'), answer.headers.get('etag'));
+        assert.is(then.headers.get('projection-position'), tokenOf(answer));
+      }
+      const last = { 'consistency-token': tokenOf(answers.at(-1)!) };
+      const now = await p.send('GET', `${path}?as_of=${new Date(Date.now() + 1_000).toISOString()}`, { headers: last });
+      assert.equal(now.body, (await p.send('GET', path, { headers: last })).body);
+    }),
+    { numRuns: 25 },
+  );
+  await p.close();
+});
+
+test('as of a time a list holds the agents that there were, the deleted ones too', async () => {
+  const p = await inMemory();
+  const start = Date.now();
+  const at = (seconds: number) => new Date(start + seconds * 1_000).toISOString();
+  const later = (seconds: number) => {
+    p.clock.now = () => start + seconds * 1_000;
+  };
+  later(10);
+  const first = bodyOf<{ id: string }>(await p.send('POST', `${p.tenant}/agents`, { body: { name: 'First', slug: 'first' } })).id;
+  later(20);
+  const second = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Second', slug: 'second' } });
+  later(30);
+  await p.send('PATCH', `${p.tenant}/agents/${first}`, { body: { name: 'Renamed' } });
+  later(40);
+  const gone = await p.send('DELETE', `${p.tenant}/agents/${first}`);
+  const headers = { 'consistency-token': tokenOf(gone) };
+  const names = async (seconds: number) =>
+    bodyOf<{ name: string }[]>(await p.send('GET', `${p.tenant}/agents?as_of=${at(seconds)}`, { headers })).map(({ name }) => name);
+  assert.equal(
+    [await names(5), await names(15), await names(25), await names(35), await names(45)],
+    [[], ['First'], ['Second', 'First'], ['Second', 'Renamed'], ['Second']],
+  );
+  assert.is((await p.send('GET', `${p.tenant}/agents/${first}?as_of=${at(35)}`, { headers })).status, 200);
+  assert.is((await p.send('GET', `${p.tenant}/agents/${first}?as_of=${at(35).toLowerCase()}`, { headers })).status, 200);
+  assert.is((await p.send('GET', `${p.tenant}/agents/${first}?as_of=${at(5)}`, { headers })).status, 404);
+  assert.is((await p.send('GET', `${p.tenant}/agents?as_of=${at(5)}&q=x`)).status, 422);
+  assert.is((await p.send('GET', `${p.tenant}/agents?as_of=yesterday`)).status, 422);
+  assert.is(second.status, 201);
+  await p.close();
+});
+
+test('a position beyond the end of the log is the end of the log, and beside a read of two times too', async () => {
+  const p = await inMemory();
+  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
+  const path = `${p.tenant}/agents/${bodyOf(made).id}`;
+  await p.settled();
+  p.views.lateMs = 300;
+  const end = tokenOf(await p.send('PATCH', path, { body: { name: 'Better' } }));
+  const beyond = '99999999999:99999999999';
+  for (const one of [path, p.tenant, `${p.tenant}/agents`, `${p.tenant}/members`]) {
+    const answer = await p.send('GET', `${one}?as_of=${beyond}`);
+    assert.equal([answer.status, answer.headers.get('projection-position')], [200, end], one);
+  }
+  const { to, from } = bodyOf(await p.send('GET', `${path}/diff?from=${beyond}&to=${beyond}`));
+  assert.equal([from, to], [end, end]);
+  await p.close();
+});
+
+test('restoring a revision gives its settings and chain back, and never who may do what', async () => {
+  const p = await inMemory();
+  const models = bodyOf<{ id: string }[]>(await p.send('GET', `${p.tenant}/models`)).map(({ id }) => id);
+  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent', voice: 'alto' } });
+  const path = `${p.tenant}/agents/${bodyOf(made).id}`;
+  await p.send('PUT', `${path}/models`, { body: { model_ids: models } });
+  const then = await p.send('GET', path);
+  await p.send('PUT', `${path}/models`, { body: { model_ids: [models[0]] } });
+  await p.send('PATCH', path, {
+    body: { name: 'Other', voice: null, can_author_skills: true, is_active: false, ssh_public_key: 'ssh-ed25519 A' },
+  });
+  const restored = await p.send('POST', `${path}/restore`, { body: { revision: 1 } });
+  const kept = { can_author_skills: true, is_active: false, ssh_public_key: 'ssh-ed25519 A', updated_at: bodyOf(restored).updated_at };
+  assert.equal(bodyOf(restored), { ...bodyOf(then), ...kept });
+  const headers = { 'consistency-token': tokenOf(restored) };
+  assert.equal((await p.send('GET', path, { headers })).body, restored.body);
+  const chain = bodyOf<{ model_id: string }[]>(await p.send('GET', `${path}/models`, { headers }));
+  assert.equal(
+    chain.map(({ model_id }) => model_id),
+    models,
+  );
+  assert.is((await p.send('POST', `${path}/restore`, { body: { revision: 99 } })).status, 422);
+  await p.close();
+});
+
+test('a deleted agent comes back until its slug was taken again', async () => {
+  const p = await inMemory();
+  const create = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
+  const path = `${p.tenant}/agents/${bodyOf(await create()).id}`;
+  await p.send('DELETE', path);
+  const back = await p.send('POST', `${path}/restore`, { body: {} });
+  assert.is(back.status, 200, back.text);
+  assert.is((await p.send('GET', path, { headers: { 'consistency-token': tokenOf(back) } })).status, 200);
+  assert.is((await p.send('GET', `${p.tenant}/agents`)).headers.get('total-count'), '1');
+  await p.send('DELETE', path);
+  assert.is((await create()).status, 201);
+  assert.is((await p.send('POST', `${path}/restore`, { body: {} })).status, 409);
+  await p.close();
+});
+
+test('history names each change with who made it, a diff what lies between two of them', async () => {
+  const p = await inMemory();
+  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
+  const path = `${p.tenant}/agents/${bodyOf(made).id}`;
+  const renamed = await p.send('PATCH', path, { body: { name: 'Better', voice: 'alto' } });
+  const [last, first] = bodyOf<{ type: string; actor: { kind: string }; changes: unknown[]; revision: number }[]>(
+    await p.send('GET', `${path}/history`),
+  );
+  assert.equal([last!.type, last!.actor.kind, last!.revision, first!.type], ['AgentUpdated', 'user', 1, 'AgentCreated']);
+  const changes = [
+    { pointer: '/name', from: 'Agent', to: 'Better' },
+    { pointer: '/voice', from: null, to: 'alto' },
+  ];
+  assert.equal(last!.changes, changes);
+  const diff = bodyOf<{ changes: { pointer: string }[] }>(await p.send('GET', `${path}/diff?from=${tokenOf(made)}&to=${tokenOf(renamed)}`));
+  assert.equal(
+    diff.changes.filter(({ pointer }) => pointer !== '/updated_at'),
+    changes,
+  );
+  assert.is((await p.send('GET', `${p.tenant}/agents/c${'0'.repeat(24)}/history`)).status, 404);
+  await p.close();
+});
+
+test('a diff up to a time holds what the caller did until then, however late the views are', async () => {
+  const p = await inMemory();
+  const start = Date.now();
+  const later = (seconds: number) => {
+    p.clock.now = () => start + seconds * 1_000;
+  };
+  const time = (seconds: number) => new Date(start + seconds * 1_000).toISOString();
+  later(10);
+  const path = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
+  await p.settled();
+  p.views.lateMs = 25;
+  later(20);
+  const renamed = await p.send('PATCH', path, { body: { name: 'Better' } });
+  const diff = (headers = {}) => p.send('GET', `${path}/diff?from=${time(15)}&to=${time(25)}`, { headers });
+  const own = bodyOf<{ to: string; changes: { pointer: string }[] }>(await diff());
+  assert.equal([own.to, own.changes.map(({ pointer }) => pointer)], [tokenOf(renamed), ['/name', '/updated_at']]);
+  p.views.lateMs = 300;
+  later(24);
+  const again = await p.send('PATCH', path, { body: { name: 'Best' } });
+  const headers = { 'consistency-token': tokenOf(again) };
+  assert.is(bodyOf<{ to: string }>(await diff(headers)).to, tokenOf(again));
+  await p.close();
+});
+
+test.run();

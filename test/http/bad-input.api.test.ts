@@ -1,0 +1,245 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { bytesOf, JSON_LIMIT } from '../../api/http/json-body.ts';
+import type { Refusal } from '../../domain/refusal.ts';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+
+type Json = Record<string, unknown>;
+
+const p = await inMemory();
+let count = 0;
+const slug = () => `s${count++}`;
+const post = (raw: string | Uint8Array, headers: Record<string, string> = {}, path = `${p.tenant}/agents`) =>
+  p.send('POST', path, { raw, headers });
+const agent = (more: string): string => `{"name":"Agent","slug":"${slug()}"${more}}`;
+const errorOf = ({ body }: Answer) => (body as { errors?: { code: string; pointer: string }[] }).errors?.[0];
+const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+const model = (config: string): string => `{"provider":"p","slug":"${slug()}","name":"M","config":${config}}`;
+const models = (raw: string) => post(raw, {}, '/admin/models');
+
+const nothing = async (expected: number, answers: (readonly [string, Answer])[]): Promise<void> => {
+  for (const [what, { status, headers, text }] of answers) {
+    assert.is(status, expected, `${what.slice(0, 100)}: ${text}`);
+    assert.is(headers.get('content-type'), 'application/problem+json');
+    assert.not.match(text, /\bat .*:\d+:\d+|node_modules|SyntaxError/);
+  }
+};
+/** Each is refused with that status, and no event comes of any. */
+const refused = async (expected: number, bodies: readonly (string | Uint8Array)[], send = post): Promise<void> => {
+  const made = () => p.eventsOf('AgentCreated', 'ModelRegistered').length;
+  const before = made();
+  await nothing(expected, await Promise.all(bodies.map(async (raw) => [String(raw), await send(raw)] as const)));
+  assert.is(made(), before);
+};
+
+test('what is no JSON is 400, what is JSON but no object is 422', async () => {
+  await refused(400, ['', ' ', '{', agent('').slice(0, -1), `${agent('')}x`, `${agent('')}{}`, agent(',"voice":NaN'), `/* */${agent('')}`]);
+  await refused(400, [`\ufeff${agent('')}`, agent(',}'), "{'name':'x'}", new Uint8Array([0x22, 0xff, 0x22]), agent(',"voice":"\u0001"')]);
+  await refused(422, ['[]', 'null', 'true', '1', '"x"', `[${agent('')}]`]);
+});
+
+test('a field that is missing is called so, whatever it should be', async () => {
+  const said = async (path: string, raw: string) => (await post(raw, {}, path)).body as { detail: string; errors: Json[] };
+  const { detail, errors } = await said(`${p.tenant}/agents`, '{}');
+  assert.is(detail, '/name: is missing');
+  assert.equal(
+    errors.map(({ pointer, message }) => [pointer, message]),
+    [
+      ['/name', 'is missing'],
+      ['/slug', 'is missing'],
+    ],
+  );
+  const hook = await said(`${p.tenant}/webhook-integrations`, '{"provider":"other"}');
+  assert.equal(
+    hook.errors.filter(({ message }) => message === 'is missing').map(({ pointer }) => pointer),
+    ['/agent_id', '/label'],
+  );
+  assert.match(hook.detail, '/provider: Invalid option');
+});
+
+test('depth 64 is read, depth 65 is not, however deep it goes', async () => {
+  await refused(
+    422,
+    [65, 10_000, 100_000].map((depth) => agent(`,"voice":${deep(depth - 1)}`)),
+  );
+  for (const [depth, status] of [
+    [62, 201],
+    [63, 422],
+  ] as const)
+    assert.is((await models(model(`{"x":${deep(depth)}}`))).status, status, `${depth}`);
+});
+
+test('text that can not be kept is refused: NUL and half a surrogate pair, in names too', async () => {
+  await refused(422, [agent(',"voice":"\\u0000"'), agent(',"voice":"\\ud800"'), agent(',"voice":"\\udc00\\ud800"'), agent(',"\\u0000":1')]);
+  assert.is((await post(agent(',"voice":"\\ud83d\\ude00"'))).status, 201);
+});
+
+test('numbers that would be rounded are refused', async () => {
+  for (const number of ['9007199254740993', '1e400', '-1e400', '-0', '1e22']) {
+    assert.is((await models(model(`{"n":${number}}`))).status, 422, number);
+    assert.is((await post(agent(`,"iteration_warn_threshold":${number}`))).status, 422, number);
+  }
+  assert.is((await models(model('{"n":9007199254740991,"m":0.1,"e":1e3}'))).status, 201);
+});
+
+test('a name that stands twice is refused, at any depth and however it is written', async () => {
+  await refused(422, [agent(',"name":"B"'), agent(',"na\\u006de":"B"'), agent(',"voice":"a","voice":"b"')]);
+  await nothing(422, [
+    ['nested', await models(model('{"a":{"b":1,"b":1}}'))],
+    ['in a list', await models(model('{"a":[{"b":1,"b":2}]}'))],
+  ]);
+  assert.is((await models(model('{"a":{"b":"b:\\":"},"b":[{"b":1},{"b":2}]}'))).status, 201);
+});
+
+test('no name reaches a prototype', async () => {
+  await refused(422, [agent(',"__proto__":{"is_seed":true}'), agent(',"constructor":{"prototype":{"x":1}}'), agent(',"toString":1')]);
+  assert.is((await models(model('{"__proto__":{"x":1}}'))).status, 422);
+  const kept = await models(model('{"constructor":{"prototype":{"x":1}}}'));
+  assert.is(kept.status, 201);
+  assert.is(JSON.stringify((kept.body as Json).config), '{"constructor":{"prototype":{"x":1}}}');
+  assert.is(({} as Json).x, undefined);
+});
+
+test('100,000 names and half a megabyte of text are answered quickly', async () => {
+  const names = Array.from({ length: 40_000 }, (_, index) => `"k${index}":1`).join();
+  const began = performance.now();
+  await refused(422, [`{${names}}`, agent(`,${names}`)]);
+  const long = await post(agent(`,"description":"${'x'.repeat(400_000)}"`));
+  assert.is(long.status, 201);
+  assert.ok(performance.now() - began < 3_000);
+  assert.ok(errorOf(await post(`{${names}}`)));
+});
+
+test('a body of the limit is read, one byte more is 413 and names the limit', async () => {
+  const fit = agent('');
+  assert.is((await post(fit.padEnd(JSON_LIMIT, ' '))).status, 201);
+  const { status, body } = await post(fit.padEnd(JSON_LIMIT + 1, ' '));
+  assert.equal([status, (body as Json).limit, (body as Json).code], [413, JSON_LIMIT, 'too_large']);
+});
+
+test('only application/json in UTF-8 is taken', async () => {
+  const types = ['text/plain', 'application/json; charset=utf-16', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded'];
+  for (const type of [...types, '', 'application/jsonx', 'application/json, text/plain', 'text/json', 'application/merge-patch+json'])
+    assert.is((await post(agent(''), { 'content-type': type })).status, 415, type);
+  for (const type of ['application/json', 'Application/JSON; Charset="UTF-8"', 'application/json;charset=utf-8;x=y'])
+    assert.is((await post(agent(''), { 'content-type': type })).status, 201, type);
+});
+
+test('a body in any coding but identity is 415, which names the coding and says what is taken', async () => {
+  for (const coding of ['gzip', 'BR', 'identity, gzip', 'x'.repeat(300), '"', '\u00e9']) {
+    const answer = await post(agent(''), { 'content-encoding': coding });
+    assert.equal([answer.status, answer.headers.get('accept-encoding')], [415, 'identity'], coding);
+    assert.match((answer.body as Json).detail as string, /^the body may bear no Content-Encoding /);
+  }
+  assert.match((await post(agent(''), { 'content-encoding': 'gzip' })).text, /but identity, not gzip"/);
+  assert.is((await post(agent(''), { 'content-type': 'text/plain' })).headers.get('accept-encoding'), null);
+  for (const coding of ['identity', 'Identity', '']) assert.is((await post(agent(''), { 'content-encoding': coding })).status, 201, coding);
+});
+
+test('a POST all of whose fields may be left out takes no body, every other names what it lacks', async () => {
+  const { id } = (await post(agent(''))).body as { id: string };
+  const path = `${p.tenant}/agents/${id}`;
+  await p.send('DELETE', path);
+  assert.is((await p.send('POST', `${path}/restore`, { headers: { 'content-type': 'text/plain' }, raw: '{}' })).status, 415);
+  const restored = await p.send('POST', `${path}/restore`);
+  assert.equal([restored.status, (restored.body as { id: string }).id], [200, id]);
+  await p.send('DELETE', path);
+  assert.is((await post('', {}, `${path}/restore`)).status, 200);
+  assert.is((await p.send('POST', `${p.tenant}/agents`)).status, 415);
+  assert.is((await post('x'.repeat(JSON_LIMIT + 1), { 'content-type': 'text/plain' })).status, 415, 'before it is read');
+  assert.is((await p.send('PATCH', path)).status, 415);
+});
+
+test('a POST without fields takes no body or an empty object, and nothing else', async () => {
+  const path = '/admin/projections/agents/rebuild';
+  const none = await p.send('POST', path);
+  assert.is(none.status, 404, 'in memory there is nothing to rebuild');
+  for (const raw of ['', '{}']) assert.is((await post(raw, {}, path)).status, 404, raw);
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' };
+  assert.is((await post('', form, path)).status, 404, 'what some clients say of nothing');
+  assert.is((await post('', form)).status, 415);
+  await nothing(422, [
+    ['a field', await post('{"x":1}', {}, path)],
+    ['a list', await post('[]', {}, path)],
+  ]);
+  assert.is(errorOf(await post('{"x":1}', {}, path))!.pointer, '/x');
+  await nothing(400, [['no JSON', await post('{', {}, path)]]);
+  await nothing(415, [['text', await post('{}', { 'content-type': 'text/plain' }, path)]]);
+  await nothing(413, [['long', await post(' '.repeat(JSON_LIMIT + 1), {}, path)]]);
+  const { id } = (await post(agent(''))).body as { id: string };
+  const credentials = `${p.tenant}/agents/${id}/runner-credentials`;
+  await nothing(422, [['a field', await post('{"x":1}', {}, credentials)]]);
+  assert.is((await p.send('DELETE', `${p.tenant}/agents/${id}`, { raw: 'x', headers: { 'content-type': 'text/plain' } })).status, 204);
+});
+
+test('each thing wrong with a body is named where it is', async () => {
+  const { body } = await post('{"name":"","slug":"-","kind":"x","no":1,"iteration_warn_threshold":0.5}');
+  const { errors, detail } = body as { errors: { pointer: string; code: string; message: string }[]; detail: string };
+  assert.equal(errors.map(({ pointer }) => pointer).sort(), ['/iteration_warn_threshold', '/kind', '/name', '/no', '/slug']);
+  assert.ok(errors.every(({ code, message }) => /^[a-z_]+$/.test(code) && message.length > 5));
+  assert.ok(detail.length > 5);
+  const { pointer } = errorOf(await post('{"a/b~c":1}'))!;
+  assert.ok(['/name', '/a~1b~0c'].includes(pointer));
+});
+
+test('types are not bent: no text for a number, no number for a truth', async () => {
+  for (const more of [
+    ',"iteration_warn_threshold":"1"',
+    ',"is_admin_only":"true"',
+    ',"is_admin_only":1',
+    ',"voice":1',
+    ',"description":[]',
+  ])
+    assert.is((await post(agent(more))).status, 422, more);
+});
+
+test('a request id of the caller is kept where it is one, and replaced where it is not', async () => {
+  const idFor = async (id: string) => (await p.send('GET', '/me', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
+  assert.is(await idFor('abc-123'), 'abc-123');
+  for (const id of ['a b', 'x'.repeat(129), '<script>', '']) assert.is.not(await idFor(id), id);
+});
+
+test('an unknown path is the same 404 with a credential and without, and says nothing of the router', async () => {
+  for (const path of ['/nothing', '/tenant', `${p.tenant}/agents/`, '/admin', '/.env', '/debug', `${p.tenant}/skills`])
+    for (const key of [p.key, '']) {
+      const { status, body } = await p.send('GET', path, { key });
+      assert.equal([status, (body as Json).code, (body as Json).instance], [404, 'not_found', path]);
+    }
+});
+
+test('a body too large for the log is refused, not failed', async () => {
+  const numbers = Array.from({ length: 90_000 }, () => '9e15').join();
+  assert.is(errorOf(await models(model(`{"n":[${numbers}]}`)))?.pointer, '/config');
+});
+
+test('the platform ends', async () => {
+  assert.equal(p.unapplied(), []);
+  await p.close();
+});
+
+test('a body that breaks off is the fault of whoever sent it, whether its length was told or not', async () => {
+  const broken = (headers: Record<string, string>) => {
+    const body = new ReadableStream({ pull: (stream) => stream.error(new Error('aborted')) });
+    return bytesOf(new Request('http://x/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit), JSON_LIMIT);
+  };
+  for (const headers of [{}, { 'content-length': '10' }] as Record<string, string>[]) {
+    const error = await broken(headers).catch((thrown: unknown) => thrown);
+    assert.is((error as Refusal).code, 'malformed', String(error));
+  }
+});
+
+test('what came in parts and is more than one change may hold is refused when it is to come back at once', async () => {
+  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Large', slug: 'large' } });
+  const path = `${p.tenant}/agents/${(made.body as { id: string }).id}`;
+  // Half as many characters as bytes.
+  const text = 'é'.repeat(250_000);
+  const parts = ['description', 'description_prompt', 'initial_greeting'];
+  for (const part of parts) assert.is((await p.send('PATCH', path, { body: { [part]: text } })).status, 200);
+  for (const part of parts) await p.send('PATCH', path, { body: { [part]: null } });
+  const { status, body } = await p.send('POST', `${path}/restore`, { body: { revision: 3 } });
+  assert.equal([status, (body as { code: string }).code], [413, 'too_large']);
+  assert.is((await p.send('POST', `${path}/restore`, { body: { revision: 2 } })).status, 413);
+  assert.is((await p.send('POST', `${path}/restore`, { body: { revision: 1 } })).status, 200);
+});
+
+test.run();

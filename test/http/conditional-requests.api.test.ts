@@ -1,0 +1,227 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { join } from '../fixtures/users.ts';
+
+type Json = Record<string, unknown>;
+
+const p = await inMemory();
+let count = 0;
+const made = async (): Promise<string> => {
+  const { body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${count}`, slug: `a${count++}` } });
+  return `${p.tenant}/agents/${(body as Json).id}`;
+};
+const patch = (path: string, name: string, headers: Record<string, string> = {}) => p.send('PATCH', path, { body: { name }, headers });
+const codeOf = ({ body }: Answer) => (body as Json).code;
+const list = async (query: string): Promise<{ names: unknown[]; answer: Answer }> => {
+  const answer = await p.send('GET', `${p.tenant}/agents?${query}`);
+  return { answer, names: (answer.body as Json[]).map(({ name }) => name) };
+};
+const nextOf = ({ headers }: Answer): string | undefined => /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
+
+test('If-Match lets a change through at its revision alone; a refused one changes nothing', async () => {
+  const path = await made();
+  assert.is((await patch(path, 'One', { 'if-match': '"0"' })).headers.get('etag'), '"1"');
+  const unmatched = ['"0"', '"2"', '"x"', '1', '', '"999999999999999999"', '"01"', '"0", "2"', '"0,"1",', '"1" "0"', '"0", 1', '*, "1"'];
+  for (const tag of unmatched) {
+    const answer = await patch(path, 'Two', { 'if-match': tag });
+    assert.equal([answer.status, codeOf(answer)], [412, 'precondition_failed'], tag);
+  }
+  assert.is((await patch(path, 'Two', { 'if-match': '*' })).headers.get('etag'), '"2"');
+  assert.is((await patch(path, 'Three', { 'if-match': '"0", "2"' })).headers.get('etag'), '"3"', 'one of a list');
+  assert.is((await patch(path, 'Four', { 'if-match': '"a,b" ,W/"3","x"' })).headers.get('etag'), '"4"');
+  assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"3"' } })).status, 412);
+  assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"4"' } })).status, 204);
+});
+
+test('a condition is meant for what the request is about, not for what is written beside it', async () => {
+  const tag = (await p.send('PATCH', p.tenant, { body: { name: 'Renamed' } })).headers.get('etag')!;
+  const invite = (email: string, match: string) =>
+    p.send('POST', `${p.tenant}/members`, { body: { email }, headers: { 'if-match': match } });
+  assert.is((await invite('one@example.com', tag)).status, 201);
+  assert.is((await invite('two@example.com', tag)).status, 412);
+});
+
+test('of many changes at once under one ETag one is made', async () => {
+  const path = await made();
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`, { 'if-match': '"0"' })));
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+  assert.equal(answers.filter(({ status }) => status === 412).length, 19);
+});
+
+test('without a condition all of many changes at once are made, one behind the other', async () => {
+  const path = await made();
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`)));
+  const tags = answers.map(({ headers }) => headers.get('etag'));
+  assert.equal(new Set(tags).size, 20);
+});
+
+test('a condition on what is not there tells nothing about what is', async () => {
+  const { user_id } = await join(p, 'MEMBER');
+  const key = p.eventsOf('ApiKeyCreated').find(({ data }) => (data as { owner_id: string }).owner_id === user_id)!.id;
+  const missing = `c${'0'.repeat(24)}`;
+  for (const headers of [{ 'if-match': '"7"' }, { 'if-match': '*' }]) {
+    const foreign = await p.send('DELETE', `/admin/api-keys/${key}`, { headers });
+    const absent = await p.send('DELETE', `/admin/api-keys/${missing}`, { headers });
+    assert.equal([foreign.status, codeOf(foreign)], [404, 'not_found']);
+    assert.is((foreign.body as Json).detail, (absent.body as Json).detail);
+  }
+});
+
+test('what has no ETag meets no If-Match but *, and takes no part in 304', async () => {
+  const rebuild = (tag: string) => p.send('POST', '/admin/projections/agents/rebuild', { headers: { 'if-match': tag } });
+  assert.equal([(await rebuild('"0"')).status, (await rebuild('"0", "1"')).status], [412, 412]);
+  assert.is((await rebuild('*')).status, 404, 'in memory nothing is rebuilt');
+  for (const path of ['/me', '/admin/projections', '/admin/drift']) {
+    const answer = await p.send('GET', path, { headers: { 'if-none-match': '*' } });
+    assert.equal([answer.status, answer.headers.get('etag')], [200, null], path);
+  }
+});
+
+test('a read answers 304 to the ETag it has, alone, in a list, weak or as *', async () => {
+  const path = await made();
+  await p.settled();
+  const read = (tag: string) => p.send('GET', path, { headers: { 'if-none-match': tag } });
+  for (const tag of ['"0"', 'W/"0"', '"7", "0"', '*']) {
+    const answer = await read(tag);
+    assert.equal([answer.status, answer.text, answer.headers.get('etag')], [304, '', '"0"'], tag);
+  }
+  for (const tag of ['"1"', '0', '"00"']) assert.is((await read(tag)).status, 200, tag);
+  const changed = await patch(path, 'Changed');
+  const headers = { 'if-none-match': '"0"', 'consistency-token': changed.headers.get('consistency-token')! };
+  assert.is((await p.send('GET', path, { headers })).headers.get('etag'), '"1"');
+});
+
+test('what is no resource answers 304 the same way: the script of the page', async () => {
+  const { headers } = await p.send('GET', '/docs/scalar.js');
+  const etag = headers.get('etag')!;
+  for (const tag of [etag, `W/${etag}`, `"7", ${etag}`, '*']) {
+    const answer = await p.send('GET', '/docs/scalar.js', { headers: { 'if-none-match': tag } });
+    assert.equal([answer.status, answer.text, answer.headers.get('etag')], [304, '', etag], tag);
+  }
+  assert.is((await p.send('GET', '/docs/scalar.js', { headers: { 'if-none-match': '"7"' } })).status, 200);
+});
+
+test('what holds more than its stream is never 304, and changed by the ETag that it bears', async () => {
+  const path = await made();
+  const { user_id } = await join(p, 'MEMBER', p.tenant_id, 'changing@example.com');
+  const hook = { provider: 'github', agent_id: path.split('/').at(-1), label: 'Repo' };
+  const { id } = (await p.send('POST', `${p.tenant}/webhook-integrations`, { body: hook })).body as Json;
+  await p.settled();
+  const changes: [string, Json | null][] = [
+    [`/admin/tenants/${p.tenant_id}`, { name: 'Counted', reason: 'a test' }],
+    [`${p.tenant}/webhook-integrations/${id}`, { label: 'Other' }],
+    [`${path}/effective-permissions?user_id=${user_id}`, null],
+    [`${path}/diff?from=0:0`, null],
+  ];
+  for (const [one, body] of changes) {
+    const tag = (await p.send('GET', one)).headers.get('etag');
+    assert.is(tag !== null, body !== null, one);
+    for (const asked of [tag ?? '"0"', '*'])
+      assert.is((await p.send('GET', one, { headers: { 'if-none-match': asked } })).status, 200, `${one} ${asked}`);
+    if (body && tag) assert.is((await p.send('PATCH', one, { body, headers: { 'if-match': tag } })).status, 200, one);
+  }
+});
+
+test('a token of a change is waited for; every read says how far it stands', async () => {
+  const path = await made();
+  for (let turn = 0; turn < 20; turn++) {
+    const changed = await patch(path, `Turn ${turn}`);
+    const token = changed.headers.get('consistency-token')!;
+    const read = await p.send('GET', path, { headers: { 'consistency-token': token } });
+    assert.is((read.body as Json).name, `Turn ${turn}`);
+    const [stands, asked] = [read.headers.get('projection-position')!, token].map((one) => BigInt(one.split(':')[0]!));
+    assert.ok(stands! >= asked!, `${stands} ${asked}`);
+  }
+});
+
+test('a token that is none is refused; one from the future waits 2 s and says when to come back', async () => {
+  const path = await made();
+  const read = (token: string) => p.send('GET', path, { headers: { 'consistency-token': token } });
+  for (const token of ['', 'x', '1', '1:', ':1', '-1:-1', '1:1:1', `${'9'.repeat(20)}:1`, '1.5:1', '1:1 ']) {
+    const { status } = await read(token);
+    assert.ok(status === 400 || (token === '1:1 ' && status === 200) || status === 422, `${token}: ${status}`);
+  }
+  const folded = [p.tenant, `${p.tenant}/members`, `${path}/roles`, `${path}/history`];
+  const written = (await patch(path, 'Written')).headers.get('consistency-token')!;
+  const statuses = async (token: string) =>
+    Promise.all(folded.map(async (one) => (await p.send('GET', one, { headers: { 'consistency-token': token } })).status));
+  assert.equal(await statuses('garbage'), Array(4).fill(400), 'of what is folded from the log too');
+  assert.equal(await statuses('9223372036854775807:1'), Array(4).fill(503));
+  p.views.lateMs = 300;
+  assert.equal(await statuses(written), Array(4).fill(200));
+  p.views.lateMs = 2_000;
+  const unseen = (await patch(path, 'Unseen')).headers.get('consistency-token')!;
+  const early = performance.now();
+  assert.equal(await statuses(unseen), Array(4).fill(200), 'and waits for no view');
+  assert.ok(performance.now() - early < 1_500);
+  p.views.lateMs = 0;
+  const began = performance.now();
+  const answer = await read('9223372036854775807:9223372036854775807');
+  const ms = performance.now() - began;
+  assert.equal([answer.status, codeOf(answer)], [503, 'not_caught_up']);
+  assert.ok(answer.headers.get('retry-after') && ms > 1_900 && ms < 4_000, `${ms}`);
+});
+
+test('pages follow each other by Link, newest first, each item once, whatever is created meanwhile', async () => {
+  for (let n = 0; n < 7; n++) await made();
+  await p.settled();
+  const all = (await list('limit=200')).names;
+  let path: string | undefined = `${p.tenant}/agents?limit=3`;
+  const seen: unknown[] = [];
+  while (path) {
+    const page: Answer = await p.send('GET', path);
+    seen.push(...(page.body as Json[]).map(({ name }) => name));
+    await made();
+    path = nextOf(page);
+    if (path) assert.match(path, new RegExp(`^${p.tenant}/agents\\?limit=3&cursor=[\\w-]+$`));
+  }
+  assert.equal(seen, all);
+});
+
+test('the count is of the whole list, and only where nothing narrows it', async () => {
+  await p.settled();
+  const count = async (query: string) => (await list(query)).answer.headers.get('total-count');
+  const whole = String((await list('limit=200')).names.length);
+  assert.equal([await count(''), await count('limit=1')], [whole, whole]);
+  for (const query of ['q=Agent', 'is_active=true', 'kind=user']) assert.is(await count(query), null, query);
+  const { key } = await join(p, 'MEMBER', p.tenant_id, 'other@example.com');
+  assert.is((await p.send('GET', `${p.tenant}/agents`, { key })).headers.get('total-count'), null);
+});
+
+test('lists are sorted by a field, either way, and filtered', async () => {
+  await p.settled();
+  const { names } = await list('sort=name&limit=200');
+  assert.equal(names, [...names].sort());
+  assert.equal((await list('sort=-name&limit=200')).names, [...names].reverse());
+  assert.equal((await list('q=AGENT%2010')).names, ['Agent 10']);
+  assert.equal((await list('is_active=false')).names, []);
+  assert.equal((await list('q=%25')).names, [], 'a per cent sign is itself');
+});
+
+test('a window out of bounds is refused where it lies', async () => {
+  const cases: [string, string][] = [
+    ...['0', '201', '-1', '1.5', 'x', '', '1e9', '0x10', '1e2', '%2010', '10%20', '10.0', '%2B5', '0b1', '%D9%A1', '9'.repeat(400)].map(
+      (limit): [string, string] => [`limit=${limit}`, '/query/limit'],
+    ),
+    ...['x', 'e30', 'W10', 'WyJhIiwiYiJd', '%00', 'a'.repeat(1_001)].map((cursor): [string, string] => [
+      `cursor=${cursor}`,
+      '/query/cursor',
+    ]),
+    ...['nothing', '-', '', '--name', 'constructor', 'name;drop'].map((sort): [string, string] => [`sort=${sort}`, '/query/sort']),
+    ['limit=1&limit=2', '/query/limit'],
+    ['is_active=yes', '/query/is_active'],
+    ['kind=x', '/query/kind'],
+    ['q=', '/query/q'],
+    ['page=1', '/query/page'],
+  ];
+  for (const [query, pointer] of cases) {
+    const { status, body, text } = await p.send('GET', `${p.tenant}/agents?${query}`);
+    assert.equal([status, (body as { errors: { pointer: string }[] }).errors?.[0]?.pointer], [422, pointer], `${query} ${text}`);
+  }
+  assert.is((await p.send('DELETE', `${await made()}?force=true`)).status, 422);
+});
+
+test('the platform ends', () => p.close());
+
+test.run();

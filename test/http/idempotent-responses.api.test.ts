@@ -1,0 +1,141 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Refusal } from '../../domain/refusal.ts';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { type InMemory, join } from '../fixtures/users.ts';
+
+const under = (p: InMemory, method: string, path: string, body?: object): Promise<Answer> =>
+  p.send(method, path, { ...(body && { body }), headers: { 'idempotency-key': 'once' } });
+
+const later = (p: InMemory, ms: number): void => {
+  const { now } = p.clock;
+  p.clock.now = () => now() + ms;
+};
+
+/** Sends it under a key, lets something happen and time go by, and sends it again: the answer is the same, and nothing was done twice. */
+const repeated = async (p: InMemory, send: () => Promise<Answer>, meanwhile: () => Promise<unknown> = async () => {}): Promise<Answer> => {
+  const first = await send();
+  assert.ok(first.status < 300, first.text);
+  await meanwhile();
+  await p.settled();
+  later(p, 10_000);
+  const events = p.log.events.length;
+  const again = await send();
+  assert.equal([again.status, again.text, again.headers.get('location')], [first.status, first.text, first.headers.get('location')]);
+  assert.is(p.log.events.length, events);
+  return first;
+};
+
+const opened = (p: InMemory) => p.eventsOf('SuperAdminAccessOpened').map(({ data }) => (data as { until: string }).until);
+
+test('a break-glass is open until the time that its event says, however often it is answered', async () => {
+  const p = await inMemory();
+  const path = `/admin/tenants/${p.tenant_id}/break-glass`;
+  const answer = await repeated(p, () => under(p, 'POST', path, { reason: 'x', minutes: 1 }));
+  assert.equal(opened(p), [(answer.body as { until: string }).until]);
+  await p.close();
+});
+
+test('a break-glass whose process died is answered with the time of its event', async () => {
+  const p = await inMemory();
+  const path = `/admin/tenants/${p.tenant_id}/break-glass`;
+  const { append } = p.log;
+  p.log.append = (...call: Parameters<typeof append>) =>
+    call[2].some(({ type }) => type === 'IdempotencyKeyFinished') ? new Promise(() => {}) : append(...call);
+  void under(p, 'POST', path, { reason: 'x', minutes: 1 });
+  while (opened(p).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  p.log.append = append;
+  later(p, 31_000);
+  const answer = await under(p, 'POST', path, { reason: 'x', minutes: 1 });
+  assert.equal([answer.status, opened(p)], [201, [(answer.body as { until: string }).until]]);
+  await p.close();
+});
+
+test('what views and the clock say in an answer is said again', async () => {
+  const p = await inMemory();
+  const tenant = `/admin/tenants/${p.tenant_id}`;
+  const { user_id } = await join(p, 'MEMBER');
+  await p.settled();
+  let agents = 0;
+  const another = async () => {
+    assert.is((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: `agent-${++agents}` } })).status, 201);
+  };
+  const elsewhere = async () => {
+    const { id } = (await p.send('POST', '/admin/tenants', { body: { name: 'B', slug: 'b', owner_email: 'b@example.com' } })).body as {
+      id: string;
+    };
+    await join(p, 'MEMBER', id);
+  };
+  await repeated(p, () => under(p, 'POST', `${tenant}/resume`, { reason: 'x' }), another);
+  await repeated(p, () => under(p, 'PATCH', tenant, { name: 'Renamed' }), another);
+  await repeated(p, () => under(p, 'PATCH', `/api/v1/admin/users/${user_id}`, { is_suspended: true, reason: 'x' }), elsewhere);
+  await p.close();
+});
+
+test('a grant is answered as it was given, though its holder is no member since', async () => {
+  const p = await inMemory();
+  const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
+  const { user_id } = await join(p, 'MEMBER');
+  const gone = () => p.send('DELETE', `${p.tenant}/members/${user_id}`);
+  const answer = await repeated(p, () => under(p, 'POST', `${agent}/grants`, { user_id }), gone);
+  assert.is(answer.status, 201);
+  const other = await p.send('POST', `${agent}/grants`, { body: { user_id } });
+  assert.equal([other.status, (other.body as { errors: { pointer: string }[] }).errors[0]?.pointer], [422, '/user_id']);
+  assert.is((await p.send('PUT', `${agent}/roles/${user_id}`, { body: { role: 'VIEWER' } })).status, 404);
+  await p.close();
+});
+
+test('a hook that was given to an agent is answered as it was, though the agent is gone since', async () => {
+  const p = await inMemory();
+  const agentOf = async (slug: string) => {
+    const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug } });
+    return { id: (made.body as { id: string }).id, path: made.headers.get('location')! };
+  };
+  const [first, second] = [await agentOf('first'), await agentOf('second')];
+  const connected = { provider: 'github', agent_id: first.id, label: 'Hook' };
+  const hook = (await p.send('POST', `${p.tenant}/webhook-integrations`, { body: connected })).headers.get('location')!;
+  await repeated(
+    p,
+    () => under(p, 'PATCH', hook, { agent_id: second.id }),
+    () => p.send('DELETE', second.path),
+  );
+  assert.is((await p.send('PATCH', hook, { body: { agent_id: second.id } })).status, 422);
+  await p.close();
+});
+
+test('what operators ask of the projections is done once under a key', async () => {
+  const done: string[] = [];
+  const rebuild = {
+    id: '7',
+    projection: 'agents',
+    version: 2,
+    events: 0,
+    total: 0,
+    events_per_second: 0,
+    eta_seconds: null,
+    comparison: null,
+  };
+  const parked = { id: '1', projection: 'agents', event_id: 'e', position: '1:1', key: 'k', error: 'x', attempts: 1, parked_at: '' };
+  const once =
+    <T>(what: string, answer: T) =>
+    async () => {
+      if (done.includes(what)) throw new Refusal('conflict', `${what} was done already`);
+      done.push(what);
+      return answer;
+    };
+  const p = await inMemory({
+    operators: () =>
+      ({
+        rebuild: once('rebuild', { ...rebuild, state: 'running' as const }),
+        promote: once('promote', { ...rebuild, state: 'promoted' as const }),
+        abort: once('abort', { ...rebuild, state: 'aborted' as const }),
+        retry: once('retry', parked),
+      }) as never,
+  });
+  for (const path of ['rebuild', 'rebuilds/7/promote', 'rebuilds/7/abort', 'parked/e/retry'])
+    await repeated(p, () => under(p, 'POST', `/admin/projections/agents/${path}`));
+  assert.equal(done, ['rebuild', 'promote', 'abort', 'retry']);
+  await p.close();
+});
+
+test.run();

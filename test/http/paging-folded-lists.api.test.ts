@@ -1,0 +1,145 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { join } from '../fixtures/users.ts';
+
+type Item = { user_id: string; created_at: string };
+
+const p = await inMemory();
+const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
+const own = ((await p.send('GET', `${agent}/roles`)).body as Item[])[0]!.user_id;
+
+/** Every list whose items are folded from a stream, how one comes into it, and how it leaves. */
+const LISTS = [
+  { path: `${p.tenant}/members`, come: null, leave: (id: string) => `${p.tenant}/members/${id}` },
+  {
+    path: `${agent}/roles`,
+    come: (id: string) => p.send('PUT', `${agent}/roles/${id}`, { body: { role: 'VIEWER' } }),
+    leave: (id: string) => `${agent}/roles/${id}`,
+  },
+  {
+    path: `${agent}/grants`,
+    come: (id: string) => p.send('POST', `${agent}/grants`, { body: { user_id: id } }),
+    leave: (id: string) => `${agent}/grants/${id}`,
+  },
+];
+
+const nextOf = ({ headers }: Answer): string | undefined => /<(.+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+
+const idsOf = (answer: Answer): string[] => {
+  assert.is(answer.status, 200, answer.text);
+  return (answer.body as Item[]).map(({ user_id }) => user_id);
+};
+
+/** The items of a list page by page; `between` is told the last one of each page before the next is asked for. */
+const walk = async (path: string, between: (last: string) => Promise<unknown>): Promise<string[]> => {
+  const seen: string[] = [];
+  for (let next: string | undefined = path; next; ) {
+    const page = await p.send('GET', next);
+    seen.push(...idsOf(page));
+    next = nextOf(page);
+    if (next) await between(seen.at(-1)!);
+  }
+  return seen;
+};
+
+let people = 0;
+
+// Some come in the same millisecond: then their ids say who stands where.
+for (const { path, come, leave } of LISTS)
+  for (const sort of ['created_at', '-created_at'])
+    for (const same of [false, true])
+      test(`${path.split('/').at(-1)} by ${sort}${same ? ', all of one moment' : ''}: the page behind an item that left begins where it stood`, async () => {
+        const began = Date.now() + ++people * 1_000;
+        let tick = 0;
+        p.clock.now = () => began + (same ? 0 : tick++);
+        for (let n = 0; n < 5; n++) {
+          const { user_id } = await join(p, 'MEMBER', p.tenant_id, `m${++people}@example.com`);
+          await come?.(user_id);
+        }
+        const whole = idsOf(await p.send('GET', `${path}?sort=${sort}`));
+        assert.ok(whole.length >= 5);
+        const gone: string[] = [];
+        const seen = await walk(`${path}?sort=${sort}&limit=2`, async (last) => {
+          if (last === own) return;
+          assert.is((await p.send('DELETE', leave(last))).status, 204);
+          gone.push(last);
+        });
+        assert.equal(seen, whole);
+        assert.ok(gone.length > 0);
+        assert.equal(
+          idsOf(await p.send('GET', `${path}?sort=${sort}`)),
+          whole.filter((id) => !gone.includes(id)),
+        );
+      });
+
+test("an agent's history goes on where a page ended, whatever happens meanwhile", async () => {
+  for (const name of ['B', 'C', 'D']) await p.send('PATCH', agent, { body: { name } });
+  const ids = ({ body }: Answer) => (body as { event_id: string }[]).map(({ event_id }) => event_id);
+  const whole = ids(await p.send('GET', `${agent}/history?limit=200`));
+  const seen: string[] = [];
+  for (let next: string | undefined = `${agent}/history?limit=5`; next; ) {
+    const page: Answer = await p.send('GET', next);
+    seen.push(...ids(page));
+    next = nextOf(page);
+    await p.send('PATCH', agent, { body: { name: `Agent ${seen.length}` } });
+  }
+  assert.equal(seen, whole);
+});
+
+test('of a long history a page reads what stands on it, and little before that', async () => {
+  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Old', slug: 'old' } });
+  const long = made.headers.get('location')!;
+  const CHANGES = 1_000;
+  for (let n = 0; n < CHANGES; n++) await p.send('PATCH', long, { body: { voice: `voice ${n}` } });
+  const { read } = p.log;
+  let reads = 0;
+  p.log.read = async function* (...call) {
+    for await (const event of read(...call)) {
+      if (event.category === 'agent') reads++;
+      yield event;
+    }
+  };
+  type Entry = { revision: number; changes: { pointer: string; from: unknown; to: unknown }[] };
+  const seen: Entry[] = [];
+  const cost: number[] = [];
+  for (let next: string | undefined = `${long}/history?limit=25`; next; cost.push(reads)) {
+    reads = 0;
+    const page: Answer = await p.send('GET', next);
+    assert.is(page.headers.get('total-count'), String(CHANGES + 1));
+    seen.push(...(page.body as Entry[]));
+    next = nextOf(page);
+  }
+  p.log.read = read;
+  const voice = (n: number) => (n < 0 ? null : `voice ${n}`);
+  for (const [n, { revision, changes }] of seen.slice(0, -1).entries()) {
+    const at = CHANGES - n - 1;
+    assert.equal([revision, changes], [at + 1, [{ pointer: '/voice', from: voice(at - 1), to: voice(at) }]]);
+  }
+  assert.is(seen.length, CHANGES + 1);
+  assert.ok(cost[0]! <= CHANGES + 1, `${cost}`);
+  for (const pages of cost.slice(1)) assert.ok(pages <= 225, `${cost}`);
+});
+
+test('what is no place in the list is refused where it lies', async () => {
+  const written = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const wrong = [
+    'x',
+    'e30',
+    'W10',
+    '%00',
+    own,
+    written([0.5, own]),
+    written(['yesterday', own]),
+    written(['2026-01-01T00:00:00.000Z', null]),
+  ];
+  for (const path of [...LISTS.map((list) => list.path), `${agent}/history`])
+    for (const cursor of wrong) {
+      const { status, body, text } = await p.send('GET', `${path}?cursor=${cursor}`);
+      assert.equal([status, (body as { errors: { pointer: string }[] }).errors?.[0]?.pointer], [422, '/query/cursor'], `${cursor} ${text}`);
+    }
+});
+
+test('the platform ends', () => p.close());
+
+test.run();

@@ -1,0 +1,62 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { PAGE_BYTES } from '../../projections/read-model.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+
+const p = await inMemory();
+const AGENTS = 24;
+const LARGE = 'x'.repeat(450_000);
+const made: string[] = [];
+let token = '';
+
+/** Every page of a list of 200 at a time: what each holds, by `idOf`. */
+const pagesOf = async (path: string, idOf: (item: never) => string): Promise<string[][]> => {
+  const pages: string[][] = [];
+  for (let next: string | undefined = path; next; ) {
+    const { status, text, headers, body }: Awaited<ReturnType<typeof p.send>> = await p.send('GET', next);
+    assert.is(status, 200, text.slice(0, 300));
+    pages.push((body as never[]).map(idOf));
+    assert.ok(pages.at(-1)!.length === 1 || Buffer.byteLength(text) < PAGE_BYTES + 1_000, `${path}: ${Buffer.byteLength(text)} bytes`);
+    next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  }
+  return pages;
+};
+const idOf = ({ id }: { id: string }) => id;
+
+test('a page of large agents ends early, and the next one goes on behind it', async () => {
+  for (let n = 0; n < AGENTS; n++) {
+    const { body, headers } = await p.send('POST', `${p.tenant}/agents`, { body: { name: `A${n}`, slug: `a${n}`, description: LARGE } });
+    made.unshift((body as { id: string }).id);
+    token = headers.get('consistency-token')!;
+  }
+  await p.settled();
+  const pages = await pagesOf(`${p.tenant}/agents?limit=200`, idOf);
+  assert.equal([pages.length, pages.flat()], [2, made]);
+});
+
+test('so it does as of another time', async () => {
+  const pages = await pagesOf(`${p.tenant}/agents?limit=200&as_of=${encodeURIComponent(token)}`, idOf);
+  assert.equal([pages.length, pages.flat()], [2, made]);
+});
+
+test('so do the lists of what happened', async () => {
+  for (let n = 0; n < 10; n++) {
+    const { status } = await p.send('PATCH', `${p.tenant}/agents/${made[0]}`, { body: { description: `${n}${LARGE}` } });
+    assert.is(status, 200);
+  }
+  await p.settled();
+  const lines = await pagesOf(`${p.tenant}/audit-logs?limit=200`, idOf);
+  assert.ok(lines.length > 1);
+  assert.is(new Set(lines.flat()).size, lines.flat().length);
+  assert.is(
+    lines.flat().length,
+    p.log.events.filter(({ meta, category }) => meta.tenant === p.tenant_id && !['key', 'idempotency'].includes(category)).length,
+  );
+  const history = await pagesOf(`${p.tenant}/agents/${made[0]}/history?limit=200`, ({ event_id }: { event_id: string }) => event_id);
+  assert.ok(history.length > 1);
+  assert.is(new Set(history.flat()).size, 11);
+});
+
+test('the platform ends', () => p.close());
+
+test.run();

@@ -1,0 +1,162 @@
+import * as assert from 'uvu/assert';
+import { openapi } from '../../api/http/openapi.ts';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { parseToken } from '../../domain/event.ts';
+import { AGENT_SORTS, agentPage, agentsAlive } from '../../projections/agents/agent.queries.ts';
+import { allModels, MODEL_SORTS } from '../../projections/agents/model.queries.ts';
+import { compareText } from '../../projections/column-values.ts';
+import { USER_SORTS, userPage } from '../../projections/identity/user.queries.ts';
+import type { Page, PageQuery, Reads } from '../../projections/read-model.ts';
+import { projections } from '../../projections/registry.ts';
+import { TENANT_SORTS, tenantPage } from '../../projections/tenants/tenant.queries.ts';
+import { INTEGRATION_SORTS, integrationPage } from '../../projections/webhooks/integration.queries.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { settled, world } from '../fixtures/live-projections.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+import { join, neighbour } from '../fixtures/users.ts';
+
+type Item = Record<string, string | number | boolean | null>;
+type Parameter = { name: string; in: string; schema: { enum?: string[] } };
+type Document = { paths: Record<string, Record<string, { parameters?: Parameter[] }>> };
+
+const filled = async () => {
+  const p = await inMemory();
+  for (const [n, name] of ['Zed', 'anna', 'Emile', 'Bob', 'bob'].entries()) {
+    const kind = n % 2 === 0 ? 'user' : 'coding';
+    const made = await p.send('POST', `${p.tenant}/agents`, { body: { name, slug: `slug-${5 - n}`, kind } });
+    assert.is(made.status, 201, made.text);
+    const { id } = made.body as { id: string };
+    if (n > 2) await p.send('PATCH', `${p.tenant}/agents/${id}`, { body: { is_active: false } });
+    const hook = { agent_id: id, label: `L${n % 3}`, provider: 'github' };
+    const connected = await p.send('POST', `${p.tenant}/webhook-integrations`, { body: hook });
+    assert.is(connected.status, 201, connected.text);
+    await p.send('POST', `${p.tenant}/api-keys`, { body: { name } });
+    await p.send('POST', '/admin/plans', { body: { slug: `plan-${n}`, name, monthly_usd: 5 - n, limits: LIMITS } });
+    await p.send('POST', '/admin/models', { body: { provider: `p${n % 2}`, slug: `model-${n}`, name } });
+    await p.send('POST', '/admin/allowed-accounts', { body: { email: `${name}${n}@example.com` } });
+    await neighbour(p, `tenant-${(n * 3) % 5}`);
+    await join(p, 'MEMBER', p.tenant_id, `u${(n * 2) % 5}@example.com`);
+  }
+  await p.settled();
+  return p;
+};
+const LIMITS = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
+
+/** In Postgres' order: what is null is greater than everything. */
+const order = (a: Item[string], b: Item[string]): number => {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  return typeof a === 'string' ? compareText(a, b as string) : Number(a) - Number(b);
+};
+
+const isSorted = (items: readonly Item[], sort: string): boolean => {
+  const field = sort.replace('-', '');
+  const sign = sort === field ? 1 : -1;
+  return items.every((item, n) => n === 0 || sign * order(items[n - 1]![field]!, item[field]!) <= 0);
+};
+
+test('a page goes on behind a name as long as a name may be', async () => {
+  const p = await inMemory();
+  const longest = (n: number) => '語'.repeat(254) + n;
+  for (const n of [1, 2]) assert.is((await p.send('POST', `${p.tenant}/api-keys`, { body: { name: longest(n) } })).status, 201);
+  await p.settled();
+  const first = await p.send('GET', `${p.tenant}/api-keys?sort=-name&limit=1`);
+  const second = await p.send('GET', /<([^>]+)>/.exec(first.headers.get('link')!)![1]!);
+  assert.is(second.status, 200, second.text);
+  assert.equal(
+    [first, second].map(({ body }) => (body as Item[])[0]!.name),
+    [longest(2), longest(1)],
+  );
+  await p.close();
+});
+
+test('every list can be sorted by what its document names, page by page, and by nothing else', async () => {
+  const p = await filled();
+  const { paths } = openapi(p.operations, plainPaths, 'http://annals.test') as unknown as Document;
+  const agent = ((await p.send('GET', `${p.tenant}/agents`)).body as Item[])[0]!.id as string;
+  const hook = ((await p.send('GET', `${p.tenant}/webhook-integrations`)).body as Item[])[0]!.id as string;
+  let lists = 0;
+  for (const [template, { get }] of Object.entries(paths)) {
+    const sorts = get?.parameters?.find(({ name }) => name === 'sort')?.schema.enum;
+    if (!get?.parameters?.some(({ name }) => name === 'sort')) continue;
+    lists++;
+    assert.ok(sorts && sorts.length > 1, `${template} names no fields`);
+    const path = template.replace('{tenant_id}', p.tenant_id).replace('{agent_id}', agent).replace('{id}', hook);
+    const all = (await p.send('GET', `${path}?limit=200`)).body as Item[];
+    for (const sort of sorts) {
+      const found: Item[] = [];
+      for (let next: string | undefined = `${path}?limit=3&sort=${sort}`; next; ) {
+        const { status, body, headers, text }: Awaited<ReturnType<typeof p.send>> = await p.send('GET', next);
+        assert.is(status, 200, `${next}: ${text}`);
+        found.push(...(body as Item[]));
+        next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+      }
+      assert.is(found.length, all.length, `${path} ${sort}`);
+      assert.ok(isSorted(found, sort), `${path} ${sort}: ${found.map((item) => item[sort.replace('-', '')])}`);
+    }
+    assert.is((await p.send('GET', `${path}?sort=colour`)).status, 422, path);
+  }
+  assert.ok(lists > 10, `${lists} lists`);
+  const known = (path: string) => paths[path]!.get!.parameters!.find(({ name }) => name === 'sort')!.schema.enum!;
+  for (const field of ['slug', 'kind', 'is_active', 'is_admin_only', 'name'])
+    assert.ok(known('/tenant/{tenant_id}/agents').includes(field));
+  for (const field of ['provider', 'slug', 'status', 'updated_at']) assert.ok(known('/admin/models').includes(`-${field}`));
+  for (const field of ['last_used_at', 'expires_at']) assert.ok(known('/tenant/{tenant_id}/api-keys').includes(field));
+  for (const field of ['slug', 'agent_count', 'member_count']) assert.ok(known('/admin/tenants').includes(field));
+  for (const field of ['name', 'last_login_at', 'is_suspended']) assert.ok(known('/api/v1/admin/users').includes(field));
+  await p.close();
+});
+
+type List = (reads: Reads, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>) => Promise<Page>;
+
+test('Postgres sorts by each of them as the memory sink does', async () => {
+  const p = await filled();
+  const { reads, close } = await world(p.log, await freshDatabase(), projections);
+  for (const { name } of projections) await settled(reads, p.log, name);
+  const lists: [List, readonly string[]][] = [
+    [(from, window) => agentPage(from, p.tenant_id, { all: true }, {}, window), AGENT_SORTS],
+    [(from, window) => integrationPage(from, p.tenant_id, '', {}, window), INTEGRATION_SORTS],
+    [allModels, MODEL_SORTS],
+    [tenantPage, TENANT_SORTS],
+    [(from, window) => userPage(from, undefined, window), USER_SORTS],
+  ];
+  for (const [list, columns] of lists)
+    for (const column of columns)
+      for (const descending of [true, false]) {
+        const bodies = async (from: Reads) => {
+          const pages: string[] = [];
+          for (let cursor: string | null | undefined; cursor !== null; ) {
+            const page: Page = await list(from, { sort: { column, descending }, limit: 2, cursor });
+            pages.push(page.body);
+            cursor = page.next;
+          }
+          return pages;
+        };
+        assert.equal(await bodies(reads), await bodies(p.sink.reads), `${column} ${descending}`);
+      }
+  await close();
+  await p.close();
+});
+
+test('Postgres knows which agents there were as the memory sink does, those that were deleted since', async () => {
+  const p = await filled();
+  const [first, second] = (await p.send('GET', `${p.tenant}/agents`)).body as Item[];
+  const changed = async (method: string, path: string) =>
+    parseToken((await p.send(method, `${p.tenant}/agents/${path}`)).headers.get('consistency-token')!)!;
+  await changed('DELETE', `${first!.id}`);
+  const positions = [await changed('POST', `${first!.id}/restore`), await changed('DELETE', `${second!.id}`)];
+  await changed('DELETE', `${first!.id}`);
+  await p.settled();
+  const { reads, close } = await world(p.log, await freshDatabase(), projections);
+  await settled(reads, p.log, 'agents');
+  const window = { sort: { column: 'created_at', descending: true }, limit: 3 };
+  for (const [n, at] of positions.entries()) {
+    const there = await agentsAlive(reads, p.tenant_id, at, window);
+    assert.equal(there, await agentsAlive(p.sink.reads, p.tenant_id, at, window));
+    assert.equal([there.ids.includes(String(first!.id)), there.ids.includes(String(second!.id))], [true, n === 0]);
+  }
+  await close();
+  await p.close();
+});
+
+test.run();

@@ -1,0 +1,72 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Reads } from '../../projections/read-model.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { type InMemory, join, neighbour } from '../fixtures/users.ts';
+
+const refused = async () => {
+  throw new Refusal('unavailable', 'away', { retryAfter: 5 });
+};
+/** As a database that is gone, and as one whose answers do not come before somebody's patience ends. */
+const WAYS = { gone: refused, silent: () => new Promise<never>((_, reject) => setTimeout(() => refused().catch(reject), 2_000)) };
+
+/** The views are away until the returned function is called. */
+const away = (p: InMemory, one: () => Promise<never>): (() => void) => {
+  const reads = p.sink.reads as { -readonly [Name in keyof Reads]: Reads[Name] };
+  const before = { ...reads };
+  Object.assign(reads, { one, page: one, counter: one });
+  return () => void Object.assign(reads, before);
+};
+
+type Tenant = { status: string; member_count: number; agent_count: number };
+type User = { is_suspended: boolean; tenant_count: number; primary_tenant: { id: string } | null };
+
+for (const [name, way] of Object.entries(WAYS))
+  test(`what was changed is answered as changed while the views are ${name}, with the figures known last`, async () => {
+    const p = await inMemory();
+    const known = await neighbour(p, 'known');
+    const other = await neighbour(p, 'other');
+    await p.send('POST', `${known.tenant}/agents`, { key: known.key, body: { name: 'A', slug: 'a' } });
+    const { user_id } = await join(p, 'MEMBER');
+    await p.settled();
+    const change = async (method: string, path: string, body: object) => {
+      const started = performance.now();
+      const answer = await p.send(method, path, { body });
+      assert.is(answer.status, 200, `${method} ${path}: ${answer.text}`);
+      assert.ok(performance.now() - started < 1_500, `${method} ${path} took ${performance.now() - started} ms`);
+      return answer.body as Tenant & User;
+    };
+    const reason = { reason: 'unpaid' };
+    await change('PATCH', `/admin/tenants/${known.id}`, { paid: true });
+    await change('PATCH', `/api/v1/admin/users/${user_id}`, { is_super_admin: false });
+    const back = away(p, way);
+    const suspended = await change('POST', `/admin/tenants/${known.id}/suspend`, reason);
+    assert.equal([suspended.status, suspended.member_count, suspended.agent_count], ['suspended', 1, 1]);
+    assert.is((await change('POST', `/admin/tenants/${other.id}/suspend`, reason)).agent_count, 0);
+    assert.is((await change('POST', `/admin/tenants/${other.id}/resume`, reason)).status, 'active');
+    assert.is((await change('PATCH', `/admin/tenants/${known.id}`, { name: 'Renamed', ...reason })).agent_count, 1);
+    const user = await change('PATCH', `/api/v1/admin/users/${user_id}`, { is_suspended: true });
+    assert.equal([user.is_suspended, user.tenant_count, user.primary_tenant?.id], [true, 1, p.tenant_id]);
+    assert.is((await p.send('GET', `/admin/tenants/${known.id}`)).status, 503);
+    assert.is((await p.send('GET', '/api/v1/admin/users')).status, 503);
+    back();
+    await p.settled();
+    assert.is((await p.send('GET', `/admin/tenants/${known.id}`)).status, 200);
+    assert.equal(p.unapplied(), []);
+    await p.close();
+  });
+
+test('agents are made while the views are silent, and only the first of them waits', async () => {
+  const p = await inMemory();
+  const back = away(p, WAYS.silent);
+  const create = (slug: string) => p.send('POST', `${p.tenant}/agents`, { body: { name: slug, slug } });
+  assert.is((await create('a')).status, 201);
+  const started = performance.now();
+  assert.is((await create('b')).status, 201);
+  assert.ok(performance.now() - started < 1_000, `${performance.now() - started} ms`);
+  back();
+  await p.close();
+});
+
+test.run();

@@ -1,0 +1,275 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openapi } from '../../api/http/openapi.ts';
+import { problems } from '../../api/http/problem.ts';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { listen } from '../../infra/http/listen.ts';
+import { limiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { join } from '../fixtures/users.ts';
+
+type Answer = { status: number; headers: IncomingHttpHeaders; text: string };
+type Sent = { key?: string; body?: string; headers?: Record<string, string> };
+type Document = { paths: Record<string, Record<string, object>> };
+
+const MISSING = `c${'0'.repeat(24)}`;
+
+/** The platform behind a socket, where Node and its adapter have their say too. */
+const served = async (options: Parameters<typeof inMemory>[0] = {}) => {
+  const p = await inMemory(options);
+  const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
+  const ask = (method: string, path: string, { key = '', body, headers = {} }: Sent = {}): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const sent = request({ host: '127.0.0.1', port: server.port, method, path, agent: false }, (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (part: string) => {
+          text += part;
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode!, headers: answer.headers, text }));
+      });
+      sent.on('error', reject);
+      if (key) sent.setHeader('authorization', `Bearer ${key}`);
+      if (body !== undefined) sent.setHeader('content-type', 'application/json');
+      for (const [name, value] of Object.entries(headers)) sent.setHeader(name, value);
+      sent.end(body);
+    });
+  const close = async (): Promise<void> => {
+    await server.close();
+    await p.close();
+  };
+  return { p, ask, port: server.port, close };
+};
+
+const { p, ask, port, close } = await served();
+const document = openapi(p.operations, plainPaths, 'http://annals.test') as unknown as Document;
+const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.keys(methods).map((method) => ({
+    name: `${method} ${path}`,
+    method: method.toUpperCase(),
+    path,
+    filled: path.replace(/\{\w+\}/g, MISSING),
+  })),
+);
+
+/** What no answer may lack or have, whatever it answers. */
+const checkHeaders = (name: string, { headers, status }: Answer): void => {
+  assert.is(headers['x-content-type-options'], 'nosniff', name);
+  assert.ok(headers['x-request-id'], `${name}: x-request-id`);
+  assert.ok(headers['cache-control'], `${name}: cache-control`);
+  for (const told of ['server', 'x-powered-by', 'via', 'x-runtime', 'access-control-allow-origin'])
+    assert.not.ok(headers[told], `${name}: ${told}`);
+  if (/html/.test(headers['content-type'] ?? '')) assert.ok(headers['content-security-policy'], `${name}: a page without a policy`);
+  if (status >= 400) assert.is(headers['cache-control'], 'no-store', name);
+};
+
+const FIELDS = [
+  'type',
+  'title',
+  'status',
+  'detail',
+  'instance',
+  'code',
+  'errors',
+  'request_id',
+  'permission',
+  'agent_ids',
+  'outcome',
+  'limit',
+];
+/** Stack frames, files, SQL, drivers and their errors. */
+const INNARDS =
+  /\n\s+at |node_modules|node:internal|file:\/\/|\.[cm]?[jt]s\b|\/work\/|\/home\/|\bselect\b.+\bfrom\b|\binsert into\b|postgres|\bpg_|ECONN|ENOENT|\bSQLSTATE\b|eventstore|\bnats\b/i;
+
+/** A problem of the closed list that says nothing of what is behind it. */
+const checkProblem = (name: string, answer: Answer): string => {
+  checkHeaders(name, answer);
+  assert.is(answer.headers['content-type'], 'application/problem+json', name);
+  const body = JSON.parse(answer.text) as Record<string, unknown> & { code: keyof typeof problems };
+  assert.equal(
+    Object.keys(body).filter((field) => !FIELDS.includes(field)),
+    [],
+    name,
+  );
+  assert.equal(
+    [body.status, problems[body.code].status, body.request_id],
+    [answer.status, answer.status, answer.headers['x-request-id']],
+    name,
+  );
+  const { instance: _, ...said } = body;
+  assert.not.match(JSON.stringify(said), INNARDS, name);
+  return body.code;
+};
+
+test('every route there is answers with the same fences, to nobody, to a stranger and to an administrator', async () => {
+  for (const { name, method, filled } of routes)
+    for (const key of ['', 'nonsense', p.key]) {
+      const answer = await ask(method, filled, { key, ...(['GET', 'DELETE'].includes(method) ? {} : { body: '{}' }) });
+      checkHeaders(`${name} ${answer.status}`, answer);
+      if (answer.status >= 400) checkProblem(`${name} ${answer.status}`, answer);
+    }
+});
+
+const PAGE =
+  "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Status, content type and what may be kept, of each plain route as a stranger meets it. */
+const plain: Record<string, readonly [number, string | undefined, string]> = {
+  'get /livez': [200, 'application/json', 'no-store'],
+  'get /readyz': [200, 'application/json', 'no-store'],
+  'get /metrics': [401, 'application/problem+json', 'no-store'],
+  'get /problems/{type}': [404, 'application/problem+json', 'no-store'],
+  'get /openapi.json': [200, 'application/json', 'no-store'],
+  'get /asyncapi.json': [200, 'application/json', 'no-store'],
+  'get /docs': [200, 'text/html; charset=utf-8', 'no-store'],
+  'get /docs/scalar.js': [200, 'text/javascript; charset=utf-8', 'public, max-age=86400'],
+  'get /docs/boot.js': [200, 'text/javascript; charset=utf-8', 'no-store'],
+  'post /hooks/inbound/{integration_id}': [404, 'application/problem+json', 'no-store'],
+  'get /tenant/{tenant_id}/deliveries/{delivery_id}/body': [401, 'application/problem+json', 'no-store'],
+  'get /tenant/{tenant_id}/audit-logs/export': [401, 'application/problem+json', 'no-store'],
+  'get /auth/login': [409, 'application/problem+json', 'no-store'],
+  'get /auth/callback': [401, 'application/problem+json', 'no-store'],
+  'post /auth/logout': [401, 'application/problem+json', 'no-store'],
+};
+
+test('each plain route answers as the table says; a new one has to be entered', async () => {
+  const found: typeof plain = {};
+  for (const { name, method, path, filled } of routes.filter(({ path }) => path in plainPaths)) {
+    const { status, headers } = await ask(method, filled);
+    found[name] = [status, headers['content-type'], headers['cache-control']!];
+    assert.is(headers['content-security-policy'], path === '/docs' ? PAGE : undefined, name);
+  }
+  assert.equal(found, plain);
+});
+
+test('the type of each problem can be read where it lies', async () => {
+  for (const [code, { status, title }] of Object.entries(problems)) {
+    const type = `/problems/${code.replaceAll('_', '-')}`;
+    const answer = await ask('GET', type);
+    assert.equal([answer.status, JSON.parse(answer.text)], [200, { type, code, status, title }]);
+  }
+  const { type } = JSON.parse((await ask('GET', '/nowhere')).text);
+  assert.is((await ask('GET', type)).status, 200);
+  for (const none of ['not_found', 'constructor', '', 'x', 'not-found/']) assert.is((await ask('GET', `/problems/${none}`)).status, 404);
+});
+
+/** What is had by a story of its own, in the tests of its area; they are made and written like the others. */
+const ELSEWHERE = [
+  'conflict',
+  'idempotency_in_flight',
+  'idempotency_mismatch',
+  'key_expired',
+  'key_owner_inactive',
+  'not_configured',
+  'plan_limit',
+  'rate_limited',
+  'secret_already_shown',
+  'tenant_suspended',
+  'too_slow',
+];
+
+/** One refusal of each kind that a single request brings about. */
+const refusals = async (): Promise<string[]> => {
+  const auditor = await join(p, 'AUDITOR');
+  const found: string[] = [];
+  const refused = async (name: string, method: string, path: string, sent: Sent = {}) => {
+    const answer = await ask(method, path, { key: p.key, ...sent });
+    assert.ok(answer.status >= 400, `${name}: ${answer.status} ${answer.text}`);
+    found.push(checkProblem(name, answer));
+  };
+  const agents = `${p.tenant}/agents`;
+  const agent = JSON.stringify({ name: 'Agent', slug: 'agent' });
+  const made = JSON.parse((await ask('POST', agents, { key: p.key, body: agent })).text) as { id: string };
+  await refused('no JSON', 'POST', agents, { body: '{"name":' });
+  await refused('nobody', 'GET', agents, { key: '' });
+  await refused('a role too small', 'POST', agents, { key: auditor.key, body: agent });
+  await refused('a missing agent', 'GET', `${agents}/${MISSING}`);
+  await refused('a method too many', 'PUT', agents, { body: '{}' });
+  await refused('a slug twice', 'POST', agents, { body: agent });
+  await refused('another revision', 'PATCH', `${agents}/${made.id}`, { body: '{"name":"B"}', headers: { 'if-match': '"99"' } });
+  await refused('too large', 'POST', agents, { body: JSON.stringify({ name: 'x'.repeat(600_000) }) });
+  await refused('no JSON by its type', 'POST', agents, { body: agent, headers: { 'content-type': 'text/plain' } });
+  await refused('a field too many', 'POST', agents, { body: '{"nothing":1}' });
+  await refused('a header too many', 'GET', '/me', { headers: Object.fromEntries(Array.from({ length: 210 }, (_, n) => [`x-${n}`, '1'])) });
+  await refused('no such projection', 'GET', agents, { headers: { 'consistency-token': '9999999999:9999999999' } });
+  const reads = p.sink.reads as { page: unknown };
+  const { page } = reads;
+  reads.page = () => Promise.reject(Object.assign(new Error('select secret from annals.keys'), { code: '42P01' }));
+  await refused('a failure of our own', 'GET', agents);
+  reads.page = page;
+  const over = p.log.outage();
+  await refused('no event store', 'POST', agents, { body: JSON.stringify({ name: 'C', slug: 'c' }) });
+  over();
+  return found;
+};
+
+test('no refusal of any kind tells what is behind it', async () => {
+  const found = new Set<string>(await refusals());
+  assert.equal(
+    Object.keys(problems)
+      .filter((code) => !found.has(code))
+      .sort(),
+    ELSEWHERE,
+  );
+});
+
+test('the one guess too many, and what is no HTTP at all, are fenced alike', async () => {
+  const other = await served({ limits: limiter({ ...POLICIES, bad: { ...POLICIES.bad, quota: 1 } }) });
+  await other.ask('GET', '/me', { key: 'nonsense' });
+  assert.is(checkProblem('a guess too many', await other.ask('GET', '/me', { key: 'nonsense' })), 'rate_limited');
+  await other.close();
+  const raw = await new Promise<string>((resolve) => {
+    let text = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'));
+    socket.on('data', (part) => {
+      text += part;
+    });
+    socket.on('close', () => resolve(text));
+  });
+  const [head = '', body = ''] = raw.split('\r\n\r\n');
+  const [line = '', ...fields] = head.split('\r\n');
+  const headers = Object.fromEntries(fields.map((field) => field.split(': ') as [string, string]));
+  assert.is(checkProblem('no HTTP', { status: Number(line.split(' ')[1]), headers, text: body }), 'malformed');
+});
+
+test('paths that nothing answers to are one 404, byte for byte but for path and request id, whoever asks', async () => {
+  const paths = [
+    '/',
+    '/api/v1',
+    '/api/v1/tenants',
+    '/v1',
+    '/v2/tenants',
+    '/admin',
+    '/admin/nothing',
+    '/tenant',
+    `${p.tenant}/nothing`,
+    '/debug',
+    '/hooks',
+    '/hooks/inbound',
+    '/.env',
+    '/docs/',
+    '/docs/other.js',
+    '/openapi.yaml',
+    '/livez/',
+    '/%00',
+    '/METRICS',
+  ];
+  const found = new Set<string>();
+  for (const path of paths)
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS'])
+      for (const key of ['', 'nonsense', p.key]) {
+        const answer = await ask(method, path, { key });
+        assert.is(answer.status, 404, `${method} ${path}`);
+        assert.is(checkProblem(`${method} ${path}`, answer), 'not_found');
+        const { instance, request_id: _, ...same } = JSON.parse(answer.text) as Record<string, unknown>;
+        assert.is(instance, decodeURIComponent(path));
+        const { date: _date, 'x-request-id': _id, 'content-length': _length, ...headers } = answer.headers;
+        found.add(JSON.stringify([same, headers]));
+      }
+  assert.is(found.size, 1, [...found].join('\n'));
+});
+
+test('the server ends', close);
+
+test.run();

@@ -1,0 +1,94 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+
+const AT_ONCE = 50;
+
+const atOnce = (work: (index: number) => Promise<Answer>): Promise<Answer[]> =>
+  Promise.all(Array.from({ length: AT_ONCE }, (_, index) => work(index)));
+
+const counted = (answers: readonly Answer[]): Record<number, number> =>
+  Object.fromEntries(Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, some]) => [status, some!.length]));
+
+test('fifty at once for one slug of a tenant: one gets it, and nobody else is registered', async () => {
+  const p = await inMemory();
+  const answers = await atOnce((index) =>
+    p.send('POST', '/admin/tenants', { body: { name: 'Race', slug: 'race', owner_email: `owner${index}@race.test` } }),
+  );
+  assert.equal(counted(answers), { 201: 1, 409: 49 });
+  assert.is(p.eventsOf('TenantCreated').length, 2, 'demo and the winner');
+  assert.is(p.eventsOf('UserRegistered').length, 2, 'the administrator and the winner');
+  await p.close();
+});
+
+test('fifty at once for one plan, one agent and one allowed address: one each', async () => {
+  const p = await inMemory();
+  const limits = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
+  const plans = await atOnce(() => p.send('POST', '/admin/plans', { body: { slug: 'race', name: 'Race', monthly_usd: 1, limits } }));
+  const agents = await atOnce(() => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Race', slug: 'race' } }));
+  const accounts = await atOnce((index) =>
+    p.send('POST', '/admin/allowed-accounts', { body: { email: index % 2 ? 'race@a.test' : 'RACE@a.test' } }),
+  );
+  for (const answers of [plans, agents, accounts]) assert.equal(counted(answers), { 201: 1, 409: 49 });
+  await p.close();
+});
+
+test('fifty invitations at once of one address: one member, one user', async () => {
+  const p = await inMemory();
+  const answers = await atOnce((index) =>
+    p.send('POST', `${p.tenant}/members`, { body: { email: index % 2 ? 'one@race.test' : 'One@Race.test' } }),
+  );
+  assert.equal(counted(answers), { 201: 1, 409: 49 });
+  const registered = p.eventsOf('UserRegistered').filter(({ data }) => (data as { email: string }).email === 'one@race.test');
+  assert.is(registered.length, 1);
+  await p.close();
+});
+
+test('fifty at once for a slug that was freed: one takes the next generation', async () => {
+  const p = await inMemory();
+  const made = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'First', slug: 'again' } })).body as { id: string };
+  assert.is((await p.send('DELETE', `${p.tenant}/agents/${made.id}`)).status, 204);
+  const answers = await atOnce(() => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Next', slug: 'again' } }));
+  assert.equal(counted(answers), { 201: 1, 409: 49 });
+  assert.is(p.eventsOf('AgentSlugReleased').length, 1);
+  const account = (await p.send('POST', '/admin/allowed-accounts', { body: { email: 'x@again.test' } })).body as { id: string };
+  const gone = await atOnce(() => p.send('DELETE', `/admin/allowed-accounts/${account.id}`));
+  assert.equal(counted(gone), { 204: 1, 404: 49 });
+  const back = await atOnce(() => p.send('POST', '/admin/allowed-accounts', { body: { email: 'x@again.test' } }));
+  assert.equal(counted(back), { 201: 1, 409: 49 });
+  await p.close();
+});
+
+test('fifty at once who make each other less: the tenant keeps an OWNER', async () => {
+  const p = await inMemory();
+  const owner = (await p.send('GET', '/me')).body as { user: { id: string } };
+  const invited = (await p.send('POST', `${p.tenant}/members`, { body: { email: 'second@race.test', role: 'OWNER' } })).body as {
+    user_id: string;
+  };
+  const key = await p.keyOf(p.tenant_id, invited.user_id);
+  await atOnce((index) =>
+    index % 2
+      ? p.send('PATCH', `${p.tenant}/members/${owner.user.id}`, { key, body: { role: 'MEMBER' } })
+      : p.send('PATCH', `${p.tenant}/members/${invited.user_id}`, { body: { role: 'MEMBER' } }),
+  );
+  assert.is(p.eventsOf('MemberRoleChanged').length, 1);
+  await p.close();
+});
+
+test('a slug that was freed often is taken again without reading what became of each agent that had it', async () => {
+  const p = await inMemory();
+  const again = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Again', slug: 'again' } });
+  for (let n = 0; n < 10; n++) await p.send('DELETE', (await again()).headers.get('location')!);
+  const { read } = p.log;
+  const streams: string[] = [];
+  p.log.read = (...call) => {
+    streams.push(call[0]);
+    return read(...call);
+  };
+  assert.is((await again()).status, 201);
+  assert.is((await again()).status, 409);
+  assert.is(new Set(streams).size, 1, 'the one that has it');
+  await p.close();
+});
+
+test.run();

@@ -1,0 +1,253 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isRead } from '../../api/http/operation.ts';
+import { BAD_CREDENTIALS, limiter } from '../../infra/ratelimit/limiter.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { atIssuer, CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
+import { allow, SOMEBODY, type Stage, staged } from '../fixtures/sign-in-platform.ts';
+
+const CALLBACK = 'http://annals.test/auth/callback';
+
+const pairs = (headers: Headers): string[] => headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
+
+/** Begins at our login. @returns where it sends the browser, and what the browser keeps */
+const begin = async (p: Stage['p'], query = '') => {
+  const answer = await p.send('GET', `/auth/login${query}`, { key: '' });
+  assert.is(answer.status, 302, answer.text);
+  return { location: answer.headers.get('location')!, cookie: pairs(answer.headers).join('; ') };
+};
+
+const finish = (p: Stage['p'], back: string, cookie: string) =>
+  p.send('GET', back.replace('http://annals.test', ''), { key: '', headers: { cookie } });
+
+/** Signs a browser in. @returns its cookie */
+const signedIn = async (p: Stage['p'], login = 'somebody') => {
+  const begun = await begin(p);
+  const answer = await finish(p, await atIssuer(begun.location, login), begun.cookie);
+  assert.is(answer.status, 303, answer.text);
+  return pairs(answer.headers).find((pair) => pair.startsWith('annals_session='))!;
+};
+
+const byCookie = (p: Stage['p'], cookie: string, method = 'GET', path = '/me', headers: Record<string, string> = {}, body?: unknown) =>
+  p.send(method, path, { key: '', headers: { cookie, ...headers }, ...(body === undefined ? {} : { body }) });
+
+const OWN_PAGE = { origin: 'http://annals.test', 'sec-fetch-site': 'same-origin' };
+
+staged('a browser signs in by the code flow, reads, changes something from our own page, and signs out for good', async (stage) => {
+  const { p } = stage;
+  await allow(stage);
+  const begun = await begin(p, '?return_to=/docs%23agents');
+  assert.is(new URL(begun.location).searchParams.get('code_challenge_method'), 'S256');
+  const back = await atIssuer(begun.location, 'somebody');
+  const answer = await finish(p, back, begun.cookie);
+  assert.is(answer.status, 303, answer.text);
+  assert.is(answer.headers.get('location'), '/docs#agents');
+  const set = answer.headers.getSetCookie().find((cookie) => cookie.startsWith('annals_session='))!;
+  assert.match(set, /; HttpOnly/);
+  assert.match(set, /; SameSite=Lax/);
+  const cookie = set.split(';')[0]!;
+  const { user } = (await byCookie(p, cookie)).body as { user: { email: string; name: string } };
+  assert.equal([user.email, user.name], [SOMEBODY, 'Name of somebody']);
+  assert.is(p.eventsOf('UserSeen').length, 1);
+  assert.is((await byCookie(p, cookie, 'POST', '/auth/logout', OWN_PAGE)).status, 204);
+  assert.is((await byCookie(p, cookie)).status, 401);
+  assert.equal(
+    p.eventsOf('SignedIn', 'SignedOut').map(({ type }) => type),
+    ['SignedIn', 'SignedOut'],
+  );
+  assert.not.ok(JSON.stringify(p.log.events.map(({ data }) => data)).includes(cookie.split('.')[1]!));
+});
+
+staged('a cookie counts for twelve hours, and as a whole', async (stage) => {
+  const { p } = stage;
+  await allow(stage);
+  const cookie = await signedIn(p);
+  for (const other of [
+    `${cookie}x`,
+    cookie.slice(0, -1),
+    cookie.split('.')[0]!,
+    'annals_session=',
+    'annals_session=c.d',
+    'annals_session=%00',
+  ])
+    assert.is((await byCookie(p, other)).status, 401, other);
+  const began = Date.now();
+  p.clock.now = () => began + 12 * 3_600_000 - 5_000;
+  assert.is((await byCookie(p, cookie)).status, 200);
+  p.clock.now = () => began + 12 * 3_600_000 + 5_000;
+  assert.is((await byCookie(p, cookie)).status, 401);
+});
+
+staged('a sign-in that is replayed, swapped, late, incomplete or of another issuer is refused', async (stage) => {
+  const { p, issuer } = stage;
+  await allow(stage);
+  await allow(stage, 'victim@example.com');
+  const refusedWith = async (what: string, status: number, back: string, cookie: string) => {
+    const answer = await finish(p, back, cookie);
+    assert.is(answer.status, status, `${what}: ${answer.text}`);
+    assert.not.ok(
+      answer.headers.getSetCookie().some((one) => /^annals_session=[^;]/.test(one)),
+      what,
+    );
+  };
+  const fresh = async (login = 'somebody') => {
+    const begun = await begin(p);
+    return { ...begun, back: await atIssuer(begun.location, login) };
+  };
+  const changed = (back: string, change: (query: URLSearchParams) => void): string => {
+    const url = new URL(back);
+    change(url.searchParams);
+    return url.href;
+  };
+
+  const used = await fresh();
+  assert.is((await finish(p, used.back, used.cookie)).status, 303);
+  await refusedWith('replayed', 401, used.back, used.cookie);
+
+  const [mine, theirs] = [await fresh('victim'), await fresh()];
+  await refusedWith("another browser's cookie", 401, mine.back, theirs.cookie);
+  const swapped = changed(mine.back, (query) => query.set('code', new URL(theirs.back).searchParams.get('code')!));
+  await refusedWith("another sign-in's code", 401, swapped, mine.cookie);
+  const own = await fresh();
+  await refusedWith(
+    "another sign-in's state",
+    401,
+    changed(own.back, (query) => query.set('state', new URL(mine.back).searchParams.get('state')!)),
+    own.cookie,
+  );
+  const renamed = await fresh();
+  const [name] = renamed.cookie.split('=');
+  await refusedWith('a cookie under another name', 401, renamed.back, `${name}=${theirs.cookie.split('=')[1]}`);
+  const stateless = await fresh();
+  await refusedWith(
+    'no state',
+    401,
+    changed(stateless.back, (query) => query.delete('state')),
+    stateless.cookie,
+  );
+  const bare = await fresh();
+  await refusedWith('no cookie, so no verifier', 401, bare.back, '');
+  const altered = await fresh();
+  await refusedWith('an altered cookie', 401, altered.back, `${altered.cookie.slice(0, -3)}abc`);
+  const codeless = await fresh();
+  await refusedWith(
+    'no code',
+    401,
+    changed(codeless.back, (query) => query.delete('code')),
+    codeless.cookie,
+  );
+  const mixed = await fresh();
+  await refusedWith(
+    'another issuer',
+    401,
+    changed(mixed.back, (query) => query.set('iss', 'https://elsewhere.example')),
+    mixed.cookie,
+  );
+  const unnamed = await fresh();
+  await refusedWith(
+    'no issuer though it always says so',
+    401,
+    changed(unnamed.back, (query) => query.delete('iss')),
+    unnamed.cookie,
+  );
+  const denied = await begin(p);
+  const state = new URL(denied.location).searchParams.get('state')!;
+  const no = `${CALLBACK}?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer.url)}`;
+  await refusedWith('denied at the issuer', 403, no, denied.cookie);
+  const stranger = await fresh('stranger');
+  await refusedWith('nobody allowed the address', 403, stranger.back, stranger.cookie);
+  const unverified = await fresh('unverified');
+  await refusedWith('nobody verified the address', 401, unverified.back, unverified.cookie);
+  const late = await fresh();
+  const began = Date.now();
+  p.clock.now = () => began + 11 * 60_000;
+  await refusedWith('too late', 401, late.back, late.cookie);
+});
+
+staged('login goes on to paths of this host only', async ({ p }) => {
+  for (const to of ['https://elsewhere.example', '//elsewhere.example', '/\\elsewhere.example', 'docs', '/a\tb', '', 'javascript:alert(1)'])
+    assert.is((await p.send('GET', `/auth/login?return_to=${encodeURIComponent(to)}`, { key: '' })).status, 422, to);
+});
+
+staged('a cookie alone changes nothing from a foreign page, on any operation', async (stage) => {
+  const { p } = stage;
+  await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'OWNER' } });
+  await p.settled();
+  const cookie = await signedIn(p);
+  const me = (await byCookie(p, cookie)).body as { user: { id: string } };
+  await p.send('PATCH', `/api/v1/admin/users/${me.user.id}`, { body: { is_super_admin: true } });
+  const before = p.log.events.length;
+  const foreign: Record<string, string>[] = [
+    {},
+    { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' },
+    { origin: 'null' },
+    { origin: 'http://other.annals.test', 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'none' },
+    { origin: 'http://annals.test', 'sec-fetch-site': 'cross-site' },
+    { referer: 'http://annals.test/docs' },
+  ];
+  const mutations = Object.values(p.operations).filter((row) => !isRead(row));
+  assert.ok(mutations.length > 40);
+  for (const { method, path } of [...mutations, { method: 'post', path: '/auth/logout' }])
+    for (const headers of foreign) {
+      const at = path.replace(':tenant_id', p.tenant_id).replaceAll(/:\w+/g, p.tenant_id);
+      const answer = await byCookie(p, cookie, method.toUpperCase(), at, headers, {});
+      assert.is(answer.status, 403, `${method} ${at} ${JSON.stringify(headers)}: ${answer.text}`);
+    }
+  assert.is(p.log.events.length, before);
+  const made = await byCookie(p, cookie, 'POST', '/admin/allowed-accounts', OWN_PAGE, { email: 'other@example.com' });
+  assert.is(made.status, 201, made.text);
+});
+
+test('an address that fails to sign in too often asks the issuer no more until its minute is over', async () => {
+  const issuer = await startIssuer();
+  const config = { oidcIssuer: issuer.url, oidcClientId: CLIENT.id, oidcClientSecret: CLIENT.secret };
+  const p = await inMemory({ issuer: config, limits: limiter() });
+  try {
+    let now = Date.now();
+    p.clock.now = () => now;
+    const { location, cookie } = await begin(p);
+    const state = new URL(location).searchParams.get('state')!;
+    const guess = () => finish(p, `${CALLBACK}?code=guessed&state=${state}&iss=${encodeURIComponent(issuer.url)}`, cookie);
+    for (let index = 0; index < BAD_CREDENTIALS.quota; index++) assert.is((await guess()).status, 401);
+    assert.is((await guess()).status, 429);
+    await issuer.close();
+    const refused = await guess();
+    assert.is(refused.status, 429);
+    const wait = Number(refused.headers.get('retry-after'));
+    assert.ok(wait >= 1 && wait <= 60, String(wait));
+    now += wait * 1_000;
+    assert.is((await guess()).status, 503, 'asked again, and away');
+  } finally {
+    await p.close();
+    await issuer.close();
+  }
+});
+
+staged('an issuer that fails, or says nothing, in the midst of a sign-in is 503: nobody did anything wrong', async (stage) => {
+  const { p, issuer } = stage;
+  await allow(stage);
+  for (const [path, how] of [
+    ['/token', 'fails'],
+    ['/me', 'fails'],
+    ['/token', 'says nothing'],
+  ] as const) {
+    delete issuer.trouble.path;
+    const begun = await begin(p);
+    const back = await atIssuer(begun.location, 'somebody');
+    Object.assign(issuer.trouble, { path, how });
+    const answer = await finish(p, back, begun.cookie);
+    assert.is(answer.status, 503, `${path} ${how}: ${answer.text}`);
+    assert.ok(Number(answer.headers.get('retry-after')) > 0);
+  }
+});
+
+test('where no issuer is configured, login says which variable is missing', async () => {
+  const p = await inMemory();
+  const answer = await p.send('GET', '/auth/login', { key: '' });
+  assert.is(answer.status, 409);
+  assert.match(answer.text, /OIDC_ISSUER/);
+  await p.close();
+});
+
+test.run();

@@ -1,0 +1,74 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { issueKey } from '../../commands/identity/api-key.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { join, neighbour } from '../fixtures/users.ts';
+
+type Me = {
+  user: { email: string; is_super_admin: boolean } | null;
+  tenants: { id: string; role: string | null; permissions: string[] }[];
+  agent: { id: string } | null;
+  permissions: string[];
+};
+
+test('a platform key shows all tenants of its user, a tenant key the one it works in', async () => {
+  const p = await inMemory();
+  const other = await neighbour(p);
+  const me = async (key?: string) => (await p.send('GET', '/me', key ? { key } : {})).body as Me;
+  await p.send('POST', `${other.tenant}/members`, { key: other.key, body: { email: 'admin@annals.localhost', role: 'AUDITOR' } });
+  await p.settled();
+  const whole = await me();
+  assert.equal(
+    whole.tenants.map(({ id, role }) => [id, role]),
+    [
+      [p.tenant_id, 'OWNER'],
+      [other.id, 'AUDITOR'],
+    ],
+  );
+  assert.equal(whole.tenants[1]!.permissions, ['tenant:read', 'tenant:audit:read']);
+  assert.equal(whole.permissions, ['platform']);
+  const owner = await me(other.key);
+  assert.equal(
+    owner.tenants.map(({ id, role }) => [id, role]),
+    [[other.id, 'OWNER']],
+  );
+  assert.ok(owner.permissions.includes('tenant:close') && !owner.permissions.includes('platform'));
+  const member = await join(p, 'MEMBER');
+  assert.equal((await me(member.key)).permissions, ['tenant:read', 'tenant:agents:create']);
+  await p.close();
+});
+
+test('a runner key shows its agent, and may nothing of what people may', async () => {
+  const p = await inMemory();
+  const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'A', slug: 'a' } })).body as { id: string };
+  const { key } = (await p.send('POST', `${p.tenant}/agents/${agent.id}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
+  const me = (await p.send('GET', '/me', { key })).body as Me;
+  assert.is(me.user, null);
+  assert.is(me.agent?.id, agent.id);
+  assert.equal(me.permissions, []);
+  assert.equal(
+    me.tenants.map(({ id, role, permissions }) => ({ id, role, permissions })),
+    [{ id: p.tenant_id, role: null, permissions: [] }],
+  );
+  await p.close();
+});
+
+test('who is in more tenants than a page holds is shown all of them, and counted in all of them', async () => {
+  const p = await inMemory();
+  const COUNT = 203;
+  const owner_email = 'many@example.com';
+  for (let n = 0; n < COUNT; n++) await p.send('POST', '/admin/tenants', { body: { name: `T${n}`, slug: `t${n}`, owner_email } });
+  await p.settled();
+  const rows = async () => (await p.send('GET', `/api/v1/admin/users?q=${owner_email}`)).body as { id: string; tenant_count: number }[];
+  const [{ id, tenant_count }] = (await rows()) as [{ id: string; tenant_count: number }];
+  assert.is(tenant_count, COUNT);
+  const changed = await p.send('PATCH', `/api/v1/admin/users/${id}`, { body: { is_super_admin: true } });
+  assert.is((changed.body as { tenant_count: number }).tenant_count, COUNT);
+  const fields = { name: 'Mine', expires_at: null };
+  const made = await issueKey(p.systemContext(), { kind: 'platform', tenant_id: null, agent_id: null, owner_id: id }, fields);
+  const me = (await p.send('GET', '/me', { key: made.state.key })).body as Me;
+  assert.is(new Set(me.tenants.map((tenant) => tenant.id)).size, COUNT);
+  await p.close();
+});
+
+test.run();

@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
+import * as assert from 'uvu/assert';
+import { keyText } from '../../domain/identity/api-key-format.ts';
+import { openLog } from '../../infra/eventstore/client.ts';
+import type { Log } from '../../infra/eventstore/event-log.ts';
+import { signInWays } from '../../infra/oidc/sign-in.ts';
+import { hotOf, platform } from '../../infra/processes/application.ts';
+import { bootstrap } from '../../infra/processes/seed.ts';
+import { memorySink } from '../../projections/engine/memory-store.ts';
+import { projections } from '../../projections/registry.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
+import { startStore } from '../fixtures/store-process.ts';
+import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+
+const WITHIN_MS = 1_000;
+
+/** Counts the reads of streams that go to the log. */
+const counted = (log: Log): { readonly log: Log; readonly reads: () => number } => {
+  let reads = 0;
+  const read: Log['read'] = (...asked) => {
+    reads++;
+    return log.read(...asked);
+  };
+  return { log: { ...log, read }, reads: () => reads };
+};
+
+/** API processes over the same log, each by a connection of its own, and an issuer whose users come to them. */
+const stage = async (logs: readonly Log[]) => {
+  const issuer = await startIssuer();
+  afterwards(issuer.close);
+  const p = await inMemory();
+  afterwards(p.close);
+  const logger = pino({ level: 'silent' });
+  const publicUrl = 'http://annals.test';
+  const config = { oidcIssuer: issuer.url, oidcAudience: CLIENT.id };
+  const processes = [];
+  for (const log of logs) {
+    const hot = hotOf(log);
+    await hot.start();
+    const sink = memorySink(projections);
+    const following = log.follow({ event: (event) => sink.feed([event]) });
+    const signIn = await signInWays(config, { publicUrl, vault: p.vault, logger });
+    const parts = { log, hot, vault: p.vault, reads: sink.reads, logger, publicUrl, operations: p.operations, signIn };
+    const { app, close, systemContext } = platform({ ...parts, plain: () => undefined, address: () => '127.0.0.1' });
+    afterwards(async () => {
+      await close();
+      await hot.close();
+      await following.stop();
+    });
+    const send = (method: string, path: string, key: string, body?: object): Promise<Response> =>
+      Promise.resolve(
+        app.request(path, {
+          method,
+          headers: { authorization: `Bearer ${key}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+          ...(body ? { body: JSON.stringify(body) } : {}),
+        }),
+      );
+    processes.push({ send, systemContext, come: async (token: string) => (await send('GET', '/me', token)).status });
+  }
+  let admin = '';
+  await bootstrap(logs[0]!, processes[0]!.systemContext(), undefined, ({ key }) => {
+    admin = key;
+  });
+  return { issuer, processes, admin };
+};
+
+test('a hundred requests of somebody who is not listed cost no read of the store, registered or not', async () => {
+  const { log, reads } = counted(memoryLog());
+  const { issuer, processes, admin } = await stage([log]);
+  const [{ come, send }] = processes as [(typeof processes)[number]];
+  const account = await send('POST', '/admin/allowed-accounts', admin, { email: 'left@example.com' });
+  const left = await issuer.sign({ email: 'left@example.com' });
+  assert.is(await come(left), 200);
+  assert.is((await send('DELETE', `/admin/allowed-accounts/${((await account.json()) as { id: string }).id}`, admin)).status, 204);
+  for (const token of [left, await issuer.sign({ email: 'stranger@example.com' })]) {
+    assert.is(await come(token), 403);
+    const before = reads();
+    for (let index = 0; index < 100; index++) assert.is(await come(token), 403);
+    assert.is(reads() - before, 0);
+  }
+});
+
+test('a guessed key is looked for each time: the time that it takes tells nobody which keys there are', async () => {
+  const { log, reads } = counted(memoryLog());
+  const { processes } = await stage([log]);
+  const guess = keyText('abcdefgh', 'x'.repeat(32));
+  for (let index = 0; index < 5; index++) {
+    const before = reads();
+    assert.is(await processes[0]!.come(guess), 401);
+    assert.is(reads() - before, 1);
+  }
+});
+
+/** How long it takes until everybody says so, in milliseconds. */
+const untilAll = async (come: readonly (() => Promise<number>)[], status: number): Promise<number> => {
+  const began = performance.now();
+  for (;;) {
+    const found = await Promise.all(come.map((one) => one()));
+    const ms = performance.now() - began;
+    if (found.every((one) => one === status) || ms > 5 * WITHIN_MS) return ms;
+    await sleep(1);
+  }
+};
+
+test('over a real store, whoever is allowed, disallowed or invited a moment ago is in or out within a second on every process', async () => {
+  const store = await startStore();
+  afterwards(store.end);
+  const logs = [openLog(store.url), openLog(store.url)];
+  for (const log of logs) afterwards(log.close);
+  const { issuer, processes, admin } = await stage(logs);
+  const { send } = processes[0]!;
+  const token = await issuer.sign();
+  const come = processes.map((one) => () => one.come(token));
+  const soon = async (status: number, what: string) => {
+    const ms = await untilAll(come, status);
+    assert.ok(ms <= WITHIN_MS, `${what}: ${ms} ms`);
+  };
+  await soon(403, 'a stranger');
+  for (const round of ['first', 'again', 'and again']) {
+    const account = await send('POST', '/admin/allowed-accounts', admin, { email: 'somebody@example.com' });
+    assert.is(account.status, 201);
+    await soon(200, `allowed ${round}`);
+    await send('DELETE', `/admin/allowed-accounts/${((await account.json()) as { id: string }).id}`, admin);
+    await soon(403, `disallowed ${round}`);
+  }
+});
+
+test.run();

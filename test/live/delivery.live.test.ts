@@ -1,0 +1,126 @@
+// limit: 240
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { messagesIn, readWhole } from '../faults/final-state.ts';
+import { type Answer, newSockets, post } from '../faults/load.ts';
+import { ADMIN_KEY, type Platform, withPlatform } from '../faults/platform.ts';
+import { startRunner } from '../faults/runners.ts';
+import { placesOf } from '../faults/secret-search.ts';
+import { type Hook, makeEstate } from '../faults/tenants.ts';
+import { eventually } from '../fixtures/child-process.ts';
+
+const COPIES = 100;
+const ROUNDS = 10;
+const ONE = { tenants: 1, agents: 1, hooks: 1 };
+
+const logged = async (platform: Platform) => {
+  const log = platform.openLog();
+  return readWhole(log).finally(() => log.close());
+};
+
+const messages = async (platform: Platform): Promise<string[]> => {
+  const nats = await platform.connectNats();
+  return messagesIn(nats).finally(() => nats.close());
+};
+
+type Round = { readonly delivery: string; readonly answers: readonly Answer[] };
+
+/** One delivery, posted so many times at once, each on a connection of its own. */
+const copies = async (bases: readonly string[], hook: Hook): Promise<Round> => {
+  const sockets = newSockets();
+  const delivery = randomUUID();
+  const body = JSON.stringify({ delivery, text: 'y'.repeat(1_000) });
+  const posts = Array.from({ length: COPIES }, (_, index) => post(bases[index % bases.length]!, sockets, { hook, delivery, body }));
+  const answers = await Promise.all(posts);
+  sockets.destroy();
+  return { delivery, answers };
+};
+
+const numberOf = (kind: Answer['kind'], answers: readonly Answer[]): number => answers.filter((answer) => answer.kind === kind).length;
+
+const checkRound = ({ answers }: Round): void => {
+  const said = answers.map(({ says }) => says).filter((says) => says !== '202' && says !== '200');
+  assert.equal([numberOf('accepted', answers), numberOf('duplicate', answers), said], [1, COPIES - 1, []]);
+};
+
+/** Every round: one 202 and the rest 200, all with one id; then one event, one message and one effect for each. */
+const once = async (platform: Platform, bases: readonly string[]): Promise<void> => {
+  const { agents, hooks } = await makeEstate(platform, ONE);
+  const runner = await startRunner(platform, agents[0]!);
+  const rounds: Round[] = [];
+  // The first round also finds every cache empty.
+  while (rounds.length < ROUNDS) rounds.push(await copies(bases, hooks[0]!));
+  for (const round of rounds) checkRound(round);
+  const { deliveries } = await logged(platform);
+  assert.equal(
+    deliveries.map(({ delivery }) => delivery),
+    rounds.map(({ delivery }) => delivery),
+  );
+  assert.equal(
+    rounds.map(({ answers }) => [...new Set(answers.map(({ id }) => id))]),
+    deliveries.map(({ id }) => [id]),
+  );
+  const events = deliveries.map(({ event_id }) => event_id);
+  await eventually('the runner had every event', () => runner.effects().length >= rounds.length);
+  assert.equal(runner.given(), events);
+  assert.equal(await messages(platform), events);
+};
+
+test('a hundred copies of one delivery at once are one event, one message, one 202 and 99 times 200', () =>
+  withPlatform((platform) => once(platform, [platform.url])));
+
+test('so they are when they come to four API processes', () =>
+  withPlatform(async (platform) => {
+    const others = [await platform.serveToo(), await platform.serveToo(), await platform.serveToo()];
+    await once(platform, [platform.url, ...others]);
+  }));
+
+/** Where the cluster lies that the data directory only names, when its user cannot come here. */
+const directories = ({ data }: Platform): string[] => {
+  const place = join(data, 'postgres', 'place');
+  return existsSync(place) ? [data, readFileSync(place, 'utf8').trim()] : [data];
+};
+
+test('a forged post leaves one event with its reason, and its body nowhere; secrets and keys are in no file', () =>
+  withPlatform(async (platform) => {
+    const mark = (): string => `mark${randomBytes(18).toString('hex')}`;
+    const [forged, signed] = [mark(), mark()];
+    const { tenants, agents, hooks } = await makeEstate(platform, ONE);
+    const [hook, agent] = [hooks[0]!, agents[0]!];
+    const runner = await startRunner(platform, agent);
+    const sockets = newSockets();
+    const send = (text: string, signature?: string): Promise<Answer> =>
+      post(platform.url, sockets, { hook, delivery: randomUUID(), body: JSON.stringify({ text }), ...(signature && { signature }) });
+
+    assert.is((await send(signed)).kind, 'accepted');
+    assert.match((await send(forged, `sha256=${'0'.repeat(64)}`)).says, /^401 /);
+    sockets.destroy();
+    const list = `/tenant/${agent.tenant.id}/webhook-integrations/${hook.id}/deliveries`;
+    const rejected = async () =>
+      JSON.parse((await platform.call('GET', `${list}?outcome=rejected`, undefined, agent.tenant)).text) as Record<string, unknown>[];
+    await eventually('the view shows the rejection', async () => (await rejected()).length === 1);
+    await eventually('the runner had its event', () => runner.effects().length === 1);
+    const [{ reason, sha256 } = {}] = await rejected();
+    assert.equal({ reason, sha256 }, { reason: 'signature_mismatch', sha256: null });
+    const { types, deliveries } = await logged(platform);
+    assert.is(types.get('WebhookRejected'), 1);
+    assert.is(deliveries.length, 1);
+    assert.is((await messages(platform)).length, 1);
+
+    await platform.stop();
+    const dirs = directories(platform);
+    const found = placesOf(signed, dirs).join('\n');
+    assert.match(found, /\/store\/.*plain/, 'the search finds what is in the log');
+    assert.match(found, /\/nats\/.*plain/, 'the search finds what is in the stream');
+    assert.match(placesOf('agent-0', dirs).join('\n'), /\/data\/(base|pg_wal)\/.*plain/, 'the search finds what is in Postgres');
+    const secrets = { forged, secret: hook.secret, admin: ADMIN_KEY, owner: tenants[0]!.key, runner: agent.runnerKey };
+    for (const [name, text] of Object.entries(secrets)) {
+      assert.equal(placesOf(text, dirs), [], name);
+      assert.not.ok(platform.said().includes(text) && name !== 'admin', `${name} was printed`);
+    }
+  }));
+
+test.run();

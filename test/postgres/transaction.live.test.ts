@@ -1,0 +1,132 @@
+import type pg from 'pg';
+import pino from 'pino';
+import * as assert from 'uvu/assert';
+import { arrayText, openPool, statement } from '../../infra/postgres/pool.ts';
+import { inTransaction, type Statement } from '../../infra/postgres/transaction.ts';
+import { commit, isFenced } from '../../infra/projector/commit-batch.ts';
+import type { Entry } from '../../infra/projector/projection-writer.ts';
+import { createAnnals } from '../../infra/projector/schema.ts';
+import { planOf } from '../../projections/engine/compiled-projection.ts';
+import { ideas } from '../fixtures/test-projection.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const logger = pino({ level: 'silent' });
+
+/** Two connections as the projections have them. */
+const connections = async () => {
+  const pool = openPool(await freshDatabase(), logger, 'test', { pipeline: true });
+  const clients = [await pool.connect(), await pool.connect()] as const;
+  await clients[0].query('create table notes (id integer primary key, text text)');
+  const end = async () => {
+    for (const client of clients) client.release();
+    await pool.end();
+  };
+  return { clients, end };
+};
+
+const noting = statement('insert into notes select * from unnest($1::integer[], $2::text[])');
+const renaming = statement('update notes set text = $2 where id = $1::integer returning text');
+const note = (ids: readonly number[], text = 'as it is'): Statement => ({
+  ...noting,
+  values: [arrayText(ids), arrayText(ids.map(() => text))],
+});
+const rename = (id: number, text: string): Statement => ({ ...renaming, values: [String(id), text] });
+
+const notes = async (client: pg.Client): Promise<[number, string][]> =>
+  (await client.query<{ id: number; text: string }>('select id, text from notes order by id')).rows.map(({ id, text }) => [id, text]);
+
+const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
+  work.then(
+    () => assert.unreachable('it did not fail'),
+    (error) => error,
+  );
+
+test('statements sent together are one transaction: all of it or nothing, and the next one finds the connection as it was', async () => {
+  const { clients, end } = await connections();
+  const [client] = clients;
+  // The first failure comes while nothing is prepared yet, one of the statements being sound.
+  const failed = await failureOf(inTransaction(client, [note([1, 2]), rename(1, 'new'), note([2])]));
+  assert.is(failed.code, '23505');
+  assert.equal(await notes(client), []);
+  await inTransaction(client, [note([1, 2]), rename(2, 'another "name"\\')]);
+  assert.is((await failureOf(inTransaction(client, [note([3]), note([1])]))).code, '23505');
+  // Queries that follow without waiting are answered for themselves.
+  const [, held, failedLater] = await Promise.all([
+    inTransaction(client, [rename(1, 'new')]),
+    notes(client),
+    failureOf(inTransaction(client, [note([7]), note([7])])),
+  ]);
+  assert.equal(held, [
+    [1, 'new'],
+    [2, 'another "name"\\'],
+  ]);
+  assert.is(failedLater.code, '23505');
+  assert.equal(await notes(client), held);
+  await end();
+});
+
+test('of a transaction larger than what leaves at once nothing is missing', async () => {
+  const { clients, end } = await connections();
+  const text = 'a line of some length, with a "quote" and an é '.repeat(20);
+  const parts = Array.from({ length: 40 }, (_, part) =>
+    note(
+      Array.from({ length: 200 }, (_, line) => part * 200 + line),
+      text,
+    ),
+  );
+  await inTransaction(clients[0], parts);
+  const { rows } = await clients[0].query('select count(*)::integer as count, count(distinct text)::integer as texts from notes');
+  assert.equal(rows, [{ count: 8_000, texts: 1 }]);
+  await end();
+});
+
+test('a transaction whose connection is cut fails', async () => {
+  const { clients, end } = await connections();
+  const [mine, other] = clients;
+  await inTransaction(mine, [note([1])]);
+  const { rows } = await mine.query<{ pid: number }>('select pg_backend_pid() as pid');
+  await other.query('begin');
+  await inTransaction(other, [rename(1, 'held')]);
+  const waiting = failureOf(inTransaction(mine, [note([2]), rename(1, 'never')]));
+  await other.query('select pg_terminate_backend($1)', [rows[0]!.pid]);
+  assert.instance(await waiting, Error);
+  await other.query('commit');
+  assert.equal(await notes(other), [[1, 'held']]);
+  await end();
+});
+
+const at = (commit: number) => ({ commit: BigInt(commit), prepare: BigInt(commit) });
+
+const entry = (name: string, from: number | null, to: number): Entry => ({
+  name,
+  from: from === null ? null : at(from),
+  stored: from === null ? null : at(from),
+  to: at(to),
+  at: null,
+  events: 1,
+  sink: { schema: name, tables: new Map() },
+  plan: planOf(ideas),
+  writes: new Map(),
+  assumed: new Map(),
+  unapplied: [],
+});
+
+test('a batch that finds one of its checkpoints moved is told that another writer was there, and moves none', async () => {
+  const { clients, end } = await connections();
+  const [client] = clients;
+  await createAnnals(client);
+  await client.query(`insert into annals.checkpoints (name, version, shape) values ('one', 1, ''), ('two', 1, '')`);
+  await commit(client, [entry('one', null, 10), entry('two', null, 10)]);
+  await commit(client, [entry('two', 10, 20)]);
+  const failed = await failureOf(commit(client, [entry('one', 10, 30), entry('two', 10, 30)]));
+  assert.ok(isFenced(failed), failed.message);
+  const { rows } = await client.query('select name, commit_position::integer as at from annals.checkpoints order by name');
+  assert.equal(rows, [
+    { name: 'one', at: 10 },
+    { name: 'two', at: 20 },
+  ]);
+  await end();
+});
+
+test.run();

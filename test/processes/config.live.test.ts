@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import { equal, is, match, throws } from 'uvu/assert';
+import { listenUrl, loadConfig } from '../../infra/config.ts';
+import { bareEnvironment, eventually, inDir, program } from '../fixtures/child-process.ts';
+
+const refusals: Record<string, string[]> = {
+  PORT: ['abc', '0', '65536', '-1', '80.5'],
+  HOST: ['a b', 'http://a'],
+  PUBLIC_URL: ['ftp://a', 'a.example', 'https://u:p@a.example', 'https://a.example/?b', 'https://a.example/#c'],
+  ANNALS_URL: ['a.example', 'https://u:p@a.example'],
+  ANNALS_KEY: ['ключ', 'ann_short'],
+  ANNALS_ADMIN_KEY: ['ann_short', 'ann_aaaaaaaa_00000000000000000000000000000000000000'],
+  EVENTSTORE_URL: ['http://a', 'esdb://'],
+  DATABASE_URL: ['mysql://a/b', 'localhost'],
+  NATS_URL: ['http://a', 'nats://a,b'],
+  LOG_LEVEL: ['loud'],
+  TRUSTED_PROXIES: ['10.0.0.0/33', 'a', '::1/129', '10.0.0.0/8/8'],
+  CORS_ORIGINS: ['https://a.example/path', 'a'],
+  NATS_ACCOUNT_SEED: ['SAAB', 'UAAA'],
+  OIDC_ISSUER: ['http://login.example', 'login'],
+  SMTP_LISTEN: ['25', 'a:b'],
+  EGRESS_ALLOW: ['a b'],
+};
+
+for (const [name, values] of Object.entries(refusals))
+  test(`${name} is refused by name where it is malformed, and never shown`, () => {
+    for (const value of values)
+      throws(
+        () => loadConfig({ [name]: value }),
+        (error: Error) => error.message.startsWith(`${name} `) && !error.message.includes('\n') && !error.message.includes(`"${value}"`),
+        `${name}=${value}`,
+      );
+  });
+
+test('what is not set has its default, and an empty variable is not set', () => {
+  const { port, host, publicUrl, annalsData, masterKeyFile, logLevel, natsUrl } = loadConfig({ PORT: '', NATS_URL: '' });
+  equal(
+    { port, host, publicUrl, logLevel, natsUrl },
+    { port: 4100, host: '127.0.0.1', publicUrl: 'http://127.0.0.1:4100', logLevel: 'info', natsUrl: undefined },
+  );
+  is(masterKeyFile, `${annalsData}/master.key`);
+});
+
+test('addresses become URLs, of either family', () => {
+  is(loadConfig({ HOST: '::1', PORT: '80' }).publicUrl, 'http://[::1]:80');
+  is(loadConfig({ PUBLIC_URL: 'https://annals.example/' }).publicUrl, 'https://annals.example');
+  is(listenUrl({ host: 'localhost', port: 1 }), 'http://localhost:1');
+});
+
+test('families of variables become maps', () => {
+  const { oauth, gitTokens } = loadConfig({
+    OAUTH_GITHUB_CLIENT_ID: 'a',
+    OAUTH_GITHUB_CLIENT_SECRET: 'b',
+    GIT_TOKEN_GITHUB_COM: 'c',
+    GIT_TOKEN_MY__HOST_EXAMPLE: 'd',
+  });
+  equal(oauth, { github: { clientId: 'a', clientSecret: 'b' } });
+  equal(gitTokens, { 'github.com': 'c', 'my-host.example': 'd' });
+  throws(() => loadConfig({ OAUTH_GITHUB_CLIENT_ID: 'a' }), /^OAUTH_GITHUB_CLIENT_SECRET is missing/);
+});
+
+test('an issuer needs an audience, and an audience its issuer', () => {
+  const issuer = 'https://login.example';
+  throws(() => loadConfig({ OIDC_ISSUER: issuer }), /^OIDC_AUDIENCE is missing/);
+  throws(() => loadConfig({ OIDC_AUDIENCE: 'annals' }), /^OIDC_ISSUER is missing/);
+  throws(() => loadConfig({ OIDC_CLIENT_ID: 'annals' }), /^OIDC_ISSUER is missing/);
+  is(loadConfig({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'annals' }).oidcIssuer, issuer);
+});
+
+test('the configuration cannot be changed', () => {
+  const config = loadConfig({ TRUSTED_PROXIES: '10.0.0.0/8, ::1' });
+  equal(config.trustedProxies, ['10.0.0.0/8', '::1']);
+  for (const part of [config, config.trustedProxies, config.oauth, config.gitTokens]) is(Object.isFrozen(part), true);
+});
+
+const command = (words: string[], env: NodeJS.ProcessEnv = {}) =>
+  program(process.execPath, ['infra/main.ts', ...words], { env: { ...bareEnvironment(), ...env } });
+
+const usages: [string[], RegExp][] = [
+  [[], /annals: No command specified/],
+  [['bogus'], /annals: Unknown command bogus/],
+  [['start', '--now'], /annals: Unknown option --now/],
+  [['start', 'now'], /annals: Unexpected argument now/],
+  [['store', 'serve', '--port', '1'], /annals: Missing required argument: --dir/],
+  [['store', 'serve', '--dir', '/tmp/x', '--port', 'x'], /annals: --port must be a port number/],
+  [['--now', 'start'], /annals: Unknown option --now/],
+  [['store', '--now', 'verify'], /annals: Unknown option --now/],
+  [['rebuild', 'agents', '--if-eqal'], /annals: Unknown option --if-eqal/],
+  [['rebuild', 'agents', 'users'], /annals: Unexpected argument users/],
+  [['replay', '--form', '2026-11-21T10:00:00Z'], /annals: Unknown option --form/],
+  [['store', 'backup', '--to'], /annals: --to needs a value/],
+  [['runner', '--agent', 'reviewer', '--exec', ' '], /annals: --exec needs a value/],
+  [['runner', '--agent', 'reviewer', '--exec', '--concurrency=2'], /annals: --exec needs a value/],
+];
+
+test('a wrong use of the command shows its usage and exits 2', async () => {
+  for (const [words, says] of usages) {
+    const running = command(words);
+    is(await running.ended, 2, words.join(' '));
+    match(running.output(), says);
+    match(running.output(), /^USAGE annals/m);
+  }
+});
+
+test('a malformed variable stops the start with one line and exit code 1', async () => {
+  const running = command(['start'], { PORT: 'x', ANNALS_DATA: '/dev/null/none' });
+  is(await running.ended, 1);
+  is(running.output(), 'annals: PORT must be a port number from 1 to 65535\n');
+});
+
+test('a command that needs a service which is not named says which', async () => {
+  const running = command(['serve'], { EVENTSTORE_URL: '' });
+  is(await running.ended, 1);
+  is(running.output(), 'annals: EVENTSTORE_URL must be set for this command\n');
+});
+
+test('help is no error', async () => {
+  const running = command(['store', 'serve', '--help']);
+  is(await running.ended, 0);
+  match(running.output(), '--dir=<dir>');
+});
+
+test('what only prints ends without a word where its reader leaves, and says so where there is no room for it', async () => {
+  const unread = command(['--help']);
+  unread.child.stdout!.destroy();
+  is(await unread.ended, 141);
+  is(unread.output(), '');
+  const full = program('/bin/sh', ['-c', `"${process.execPath}" infra/main.ts --help >/dev/full`]);
+  is(await full.ended, 1);
+  is(full.output(), 'annals: the output cannot be written: ENOSPC\n');
+});
+
+test('a service goes on where nobody reads its output', () =>
+  inDir(async (dir) => {
+    const store = command(['store', 'serve', '--dir', dir, '--port', '0']);
+    for (const stream of [store.child.stdout!, store.child.stderr!]) stream.destroy();
+    await eventually('it serves', () => existsSync(join(dir, 'serving')));
+    is(await store.stop(), 0);
+  }));
+
+test.run();

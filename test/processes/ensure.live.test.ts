@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import { equal, is, match } from 'uvu/assert';
+import { inDir, program, root } from '../fixtures/child-process.ts';
+
+/** In npm's place: notes how it was called, and gives what the test has laid down. */
+const NPM = `
+const { appendFileSync, copyFileSync, mkdirSync } = require('node:fs');
+const words = process.argv.slice(2);
+appendFileSync('calls', words.filter((word) => /^(ci|pack|--omit=.*|--include=.*)$/.test(word)).join(' ') + '\\n');
+if (words[0] === 'ci') mkdirSync('node_modules', { recursive: true });
+if (words[0] === 'ci' && process.env.CI_CODE) process.exit(Number(process.env.CI_CODE));
+if (words[0] === 'pack') copyFileSync('a-tool-1.0.0.tgz', words[words.indexOf('--pack-destination') + 1] + '/a-tool-1.0.0.tgz');
+`;
+
+/** A checkout that needs one package of binaries on this platform, and one on another. */
+const checkoutOf = (dir: string, integrity?: string): void => {
+  mkdirSync(join(dir, 'infra'));
+  copyFileSync(join(root, 'infra/ensure.mjs'), join(dir, 'infra/ensure.mjs'));
+  mkdirSync(join(dir, 'npm'));
+  writeFileSync(join(dir, 'npm/npm-cli.js'), NPM);
+  mkdirSync(join(dir, 'package/bin'), { recursive: true });
+  writeFileSync(join(dir, 'package/package.json'), '{"name":"a-tool","version":"1.0.0","bin":{"tool":"bin/tool"}}');
+  writeFileSync(join(dir, 'package/bin/tool'), '#!/bin/sh\necho works\n');
+  execFileSync('tar', ['-czf', 'a-tool-1.0.0.tgz', 'package'], { cwd: dir });
+  const digest = createHash('sha512')
+    .update(readFileSync(join(dir, 'a-tool-1.0.0.tgz')))
+    .digest('base64');
+  const binary = { version: '1.0.0', integrity: integrity ?? `sha512-${digest}`, optional: true, cpu: [process.arch] };
+  const packages = {
+    'node_modules/a-tool': { ...binary, os: [process.platform] },
+    'node_modules/a-tool-elsewhere': { ...binary, os: ['aix'] },
+    'node_modules/for-tests': { ...binary, dev: true },
+  };
+  writeFileSync(join(dir, 'package-lock.json'), JSON.stringify({ packages }));
+};
+
+const ensure = async (dir: string, purpose: string, env: NodeJS.ProcessEnv = {}) => {
+  const npm = { npm_execpath: join(dir, 'npm/npm-cli.js'), npm_node_execpath: process.execPath };
+  const run = program(process.execPath, ['infra/ensure.mjs', purpose], { cwd: dir, env: { ...process.env, ...npm, ...env } });
+  const code = await run.ended;
+  const calls = existsSync(join(dir, 'calls')) ? readFileSync(join(dir, 'calls'), 'utf8').trim().split('\n').sort() : [];
+  return { code, calls, said: run.output(), left: readdirSync(dir).filter((name) => name.startsWith('.packages-')) };
+};
+
+test('a start brings packages and binaries side by side, once', () =>
+  inDir(async (dir) => {
+    checkoutOf(dir);
+    mkdirSync(join(dir, '.packages-broken-off/node_modules'), { recursive: true });
+    const first = await ensure(dir, 'start');
+    equal([first.code, first.calls, first.left], [0, ['ci --omit=dev --omit=optional', 'pack'], []], first.said);
+    is(execFileSync(join(dir, 'node_modules/.bin/tool'), { encoding: 'utf8' }), 'works\n');
+    is(existsSync(join(dir, 'node_modules/a-tool-elsewhere')), false);
+    equal((await ensure(dir, 'start')).calls, first.calls);
+  }));
+
+test('a binary that is not what the lock file names is left to npm', () =>
+  inDir(async (dir) => {
+    checkoutOf(dir, `sha512-${Buffer.alloc(64).toString('base64')}`);
+    const { code, calls, left } = await ensure(dir, 'start');
+    equal([code, calls, left], [0, ['ci --omit=dev', 'ci --omit=dev --omit=optional', 'pack'], []]);
+    is(existsSync(join(dir, 'node_modules/a-tool')), false);
+  }));
+
+test('where npm fails, a line says so, and the next start tries again', () =>
+  inDir(async (dir) => {
+    checkoutOf(dir);
+    const { code, said, left } = await ensure(dir, 'start', { CI_CODE: '7' });
+    equal([code, left], [1, []]);
+    match(said, /annals: npm ci ended with code 7/);
+    is((await ensure(dir, 'start')).code, 0);
+  }));
+
+test('tests have all by npm', () =>
+  inDir(async (dir) => {
+    checkoutOf(dir);
+    const { code, calls } = await ensure(dir, 'test');
+    equal([code, calls], [0, ['ci --include=dev']]);
+  }));
+
+test.run();

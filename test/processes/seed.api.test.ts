@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { bootstrap } from '../../infra/processes/seed.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { scratch } from '../fixtures/temp-directory.ts';
+import { processOver } from '../fixtures/webhook-platform.ts';
+
+test('processes that begin on an empty log at once make one key, and each prints that one', async () => {
+  const log = memoryLog();
+  const { dir, clear } = scratch();
+  const processes = await Promise.all([1, 2, 3].map(() => processOver(log, join(dir, 'master.key'))));
+  const shown: string[] = [];
+  await Promise.all(processes.map(({ systemContext }) => bootstrap(log, systemContext(), undefined, ({ key }) => void shown.push(key))));
+  assert.is(new Set(shown).size, 1, shown.join(' '));
+  const made = (type: string) => log.events.filter((event) => event.type === type).length;
+  assert.equal([made('ApiKeyCreated'), made('PlatformStarted'), made('TenantCreated')], [1, 1, 1]);
+  for (const { request } of processes)
+    assert.is((await request('/tenant/none/agents', { headers: { authorization: `Bearer ${shown[0]}` } })).status, 404);
+  for (const { close } of processes) await close();
+  clear();
+});
+
+test('each log has a first key of its own', async () => {
+  const shown = new Set<string>();
+  for (let count = 0; count < 2; count++) {
+    const { dir, clear } = scratch();
+    const log = memoryLog();
+    const { systemContext, close } = await processOver(log, join(dir, 'master.key'));
+    await bootstrap(log, systemContext(), undefined, ({ key }) => void shown.add(key));
+    await close();
+    clear();
+  }
+  assert.is(shown.size, 2);
+});
+
+test.run();

@@ -1,0 +1,247 @@
+// limit: 600
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'uvu';
+import { equal, is, match, not, ok } from 'uvu/assert';
+import { freePort, remembered, startOf } from '../../infra/supervision/os-process.ts';
+import { bareEnvironment, eventually, inDir, livingWith, type Program, program } from '../fixtures/child-process.ts';
+import { broker } from '../fixtures/nats-server.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+
+const PIECES = ['nats', 'postgres', 'serve', 'store', 'work'];
+
+type Started = { program: Program; base: string; data: string; port: number };
+
+const begin = (data: string, port: number, more: NodeJS.ProcessEnv = {}): Program =>
+  program(process.execPath, ['infra/main.ts', 'start'], {
+    env: { ...bareEnvironment(), ANNALS_DATA: data, PORT: String(port), LOG_LEVEL: 'warn', ...more },
+  });
+
+const start = async (data: string, port?: number, more?: NodeJS.ProcessEnv): Promise<Started> => {
+  const at = port ?? (await freePort());
+  const running = begin(data, at, more);
+  const base = `http://127.0.0.1:${at}`;
+  await running.says(new RegExp(`^ready ${base}$`, 'm'));
+  return { program: running, base, data, port: at };
+};
+
+const statusOf = (base: string, path: string): Promise<number | undefined> =>
+  fetch(`${base}${path}`).then(
+    ({ status }) => status,
+    () => undefined,
+  );
+
+const degradedOf = (base: string): Promise<string[]> =>
+  fetch(`${base}/readyz`).then(
+    async (answer) => ((await answer.json()) as { degraded: string[] }).degraded,
+    () => ['all'],
+  );
+
+const pidOf = (data: string, name: string): number | undefined => remembered(join(data, 'run', `${name}.pid`))?.pid;
+const pidsOf = (data: string): number[] => PIECES.flatMap((name) => pidOf(data, name) ?? []);
+const portsOf = (data: string): Record<string, number> => JSON.parse(readFileSync(join(data, 'state.json'), 'utf8')).ports;
+const linesOf = (running: Program): string[] => running.output().trim().split('\n');
+
+/** Neither a process that was seen nor one that names the directory is left. */
+const nothingLeft = (data: string, seen: readonly number[]): void => {
+  equal(
+    seen.filter((pid) => startOf(pid) !== undefined),
+    [],
+  );
+  equal(livingWith(data), []);
+};
+
+const stops = async (started: Started, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
+  const seen = pidsOf(started.data);
+  is(await started.program.stop(signal), 0);
+  nothingLeft(started.data, seen);
+};
+
+test('one command starts everything, shows the first key once, and stops whole on SIGTERM', () =>
+  inDir(async (dir) => {
+    const data = join(dir, "operator's data");
+    const first = await start(data);
+    is(await statusOf(first.base, '/readyz'), 200);
+    const psql = /^ {2}postgres +psql "(\$\(cat .*\))"$/m.exec(first.program.output())![1];
+    is(
+      execFileSync('/bin/sh', ['-c', `echo "${psql}"`], { encoding: 'utf8' }).trim(),
+      readFileSync(join(data, 'postgres/url'), 'utf8').trim(),
+    );
+    match(first.program.output(), /^ {2}API key \(shown once\): ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/m);
+    // As soon as the log has it: a start that is ended before it is ready has shown it too.
+    ok(first.program.output().indexOf('API key') < first.program.output().indexOf('Annals serves'));
+    is(linesOf(first.program).at(-1), `ready ${first.base}`);
+    equal(
+      PIECES.filter((name) => pidOf(data, name) === undefined),
+      [],
+    );
+    const ports = portsOf(data);
+    await stops(first);
+    const second = await start(data, first.port);
+    not.match(second.program.output(), 'API key');
+    equal(portsOf(data), ports);
+    await stops(second, 'SIGINT');
+  }));
+
+test('its secrets are files for us alone, and none is on the screen but the first key', () =>
+  inDir(async (data) => {
+    const started = await start(join(data, 'data'));
+    const at = (name: string): string => join(started.data, name);
+    for (const name of [
+      'state.json',
+      'master.key',
+      'store/secret',
+      'postgres/password',
+      'postgres/url',
+      'nats/keys.json',
+      'nats/annals.creds',
+    ])
+      is(statSync(at(name)).mode & 0o077, 0, `${name} is open`);
+    for (const name of ['logs', 'run', 'store', 'nats']) is(statSync(at(name)).mode & 0o077, 0, `${name} is open`);
+    const { output } = started.program;
+    for (const name of ['store/secret', 'postgres/password']) not.ok(output().includes(readFileSync(at(name), 'utf8').trim()));
+    not.match(output(), /postgres:\/\/|SA[A-Z2-7]{56}/);
+    await stops(started);
+  }));
+
+test('a second start on the same directory is told in one line who holds it', () =>
+  inDir(async (dir) => {
+    const started = await start(join(dir, 'data'));
+    const second = begin(started.data, await freePort());
+    is(await second.ended, 1);
+    equal(linesOf(second), [`annals: annals already runs on ${started.data} (process ${started.program.child.pid})`]);
+    is(await statusOf(started.base, '/readyz'), 200);
+    const other = begin(join(dir, 'other'), started.port);
+    is(await other.ended, 1);
+    equal(linesOf(other), [`annals: PORT ${started.port} on 127.0.0.1 is taken; set PORT to another one`]);
+    nothingLeft(join(dir, 'other'), []);
+    await stops(started);
+  }));
+
+test('of two starts at once one serves and the other is told', () =>
+  inDir(async (dir) => {
+    const data = join(dir, 'data');
+    const ports = [await freePort(), await freePort()];
+    const both = ports.map((port) => begin(data, port));
+    const codes = Promise.race(both.map((each) => each.ended));
+    is(await codes, 1);
+    const winner = both.find(({ child }) => child.exitCode === null)!;
+    await winner.says(/^ready /m);
+    match(both.find((each) => each !== winner)!.output(), /^annals: annals already runs on /);
+    is(await winner.stop(), 0);
+    nothingLeft(data, []);
+  }));
+
+test('each child that is killed comes back on its port', () =>
+  inDir(async (dir) => {
+    const started = await start(join(dir, 'data'));
+    const ports = portsOf(started.data);
+    for (const name of PIECES) {
+      const before = pidOf(started.data, name)!;
+      process.kill(before, 'SIGKILL');
+      await eventually(`${name} is back`, () => ![undefined, before].includes(pidOf(started.data, name)));
+      await eventually(`ready after ${name}`, async () => (await statusOf(started.base, '/readyz')) === 200);
+      await started.program.says(
+        new RegExp(`^annals: ${name} ended \\(signal SIGKILL\\) and is started again; its log is .*${name}\\.log$`, 'm'),
+      );
+    }
+    equal(portsOf(started.data), ports);
+    await stops(started);
+  }));
+
+test('a child that ends is started again though the directories of logs and of pid files were cleared away', () =>
+  inDir(async (dir) => {
+    const started = await start(join(dir, 'data'));
+    const killed = pidOf(started.data, 'postgres')!;
+    for (const name of ['logs', 'run']) rmSync(join(started.data, name), { recursive: true });
+    process.kill(killed, 'SIGKILL');
+    await eventually('postgres is back', () => pidOf(started.data, 'postgres') !== undefined);
+    await eventually('whole again', async () => (await degradedOf(started.base)).length === 0);
+    is(started.program.child.exitCode, null);
+    is(await started.program.stop(), 0);
+    equal(livingWith(started.data), []);
+  }));
+
+test('a record of ports that a full disk has cut off is made anew', () =>
+  inDir(async (dir) => {
+    mkdirSync(join(dir, 'data'), { mode: 0o711 });
+    writeFileSync(join(dir, 'data', 'state.json'), '');
+    await stops(await start(join(dir, 'data')));
+  }));
+
+test('after SIGKILL of the parent the next start replaces all that was left', () =>
+  inDir(async (dir) => {
+    const first = await start(join(dir, 'data'));
+    const left = pidsOf(first.data);
+    is(left.length, PIECES.length);
+    await first.program.stop('SIGKILL');
+    const second = await start(first.data, first.port);
+    equal(
+      left.filter((pid) => startOf(pid) !== undefined),
+      [],
+    );
+    for (const [mark, name] of [
+      [join(first.data, 'nats/nats.conf'), 'nats'],
+      [`serve --dir ${join(first.data, 'store')}`, 'store'],
+    ] as const)
+      equal(livingWith(mark), [pidOf(first.data, name)]);
+    await stops(second);
+  }));
+
+test('Ctrl-C that reaches it twice, from the terminal and from npm, is one Ctrl-C', () =>
+  inDir(async (dir) => {
+    const started = await start(join(dir, 'data'));
+    const seen = pidsOf(started.data);
+    started.program.child.kill('SIGINT');
+    await sleep(50);
+    is(await started.program.stop('SIGINT'), 0);
+    nothingLeft(started.data, seen);
+  }));
+
+test('a signal in the middle of the start ends it cleanly', () =>
+  inDir(async (dir) => {
+    const data = join(dir, 'data');
+    const running = begin(data, await freePort());
+    await eventually('something runs', () => pidsOf(data).length > 0);
+    const seen = pidsOf(data);
+    is(await running.stop(), 0);
+    nothingLeft(data, seen);
+  }));
+
+test('what has a URL of its own is not started', () =>
+  inDir(async (dir) => {
+    // The platform's streams bear fixed names: on somebody's broker they may be those of a platform that is in use.
+    const own = await broker();
+    const { natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED } = own.address;
+    try {
+      const DATABASE_URL = await freshDatabase();
+      const started = await start(join(dir, 'data'), undefined, { DATABASE_URL, NATS_URL, NATS_ACCOUNT_SEED });
+      equal(readdirSync(join(started.data, 'run')).sort(), ['serve.pid', 'store.pid', 'work.pid']);
+      not.ok(existsSync(join(started.data, 'postgres')));
+      match(started.program.output(), /^ {2}postgres +DATABASE_URL$/m);
+      await stops(started);
+    } finally {
+      await own.close();
+    }
+  }));
+
+test('a service that cannot start is named, with its reason and its log', () =>
+  inDir(async (dir) => {
+    const data = join(dir, 'data');
+    const running = begin(data, await freePort(), { MASTER_KEY_FILE: '/dev/null/none' });
+    is(await running.ended, 1);
+    match(linesOf(running).at(-1)!, /^annals: serve does not start \(.+\); its log is .*serve\.log$/);
+    nothingLeft(data, []);
+    ok(linesOf(running).length <= 3, running.output());
+  }));
+
+test('a data directory whose path is too long is refused by its variable', () =>
+  inDir(async (dir) => {
+    const running = begin(join(dir, 'x/'.repeat(200)), await freePort());
+    is(await running.ended, 1);
+    equal(linesOf(running), ['annals: ANNALS_DATA must be a path of at most 400 bytes']);
+  }));
+
+test.run();

@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Recorded } from '../../domain/event.ts';
+import { planOf } from '../../projections/engine/compiled-projection.ts';
+import { memorySink } from '../../projections/engine/memory-store.ts';
+import { tally } from '../../projections/tenant-counter.ts';
+import { scenario } from '../fixtures/projection-scenario.ts';
+import { type Given, happened, ideas, ideasTable, idle } from '../fixtures/test-projection.ts';
+
+const fed = (events: readonly Recorded[], sizes: readonly number[] = []) => {
+  const sink = memorySink([ideas]);
+  let at = 0;
+  for (const size of sizes) {
+    sink.feed(events.slice(at, at + size));
+    at += size;
+  }
+  sink.feed(events.slice(at));
+  return sink;
+};
+const rowOf = (events: readonly Recorded[], id = 'a') => fed(events).rows('ideas', 'ideas').get(`t\0${id}`);
+const reasons = (events: readonly Recorded[]) =>
+  fed(events)
+    .unapplied('ideas')
+    .map(({ reason }) => reason);
+const story = (...given: Given[]) => happened(given);
+
+test('a row bears its stream’s revision: ignored and unknown events move it, another stream’s do not', () => {
+  const events = story(
+    ['a', 'IdeaNoted', { title: 'one' }],
+    ['a', 'IdeaViewed'],
+    ['a', 'NeverHeardOf'],
+    ['b', 'IdeaNoted', { title: 'two' }],
+    ['b', 'IdeaLinked', { to: 'a' }],
+  );
+  assert.is(rowOf(events)?.revision, 2);
+  assert.is(rowOf(events)?.row.links, 1);
+  assert.is(rowOf(events)?.touched, 'idea-t.b@1');
+});
+
+test('an event whose row is gone moves nothing and is no error', () => {
+  const sink = fed(story(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaDropped'], ['a', 'IdeaViewed']));
+  assert.is(sink.rows('ideas', 'ideas').size, 0);
+  assert.equal(sink.unapplied('ideas'), []);
+});
+
+test('a patch or a counter without a row parks the event and its followers; the rest goes on', () => {
+  const sink = fed(
+    story(
+      ['a', 'IdeaRenamed', { title: 'x' }],
+      ['b', 'IdeaNoted', { title: 'b' }],
+      ['a', 'IdeaNoted', { title: 'late' }],
+      ['b', 'IdeaLinked', { to: 'a' }],
+      ['c', 'IdeaNoted', { title: 'c' }],
+    ),
+  );
+  assert.equal([...sink.rows('ideas', 'ideas').keys()], ['t\0b', 't\0c']);
+  assert.equal(
+    sink.unapplied('ideas').map(({ event, first }) => [event.id, event.revision, first]),
+    [
+      ['a', 0, true],
+      ['a', 1, false],
+      ['b', 1, true],
+    ],
+  );
+});
+
+test('a tally begins at zero with its first count', () => {
+  const notes = tally('idea', 'notes');
+  const on = { IdeaNoted: ({ tenant }: Recorded) => notes.by(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.by(tenant, -1) };
+  const sink = memorySink([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
+  sink.feed(story(['a', 'IdeaNoted'], ['b', 'IdeaNoted'], ['a', 'IdeaDropped'], ['c', 'IdeaNoted']));
+  assert.equal(sink.unapplied('notes'), []);
+  assert.equal(
+    [...sink.rows('notes', 'idea_counts').values()].map(({ row }) => row),
+    [{ tenant_id: 't', notes: 2 }],
+  );
+});
+
+test('an event applies whole or not at all', () => {
+  const sink = fed(story(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaTorn', { title: 'half' }]));
+  assert.is(sink.rows('ideas', 'ideas').get('t\0a')?.row.title, 'one');
+  assert.match(sink.unapplied('ideas')[0]!.reason, /no row to patch/);
+});
+
+test('a field that neither columns nor documents know, a wrong type, an unrenderable document and a taken row are told apart', () => {
+  const noted: Given = ['a', 'IdeaNoted', { title: 'one' }];
+  assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /knows colour/);
+  assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a text/);
+  assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { mood: 'grim' }]))[0]!, /mood/);
+  assert.match(reasons(story(['a', 'IdeaNoted', {}]))[0]!, /cannot render doc: title/);
+  assert.match(reasons(story(['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaTagged', { tag: 'x' }]))[0]!, /there already/);
+  assert.equal(reasons(story(['a', 'IdeaTagged', { tag: 'x' }], ['a', 'IdeaTagged', { tag: 'x' }])), []);
+});
+
+test('the event after a parked one of another stream is applied though both came in one batch', () =>
+  assert.is(rowOf(story(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
+
+test('what Postgres refuses is written out, the prototype stays what it was, a long key is parked', () => {
+  const odd = JSON.parse('{"title":"a\\u0000b\\ud800","extra":{"__proto__":{"x":1},"k\\u0000":"\\udc00"}}') as Record<string, unknown>;
+  const row = rowOf(story(['a', 'IdeaNoted', odd]))!.row;
+  assert.is(row.title, 'a\\u0000b\\ud800');
+  assert.is(JSON.stringify(row.extra), '{"k\\\\u0000":"\\\\udc00","__proto__":{"x":1}}');
+  assert.is(({} as Record<string, unknown>).x, undefined);
+  assert.match(reasons(story(['a', 'IdeaTagged', { tag: 'x'.repeat(3_000) }]))[0]!, /too long to be indexed/);
+  assert.match(reasons(happened([['a', 'IdeaNoted', { title: 'new' }]], { v: 9 }))[0]!, /does not know version 9/);
+});
+
+test('types named like members of an object are unknown events', () =>
+  assert.equal(reasons(story(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
+
+test('a table that cannot work is refused at start, by name', () => {
+  const with_ = (table: Partial<typeof ideasTable>) => () => planOf({ ...ideas, tables: [{ ...ideasTable, ...table }] });
+  assert.throws(with_({ key: ['nothing'] }), /ideas\.ideas: nothing is no column/);
+  assert.throws(with_({ columns: { ...ideasTable.columns, revision: 'bigint' } }), /two columns of one name/);
+  assert.throws(with_({ name: 'Drop"' }), /is not a name/);
+});
+
+test('however the log is cut into batches, the rows are those of a single fold', () =>
+  fc.assert(
+    fc.property(scenario, fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 20 }), (given, sizes) => {
+      const events = happened(given);
+      const [cut, whole] = [
+        fed(events, sizes),
+        fed(
+          events,
+          events.map(() => 1),
+        ),
+      ];
+      for (const { name } of ideas.tables) {
+        const rows = (sink: typeof cut) => [...sink.rows('ideas', name)].sort(([a], [b]) => (a < b ? -1 : 1));
+        assert.equal(rows(cut), rows(whole));
+      }
+      const parked = (sink: typeof cut) => sink.unapplied('ideas').map(({ event, reason }) => [event.stream, event.revision, reason]);
+      assert.equal(parked(cut), parked(whole));
+    }),
+    { numRuns: 300 },
+  ));
+
+test('idle events touch nothing', () => assert.is(fed(idle(3)).rows('ideas', 'ideas').size, 0));
+
+test.run();

@@ -1,0 +1,106 @@
+import * as assert from 'uvu/assert';
+import { openPool } from '../../infra/postgres/pool.ts';
+import { drift } from '../../infra/projector/drift-check.ts';
+import { asOf } from '../../projections/engine/as-of.ts';
+import { query, quiet, settled, world } from '../fixtures/live-projections.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { append, type Given, happened, ideas } from '../fixtures/test-projection.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const story: Given[] = [
+  ['a', 'IdeaNoted', { title: 'one' }],
+  ['b', 'IdeaNoted', { title: 'other' }],
+  ['a', 'IdeaRenamed', { title: 'two' }],
+  ['b', 'IdeaLinked', { to: 'a' }],
+  ['a', 'IdeaRenamed', { title: 'three' }],
+  ['a', 'IdeaTagged', { tag: 'x' }],
+  ['b', 'IdeaRenamed', { title: 7 }],
+];
+
+test('a resource as of any position is the fold of its own stream until then', () => {
+  const all = happened(story);
+  const own = all.filter(({ id }) => id === 'a');
+  const titles = all.map(({ position }) => asOf(ideas, 'ideas', own, position).get('t\0a')?.row.title);
+  assert.equal(titles, ['one', 'one', 'two', 'two', 'three', 'three', 'three']);
+  assert.is(asOf(ideas, 'ideas', own, own[1]!.position).get('t\0a')?.revision, 1);
+  assert.is(asOf(ideas, 'ideas', own, { commit: 0n, prepare: 0n }).size, 0);
+});
+
+test('rows that are what the log makes of them do not drift; a spoilt one is named with the first event that it shows nothing of', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  await append(log, happened(story));
+  await settled(reads, log, 'ideas');
+  const pool = openPool(databaseUrl, quiet, 'test');
+  for (const most of ['all', 10] as const) {
+    const clean = await drift(log, pool, ideas, most);
+    assert.equal([clean.checked, clean.drifted], [3, []]);
+  }
+  const stale = asOf(ideas, 'ideas', log.events, log.events[3]!.position).get('t\0a')!;
+  await query(databaseUrl, `update ideas.ideas set title = $1, doc = $2, short_doc = $3, revision = 1 where id = 'a'`, [
+    'two',
+    ...stale.docs,
+  ]);
+  await query(databaseUrl, `update ideas.tags set idea_id = 'nobody'`);
+  for (const most of ['all', 10] as const) {
+    const { drifted } = await drift(log, pool, ideas, most);
+    assert.equal(
+      drifted.map(({ table, key, columns, event }) => [table, Object.values(key).at(-1), columns, event && [event.stream, event.revision]]),
+      [
+        ['ideas', 'a', ['title', 'doc', 'short_doc', 'revision'], ['idea-t.a', 2]],
+        ['tags', 'x', ['idea_id'], ['idea-t.a', 3]],
+      ],
+    );
+  }
+  await pool.end();
+  await close();
+});
+
+test('an event in the midst that was never applied is named, though those behind it were', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  const events = happened([
+    ['a', 'IdeaNoted', { title: 'one', mood: 'glad' }],
+    ['a', 'IdeaRenamed', { title: 'two' }],
+    ['a', 'IdeaRenamed', { extra: 5 }],
+    ['a', 'IdeaViewed'],
+    ['b', 'IdeaNoted', { title: 'b' }],
+    ['b', 'IdeaViewed'],
+  ]);
+  await append(log, events);
+  await settled(reads, log, 'ideas');
+  const rows = asOf(ideas, 'ideas', [events[0]!, events[2]!, events[3]!], events[5]!.position);
+  const { docs } = rows.get('t\0a')!;
+  await query(databaseUrl, `update ideas.ideas set title = 'one', doc = $1, short_doc = $2 where id = 'a'`, [...docs]);
+  await query(databaseUrl, `update ideas.ideas set revision = 0 where id = 'b'`);
+  const pool = openPool(databaseUrl, quiet, 'test');
+  const { drifted } = await drift(log, pool, ideas, 'all');
+  assert.equal(
+    drifted.map(({ key, event }) => [Object.values(key).at(-1), event?.stream, event?.revision]),
+    [
+      ['a', 'idea-t.a', 1],
+      ['b', 'idea-t.b', 1],
+    ],
+  );
+  await pool.end();
+  await close();
+});
+
+test('rows that another version made are not held against this one', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  await append(log, happened(story));
+  await settled(reads, log, 'ideas');
+  await close();
+  const pool = openPool(databaseUrl, quiet, 'test');
+  const [table] = ideas.tables;
+  const next = { ...ideas, version: ideas.version + 1, tables: [{ ...table!, name: 'thoughts' }] };
+  assert.equal(await drift(log, pool, next, 'all'), { projection: 'ideas', position: null, checked: 0, drifted: [] });
+  await pool.end();
+});
+
+test.run();

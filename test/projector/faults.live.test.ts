@@ -1,0 +1,235 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { tokenOf } from '../../domain/event.ts';
+import type { Refusal } from '../../domain/refusal.ts';
+import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { Condition, Source } from '../../projections/read-model.ts';
+import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from '../fixtures/live-projections.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { scenario } from '../fixtures/projection-scenario.ts';
+import { road } from '../fixtures/tcp-proxy.ts';
+import { append, type Given, happened, ideas, ideasOf, ideasTable } from '../fixtures/test-projection.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+
+const from: Source = { projection: 'ideas', table: ideasTable };
+const key = (id: string) => ({ tenant_id: 't', id });
+const noted = (id: string, more: object = {}): Given => [id, 'IdeaNoted', { title: `title ${id}`, ...more }];
+
+const cut = (databaseUrl: string) =>
+  query(
+    databaseUrl,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  );
+
+test('while the database is away reads are refused, and both sides go on by themselves when it is back', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { url, ...way } = await road(databaseUrl);
+  way.close();
+  await append(log, happened([noted('a')]));
+  const { reads, close } = await world(log, url, [ideas]);
+  const refused = (work: Promise<unknown>) =>
+    work.then(
+      () => null,
+      (error: Refusal) => [error.code, (error.extra?.retryAfter ?? 0) > 0],
+    );
+  assert.not(reads.healthy());
+  assert.equal(await refused(reads.one(from, key('a'))), ['unavailable', true]);
+  way.open();
+  await settled(reads, log, 'ideas');
+  for (let round = 0; round < 3; round++) {
+    way.close();
+    assert.equal(await refused(reads.one(from, key('a'))), ['unavailable', true]);
+    await append(
+      log,
+      happened([noted('a'), ['a', 'IdeaLinked', { to: 'a' }], ['a', 'IdeaLinked', { to: 'a' }], ['a', 'IdeaLinked', { to: 'a' }]]).slice(
+        round + 1,
+        round + 2,
+      ),
+    );
+    await until('it is noticed', reads.healthy, (healthy) => !healthy);
+    way.open();
+    await settled(reads, log, 'ideas');
+    assert.is(await reads.counter(from, key('a'), 'links'), round + 1);
+    assert.ok(reads.healthy());
+  }
+  await close();
+  way.end();
+});
+
+test('a database that does not answer is away: every read is refused in some seconds, those that wait for their turn too', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { url, ...way } = await road(databaseUrl);
+  await working({ log, databaseUrl, projections: [ideas], logger: quiet });
+  const reads = await createReads(url, quiet);
+  afterwards(reads.close);
+  await append(log, happened(['a', 'b', 'c'].map((id) => noted(id))));
+  await settled(reads, log, 'ideas');
+  const titleOf = async (id: string) => (JSON.parse((await reads.one(from, key(id)))!.doc) as { title: string }).title;
+  const titlesFrom = async (id: string) => {
+    const where: Condition[] = [{ column: 'id', op: '>=', value: id }];
+    const { body } = await reads.page({ from, where, sort: { column: 'id', descending: false }, limit: 9 });
+    return (JSON.parse(body) as { title: string }[]).map(({ title }) => title);
+  };
+  assert.is((await Promise.all([titleOf('a'), titlesFrom('b'), titlesFrom('c')])).length, 3);
+  way.holdUp();
+  const outcomes: unknown[] = [];
+  const ask = (work: Promise<unknown>) =>
+    work.then(
+      (answer) => outcomes.push(answer),
+      (error: Refusal) => outcomes.push([error.code, (error.extra?.retryAfter ?? 0) > 0]),
+    );
+  const started = Date.now();
+  const asked = [...Array.from({ length: 12 }, (_, n) => ask(titlesFrom(`b${n}`))), ask(titleOf('a')), ask(titleOf('b'))];
+  await sleep(500);
+  asked.push(ask(titleOf('c')), ask(reads.counter(from, key('a'), 'links')), ask(titlesFrom('c')));
+  await until(
+    'every read is answered',
+    () => outcomes.length,
+    (length) => length === asked.length,
+    9,
+  );
+  assert.ok(Date.now() - started < 7_000, `${Date.now() - started} ms`);
+  assert.equal(
+    outcomes,
+    asked.map(() => ['unavailable', true]),
+  );
+  way.goOn();
+  await until(
+    'reads are answered again',
+    () => titleOf('a').catch(() => null),
+    (title) => title === 'title a',
+  );
+  const again = await Promise.all([titlesFrom('b'), titleOf('c'), titlesFrom('c'), titleOf('b')]);
+  assert.equal(again, [['title b', 'title c'], 'title c', ['title c'], 'title b']);
+  way.end();
+});
+
+test('while the log is away rows can be read, and they move on when it is back', async () => {
+  const log = memoryLog();
+  const { reads, close } = await world(log, await freshDatabase(), [ideas]);
+  const events = happened([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]);
+  await append(log, events.slice(0, 1));
+  await settled(reads, log, 'ideas');
+  const over = log.outage();
+  assert.is((await reads.one(from, key('a')))?.revision, 0);
+  over();
+  await append(log, events.slice(1));
+  await settled(reads, log, 'ideas');
+  assert.is((await reads.one(from, key('a')))?.revision, 1);
+  await close();
+});
+
+test("somebody else's schema of the same name is left as it is, and named; the other projections go on", async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  await query(databaseUrl, 'create schema ideas');
+  await query(databaseUrl, 'create table ideas.theirs as select 1 as one');
+  const worker = await working({
+    log,
+    databaseUrl,
+    projections: [{ ...ideas, name: 'before' }, ideas, { ...ideas, name: 'behind' }],
+    logger: quiet,
+  });
+  const of = (name: string) => worker.status().find((one) => one.name === name)!;
+  await until(
+    'its name',
+    () => of('ideas').last_error,
+    (error) => /the schema ideas in the database is somebody else's/.test(error ?? ''),
+  );
+  for (const name of ['before', 'behind'])
+    await until(
+      name,
+      () => of(name).state,
+      (state) => state === 'live',
+    );
+  assert.match(of('ideas').last_error ?? '', /somebody else's/);
+  assert.equal(await query(databaseUrl, 'select one from ideas.theirs'), [{ one: 1 }]);
+  await worker.close();
+});
+
+const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+
+test('ten kinds of poison: each stops its own stream at most, and nobody else waits', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const unique: AnyProjection = {
+    ...ideasOf('idea'),
+    name: 'unique_ideas',
+    tables: [{ ...ideasTable, indexes: [{ columns: ['title'], unique: true }] }, ...ideas.tables.slice(1)],
+  };
+  const { reads, close } = await world(log, databaseUrl, [ideas, unique]);
+  const kinds: Record<string, Given[]> = {
+    nul: [noted('nul', { title: 'a\0b', extra: { 'k\0': '\0' } })],
+    surrogate: [noted('surrogate', { title: '\ud800', extra: ['\udc00'] })],
+    long: [noted('long', { title: 'x'.repeat(900_000) })],
+    key: [noted('key'), ['key', 'IdeaTagged', { tag: 'x'.repeat(5_000) }]],
+    deep: [noted('deep', { extra: deep(10_000) })],
+    type: [noted('type', { title: 7 })],
+    field: [noted('field', { nobody: 'knows' })],
+    enum: [noted('enum', { mood: 'grim' })],
+    early: [['early', 'IdeaRenamed', { title: 'before it was' }]],
+    taken: [
+      ['taken', 'IdeaTagged', { tag: 'one' }],
+      ['taker', 'IdeaTagged', { tag: 'one' }],
+    ],
+    version: [noted('version')],
+    twin: [noted('twin', { title: 'same' }), noted('other twin', { title: 'same' })],
+  };
+  for (const [kind, given] of Object.entries(kinds)) {
+    await append(log, happened(given, kind === 'version' ? { v: 99 } : {}));
+    await append(log, happened([noted(`after ${kind}`)]));
+    const started = Date.now();
+    await Promise.all([settled(reads, log, 'ideas'), settled(reads, log, 'unique_ideas')]);
+    assert.ok(Date.now() - started < 2_000, kind);
+    assert.ok(await reads.one(from, key(`after ${kind}`)), kind);
+  }
+  const parked = await query<{ projection: string; stream: string; reason: string }>(
+    databaseUrl,
+    'select projection, stream, reason from annals.parked where first order by 1, 2',
+  );
+  const of = (projection: string) =>
+    parked.filter((one) => one.projection === projection).map(({ stream }) => stream.replace('idea-t.', ''));
+  assert.equal(of('ideas'), ['deep', 'early', 'enum', 'field', 'key', 'taker', 'type', 'version']);
+  assert.equal(of('unique_ideas'), ['deep', 'early', 'enum', 'field', 'key', 'long', 'other twin', 'taker', 'type', 'version']);
+  assert.match(parked.find(({ stream }) => stream === 'idea-t.other twin')!.reason, /the database refuses it: duplicate key/);
+  assert.is(JSON.parse((await reads.one(from, key('nul')))!.doc).title, 'a\\u0000b');
+  await close();
+});
+
+test('a projection that nothing concerns moves on with the log', async () => {
+  const log = memoryLog();
+  const quietOne: AnyProjection = { ...ideasOf('never'), name: 'never' };
+  const { reads, close } = await world(log, await freshDatabase(), [ideas, quietOne]);
+  for (const event of happened([noted('a'), ['a', 'IdeaViewed'], ['a', 'IdeaViewed']])) {
+    await append(log, [event]);
+    await reads.passed('never', tokenOf(log.events.at(-1)!.position));
+  }
+  await close();
+});
+
+test('wherever the log is cut and connections break, the rows are those of a single fold', () =>
+  fc.assert(
+    fc.asyncProperty(scenario, fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }), async (given, sizes) => {
+      const log = memoryLog();
+      const databaseUrl = await freshDatabase();
+      const events = happened(given);
+      const { reads, close } = await world(log, databaseUrl, [ideas]);
+      for (const size of [...sizes, events.length]) {
+        await append(log, events.slice(log.events.length, log.events.length + size));
+        await cut(databaseUrl);
+      }
+      if (events.length > 0) await settled(reads, log, 'ideas');
+      if (events.length > 0)
+        for (const table of ['ideas', 'tags'])
+          assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, ideas, table)));
+      await close();
+    }),
+    { numRuns: Number(process.env.TEST_RUNS ?? 6) },
+  ));
+
+test.run();

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import type { Recorded } from '../../domain/event.ts';
+import type { Log } from '../../infra/eventstore/event-log.ts';
+import { memorySink } from '../../projections/engine/memory-store.ts';
+import { type Condition, PAGE_BYTES, type PageQuery, type Reads, type Source } from '../../projections/read-model.ts';
+import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from '../fixtures/live-projections.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { append, type Given, happened, ideas, ideasTable } from '../fixtures/test-projection.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const from: Source = { projection: 'ideas', table: ideasTable };
+const key = (id: string) => ({ tenant_id: 't', id });
+
+const read = async (reads: Reads, id: string) => JSON.parse((await reads.one(from, key(id)))!.doc) as Record<string, unknown>;
+
+test('rows in Postgres are those of the fold, through every kind of change and of text', async () => {
+  const log = memoryLog();
+  const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);
+  const odd = '€"\\{},NULL \u2028 \0 \ud800 😀';
+  const given: Given[] = [
+    ['a', 'IdeaNoted', { title: odd, extra: { b: [1, null, { '': odd }], aa: 1e21 }, score: 0.1 }],
+    ['b', 'IdeaNoted', { title: '', extra: [] }],
+    ['b', 'IdeaLinked', { to: 'a' }],
+    ['a', 'IdeaViewed'],
+    ['c', 'IdeaTagged', { tag: 'x\0y' }],
+    ['d', 'IdeaNoted', { title: 'gone' }],
+    ['d', 'IdeaDropped'],
+  ];
+  await append(log, happened(given));
+  await settled(reads, log, 'ideas');
+  for (const table of ['ideas', 'tags'])
+    assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, ideas, table)));
+  assert.is((await read(reads, 'a')).links, 1);
+  assert.is((await reads.one(from, key('a')))?.revision, 1);
+  assert.is(await reads.one(from, key('d')), null);
+  assert.is(await reads.one(from, { tenant_id: 'other', id: 'a' }), null);
+  assert.is(await reads.one(from, { tenant_id: '\0', id: 'a' }), null);
+  assert.is(await reads.counter(from, key('a'), 'links'), 1);
+  assert.is(await reads.counter(from, key('nobody'), 'links'), 0);
+  await close();
+});
+
+/** A log whose first follower from the beginning hears of its first `few` events and takes them for all, once it is let go. */
+const shortOf = (log: Log, few: number) => {
+  const { promise: gate, resolve: go } = Promise.withResolvers<void>();
+  let isFirst = true;
+  const follow: Log['follow'] = (follower) => {
+    if (!isFirst || follower.from !== undefined) return log.follow(follower);
+    isFirst = false;
+    let heard = 0;
+    const event = async (one: Recorded): Promise<void> => {
+      await gate;
+      if (heard++ < few) await follower.event(one);
+    };
+    return log.follow({ ...follower, event, checkpoint: () => {} });
+  };
+  return { log: { ...log, follow }, go };
+};
+
+test('a projection that joins those at the live end is given all that they have read since', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  await append(log, happened(Array.from({ length: 12 }, (_, index): Given => [`i${index}`, 'IdeaNoted', { title: `${index}` }])));
+  await settled(reads, log, 'ideas');
+  await close();
+  const late = { ...ideas, name: 'late' };
+  const short = shortOf(log, 3);
+  const worker = await working({ log: short.log, databaseUrl, projections: [ideas, late], logger: quiet });
+  const stateOf = (name: string) => worker.status().find((one) => one.name === name)!.state;
+  await until(
+    'the one at the end',
+    () => stateOf('ideas'),
+    (state) => state === 'live',
+  );
+  short.go();
+  await until(
+    'the one that joins',
+    () => stateOf('late'),
+    (state) => state === 'live',
+  );
+  assert.equal(comparable(await rowsIn(databaseUrl, 'late', 'ideas')), comparable(await foldedRows(log, late, 'ideas')));
+  await worker.close();
+});
+
+test('a second start goes on where the first ended, with the rows it finds there', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const events = happened([
+    ['a', 'IdeaNoted', { title: 'one', extra: { z: 1, yy: 2 } }],
+    ['b', 'IdeaRenamed', { title: 'too early' }],
+    ['a', 'IdeaRenamed', { title: 'two' }],
+    ['a', 'IdeaLinked', { to: 'a' }],
+    ['b', 'IdeaNoted', { title: 'behind' }],
+  ]);
+  for (const [part, size] of [2, 1, 2].entries()) {
+    const { reads, close } = await world(log, databaseUrl, [ideas]);
+    await append(log, events.slice(log.events.length, log.events.length + size));
+    await settled(reads, log, 'ideas');
+    assert.is((await read(reads, 'a')).title, part === 0 ? 'one' : 'two');
+    assert.is(await reads.one(from, key('b')), null);
+    await close();
+  }
+  assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparable(await foldedRows(log, ideas, 'ideas')));
+});
+
+test('a token is enough to read what was just written, by many readers at once', async () => {
+  const log = memoryLog();
+  const { reads, close } = await world(log, await freshDatabase(), [ideas]);
+  const events = happened(
+    Array.from({ length: 60 }, (_, n): Given => [`i${n % 20}`, n < 20 ? 'IdeaNoted' : 'IdeaRenamed', { title: `title ${n}` }]),
+  );
+  await append(log, events.slice(0, 20));
+  for (const event of events.slice(20)) {
+    await append(log, [event]);
+    const { position } = log.events.at(-1)!;
+    const seen = Array.from({ length: 5 }, async () => {
+      await reads.passed('ideas', `${position.commit}:${position.prepare}`);
+      return (await read(reads, event.id)).title;
+    });
+    assert.equal(new Set(await Promise.all(seen)), new Set([(event.data as { title: string }).title]));
+  }
+  await close();
+});
+
+const walk = async (reads: Reads, query: Omit<PageQuery, 'cursor'>): Promise<string[]> => {
+  const bodies: string[] = [];
+  for (let cursor: string | undefined; bodies.length < 50; ) {
+    const { body, next } = await reads.page({ ...query, cursor });
+    bodies.push(body);
+    if (!next) break;
+    cursor = next;
+  }
+  return bodies;
+};
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const texts = fc.constantFrom('a', 'B', '%', '_', '\\', "'", '"', '\0', '\ud800', '😀', 'ü', '');
+const condition: fc.Arbitrary<Condition> = fc.oneof(
+  fc.record({ column: fc.constantFrom('title', 'id'), op: fc.constantFrom('=', '<', '<=', '>', '>=' as const), value: texts }),
+  fc.record({ column: fc.constant('score'), op: fc.constantFrom('=', '<', '>=' as const), value: fc.constantFrom(null, 0, 1, 2.5) }),
+  fc.record({ column: fc.constant('links'), op: fc.constantFrom('=', '>' as const), value: fc.constantFrom(0, 1) }),
+  fc.record({
+    column: fc.constant('created_at'),
+    op: fc.constantFrom('<', '>=' as const),
+    value: fc.constantFrom('2026-01-01T00:00:00.005Z', '2026-01-01T02:00:00.01+02:00'),
+  }),
+  fc.record({ column: fc.constant('id'), op: fc.constant('in' as const), value: fc.array(fc.constantFrom('i1', 'i2', 'i3', '\0')) }),
+  fc.record({ column: fc.constantFrom('title', ['title', 'id']), op: fc.constant('contains' as const), value: texts }),
+  texts.map((tag): Condition => ({ op: 'exists', table: 'tags', on: { idea_id: 'id' }, where: [{ column: 'tag', op: '>=', value: tag }] })),
+);
+const pageQuery = fc.record({
+  doc: fc.constantFrom('doc', 'short_doc'),
+  where: fc.array(condition, { maxLength: 2 }),
+  sort: fc.record({ column: fc.constantFrom('created_at', 'title', 'score', 'links', 'id'), descending: fc.boolean() }),
+  limit: fc.integer({ min: 1, max: 5 }),
+});
+
+test('Postgres and the memory sink give the same pages to the same questions', async () => {
+  const log = memoryLog();
+  const { reads, close } = await world(log, await freshDatabase(), [ideas]);
+  const titles = ['a', 'A', 'b%', 'B_', 'ü', '😀', '\uffff', 'a\0', "quo'te\\", ''];
+  const given = titles.flatMap((title, n): Given[] => [
+    [`i${n}`, 'IdeaNoted', { title, ...(n % 3 === 0 ? {} : { score: (n % 4) / 2 }), ...(n === 9 ? { gone: true } : {}) }],
+    [`i${n}`, 'IdeaTagged', { tag: `${title}#` }],
+    [`i${n}`, 'IdeaLinked', { to: `i${n % 4}` }],
+  ]);
+  await append(log, happened(given));
+  await settled(reads, log, 'ideas');
+  const sink = memorySink([ideas]);
+  sink.feed(log.events);
+  await fc.assert(
+    fc.asyncProperty(pageQuery, async (query) => {
+      assert.equal(await walk(reads, { from, ...query }), await walk(sink.reads, { from, ...query }));
+    }),
+    { numRuns: 150 },
+  );
+  await close();
+});
+
+test('a page ends before its documents are more than eight mebibytes, with one at least, and nothing is left out behind it', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  const sizes = Array.from({ length: 40 }, (_, n) => (n % 4 === 3 ? 0 : 10_000 + n * 22_000));
+  const given = sizes.map((size, n): Given => [`i${n}`, 'IdeaNoted', { title: `${n} ${'€'.repeat(size / 3)}` }]);
+  await append(log, happened(given));
+  await settled(reads, log, 'ideas');
+  const sink = memorySink([ideas]);
+  sink.feed(log.events);
+  const all = given.map(([id]) => id).sort();
+  const idsOf = (page: string) => (JSON.parse(page) as { id: string }[]).map(({ id }) => id);
+  const checkPages = (pages: readonly string[]) => {
+    assert.equal(pages.flatMap(idsOf).sort(), all);
+    for (const page of pages)
+      assert.ok(idsOf(page).length === 1 || Buffer.byteLength(page) < PAGE_BYTES + 1_000, `${Buffer.byteLength(page)} bytes`);
+  };
+  for (const descending of [true, false])
+    for (const limit of [7, 13, 200]) {
+      const asked = { from, where: [], sort: { column: 'created_at', descending }, limit };
+      const [pages, same] = await Promise.all([walk(reads, asked), walk(sink.reads, asked)]);
+      assert.equal(pages.map(digest), same.map(digest));
+      assert.ok(limit < 200 || pages.length > 1);
+      checkPages(pages);
+    }
+  await query(
+    databaseUrl,
+    `update ideas.ideas set doc = jsonb_build_object('id', id, 'title', repeat('x', 9 << 20)) where id in ('i0', 'i20')`,
+  );
+  const withLarge = await walk(reads, { from, where: [], sort: { column: 'created_at', descending: false }, limit: 200 });
+  checkPages(withLarge);
+  assert.equal(idsOf(withLarge[0]!), ['i0']);
+  await close();
+});
+
+test.run();

@@ -1,0 +1,279 @@
+import pg from 'pg';
+import * as assert from 'uvu/assert';
+import { ask, type RequestKind, requestState } from '../../infra/projector/maintenance-requests.ts';
+import { parkedEvents } from '../../infra/projector/parked-events.ts';
+import { publishedStatuses } from '../../infra/projector/status.ts';
+import { patch } from '../../projections/projection.ts';
+import type { Reads, Source } from '../../projections/read-model.ts';
+import { checkpoint, comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from '../fixtures/live-projections.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { append, type Given, happened, ideas, ideasTable } from '../fixtures/test-projection.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const from: Source = { projection: 'ideas', table: ideasTable };
+const key = (id: string) => ({ tenant_id: 't', id });
+const many = (count: number): Given[] => Array.from({ length: count }, (_, n): Given => [`i${n}`, 'IdeaNoted', { title: `title ${n}` }]);
+const titleOf = async (reads: Reads, id: string) => JSON.parse((await reads.one(from, key(id)))!.doc).title as string;
+
+const asked = async (databaseUrl: string, kind: RequestKind, stream: string | null = null) => {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  try {
+    const id = await ask(pool, kind, 'ideas', stream);
+    return (await until(
+      kind,
+      () => requestState(pool, id),
+      (state) => state?.done_at !== null,
+    ))!.outcome as Record<string, unknown>;
+  } finally {
+    await pool.end();
+  }
+};
+
+test('rows that were spoilt are found by a rebuild and made right; reads meanwhile see every row and no error', async () => {
+  const log = memoryLog();
+  const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);
+  await append(log, happened(many(300)));
+  await settled(reads, log, 'ideas');
+  await query(databaseUrl, `update ideas.ideas set title = 'spoilt' where id = 'i7'`);
+  await query(databaseUrl, `delete from ideas.ideas where id = 'i8'`);
+  let over = false;
+  const seen = { reads: 0, least: Number.POSITIVE_INFINITY, points: 0 };
+  const reading = (async () => {
+    while (!over) {
+      const [page, point] = await Promise.all([
+        reads.page({
+          from,
+          where: [{ column: 'tenant_id', op: '=', value: 't' }],
+          sort: { column: 'created_at', descending: true },
+          limit: 400,
+        }),
+        reads.one(from, key('i9')),
+      ]);
+      seen.reads++;
+      if (point) seen.points++;
+      seen.least = Math.min(seen.least, (JSON.parse(page.body) as unknown[]).length);
+    }
+  })();
+  for (let round = 0; round < 3; round++) {
+    const outcome = await asked(databaseUrl, 'rebuild');
+    assert.is(outcome.promoted, true);
+    const { differing, shown } = outcome.comparison as {
+      differing: number;
+      shown: { only: string | null; columns: string[]; touched: string; key: { id: string } }[];
+    };
+    assert.is(differing, round === 0 ? 2 : 0);
+    if (round > 0) continue;
+    const byId = new Map(shown.map((one) => [one.key.id, one]));
+    assert.equal([byId.get('i7')?.columns, byId.get('i7')?.touched, byId.get('i8')?.only], [['title'], 'idea-t.i7@0', 'new']);
+  }
+  over = true;
+  await reading;
+  assert.ok(seen.reads > 5 && seen.points === seen.reads, JSON.stringify(seen));
+  assert.is(seen.least, 299);
+  await append(log, happened([['late', 'IdeaNoted', { title: 'after all that' }]]));
+  await settled(reads, log, 'ideas');
+  assert.is(await titleOf(reads, 'late'), 'after all that');
+  assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparable(await foldedRows(log, ideas, 'ideas')));
+  await close();
+});
+
+test('where asked to, a rebuild that differs leaves the old rows; one that was given up leaves nothing', async () => {
+  const log = memoryLog();
+  const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);
+  await append(log, happened(many(5)));
+  await settled(reads, log, 'ideas');
+  await query(databaseUrl, `update ideas.ideas set title = 'kept' where id = 'i1'`);
+  const outcome = await asked(databaseUrl, 'rebuild-if-equal');
+  assert.is(outcome.promoted, false);
+  await asked(databaseUrl, 'abort');
+  assert.is(await checkpoint(databaseUrl, 'ideas__next'), -1n);
+  assert.equal(await query(databaseUrl, `select from pg_namespace where nspname like 'ideas__%'`), []);
+  assert.is((await rowsIn(databaseUrl, 'ideas', 'ideas')).filter(({ title }) => title === 'kept').length, 1);
+  await close();
+});
+
+test('another version is built beside the old one, which serves until it is there; another shape too', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  await append(log, happened(many(50)));
+  const first = await world(log, databaseUrl, [ideas]);
+  await settled(first.reads, log, 'ideas');
+  await first.close();
+  const louder = {
+    ...ideas,
+    version: 2,
+    on: {
+      ...ideas.on,
+      IdeaViewed: ({ tenant, id }: { tenant: string; id: string }) => patch('ideas', { tenant_id: tenant, id }, { title: 'seen' }),
+    },
+  };
+  await append(
+    log,
+    happened([
+      ['i3', 'IdeaNoted', {}],
+      ['i3', 'IdeaViewed'],
+    ]).slice(1),
+  );
+  const second = await world(log, databaseUrl, [louder]);
+  await until(
+    'promotion',
+    () => titleOf(second.reads, 'i3'),
+    (title) => title === 'seen',
+  );
+  await second.close();
+  const wider = {
+    ...louder,
+    version: 3,
+    tables: [{ ...ideasTable, columns: { ...ideasTable.columns, mood: 'text' as const } }, ...ideas.tables.slice(1)],
+  };
+  const third = await world(log, databaseUrl, [wider]);
+  assert.is(await titleOf(third.reads, 'i3'), 'seen');
+  await until(
+    'promotion',
+    () => rowsIn(databaseUrl, 'ideas', 'ideas'),
+    (rows) => 'mood' in rows[0]! && rows.length === 50,
+  );
+  await third.close();
+  const older = await working({ log, databaseUrl, projections: [ideas], logger: quiet });
+  await until('a word about it', older.status, ([status]) => /version 3/.test(status!.last_error ?? ''));
+  assert.is(await titleOf(third.reads, 'i3').catch(() => 'closed'), 'closed');
+  await older.close();
+});
+
+test('a parked event is named with its followers, and applied once the program knows how', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const events = happened([
+    ['a', 'IdeaNoted', { title: 'one' }],
+    ['a', 'IdeaRenamed', { title: 7 }],
+    ['a', 'IdeaRenamed', { title: 'three' }],
+    ['b', 'IdeaNoted', { title: 'other' }],
+  ]);
+  await append(log, events);
+  const first = await world(log, databaseUrl, [ideas]);
+  await settled(first.reads, log, 'ideas');
+  assert.equal([await titleOf(first.reads, 'a'), await titleOf(first.reads, 'b')], ['one', 'other']);
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  const parked = await parkedEvents(pool, 'ideas');
+  assert.equal(
+    parked.map(({ stream, revision, first: cause }) => [stream, revision, cause]),
+    [
+      ['idea-t.a', 1, true],
+      ['idea-t.a', 2, false],
+    ],
+  );
+  assert.match(parked[0]!.reason, /title is not a text/);
+  assert.equal(await asked(databaseUrl, 'retry', 'idea-t.a'), { freed: 0 });
+  const tried = (await parkedEvents(pool, 'ideas')).map(({ attempts }, index) => attempts > parked[index]!.attempts);
+  assert.equal(tried, [true, true]);
+  const [status] = await until(
+    'a status',
+    () => publishedStatuses(pool),
+    (found) => found[0]?.parked_streams === 1,
+  );
+  assert.is(status!.state, 'live');
+  await first.close();
+  const mended = {
+    ...ideas,
+    on: {
+      ...ideas.on,
+      IdeaRenamed: ({ tenant, id, data }: { tenant: string; id: string; data: Record<string, unknown> }) =>
+        patch('ideas', { tenant_id: tenant, id }, { title: String(data.title) }),
+    },
+  };
+  const second = await world(log, databaseUrl, [mended]);
+  await until(
+    'the retry',
+    () => titleOf(second.reads, 'a'),
+    (title) => title === 'three',
+  );
+  assert.equal(await parkedEvents(pool, 'ideas'), []);
+  assert.is((await second.reads.one(from, key('a')))?.revision, 2);
+  await pool.end();
+  await second.close();
+});
+
+test('a rebuild that was interrupted at any point is taken up or begun again, and a dropped database is filled again', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  await append(log, happened(many(2_000)));
+  for (let round = 0; round < 6; round++) {
+    const worker = await working({ log, databaseUrl, projections: [ideas], logger: quiet });
+    await until(
+      'tables',
+      () => query(databaseUrl, `select from pg_tables where schemaname = 'annals' and tablename = 'requests'`),
+      ({ length }) => length === 1,
+    );
+    const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+    await ask(pool, 'rebuild', 'ideas');
+    await new Promise((resolve) => setTimeout(resolve, 40 * round));
+    await pool.end();
+    await worker.close();
+  }
+  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  await settled(reads, log, 'ideas');
+  await until(
+    'the end of it',
+    () => checkpoint(databaseUrl, 'ideas__next'),
+    (at) => at === -1n,
+  );
+  assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparable(await foldedRows(log, ideas, 'ideas')));
+  await close();
+  await query(databaseUrl, 'drop schema annals cascade; drop schema ideas cascade');
+  const again = await world(log, databaseUrl, [ideas]);
+  await settled(again.reads, log, 'ideas');
+  assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparable(await foldedRows(log, ideas, 'ideas')));
+  await again.close();
+});
+
+test('what was built anew takes its place and what was asked is answered in one step: dying between leaves neither', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  await append(log, happened(many(30)));
+  const first = await world(log, databaseUrl, [ideas]);
+  await settled(first.reads, log, 'ideas');
+  await query(databaseUrl, `update ideas.ideas set title = 'spoilt' where id = 'i7'`);
+  await query(databaseUrl, `create function annals.die() returns trigger language plpgsql as 'begin raise exception ''dies here''; end'`);
+  await query(
+    databaseUrl,
+    `create trigger dies before update on annals.requests for each row when (new.done_at is not null) execute function annals.die()`,
+  );
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  const id = await ask(pool, 'rebuild', 'ideas');
+  const [status] = await until(
+    'it dies',
+    () => publishedStatuses(pool),
+    (found) => /dies here/.test(found[0]?.last_error ?? ''),
+  );
+  assert.is(status!.name, 'ideas');
+  assert.is((await rowsIn(databaseUrl, 'ideas', 'ideas')).find((row) => row.id === 'i7')!.title, 'spoilt', 'the old rows serve');
+  assert.is((await requestState(pool, id))!.done_at, null);
+  await query(databaseUrl, 'drop trigger dies on annals.requests');
+  await until(
+    'its end',
+    () => requestState(pool, id),
+    (state) => state?.done_at !== null,
+  );
+  assert.is(await titleOf(first.reads, 'i7'), 'title 7');
+  assert.is(await checkpoint(databaseUrl, 'ideas__next'), -1n);
+  await pool.end();
+  await first.close();
+});
+
+test('a schema that was dropped under a running worker is made and filled again', async () => {
+  const log = memoryLog();
+  const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);
+  await append(log, happened(many(10)));
+  await settled(reads, log, 'ideas');
+  await query(databaseUrl, 'drop schema ideas cascade');
+  await append(log, happened([['late', 'IdeaNoted', { title: 'late' }]]));
+  await until(
+    'all rows',
+    () => rowsIn(databaseUrl, 'ideas', 'ideas').catch(() => []),
+    ({ length }) => length === 11,
+  );
+  await close();
+});
+
+test.run();

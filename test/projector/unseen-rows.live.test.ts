@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+import pg from 'pg';
+import * as assert from 'uvu/assert';
+import { type Position, tokenOf } from '../../domain/event.ts';
+import { isFenced } from '../../infra/projector/commit-batch.ts';
+import { type Member, openMember } from '../../infra/projector/projection-writer.ts';
+import { openRoom, rowCache } from '../../infra/projector/row-cache.ts';
+import { createAnnals, createSchema } from '../../infra/projector/schema.ts';
+import { writeBatch, writeCheckpoints } from '../../infra/projector/write-batch.ts';
+import { openPositions } from '../../infra/readmodel/checkpoint-watch.ts';
+import type { Held } from '../../projections/engine/compiled-projection.ts';
+import { checkpoint, comparable, foldedRows, query, quiet, rowsIn, settled, until, world } from '../fixtures/live-projections.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { append, type Given, happened, ideas } from '../fixtures/test-projection.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+
+const noted = (id: string): Given => [id, 'IdeaNoted', { title: id }];
+
+/** Each part by a worker of its own, which knows no row of those before it. */
+const inParts = async (parts: readonly (readonly Given[])[]) => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const events = happened(parts.flat());
+  for (const { length } of parts) {
+    await append(log, events.slice(log.events.length, log.events.length + length));
+    const { reads, close } = await world(log, databaseUrl, [ideas]);
+    await settled(reads, log, 'ideas');
+    await close();
+  }
+  for (const table of ['ideas', 'tags'])
+    assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, ideas, table)));
+  return query(databaseUrl, 'select stream, revision::integer as revision, reason from annals.parked order by stream, revision');
+};
+
+test('a row that is inserted unseen is met where it is there: its own stream overwrites it, another one is parked', async () => {
+  const parked = await inParts([
+    [noted('a'), ['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaViewed']],
+    [noted('c'), ['b', 'IdeaTagged', { tag: 'x' }], noted('a'), ['b', 'IdeaTagged', { tag: 'y' }], ['c', 'IdeaTagged', { tag: 'z' }]],
+    [noted('d'), noted('a'), ['a', 'IdeaTagged', { tag: 'x' }]],
+  ]);
+  assert.equal(parked, [
+    { stream: 'idea-t.b', revision: 1, reason: 'tags: the row is there already, last moved by idea-t.a@1' },
+    { stream: 'idea-t.b', revision: 2, reason: 'behind a parked event of its stream' },
+  ]);
+});
+
+test('a row whose insert is passed over is looked for before anybody is told that it is not there', async () => {
+  const parked = await inParts([
+    [noted('a'), ['a', 'IdeaTorn', { title: 'torn' }]],
+    [noted('a'), ['b', 'IdeaLinked', { to: 'a' }]],
+  ]);
+  assert.equal(
+    parked.map(({ stream, revision }) => [stream, revision]),
+    [
+      ['idea-t.a', 1],
+      ['idea-t.a', 2],
+    ],
+  );
+});
+
+test('a projection in which nothing changes is told of at once, while its checkpoint waits for a turn of its own', async () => {
+  const databaseUrl = await freshDatabase();
+  const db = new pg.Client({ connectionString: databaseUrl, pipeline: true });
+  await db.connect();
+  afterwards(() => db.end());
+  await createAnnals(db);
+  const told: (string | undefined)[] = [];
+  db.on('notification', ({ payload }) => told.push(payload));
+  await db.query('listen annals_moved');
+  const members: Member[] = [];
+  for (const projection of [ideas, { ...ideas, name: 'still', categories: ['nothing'] }]) {
+    await createSchema(db, projection.name, projection);
+    members.push(openMember(projection.name, projection, { position: null, blocked: [] }, openRoom()));
+  }
+  const stand = () => Promise.all(members.map(({ name }) => checkpoint(databaseUrl, name)));
+  const [first, second] = happened([noted('a'), noted('b')]).map((event) => ({ events: [event], to: event.position }));
+  await writeBatch(members, db as never, first!);
+  assert.equal(told.splice(0), [`${tokenOf(first!.to)} ideas still`]);
+  assert.equal(await stand(), [first!.to.commit, -1n]);
+  await writeCheckpoints(members, db as never);
+  assert.equal(await stand(), [first!.to.commit, first!.to.commit]);
+  await writeBatch(members, db as never, second!);
+  await query(databaseUrl, `update annals.checkpoints set commit_position = 1 where name = 'still'`);
+  const failed = await writeCheckpoints(members, db as never).then(
+    () => null,
+    (error: Error) => error,
+  );
+  assert.ok(isFenced(failed), 'another writer was at work');
+});
+
+test('the checkpoint of a projection in which nothing changes follows by itself, and before a worker ends', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const still = { ...ideas, name: 'still', categories: ['nothing'] };
+  const { reads, close } = await world(log, databaseUrl, [ideas, still]);
+  for (const event of happened(Array.from({ length: 30 }, (_, index) => noted(`i${index}`)))) {
+    await append(log, [event]);
+    await settled(reads, log, 'ideas');
+  }
+  const end = log.events.at(-1)!.position.commit;
+  await until(
+    'the checkpoint follows',
+    () => checkpoint(databaseUrl, 'still'),
+    (at) => at === end,
+    2,
+  );
+  await append(log, happened([noted('last')]));
+  await settled(reads, log, 'ideas');
+  await close();
+  assert.is(await checkpoint(databaseUrl, 'still'), await checkpoint(databaseUrl, 'ideas'));
+});
+
+const at = (commit: number): Position => ({ commit: BigInt(commit), prepare: BigInt(commit) });
+
+test('a checkpoint behind what was heard takes nothing back; one that itself went back does', async () => {
+  const databaseUrl = await freshDatabase();
+  const db = new pg.Client({ connectionString: databaseUrl });
+  await db.connect();
+  await createAnnals(db);
+  const stand = (commit: number) => db.query('update annals.checkpoints set commit_position = $1, prepare_position = $1', [commit]);
+  await db.query(`insert into annals.checkpoints (name, version, shape) values ('one', 1, '')`);
+  await stand(10);
+  const positions = await openPositions(databaseUrl, quiet);
+  afterwards(() => Promise.all([positions.close(), db.end()]).then(() => {}));
+  assert.is(positions.position('one'), tokenOf(at(10)));
+  await db.query(`select pg_notify('annals_moved', '30:30 one')`);
+  await positions.passed('one', tokenOf(at(30)), 1_000);
+  await stand(20);
+  // It is looked at once a second.
+  for (let look = 0; look < 25; look++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.is(positions.position('one'), tokenOf(at(30)));
+  }
+  await stand(15);
+  await until(
+    'the database was restored',
+    () => positions.position('one'),
+    (position) => position === tokenOf(at(15)),
+    5,
+  );
+});
+
+const held = (text: string): Held => ({ row: {}, revision: 0, touched: '', docs: [text] });
+
+test('rows that were used last stay, whatever else comes', () => {
+  const keys = fc.integer({ min: 0, max: 12 });
+  const step = fc.record({ key: keys, set: fc.boolean() });
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 40, maxLength: 100 }), (steps) => {
+      // Room for five rows of 300 characters, the rest of which is the least that a row counts.
+      const cache = rowCache(openRoom(1_500, 0), false);
+      let known: { key: number; text: string }[] = [];
+      for (const [index, { key, set }] of steps.entries()) {
+        const text = String(index).padEnd(44);
+        const before = known.find((one) => one.key === key);
+        if (!set) assert.is(cache.get('t', String(key))?.docs[0], before?.text);
+        else cache.set('t', String(key), held(text));
+        if (set || before) known = [...known.filter((one) => one.key !== key), { key, text: set ? text : before!.text }].slice(-5);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('of empty tables what is not known is not there; once a row has had to leave, nobody knows', () => {
+  const cache = rowCache(openRoom(1_500, 0), true);
+  assert.is(cache.get('t', 'never'), null);
+  for (let key = 0; key < 12; key++) cache.set('t', String(key), held('x'.repeat(44)));
+  assert.is(cache.get('t', '0'), undefined);
+  assert.is(cache.get('t', 'never'), undefined);
+});
+
+test.run();

@@ -1,0 +1,161 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Principal } from '../../domain/principal.ts';
+import type { Refusal } from '../../domain/refusal.ts';
+import { BAD_CREDENTIALS, CREDENTIAL, limiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
+import { bucket } from '../../infra/ratelimit/token-bucket.ts';
+import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { join, neighbour } from '../fixtures/users.ts';
+
+const policy = { name: 'test', quota: 10, seconds: 60 };
+
+test('a bucket lets its quota through at once, then as it refills, and says when', () => {
+  const { take, look } = bucket(policy);
+  const start = 1_000_000;
+  const at = (now: number) => take('key', now);
+  assert.equal(
+    Array.from({ length: 10 }, () => at(start).remaining),
+    [9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
+  );
+  const refused = at(start);
+  assert.equal(refused, { allowed: false, remaining: 0, reset: 60, retry: 6 });
+  assert.is(look('another', start).remaining, 10);
+  assert.is(at(start + refused.retry * 1_000 - 1).allowed, false);
+  assert.is(at(start + refused.retry * 1_000).allowed, true);
+  assert.is(at(start + 3_600_000).remaining, 9);
+});
+
+test('ten thousand requests in a minute pass as often as the quota and its refill say, whenever they come', () => {
+  const { take } = bucket({ name: 'test', quota: 100, seconds: 60 });
+  let passed = 0;
+  for (let index = 0; index < 10_000; index++) if (take('key', 5_000 + index * 6).allowed) passed++;
+  assert.ok(passed >= 199 && passed <= 201, String(passed));
+});
+
+test('a clock that is set back closes a bucket for no longer than a window', () => {
+  const { take } = bucket(policy);
+  for (let index = 0; index < 10; index++) take('key', 10_000_000);
+  assert.is(take('key', 1_000).allowed, false);
+  assert.is(take('key', 1_000 + 6_000).allowed, true);
+});
+
+test('memory is bounded, and what was used last is kept', () => {
+  const { take, look } = bucket(policy, 100);
+  for (let index = 0; index < 1_000; index++) take(`key${index}`, 1_000);
+  assert.is(look('key999', 1_000).remaining, 9);
+  assert.is(look('key0', 1_000).remaining, 10);
+});
+
+test('a request costs two microseconds at most', () => {
+  const { count, admit } = limiter();
+  const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', super_admin: false } as const;
+  const header = 'Bearer ann_abcdefgh_0000';
+  let now = 0;
+  const batch = (): number => {
+    const began = performance.now();
+    for (let index = 0; index < 5_000; index++) {
+      now += 100;
+      admit('10.0.0.1', header, now);
+      count(principal, header, now, () => undefined);
+    }
+    return (performance.now() - began) / 5;
+  };
+  const best = Math.min(...Array.from({ length: 20 }, batch));
+  assert.ok(best <= 2, `${best.toFixed(2)} µs`);
+});
+
+const small = { ...POLICIES, credential: { ...CREDENTIAL, quota: 5 }, tenant: { ...POLICIES.tenant, quota: 8 } };
+
+test('answers tell the limits; the one too many is 429 with the seconds to wait, and changes nothing', async () => {
+  const p = await inMemory({ limits: limiter(small) });
+  let now = Date.now();
+  p.clock.now = () => now;
+  const member = await join(p, 'MEMBER');
+  const first = await p.send('GET', p.tenant, { key: member.key });
+  assert.is(first.headers.get('ratelimit-policy'), '"credential";q=5;w=60, "tenant";q=8;w=60');
+  assert.is(first.headers.get('ratelimit'), '"credential";r=4;t=12, "tenant";r=7;t=8');
+  for (let index = 0; index < 4; index++) assert.is((await p.send('GET', p.tenant, { key: member.key })).status, 200);
+  const before = p.log.events.length;
+  const refused = await p.send('POST', `${p.tenant}/agents`, { key: member.key, body: { name: 'A', slug: 'a' } });
+  assert.is(refused.status, 429);
+  assert.is((refused.body as { code: string }).code, 'rate_limited');
+  assert.is(refused.headers.get('ratelimit')?.startsWith('"credential";r=0;'), true);
+  const wait = Number(refused.headers.get('retry-after'));
+  assert.is(wait, 12);
+  assert.is(p.log.events.length, before);
+  now += wait * 1_000;
+  assert.is((await p.send('GET', p.tenant, { key: member.key })).status, 200);
+  await p.close();
+});
+
+test('the keys of a tenant share its limit; another tenant has its own, and so has the platform', async () => {
+  const p = await inMemory({ limits: limiter(small) });
+  const [one, two] = [await join(p, 'MEMBER'), await join(p, 'AUDITOR')];
+  const other = await neighbour(p);
+  const statuses = async (key: string, count: number): Promise<number[]> => {
+    const found: number[] = [];
+    for (let index = 0; index < count; index++) found.push((await p.send('GET', '/me', { key })).status);
+    return found;
+  };
+  assert.equal(await statuses(one.key, 5), [200, 200, 200, 200, 200]);
+  assert.equal(await statuses(two.key, 4), [200, 200, 200, 429]);
+  assert.equal(await statuses(other.key, 2), [200, 200]);
+  const platform = await p.send('GET', '/admin/tenants');
+  assert.is(platform.headers.get('ratelimit-policy'), '"platform";q=10000000;w=60');
+  await p.close();
+});
+
+test('who signed in may ask as often as one API key; a super-admin as often as the platform', async () => {
+  const verify = async (token: string) => ({ email: `${token.split('.')[0]}@example.com`, name: null });
+  const p = await inMemory({ limits: limiter(small), verify });
+  for (const name of ['member', 'admin', 'other'])
+    await p.send('POST', '/admin/allowed-accounts', { body: { email: `${name}@example.com` } });
+  const ask = (name: string) => p.send('GET', '/me', { key: `${name}.of.test` });
+  const first = await ask('member');
+  assert.is(first.headers.get('ratelimit-policy'), '"credential";q=5;w=60');
+  for (let index = 0; index < 4; index++) assert.is((await ask('member')).status, 200);
+  assert.is((await ask('member')).status, 429);
+  assert.is((await ask('other')).status, 200);
+  const { user } = (await ask('admin')).body as { user: { id: string } };
+  await p.send('PATCH', `/api/v1/admin/users/${user.id}`, { body: { is_super_admin: true } });
+  assert.is((await ask('admin')).headers.get('ratelimit-policy'), '"platform";q=10000000;w=60');
+  await p.close();
+});
+
+test('the twenty-first bad credential of a minute from one address is 429, and nothing is looked up for it', async () => {
+  const p = await inMemory({ limits: limiter() });
+  let now = Date.now();
+  p.clock.now = () => now;
+  const spare = await join(p, 'MEMBER');
+  assert.is((await p.send('GET', '/me')).status, 200);
+  const guess = async () => p.send('GET', '/me', { key: 'ann_00000000_not-a-key-at-all' });
+  for (let index = 0; index < 20; index++) assert.is((await guess()).status, 401);
+  const refused = await guess();
+  assert.is(refused.status, 429);
+  const wait = Number(refused.headers.get('retry-after'));
+  assert.ok(wait >= 1 && wait <= 60, String(wait));
+  assert.is((await p.send('GET', '/me', { key: '' })).status, 429, 'none at all is no way around');
+  assert.is((await p.send('GET', '/me', { key: spare.key })).status, 429, 'a key not seen here before is not looked up');
+  assert.is((await p.send('GET', '/me')).status, 200, 'who worked from there goes on');
+  const hook = await p.send('POST', `/hooks/inbound/c${'0'.repeat(24)}`, { key: '', body: {} });
+  assert.is(hook.status, 404, 'webhooks are not limited');
+  now += wait * 1_000;
+  assert.is((await p.send('GET', '/me', { key: spare.key })).status, 200);
+  await p.close();
+});
+
+test('a token that was good vouches for itself alone, though all of them begin alike', async () => {
+  const { admit, count, guessed } = limiter();
+  const [address, now] = ['192.0.2.1', Date.now()];
+  const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;
+  const user = { kind: 'user', user_id: 'u', key_id: null, super_admin: false, bound_to: null } as const;
+  await count(user as unknown as Principal, token('a'), now, () => {});
+  for (let index = 0; index < BAD_CREDENTIALS.quota; index++) assert.is(await guessed(address, now), null);
+  admit(address, token('a'), now);
+  assert.throws(
+    () => admit(address, token('b'), now),
+    (error: Refusal) => error.code === 'rate_limited',
+  );
+});
+
+test.run();

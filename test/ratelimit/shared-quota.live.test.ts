@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import * as assert from 'uvu/assert';
+import { Refusal } from '../../domain/refusal.ts';
+import { createAnnals } from '../../infra/projector/schema.ts';
+import { BAD_CREDENTIALS, CREDENTIAL, limiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
+import { openLimits } from '../../infra/ratelimit/quota-table.ts';
+import { type Rows, sharing } from '../../infra/ratelimit/shared-quota.ts';
+import { leaseOf } from '../../infra/ratelimit/token-bucket.ts';
+import { quiet } from '../fixtures/live-projections.ts';
+import { road } from '../fixtures/tcp-proxy.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+
+const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', super_admin: false } as const;
+const CREDENTIAL_TEXT = 'Bearer ann_abcdefgh_0000';
+const small = { ...POLICIES, credential: { ...CREDENTIAL, quota: 1_000 } };
+
+/** A request: null where it is let through, else after how many seconds to come again. */
+const asker =
+  (limits: ReturnType<typeof limiter>, clock: () => number = Date.now) =>
+  async (): Promise<number | null> => {
+    try {
+      await limits.count(principal, CREDENTIAL_TEXT, clock(), () => undefined);
+      return null;
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'rate_limited') return error.extra.retryAfter!;
+      throw error;
+    }
+  };
+
+/** What the header says: whole seconds, one at least; 0 where it was let through. */
+const headerOf = (wait: number | null): number => (wait === null ? 0 : Math.max(1, Math.ceil(wait)));
+
+/** So many API processes over one database. */
+const processes = async (count: number, policies = POLICIES) => {
+  const databaseUrl = await freshDatabase();
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await createAnnals(client);
+  await client.end();
+  const rows = Array.from({ length: count }, () => openLimits(databaseUrl, quiet));
+  return { limiters: rows.map((one) => limiter(policies, sharing(one))), close: () => Promise.all(rows.map((one) => one.close())) };
+};
+
+/** Rows that nobody can reach until `isDown` is false. */
+const outage = () => {
+  const held = { isDown: true, charged: [] as number[] };
+  const rows: Rows = {
+    charge: async (costs) => {
+      if (held.isDown) throw new Error('down');
+      held.charged.push(...costs.values());
+      return new Map([...costs].map(([key, cost]) => [key, cost]));
+    },
+  };
+  return { rows, held };
+};
+
+test('a lease is fifty requests, a thousandth of a large quota, a quarter of a small one', () => {
+  const lease = (quota: number) => leaseOf({ name: 'test', quota, seconds: 60 });
+  assert.equal([lease(20), lease(1_000), lease(1_000_000), lease(10_000_000)], [5, 50, 1_000, 10_000]);
+});
+
+test('two processes and 10,000 requests pass the quota, its refill and at most a lease each; Retry-After is true', async () => {
+  const { limiters, close } = await processes(2, small);
+  const asks = limiters.map((one) => asker(one));
+  const began = Date.now();
+  let passed = 0;
+  let retry = 0;
+  const waits: number[] = [];
+  const client = async (ask: () => Promise<number | null>, requests: number) => {
+    for (let index = 0; index < requests; index++) {
+      const refused = await ask();
+      if (refused === null) passed++;
+      retry = refused ?? retry;
+    }
+  };
+  await Promise.all(asks.flatMap((ask) => Array.from({ length: 10 }, () => client(ask, 500))));
+  const refilled = ((Date.now() - began) * 1_000) / 60_000;
+  assert.ok(passed >= 995, `${passed} passed`);
+  assert.ok(passed <= 1_000 + refilled + 2 * 50, `${passed} passed, ${refilled} refilled`);
+  assert.ok(retry > 0, 'the last ones were refused');
+  for (const ask of asks) {
+    let wait = 0;
+    while (wait === 0) wait = headerOf(await ask());
+    if (wait > 1) await sleep((wait - 1) * 1_000);
+    if (wait > 1) assert.is.not(await ask(), null, 'a second sooner is too soon');
+    await sleep(1_000);
+    assert.is(await ask(), null, `after ${wait} s`);
+    waits.push(wait);
+  }
+  console.log(
+    `${passed} passed, ${refilled.toFixed(1)} refilled, overshoot ${(passed - 1_000 - refilled).toFixed(1)}, Retry-After ${waits}`,
+  );
+  await close();
+});
+
+test('a burst that waits for its lease takes no more than that, and one alone gets all of its quota', async () => {
+  const { limiters, close } = await processes(1, small);
+  const ask = asker(limiters[0]!);
+  const answers = await Promise.all(Array.from({ length: 3_000 }, ask));
+  const passed = answers.filter((wait) => wait === null).length;
+  assert.ok(passed >= 995 && passed <= 1_050, String(passed));
+  await close();
+});
+
+test('an address that guessed on one process is known to the other', async () => {
+  const { limiters, close } = await processes(2);
+  const [one, other] = limiters as [ReturnType<typeof limiter>, ReturnType<typeof limiter>];
+  let guesses = 0;
+  while ((await one.guessed('192.0.2.1', Date.now())) === null) guesses++;
+  while ((await other.guessed('192.0.2.1', Date.now())) === null) guesses++;
+  assert.ok(guesses >= BAD_CREDENTIALS.quota && guesses <= BAD_CREDENTIALS.quota + 2 * 5, String(guesses));
+  assert.throws(() => other.admit('192.0.2.1', 'Bearer somebody', Date.now()));
+  assert.is(await other.guessed('192.0.2.2', Date.now()), null);
+  await close();
+});
+
+test('without the database requests are counted in the process, and an address gets one lease of guesses', async () => {
+  const { rows, held } = outage();
+  let now = Date.now();
+  const limits = limiter(
+    small,
+    sharing(rows, () => now),
+  );
+  const ask = asker(limits, () => now);
+  const passing = async (): Promise<number> => {
+    let passed = 0;
+    for (let index = 0; index < 1_500; index++) passed += Number((await ask()) === null);
+    return passed;
+  };
+  assert.is(await passing(), 1_000);
+  now += 30_000;
+  assert.is(await passing(), 500, 'what half a window refills');
+  let guesses = 0;
+  while ((await limits.guessed('192.0.2.1', Date.now())) === null) guesses++;
+  assert.is(guesses, leaseOf(BAD_CREDENTIALS));
+  assert.throws(() => limits.admit('192.0.2.1', 'Bearer somebody', Date.now()));
+  limits.admit('192.0.2.1', CREDENTIAL_TEXT, Date.now());
+  await sleep(1_200);
+  held.isDown = false;
+  await sleep(1_200);
+  assert.ok(held.charged.length > 0, 'what was owed is charged');
+  assert.ok(Math.max(...held.charged) <= 60_000, 'no more than a window');
+  limits.admit('192.0.2.1', 'Bearer somebody', Date.now());
+});
+
+test('while tokens are at hand nobody waits, and a request costs two microseconds at most', () => {
+  const { count, admit } = limiter(POLICIES, sharing({ charge: async (costs) => new Map(costs) }));
+  let waited = 0;
+  const batch = (): number => {
+    const began = performance.now();
+    for (let index = 0; index < 400; index++) {
+      const now = Date.now();
+      admit('10.0.0.1', CREDENTIAL_TEXT, now);
+      if (count({ ...principal, key_id: `k${index % 4}` }, CREDENTIAL_TEXT, now, () => undefined)) waited++;
+    }
+    return ((performance.now() - began) / 400) * 1_000;
+  };
+  const run = async () => {
+    let best = Number.POSITIVE_INFINITY;
+    for (let index = 0; index < 100; index++) {
+      best = Math.min(best, batch());
+      await sleep(0);
+    }
+    assert.is(waited, 0);
+    assert.ok(best <= 2, `${best.toFixed(2)} µs`);
+    console.log(`${best.toFixed(2)} µs a request`);
+  };
+  return run();
+});
+
+test('a connection to the rows that leads nowhere any more is left for another', async () => {
+  const databaseUrl = await freshDatabase();
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await createAnnals(client);
+  await client.end();
+  const way = await road(databaseUrl);
+  const rows = openLimits(way.url, quiet);
+  afterwards(rows.close);
+  afterwards(() => {
+    way.close();
+    way.end();
+  });
+  const cost = new Map([['key', 1_000]]);
+  const charged = () =>
+    rows.charge(cost).then(
+      () => true,
+      () => false,
+    );
+  assert.ok(await charged());
+  way.holdUp();
+  assert.not(await charged());
+  way.letNewThrough();
+  for (let tries = 0; !(await charged()); tries++) {
+    assert.ok(tries < 100, 'it still asks where nobody answers');
+    await sleep(100);
+  }
+});
+
+test.run();

@@ -1,0 +1,84 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { asyncapi } from '../../api/runners/asyncapi.ts';
+import type { Recorded } from '../../domain/event.ts';
+import { delivering, encode, INLINE_LIMIT } from '../../domain/runners/cloud-event.ts';
+import { TENANT } from '../fixtures/given.ts';
+import { faults, type Schema } from '../fixtures/json-schema.ts';
+
+const actor = { kind: 'system', id: 'webhook' } as const;
+const facts = {
+  integration_id: 'cintegration0000000000000',
+  agent_id: 'cagent0000000000000000000',
+  provider: 'github',
+  provider_delivery_id: 'a "quoted" id',
+  event: 'push',
+  content_type: 'application/json',
+};
+const accepted = (body: string | Uint8Array, more: object = {}): Recorded => ({
+  type: 'WebhookAccepted',
+  data: typeof body === 'string' ? new TextEncoder().encode(body) : body,
+  event_id: '00000000-0000-4000-8000-000000000001',
+  stream: `delivery-${TENANT}.cdelivery0000000000000000`,
+  category: 'delivery',
+  tenant: TENANT,
+  id: 'cdelivery0000000000000000',
+  revision: 0,
+  position: { commit: 1n, prepare: 1n },
+  at: '2026-01-01T00:00:00.000Z',
+  actor,
+  meta: { tenant: TENANT, actor, at: '2026-01-01T00:00:00.000Z', v: 1, facts: { ...facts, ...more } },
+});
+
+const row = delivering.WebhookAccepted!;
+const textOf = (event: Recorded, limit?: number): string =>
+  new TextDecoder().decode(encode(event, row.type, row.message(event, 'https://annals.test'), limit));
+const parsed = (event: Recorded, limit?: number) => JSON.parse(textOf(event, limit)) as Record<string, unknown>;
+
+const document = asyncapi({ publicUrl: 'https://annals.test', version: '1.0.0' });
+
+test('the description says what every message is made of, whatever its body', () => {
+  const schema = document.components.messages.annalsWebhookAccepted!.payload as unknown as Schema;
+  const events = [accepted('{"a":1}'), accepted('{"a":', { event: null }), accepted('x', { content_type: 'text/plain' })];
+  const messages = [...events.map((event) => parsed(event)), parsed(accepted('[1,2,3]'), 2)];
+  for (const message of messages) {
+    assert.equal(faults(schema, message, {}), []);
+    assert.equal(
+      Object.keys(message).filter((name) => !(name in schema.properties!)),
+      [],
+    );
+  }
+});
+
+test('every reference in the description leads somewhere', () => {
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path!);
+  assert.ok(references.length >= 3);
+  for (const path of references) {
+    const found = path.split('/').reduce<unknown>((node, name) => (node as Record<string, unknown> | undefined)?.[name], document);
+    assert.ok(found, path);
+  }
+});
+
+test('the first delivery_id in a message is its own, whatever the body says', () => {
+  const text = textOf(accepted('{"delivery_id":"another"}', { provider_delivery_id: 'mine' }));
+  assert.is(/"delivery_id":"([^"]+)"/.exec(text)?.[1], 'mine');
+});
+
+test('a body is JSON only where both its type and its bytes say so', () => {
+  const formOf = (body: string | Uint8Array, content_type: string): string =>
+    ['data', 'data_base64', 'dataref'].filter((name) => name in parsed(accepted(body, { content_type }))).join();
+  assert.is(formOf('{}', 'application/json'), 'data');
+  assert.is(formOf('null', 'Application/JSON; charset=utf-8'), 'data');
+  assert.is(formOf('{}', 'application/vnd.github+json'), 'data');
+  assert.is(formOf('{}', 'application/jsonish'), 'data_base64');
+  assert.is(formOf('{}', 'text/plain'), 'data_base64');
+  assert.is(formOf('{} x', 'application/json'), 'data_base64');
+  assert.is(formOf(new Uint8Array([0x22, 0xff, 0x22]), 'application/json'), 'data_base64');
+  assert.is(formOf(`\u{feff}{}`, 'application/json'), 'data_base64');
+  assert.is(formOf('', 'application/json'), 'data_base64');
+  assert.is(formOf(`"${'x'.repeat(INLINE_LIMIT)}"`, 'application/json'), 'dataref');
+});
+
+test('a body without a type bears none', () => assert.not('datacontenttype' in parsed(accepted('x', { content_type: '' }))));
+
+test.run();

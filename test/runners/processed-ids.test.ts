@@ -1,0 +1,92 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openLedger } from '../../infra/runner/processed-ids.ts';
+import { eventIdOf } from '../fixtures/generated-log.ts';
+
+const inDirectory = (body: (file: string) => void) => () => {
+  const dir = mkdtempSync(join(tmpdir(), 'annals-ledger-'));
+  try {
+    body(join(dir, 'deep', 'ledger'));
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+};
+
+test(
+  'what was added is there after it is opened again',
+  inDirectory((file) => {
+    openLedger(file).add(eventIdOf(0));
+    const again = openLedger(file);
+    assert.equal([again.has(eventIdOf(0)), again.has(eventIdOf(1))], [true, false]);
+    assert.is(statSync(file).mode & 0o777, 0o600);
+  }),
+);
+
+test(
+  'two runners on one machine know what either did, also after one of them has made the file anew',
+  inDirectory((file) => {
+    const [one, other] = [openLedger(file, 5), openLedger(file, 5)];
+    for (let index = 0; index < 40; index++) {
+      (index % 2 ? one : other).add(eventIdOf(index));
+      assert.ok(one.has(eventIdOf(index)) && other.has(eventIdOf(index)));
+    }
+  }),
+);
+
+test(
+  'what another runner did since this one looked last outlives a file that this one makes anew, and is heard of by a third',
+  inDirectory((file) => {
+    const [one, other, third] = [openLedger(file, 5), openLedger(file, 5), openLedger(file, 5)];
+    for (let index = 0; index < 10; index++) one.add(eventIdOf(index));
+    assert.ok(third.has(eventIdOf(9)));
+    other.add(eventIdOf(10));
+    one.add(eventIdOf(11));
+    assert.ok(readFileSync(file, 'latin1').split('\n').length <= 8, 'it was made anew');
+    for (let index = 12; index < 16; index++) one.add(eventIdOf(index));
+    for (const ledger of [third, openLedger(file, 5)])
+      assert.equal(
+        [10, 11, 15].map((index) => ledger.has(eventIdOf(index))),
+        [true, true, true],
+      );
+  }),
+);
+
+test(
+  'a line that a crash tore is no id and spoils none',
+  inDirectory((file) => {
+    openLedger(file).add(eventIdOf(0));
+    appendFileSync(file, eventIdOf(1).slice(0, 20));
+    openLedger(file).add(eventIdOf(2));
+    const again = openLedger(file);
+    assert.equal(
+      [0, 1, 2].map((index) => again.has(eventIdOf(index))),
+      [true, false, true],
+    );
+  }),
+);
+
+test(
+  'it keeps the last ones and no more than twice as many',
+  inDirectory((file) => {
+    const ledger = openLedger(file, 10);
+    for (let index = 0; index < 95; index++) ledger.add(eventIdOf(index));
+    assert.ok(readFileSync(file, 'latin1').split('\n').length <= 21);
+    const again = openLedger(file, 10);
+    assert.ok(Array.from({ length: 10 }, (_, index) => again.has(eventIdOf(94 - index))).every(Boolean));
+    assert.not(again.has(eventIdOf(0)));
+  }),
+);
+
+test(
+  'what is none of its lines is passed over',
+  inDirectory((file) => {
+    openLedger(file);
+    writeFileSync(file, `garbage\n\n${eventIdOf(3)}\n`);
+    assert.ok(openLedger(file).has(eventIdOf(3)));
+  }),
+);
+
+test.run();

@@ -1,0 +1,263 @@
+// limit: 240
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NatsConnection } from 'nats';
+import { pino } from 'pino';
+import * as assert from 'uvu/assert';
+import type { Log } from '../../infra/eventstore/event-log.ts';
+import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
+import { type Relay, startRelay } from '../../infra/reactors/relay.ts';
+import { accept, acceptedLog, agentOf, deliveryOf, eventIdOf, TENANT } from '../fixtures/generated-log.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { type Broker, until, withBroker } from '../fixtures/nats-server.ts';
+import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+
+const logger = pino({ level: 'silent' });
+const now = () => new Date().toISOString();
+const relayOf = async (log: Log, nats: NatsConnection): Promise<Relay> => {
+  const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test' });
+  afterwards(relay.close);
+  return relay;
+};
+
+/** The event ids that the stream holds, in its order, and the ids of a log's first events. */
+const carried = async (nats: NatsConnection): Promise<string[]> => {
+  const { streams, consumers } = await manager(nats);
+  const { state } = await streams.info(STREAM);
+  if (state.messages === 0) return [];
+  const { name } = await consumers.add(STREAM, { ack_policy: 'none' as never, deliver_policy: 'all' as never, inactive_threshold: 5e9 });
+  const messages = await (await nats.jetstream().consumers.get(STREAM, name)).fetch({ max_messages: state.messages, expires: 10_000 });
+  const ids: string[] = [];
+  for await (const message of messages) ids.push(message.headers!.get('Nats-Msg-Id'));
+  return ids;
+};
+const ids = (count: number, from = 0): string[] => Array.from({ length: count - from }, (_, index) => eventIdOf(from + index));
+
+/** The length alone when all is well: an array of thousands is no message that anybody reads. */
+const assertCarried = async (nats: NatsConnection, wanted: readonly string[]): Promise<void> => {
+  const found = await carried(nats);
+  const wrong = found.findIndex((id, index) => id !== wanted[index]);
+  assert.equal({ length: found.length, wrong }, { length: wanted.length, wrong: -1 });
+};
+const lastSequence = async (nats: NatsConnection): Promise<number> =>
+  (await manager(nats)).streams.info(STREAM).then(
+    ({ state }) => state.last_seq,
+    () => 0,
+  );
+
+test(
+  'a delivery becomes a CloudEvent whose body is the bytes that came',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    const log = memoryLog();
+    const binary = Buffer.from([0xff, 0, 1]);
+    const bodies = [
+      { bytes: Buffer.from('{"b" : [1,  2.0],"delivery_id":"another"}'), type: 'application/json; charset=utf-8' },
+      { bytes: Buffer.from('{broken'), type: 'application/json' },
+      { bytes: binary, type: 'application/octet-stream' },
+      { bytes: Buffer.from(`{"large":"${'x'.repeat(70_000)}"}`), type: 'application/json' },
+    ];
+    await accept(log, 0, 4, now(), (index) => bodies[index]!);
+    const relay = await relayOf(log, nats);
+    await until(() => relay.status().published === 4);
+    const { streams } = await manager(nats);
+    const [json, broken, bytes, large] = await Promise.all([1, 2, 3, 4].map((seq) => streams.getMessage(STREAM, { seq })));
+    assert.is(json!.subject, `agents.${TENANT}.${agentOf(0)}.inbound`);
+    assert.ok(json!.string().endsWith(`,"data":{"b" : [1,  2.0],"delivery_id":"another"}}`));
+    assert.is(/"delivery_id":"([^"]+)"/.exec(json!.string())?.[1], 'd-0');
+    const { data, source, time, ...attributes } = JSON.parse(json!.string());
+    assert.equal(data, { b: [1, 2], delivery_id: 'another' });
+    assert.equal(attributes, {
+      specversion: '1.0',
+      id: eventIdOf(0),
+      type: 'annals.webhook.accepted',
+      subject: deliveryOf(0),
+      datacontenttype: 'application/json; charset=utf-8',
+      tenant: TENANT,
+      agent: agentOf(0),
+      integration: source.split('/').at(-1),
+      provider: 'github',
+      providerevent: 'push',
+      deliveryid: 'd-0',
+      delivery_id: 'd-0',
+    });
+    assert.is(JSON.parse(broken!.string()).data_base64, Buffer.from('{broken').toString('base64'));
+    assert.is(JSON.parse(bytes!.string()).data_base64, binary.toString('base64'));
+    assert.is(JSON.parse(large!.string()).dataref, `https://annals.test/tenant/${TENANT}/deliveries/${deliveryOf(3)}/body`);
+    assert.match(json!.header.get('Annals-Position'), /^\d+:\d+$/);
+    await relay.close();
+  }),
+);
+
+const relayProcess = (broker: Broker, count: number, at: string) => {
+  const { natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED } = broker.address;
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../fixtures/relay-process.ts'), String(count), at], {
+    env: { ...process.env, NATS_URL, NATS_ACCOUNT_SEED },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const relaying = new Promise<void>((resolve) => child.stdout.once('data', () => resolve()));
+  const kill = (): Promise<void> => {
+    child.kill('SIGKILL');
+    return exited;
+  };
+  afterwards(kill);
+  return { relaying: Promise.race([relaying, exited]), kill };
+};
+
+test(
+  'a relay that is killed at any moment goes on where it was: every message once and in order',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    const [count, at] = [20_000, now()];
+    for (let kills = 0; kills < 8; kills++) {
+      const relay = relayProcess(broker, count, at);
+      await relay.relaying;
+      await sleep(Math.random() * 120);
+      await relay.kill();
+    }
+    const last = relayProcess(broker, count, at);
+    await until(async () => (await lastSequence(nats)) >= count);
+    await last.kill();
+    await assertCarried(nats, ids(count));
+  }),
+);
+
+test(
+  'two relays from an empty stream on: no message twice, the order kept',
+  withBroker(async (broker) => {
+    for (let round = 0; round < 5; round++) {
+      const pair = [await broker.connect(), await broker.connect()] as const;
+      const log = await acceptedLog(1_500, now());
+      const relays = await Promise.all(pair.map((nats) => relayOf(log, nats)));
+      for (let more = 0; more < 20; more++) {
+        await accept(log, 1_500 + more * 25, 1_525 + more * 25, now());
+        await sleep(10);
+      }
+      await until(async () => (await lastSequence(pair[0])) >= 2_000);
+      await sleep(100);
+      await Promise.all(relays.map((relay) => relay.close()));
+      await assertCarried(pair[0], ids(2_000));
+      await (await manager(pair[0])).streams.delete(STREAM);
+    }
+  }),
+);
+
+test(
+  'a stream that was filled from another log is named, and nothing is passed over in silence',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    const first = await relayOf(await acceptedLog(50, now()), nats);
+    await until(() => first.status().published === 50);
+    await first.close();
+    const relay = await relayOf(await acceptedLog(3, now()), nats);
+    await until(() => /holds messages of another log/.test(relay.status().last_error ?? ''));
+    await (await manager(nats)).streams.delete(STREAM);
+    await until(() => relay.status().published === 3);
+    await relay.close();
+  }),
+);
+
+test(
+  'a stream that has no room is named as the reason, and what waited follows when there is room again',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    await ensureInbound(nats);
+    const { streams } = await manager(nats);
+    const { config } = await streams.info(STREAM);
+    await streams.update(STREAM, { ...config, max_bytes: 100 });
+    const log = await acceptedLog(50, now());
+    const relay = await relayOf(log, nats);
+    await until(() => relay.status().last_error === 'maximum bytes exceeded');
+    await streams.update(STREAM, { ...config, max_bytes: -1 });
+    await until(() => relay.status().published === 50);
+    const { state } = await streams.info(STREAM);
+    await streams.update(STREAM, { ...config, max_bytes: state.bytes + 1_000 });
+    await accept(log, 50, 100, now());
+    await until(() => relay.status().last_error === 'maximum bytes exceeded');
+    await streams.update(STREAM, { ...config, max_bytes: -1 });
+    await until(async () => (await lastSequence(nats)) === 100);
+    await relay.close();
+    await assertCarried(nats, ids(100));
+  }),
+);
+
+test(
+  'NATS killed, frozen and started again: what was accepted meanwhile follows',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    const log = await acceptedLog(500, now());
+    const relay = await relayOf(log, nats);
+    await until(() => relay.status().published >= 500);
+    for (let round = 0; round < 3; round++) {
+      await broker.kill();
+      await accept(log, 500 + round * 500, 1_000 + round * 500, now());
+      await sleep(300);
+      await broker.start();
+      await until(async () => (await lastSequence(nats)) >= 1_000 + round * 500);
+    }
+    broker.freeze();
+    await accept(log, 2_000, 2_500, now());
+    await sleep(1_000);
+    broker.thaw();
+    await until(async () => (await lastSequence(nats)) >= 2_500);
+    await relay.close();
+    await assertCarried(nats, ids(2_500));
+  }),
+);
+
+test(
+  'while NATS takes nothing the log is read no further than a few thousand messages',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    const log = memoryLog();
+    const relay = await relayOf(log, nats);
+    await until(() => relay.status().state === 'relaying');
+    broker.freeze();
+    await accept(log, 0, 20_000, now());
+    let most = 0;
+    await until(() => {
+      most = Math.max(most, relay.status().waiting);
+      return relay.status().state === 'waiting';
+    });
+    assert.ok(most < 8_000, String(most));
+    broker.thaw();
+    await until(async () => (await lastSequence(nats)) >= 20_000);
+    await relay.close();
+    await assertCarried(nats, ids(20_000));
+  }),
+);
+
+test(
+  'a stream that was lost is filled again from the log, but for what was acknowledged and what is too old',
+  withBroker(async (broker) => {
+    const nats = await broker.connect();
+    const log = memoryLog();
+    const old = new Date(Date.now() - 20 * 86_400_000).toISOString();
+    await accept(log, 0, 50, old);
+    await accept(log, 50, 100, now());
+    const relay = await relayOf(log, nats);
+    await until(() => relay.status().published === 50);
+    const deliveries = [50, 51, 60].map((index) => ({
+      delivery_id: deliveryOf(index),
+      event_id: eventIdOf(index),
+      at: now(),
+      attempts: 1,
+    }));
+    const meta = { tenant: TENANT, actor: { kind: 'system', id: 'acknowledgements' }, at: now(), v: 1 } as const;
+    const capture = { epoch: 'e', sequence: 3 };
+    await log.append(`acknowledgement-${TENANT}.${agentOf(0)}`, 'none', [
+      { id: crypto.randomUUID(), type: 'DeliveriesAcknowledged', data: { deliveries, capture }, meta },
+    ]);
+    await (await manager(nats)).streams.delete(STREAM);
+    await until(async () => (await lastSequence(nats)) === 47);
+    await assertCarried(
+      nats,
+      ids(100, 50).filter((id) => !deliveries.some(({ event_id }) => event_id === id)),
+    );
+    await relay.close();
+  }),
+);
+
+test.run();

@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import { is } from 'uvu/assert';
+import { runCommand } from '../../infra/runner/run-command.ts';
+import { eventually, inDir } from '../fixtures/child-process.ts';
+
+test('a command that does not heed the signal to end is ended by the next one, with all that it started', () =>
+  inDir(async (dir) => {
+    const [kill, force] = [new AbortController(), new AbortController()];
+    const input = Buffer.from('{}');
+    const exec = `cd '${dir}'; trap 'touch asked' TERM; (trap '' TERM; sleep 60) & touch begun; while :; do wait; done`;
+    const running = runCommand({ exec, input, env: {}, tick: () => {}, everyMs: 1_000, kill: kill.signal, force: force.signal });
+    await eventually('it runs', () => existsSync(join(dir, 'begun')));
+    kill.abort();
+    await eventually('it was asked', () => existsSync(join(dir, 'asked')));
+    force.abort();
+    is(await running, 'signal SIGKILL');
+  }));
+
+test.run();

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type ClientHttp2Stream, connect } from 'node:http2';
+import { binaryEvent } from '@eventstore/db-client';
+import * as assert from 'uvu/assert';
+import * as wire from '../../infra/eventstore/embedded/protobuf.ts';
+import { revisionAt } from '../../infra/eventstore/embedded/record.ts';
+import { openStore } from '../../infra/eventstore/embedded/store.ts';
+import { streamPage } from '../../infra/eventstore/embedded/stream-page.ts';
+import { append, proposed, unexpected } from '../fixtures/embedded-store.ts';
+import { clientOf } from '../fixtures/store-client.ts';
+import { pause, startStore, storeDir } from '../fixtures/store-process.ts';
+import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+
+const LARGE = 100_000;
+
+for (const backwards of [false, true])
+  test(`a page of large events is of few of them, ${backwards ? 'backwards' : 'forwards'}, and the pages are the whole stream`, async () => {
+    const store = openStore(storeDir(), unexpected);
+    for (let at = -1; at < 39; at++) await append(store, 'large', at, [proposed(at % 10 === 0 ? 10 : LARGE)]);
+    for (let at = -1; at < 600; at += 100)
+      await append(
+        store,
+        'small',
+        at,
+        Array.from({ length: 100 }, () => proposed()),
+      );
+    for (const [name, most] of [
+      ['large', 3],
+      ['small', 256],
+    ] as const) {
+      const stream = store.streams.get(name);
+      const seen: number[] = [];
+      const range = { from: 0, to: stream.last, backwards };
+      while (range.from <= range.to) {
+        const before = seen.length;
+        const next = streamPage(store, stream, range, (bytes, at) => seen.push(revisionAt(bytes, at)));
+        assert.ok(seen.length > before && seen.length - before <= most, `${seen.length - before} events of ${name} in a page`);
+        if (backwards) range.to = next;
+        else range.from = next;
+      }
+      const all = Array.from({ length: stream.last + 1 }, (_, revision) => revision);
+      assert.equal(seen, backwards ? all.reverse() : all);
+    }
+    await store.close();
+  });
+
+const { bytes, framed, message, text, uint } = wire;
+const STREAMS = '/event_store.client.streams.Streams';
+const EMPTY = Buffer.alloc(0);
+
+const proposedMessage = (custom: Buffer): Buffer =>
+  Buffer.concat([message(1, text(2, randomUUID())), message(2, text(1, 'type'), text(2, 'happened')), bytes(3, custom)]);
+const target = (stream: string): Buffer => Buffer.concat([message(1, text(3, stream)), bytes(4, EMPTY)]);
+const batchPart = (stream: string, custom: Buffer, isFinal: boolean): Buffer =>
+  framed(message(1, text(2, randomUUID())), bytes(2, target(stream)), bytes(3, proposedMessage(custom)), uint(4, isFinal ? 1 : 0));
+
+/** A connection whose windows are never opened further: it takes no answers but those in trailers. */
+const connected = async (options = {}) => {
+  const store = await startStore(options);
+  const session = connect(`http://127.0.0.1:${store.port}`, { settings: { initialWindowSize: 0 } });
+  session.on('error', () => {});
+  afterwards(() => session.destroy());
+  return (path: string) => {
+    const call = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' });
+    const status = new Promise<string>((resolve) => {
+      const note = (headers: Record<string, unknown>) => {
+        if (headers['grpc-status'] !== undefined) resolve(`${headers['grpc-status']} ${headers['grpc-message'] ?? ''}`);
+      };
+      call
+        .on('response', note)
+        .on('trailers', note)
+        .on('error', (error) => resolve(String(error)))
+        .on('close', () => resolve('closed'));
+    });
+    const late = pause(5_000).then(() => 'no answer');
+    return { call, status: Promise.race([status, late]) };
+  };
+};
+
+/** Whether the store takes so many bytes within a second. */
+const takes = async (call: ClientHttp2Stream, part: () => Buffer, total: number): Promise<boolean> => {
+  for (let sent = 0; sent < total; ) {
+    const next = part();
+    sent += next.length;
+    if (call.write(next)) continue;
+    const taken = await Promise.race([once(call, 'drain').then(() => true), pause(1_000).then(() => false)]);
+    if (!taken) return false;
+  }
+  return true;
+};
+
+test('who does not read the answers to his appends is not asked for more of them', async () => {
+  const begin = await connected();
+  const { call } = begin(`${STREAMS}/BatchAppend`);
+  const name = 'n'.repeat(100_000);
+  assert.not(await takes(call, () => batchPart(name, EMPTY, true), 60_000_000));
+});
+
+test('large events are read to their end, one by one', async () => {
+  const store = await startStore();
+  const client = clientOf(store);
+  for (let n = 0; n < 4; n++) await client.appendToStream('large', binaryEvent({ type: 'happened', data: new Uint8Array(1_000_000) }));
+  const read = async (): Promise<number> => (await Array.fromAsync(client.readStream('large'))).length;
+  assert.is(await Promise.race([read(), pause(5_000)]), 4);
+  await client.dispose();
+});
+
+test('an append, and all that one call has begun, is of so many bytes at most', async () => {
+  const begin = await connected();
+  const custom = Buffer.alloc(4 << 20, 1);
+  const append = begin(`${STREAMS}/Append`);
+  append.call.write(framed(bytes(1, target('much'))));
+  for (let n = 0; n < 5; n++) append.call.write(framed(bytes(2, proposedMessage(custom))));
+  assert.match(await append.status, /^3 Maximum Append Size of 16777216 Exceeded/);
+  const batch = begin(`${STREAMS}/BatchAppend`);
+  for (let n = 0; n < 18; n++) batch.call.write(batchPart(`begun${n}`, custom, false));
+  assert.is(await Promise.race([once(batch.call, 'response').then(() => 'refused'), batch.status]), 'refused');
+});
+
+test('a stranger is not listened to at length', async () => {
+  const begin = await connected({ open: false });
+  const { call, status } = begin('/event_store.client.server_features.ServerFeatures/GetSupportedMethods');
+  call.write(framed(Buffer.alloc(2_000)));
+  assert.match(await status, /^8 /);
+});
+
+test('a call without a message, or with half of one, is answered', async () => {
+  const begin = await connected();
+  const half = framed(Buffer.alloc(100)).subarray(0, 50);
+  const answers = async (method: string, body: Buffer): Promise<string> => {
+    const { call, status } = begin(method);
+    call.end(body);
+    return status;
+  };
+  for (const method of ['Read', 'Delete', 'Tombstone'])
+    assert.match(await answers(`${STREAMS}/${method}`, EMPTY), /^3 the call has no message/);
+  for (const method of ['Read', 'Delete', 'Append', 'BatchAppend'])
+    assert.match(await answers(`${STREAMS}/${method}`, half), /^8 half a message/);
+});
+
+test('a name that is too long for an answer to bear it ends no connection', async () => {
+  const begin = await connected();
+  const name = '🙂'.repeat(50_000);
+  for (let n = 0; n < 3; n++) {
+    const { call, status } = begin(`${STREAMS}/Delete`);
+    call.end(framed(bytes(1, target(name))));
+    assert.match(await status, /^9 .*WrongExpectedVersion/);
+  }
+});
+
+test.run();

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import {
+  ANY,
+  BACKWARDS,
+  END,
+  EventStoreDBClient,
+  jsonEvent,
+  NO_STREAM,
+  START,
+  STREAM_EXISTS,
+  streamNameFilter,
+} from '@eventstore/db-client';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Metadata, Position } from '../../domain/event.ts';
+import { openLog } from '../../infra/eventstore/client.ts';
+import type { Log, LogError, NewEvent } from '../../infra/eventstore/event-log.ts';
+import { startStore } from '../fixtures/store-process.ts';
+
+// What the platform asks of a store, whichever it is: EVENTSTORE_URL names another one.
+const given = process.env.EVENTSTORE_URL ?? process.env.TEST_EVENTSTORE_URL;
+const own = given ? undefined : await startStore({ open: false });
+const client = EventStoreDBClient.connectionString(given ?? own!.url);
+const run = randomUUID().slice(0, 8);
+const made = new Set<string>();
+const stream = (name: string): string => {
+  const full = `contract-${run}.${name}`;
+  made.add(full);
+  return full;
+};
+const event = (label: string, id: string = randomUUID()) => jsonEvent({ id, type: 'happened', data: { label } });
+
+type Resolved = { event?: { data?: unknown; revision: bigint; streamId: string } };
+const labelOf = ({ event: each }: Resolved): string => (each!.data as { label: string }).label;
+const labels = async (events: AsyncIterable<Resolved>): Promise<string[]> => {
+  const found: string[] = [];
+  for await (const each of events) found.push(labelOf(each));
+  return found;
+};
+
+const typeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'none',
+    (error: { type: string }) => error.type,
+  );
+
+const take = async (subscription: AsyncIterable<Resolved>, count: number): Promise<string[]> => {
+  const found: string[] = [];
+  for await (const each of subscription) {
+    found.push(labelOf(each));
+    if (found.length === count) break;
+  }
+  return found;
+};
+
+test('an append at the revision that was read succeeds, at another it conflicts', async () => {
+  const { nextExpectedRevision } = await client.appendToStream(stream('a'), [event('0'), event('1')], { expectedRevision: NO_STREAM });
+  assert.is(nextExpectedRevision, 1n);
+  assert.is(await typeOf(client.appendToStream(stream('a'), event('x'), { expectedRevision: NO_STREAM })), 'wrong-expected-version');
+  assert.is(await typeOf(client.appendToStream(stream('a'), event('x'), { expectedRevision: 0n })), 'wrong-expected-version');
+  assert.is(await typeOf(client.appendToStream(stream('a'), event('x'), { expectedRevision: 2n })), 'wrong-expected-version');
+  await client.appendToStream(stream('a'), event('2'), { expectedRevision: 1n });
+  assert.equal(await labels(client.readStream(stream('a'))), ['0', '1', '2']);
+});
+
+test('the same ids at the same revision are one append', async () => {
+  const once = event('once');
+  const first = await client.appendToStream(stream('b'), once, { expectedRevision: NO_STREAM });
+  await client.appendToStream(stream('b'), event('more'), { expectedRevision: 0n });
+  const again = await client.appendToStream(stream('b'), once, { expectedRevision: NO_STREAM });
+  assert.equal(again.position, first.position);
+  assert.equal(await labels(client.readStream(stream('b'))), ['once', 'more']);
+});
+
+test('a stream is read both ways, in part, and from its end', async () => {
+  await client.appendToStream(
+    stream('c'),
+    Array.from({ length: 600 }, (_, i) => event(String(i))),
+  );
+  assert.equal(await labels(client.readStream(stream('c'), { fromRevision: 597n })), ['597', '598', '599']);
+  assert.equal(await labels(client.readStream(stream('c'), { direction: BACKWARDS, fromRevision: END, maxCount: 2 })), ['599', '598']);
+  assert.is((await labels(client.readStream(stream('c')))).length, 600);
+  assert.is((await labels(client.readStream(stream('c'), { direction: BACKWARDS, fromRevision: END }))).at(-1), '0');
+});
+
+test('a stream that is not there is an error of its own', async () => {
+  assert.is(await typeOf(labels(client.readStream(stream('nowhere')))), 'stream-not-found');
+  assert.is(
+    await typeOf(client.appendToStream(stream('nowhere'), event('x'), { expectedRevision: STREAM_EXISTS })),
+    'wrong-expected-version',
+  );
+});
+
+test('the log is read from an event on, and a subscription begins behind it', async () => {
+  const { position } = await client.appendToStream(stream('d'), event('0'));
+  await client.appendToStream(stream('d'), [event('1'), event('2')]);
+  const mine = [];
+  for await (const { event: each } of client.readAll({ fromPosition: position! }))
+    if (each?.streamId === stream('d')) mine.push(each.revision);
+  assert.equal(mine, [0n, 1n, 2n]);
+  const filter = streamNameFilter({ prefixes: [stream('d')] });
+  assert.equal(await take(client.subscribeToAll({ fromPosition: position!, filter }), 2), ['1', '2']);
+});
+
+test('a subscription goes over from history to what comes', async () => {
+  await client.appendToStream(stream('e'), event('0'));
+  const taking = take(client.subscribeToStream(stream('e'), { fromRevision: START }), 3);
+  setTimeout(() => void client.appendToStream(stream('e'), [event('1'), event('2')]), 100);
+  assert.equal(await taking, ['0', '1', '2']);
+});
+
+test('a tombstoned stream is gone for good', async () => {
+  await client.appendToStream(stream('f'), event('0'));
+  await client.tombstoneStream(stream('f'));
+  assert.is(await typeOf(labels(client.readStream(stream('f')))), 'stream-deleted');
+  assert.is(await typeOf(client.appendToStream(stream('f'), event('1'), { expectedRevision: ANY })), 'stream-deleted');
+});
+
+test('a deleted stream is born again behind its last revision', async () => {
+  await client.appendToStream(stream('g'), [event('0'), event('1')]);
+  await client.deleteStream(stream('g'));
+  const { nextExpectedRevision } = await client.appendToStream(stream('g'), event('2'), { expectedRevision: NO_STREAM });
+  assert.is(nextExpectedRevision, 2n);
+});
+
+test('bytes come back as they went in', async () => {
+  const data = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
+  const metadata = new Uint8Array([1, 2, 3]);
+  await client.appendToStream(stream('h'), { id: randomUUID(), type: 'raw', contentType: 'application/octet-stream', data, metadata });
+  for await (const { event: each } of client.readStream(stream('h'))) {
+    assert.ok(Buffer.from(each!.data as Uint8Array).equals(data));
+    assert.equal([...(each!.metadata as Uint8Array)], [1, 2, 3]);
+  }
+});
+
+const seen = (log: Log, from: Position, prefix: string, count: number): Promise<number[]> =>
+  new Promise((resolve) => {
+    const revisions: number[] = [];
+    const following = log.follow({
+      from,
+      filter: { streamPrefixes: [prefix] },
+      event: ({ revision }) => {
+        if (revisions.push(revision) === count) void following.stop().then(() => resolve(revisions));
+      },
+    });
+  });
+
+test('our own way to the log holds over it', async () => {
+  const log = openLog(given ?? own!.url);
+  try {
+    await log.ping();
+    const name = stream('log');
+    const meta: Metadata = { tenant: 'platform', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
+    const news = (n: number): NewEvent => ({ id: randomUUID(), type: 'Happened', data: { n }, meta });
+    const [one, two, three] = [news(1), news(2), news(3)];
+    const first = await log.append(name, 'none', [one, two]);
+    assert.equal(await log.append(name, 'none', [one, two]), first);
+    const kind = await log.append(name, 'none', [three]).catch((error: LogError) => error.kind);
+    assert.is(kind, 'conflict');
+    const { position } = (await Array.fromAsync(log.read(name)))[0]!;
+    const following = seen(log, position, name, 2);
+    await log.append(name, 1, [three]);
+    assert.equal(await following, [1, 2]);
+    assert.equal((await log.last(name))?.data, { n: 3 });
+    const from = await Array.fromAsync(log.readAll({ from: position, limit: 1 }));
+    assert.equal([from[0]?.stream, from[0]?.revision, from[0]?.actor], [name, 0, meta.actor]);
+  } finally {
+    await log.close();
+  }
+});
+
+test('the store is left, without what was written', async () => {
+  for (const name of made) await client.deleteStream(name).catch(() => {});
+  await client.dispose();
+  assert.is((await own?.end()) ?? 0, 0);
+});
+
+test.run();

@@ -1,0 +1,94 @@
+import { pino } from 'pino';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as Plan from '../../domain/billing/plan.ts';
+import { openHot } from '../../infra/aggregates/aggregate-cache.ts';
+import { classify } from '../../infra/eventstore/errors.ts';
+import type { Follower, Log } from '../../infra/eventstore/event-log.ts';
+import { damageTold } from '../../infra/logging/logger.ts';
+import { until } from '../fixtures/live-projections.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+
+const stream = 'plan-platform.p';
+let number = 0;
+const change = (log: Log, revision: number, name: string) =>
+  log.append(stream, revision < 0 ? 'none' : revision, [
+    {
+      id: `00000000-0000-4000-8000-${String(number++).padStart(12, '0')}`,
+      type: 'PlanCreated',
+      data: { id: 'p', slug: 'p', name, monthly_usd: 0, price_id: null, limits: {} },
+      meta: { tenant: 'platform', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 },
+    },
+  ]);
+
+/** A log of which each subscription can be ended as damage would end it, and cannot be begun anew while `harmed`. */
+const harmable = () => {
+  const log = memoryLog();
+  const state = { harmed: false, ends: [] as (() => void)[] };
+  const follow: Log['follow'] = (follower: Follower) => {
+    const subscription = log.follow(follower);
+    const failure = new Promise<Error | null>((resolve) => {
+      state.ends.push(() => {
+        resolve(new Error('the log is damaged at position 7'));
+        void subscription.stop();
+      });
+      void subscription.failure.then(resolve);
+    });
+    return { ...subscription, failure };
+  };
+  const readAll: Log['readAll'] = async function* (options) {
+    if (state.harmed) throw new Error('the log is damaged at position 7');
+    yield* log.readAll(options);
+  };
+  return { log: { ...log, follow, readAll }, state };
+};
+
+test('a cache that hears nothing any more keeps nothing, and keeps again what it follows again', async () => {
+  const { log, state } = harmable();
+  const hot = openHot(log, [Plan]);
+  await change(log, -1, 'One');
+  await hot.start();
+  const nameNow = async () => (await hot.load(Plan, 'platform', 'p')).state.name;
+  assert.is(await nameNow(), 'One');
+  state.harmed = true;
+  state.ends.at(-1)!();
+  await until(
+    'it forgets',
+    () => hot.peek(Plan, 'platform', 'p'),
+    (held) => held === undefined,
+  );
+  assert.is(await nameNow(), 'One');
+  await change(log, 0, 'Two');
+  assert.is(await nameNow(), 'Two', 'what changed unheard');
+  assert.is(hot.peek(Plan, 'platform', 'p'), undefined);
+  state.harmed = false;
+  await until(
+    'it follows again',
+    () => nameNow().then(() => hot.peek(Plan, 'platform', 'p')?.state.name),
+    (name) => name === 'Two',
+  );
+  await change(log, 1, 'Three');
+  await until(
+    'it hears',
+    () => hot.peek(Plan, 'platform', 'p')?.state.name,
+    (name) => name === 'Three',
+  );
+  await hot.close();
+});
+
+test('damage is final whatever its type, told once of each place, and named as degraded', () => {
+  for (const message of [
+    '15 DATA_LOSS: the log is damaged at position 12: run',
+    'Could not recognize the log is damaged at position 12: run',
+  ])
+    assert.is(classify(new Error(message)).kind, 'damaged');
+  assert.is(classify(new Error('damaged goods')).kind, 'wrong-request');
+  const lines: string[] = [];
+  const { tell, told } = damageTold(pino({}, { write: (line: string) => void lines.push(line) }));
+  assert.equal(told(), []);
+  for (const position of [12, 12, 40]) tell(`the log is damaged at position ${position}: run "annals store verify"`);
+  assert.equal(told(), ['event log (damaged at position 12)', 'event log (damaged at position 40)']);
+  assert.is(lines.length, 2);
+});
+
+test.run();

@@ -1,0 +1,57 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openStore } from '../../infra/eventstore/embedded/store.ts';
+import { keyOf } from '../../infra/eventstore/embedded/stream-key.ts';
+import { append, failing, unexpected } from '../fixtures/embedded-store.ts';
+import { storeDir } from '../fixtures/store-process.ts';
+
+test('a full disk refuses, and is forgotten when there is room again', async () => {
+  const dir = storeDir();
+  const store = openStore(dir, unexpected);
+  assert.is((await append(store, 'a', -1)).kind, 'done');
+  await failing('writeSync', 'ENOSPC', async () => {
+    const refused = await Promise.all([append(store, 'a', 0), append(store, 'a', 1), append(store, 'new', -1)]);
+    assert.equal(
+      refused.map(({ kind }) => kind),
+      ['failed', 'failed', 'failed'],
+    );
+  });
+  assert.equal({ ...(await append(store, 'a', 0)), position: 0 }, { kind: 'done', revision: 1, position: 0 });
+  assert.is((await append(store, 'new', -1)).kind, 'done');
+  const end = store.log.end();
+  await store.close();
+  const again = openStore(dir, unexpected);
+  assert.is(again.log.end(), end);
+  assert.is(again.streams.get('a').last, 1);
+  await again.close();
+});
+
+for (const code of ['EIO', 'ENOSPC'])
+  test(`after a sync that failed with ${code} nothing is answered any more, and the process is ended`, async () => {
+    let answered = false;
+    const ended = Promise.withResolvers<unknown>();
+    const store = openStore(storeDir(), ended.resolve);
+    assert.is((await append(store, 'a', -1)).kind, 'done');
+    await failing('fdatasyncSync', code, async () => {
+      const answer = append(store, 'a', 0).then(() => {
+        answered = true;
+      });
+      assert.match(String(await Promise.race([ended.promise, answer])), code);
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    assert.not(answered);
+  });
+
+test('streams whose names have one key are kept apart', async () => {
+  const { createStreams } = await import('../../infra/eventstore/embedded/stream-cache.ts');
+  const store = openStore(storeDir(), unexpected);
+  await append(store, 'first', -1);
+  const colliding = createStreams(store.log, store.index, (name, probe = 0) => (probe === 0 ? keyOf('first') : keyOf(name, probe)));
+  assert.is(colliding.get('first').last, 0);
+  const second = colliding.get('second');
+  assert.is(second.last, -1);
+  assert.is.not(second.key, colliding.get('first').key);
+  await store.close();
+});
+
+test.run();

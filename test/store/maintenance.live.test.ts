@@ -1,0 +1,231 @@
+import { spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import * as assert from 'uvu/assert';
+import { createDesk } from '../../infra/eventstore/embedded/read-buffer.ts';
+import { clientOf } from '../fixtures/store-client.ts';
+import { type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const main = join(import.meta.dirname, '../../infra/main.ts');
+
+const annals = (...args: string[]): { code: number | null; said: string } => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'store', ...args], { encoding: 'utf8' });
+  return { code: status, said: stdout + stderr };
+};
+
+const event = (label: string, size = 0) => jsonEvent({ type: 'happened', data: { label, pad: 'p'.repeat(size) } });
+
+const labels = async (client: EventStoreDBClient, stream: string): Promise<string[]> => {
+  const found: string[] = [];
+  for await (const { event: each } of client.readStream(stream)) found.push((each!.data as { label: string }).label);
+  return found;
+};
+
+const using = async (store: StoreProcess, work: (client: EventStoreDBClient) => Promise<void>): Promise<void> => {
+  const client = clientOf(store);
+  await work(client);
+  await client.dispose();
+};
+
+/** A stopped store with a few events. */
+const filled = async (): Promise<string> => {
+  const store = await startStore();
+  await using(store, async (client) => {
+    for (let i = 0; i < 20; i++) await client.appendToStream('kept', event(`k${i}`));
+  });
+  await store.end();
+  return store.dir;
+};
+
+const segmentOf = (dir: string): string => join(dir, 'log', readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.log'))[0]!);
+
+/** Without the room that the store makes ahead. */
+const writtenSize = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
+
+const flip = (path: string, at: number): void => {
+  const file = openSync(path, 'r+');
+  const byte = Buffer.alloc(1);
+  readSync(file, byte, 0, 1, at);
+  byte[0]! ^= 1;
+  writeSync(file, byte, 0, 1, at);
+  closeSync(file);
+};
+
+test('a directory is served once; the lock of a killed process holds nobody up', async () => {
+  const first = await startStore();
+  const second = annals('serve', '--dir', first.dir, '--port', '0');
+  assert.is.not(second.code, 0);
+  assert.match(second.said, /is served by another process/);
+  assert.is(second.said.trim().split('\n').length, 1);
+  await first.end('SIGKILL');
+  const third = await startStore({ dir: first.dir });
+  assert.is(await third.end(), 0);
+});
+
+test('who does not know the secret is refused, whatever is asked', async () => {
+  const store = await startStore({ open: false });
+  assert.is(statSync(join(store.dir, 'secret')).mode & 0o777, 0o600);
+  await using(store, async (client) => void (await client.appendToStream('mine', event('0'))));
+  const [address] = store.url.split('&');
+  const stranger = clientOf({ ...store, url: address! });
+  const type = (work: Promise<unknown>) =>
+    work.then(
+      () => 'none',
+      (error: { type: string }) => error.type,
+    );
+  assert.is(await type(stranger.appendToStream('mine', event('x'))), 'access-denied');
+  assert.is(await type(labels(stranger, 'mine')), 'access-denied');
+  assert.is(await type(stranger.deleteStream('mine')), 'access-denied');
+  await stranger.dispose();
+  await store.end();
+});
+
+test('verify names the event in which a byte was flipped, and a store does not start on it', async () => {
+  const dir = await filled();
+  assert.is(annals('verify', '--dir', dir).code, 0);
+  const segment = segmentOf(dir);
+  flip(segment, readFileSync(segment).indexOf('"k7"') + 1);
+  const { code, said } = annals('verify', '--dir', dir);
+  assert.is(code, 1);
+  assert.match(said, /event 7 of stream "kept", type "happened"/);
+  rmSync(join(dir, 'index'), { recursive: true });
+  await startStore({ dir }).then(
+    () => assert.unreachable('it started'),
+    (error: Error) => assert.match(error.message, /damaged at position/),
+  );
+});
+
+test('what a crash left half written is cut off, to the last whole append', async () => {
+  const store = await startStore();
+  await using(store, async (client) => {
+    await client.appendToStream('kept', [event('a'), event('b')]);
+    await client.appendToStream('kept', [event('c'), event('d')]);
+  });
+  await store.end('SIGKILL');
+  const segment = segmentOf(store.dir);
+  truncateSync(segment, writtenSize(segment) - 7);
+  const again = await startStore({ dir: store.dir });
+  await using(again, async (client) => {
+    assert.equal(await labels(client, 'kept'), ['a', 'b']);
+    await client.appendToStream('kept', event('e'), { expectedRevision: 1n });
+  });
+  await again.end();
+  assert.is(annals('verify', '--dir', store.dir).code, 0);
+});
+
+test('an index that is lost or harmed is made anew from the log', async () => {
+  const dir = await filled();
+  for (const name of readdirSync(join(dir, 'index')).filter((each) => each.endsWith('.table')))
+    writeFileSync(join(dir, 'index', name), 'no table');
+  const store = await startStore({ dir });
+  await using(store, async (client) => assert.is((await labels(client, 'kept')).length, 20));
+  await store.end();
+});
+
+test('a backup taken while appends go on is a whole store', async () => {
+  const store = await startStore();
+  const to = join(storeDir(), 'copy');
+  await using(store, async (client) => {
+    await client.appendToStream('before', event('0'));
+    let writing = true;
+    const writes = (async () => {
+      for (let i = 0; writing; i++) await client.appendToStream('during', event(String(i)));
+    })();
+    const { spawn } = await import('node:child_process');
+    const code = await new Promise((resolve) =>
+      spawn(process.execPath, [main, 'store', 'backup', '--dir', store.dir, '--to', to]).on('close', resolve),
+    );
+    writing = false;
+    await writes;
+    assert.is(code, 0);
+  });
+  await store.end();
+  assert.is(annals('verify', '--dir', to).code, 0);
+  const copy = await startStore({ dir: to });
+  await using(copy, async (client) => {
+    assert.equal(await labels(client, 'before'), ['0']);
+    const during = await labels(client, 'during');
+    assert.equal(
+      during,
+      during.map((_, i) => String(i)),
+    );
+  });
+  await copy.end();
+});
+
+const sizeOf = (dir: string): number => readdirSync(join(dir, 'log')).reduce((sum, name) => sum + statSync(join(dir, 'log', name)).size, 0);
+
+const shrink = async (client: EventStoreDBClient): Promise<void> => {
+  for (const name of ['counted', 'cut', 'deleted', 'tombstoned', 'whole'])
+    for (let i = 0; i < 30; i++) await client.appendToStream(name, event(`${name}${i}`, 2_000));
+  await client.setStreamMetadata('counted', { maxCount: 3 });
+  await client.setStreamMetadata('cut', { truncateBefore: 28 });
+  await client.deleteStream('deleted');
+  await client.tombstoneStream('tombstoned');
+};
+
+const check = async (client: EventStoreDBClient): Promise<void> => {
+  assert.equal(await labels(client, 'counted'), ['counted27', 'counted28', 'counted29']);
+  assert.equal(await labels(client, 'cut'), ['cut28', 'cut29']);
+  assert.is((await labels(client, 'whole')).length, 30);
+  await labels(client, 'tombstoned').then(
+    () => assert.unreachable(),
+    (error: { type: string }) => assert.is(error.type, 'stream-deleted'),
+  );
+};
+
+for (const running of [true, false])
+  test(`scavenging frees what was released, the store ${running ? 'running' : 'stopped'}, and changes nothing else`, async () => {
+    let store = await startStore({ open: false });
+    await using(store, shrink);
+    if (!running) await store.end();
+    const before = sizeOf(store.dir);
+    const { code, said } = annals('scavenge', '--dir', store.dir);
+    assert.is(code, 0, said);
+    assert.ok(sizeOf(store.dir) < before * 0.5, `${before} bytes became ${sizeOf(store.dir)}`);
+    for (let round = 0; round < 2; round++) {
+      if (!running || round > 0) store = await startStore({ dir: store.dir, open: false });
+      await using(store, async (client) => {
+        await check(client);
+        const revived = await client.appendToStream('deleted', event('again'));
+        assert.is(revived.nextExpectedRevision, BigInt(30 + round));
+      });
+      await store.end();
+      rmSync(join(store.dir, 'index'), { recursive: true });
+    }
+    assert.is(annals('verify', '--dir', store.dir).code, 0);
+    assert.ok(existsSync(store.dir));
+  });
+
+test('a record that was glanced at is not given once its segment has been scavenged', () => {
+  const desk = createDesk();
+  const segment = { path: '', file: 0, base: 0, length: 100, packed: undefined };
+  const read = (text: string) => desk.cleared().subarray(0, desk.cleared().write(text));
+  desk.keep(50, segment, read('event'));
+  assert.is(desk.at(50)?.toString(), 'event');
+  assert.is(desk.at(51), undefined);
+  // Scavenging puts another file into the segment's place.
+  Object.assign(segment, { packed: { positions: new Float64Array(), offsets: new Float64Array(), bytes: 0 } });
+  assert.is(desk.at(50), undefined);
+  desk.keep(60, segment, read('another'));
+  desk.keep(61, segment, Buffer.from('a larger one, which lies elsewhere'));
+  assert.is(desk.at(60)?.toString(), 'another');
+  desk.cleared();
+  assert.is(desk.at(60), undefined);
+});
+
+test.run();

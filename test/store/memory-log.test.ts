@@ -1,0 +1,114 @@
+import { randomUUID, type UUID } from 'node:crypto';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { comparePositions, type Recorded } from '../../domain/event.ts';
+import type { LogError, NewEvent } from '../../infra/eventstore/event-log.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+
+const event = (type = 'Happened', id = randomUUID()): NewEvent => ({
+  id,
+  type,
+  data: { n: 1 },
+  meta: { tenant: 't', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 },
+});
+const kindOf = (work: Promise<unknown>): Promise<string | null> =>
+  work.then(
+    () => null,
+    (error: LogError) => error.kind,
+  );
+const all = async (source: AsyncIterable<Recorded>) => {
+  const found: Recorded[] = [];
+  for await (const one of source) found.push(one);
+  return found;
+};
+
+test('a repeat at the exact revision is answered with its first answer, a changed one is a conflict', async () => {
+  const log = memoryLog();
+  const [a, b, c] = [event(), event(), event()];
+  const first = await log.append('agent-t.1', 'none', [a, b]);
+  assert.equal(await log.append('agent-t.1', 'none', [a, b]), first);
+  assert.is((await log.append('agent-t.1', 'none', [a])).revision, 0);
+  assert.is(await kindOf(log.append('agent-t.1', 'none', [a, b, c])), 'conflict');
+  assert.is(await kindOf(log.append('agent-t.1', 'none', [b, a])), 'conflict');
+  assert.is(await kindOf(log.append('agent-t.1', 0, [c])), 'conflict');
+  await log.append('agent-t.1', 1, [c]);
+  assert.equal(await log.append('agent-t.1', 'none', [a, b]), first);
+  assert.is(log.events.length, 3);
+});
+
+test('what must never be sent is refused, and an outage is unavailable', async () => {
+  const log = memoryLog();
+  assert.is(await kindOf(log.append('agent-t.1', 'none', [])), 'wrong-request');
+  assert.is(await kindOf(log.append('agent-t.1', 'none', [event('')])), 'wrong-request');
+  assert.is(await kindOf(log.append('agent-t.1', 'none', [event('A', 'no uuid' as UUID)])), 'wrong-request');
+  const over = log.outage();
+  assert.is(await kindOf(log.append('agent-t.1', 'none', [event()])), 'unavailable');
+  over();
+  assert.is(await kindOf(log.append('agent-t.1', 'none', [event()])), null);
+});
+
+test('positions rise with gaps; one that is no event’s is a wrong request', async () => {
+  const log = memoryLog();
+  for (let n = 0; n < 3; n++) await log.append(`agent-t.${n}`, 'none', [event(`Type${'x'.repeat(n)}`)]);
+  const [one, two, three] = await all(log.readAll());
+  assert.ok(comparePositions(two!.position, one!.position) > 0);
+  assert.equal(
+    (await all(log.readAll({ from: two!.position }))).map(({ id }) => id),
+    ['1', '2'],
+  );
+  assert.equal(
+    (await all(log.readAll({ backwards: true, limit: 2 }))).map(({ id }) => id),
+    ['2', '1'],
+  );
+  const odd = { commit: three!.position.commit + 1n, prepare: three!.position.prepare };
+  assert.is(await kindOf(all(log.readAll({ from: odd }))), 'wrong-request');
+});
+
+test('a follower catches up, hears of what its filter leaves out, and waits for its own promises', async () => {
+  const log = memoryLog();
+  await log.append('agent-t.1', 'none', [event('A'), event('B')]);
+  await log.append('model-t.1', 'none', [event('C')]);
+  const heard: string[] = [];
+  let busy = false;
+  const end = new Promise<void>((resolve) => {
+    const subscription = log.follow({
+      filter: { streamPrefixes: ['agent-'] },
+      event: async ({ type }) => {
+        assert.not(busy);
+        busy = true;
+        await new Promise((done) => setTimeout(done, 1));
+        busy = false;
+        heard.push(type);
+        if (type === 'D') void subscription.stop().then(resolve);
+      },
+      checkpoint: ({ commit }) => void heard.push(`checkpoint ${commit === log.events[2]!.position.commit}`),
+      caughtUp: () => {
+        heard.push('caught up');
+        void log.append('agent-t.2', 'none', [event('D')]);
+      },
+    });
+  });
+  await end;
+  assert.equal(heard, ['A', 'B', 'checkpoint true', 'caught up', 'D']);
+});
+
+test('a follower that throws ends with its error; one that starts at the end hears only what comes', async () => {
+  const log = memoryLog();
+  await log.append('agent-t.1', 'none', [event('A')]);
+  const broken = log.follow({
+    event: () => {
+      throw new Error('no');
+    },
+  });
+  assert.is((await broken.failure)?.message, 'no');
+  const heard: string[] = [];
+  const late = log.follow({ from: 'end', event: ({ type }) => void heard.push(type) });
+  await Promise.resolve();
+  await log.append('agent-t.1', 0, [event('B')]);
+  await new Promise((done) => setTimeout(done, 5));
+  await late.stop();
+  assert.equal(heard, ['B']);
+  assert.is(await late.failure, null);
+});
+
+test.run();

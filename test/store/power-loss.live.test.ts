@@ -1,0 +1,246 @@
+import fs, { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { scavenge } from '../../infra/eventstore/embedded/scavenger.ts';
+import { openStore, type Store } from '../../infra/eventstore/embedded/store.ts';
+import { openIndex } from '../../infra/eventstore/embedded/stream-index.ts';
+import { append, failing, proposed, replacing, unexpected } from '../fixtures/embedded-store.ts';
+import { segmentsOf } from '../fixtures/store-files.ts';
+import { storeDir } from '../fixtures/store-process.ts';
+
+/** As they are while others stand in their place. */
+const { fdatasync, fdatasyncSync, fsync, fsyncSync, writeSync } = { ...fs };
+
+const pathOf = (file: number): string => readlinkSync(`/proc/self/fd/${file}`);
+
+/** What a power cut or a SIGKILL would leave at this moment: the store goes on. */
+const left = (dir: string): string => {
+  const copy = storeDir();
+  cpSync(dir, copy, { recursive: true });
+  return copy;
+};
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const lastOf = async (dir: string, stream: string): Promise<number> => {
+  const store = openStore(dir, unexpected);
+  const { last } = store.streams.get(stream);
+  await store.close();
+  return last;
+};
+
+const reopened = async (store: Store, dir: string): Promise<Store> => {
+  await store.close();
+  return openStore(dir, unexpected);
+};
+
+test('the directories that a store makes are synced into those above them', async () => {
+  const dir = join(storeDir(), 'above', 'store');
+  const synced = new Set<string>();
+  const note = (file: number): void => {
+    synced.add(pathOf(file));
+    fsyncSync(file);
+  };
+  await replacing({ fsyncSync: note }, () => openStore(dir, unexpected).close());
+  for (const path of [dirname(dirname(dir)), dirname(dir), dir, join(dir, 'log')]) assert.ok(synced.has(path), path);
+});
+
+test('a segment has its name when its head is on the disk', async () => {
+  const dir = storeDir();
+  const store = openStore(dir, unexpected);
+  await append(store, 'a', -1);
+  const sizes: number[] = [];
+  const looked = (write: typeof writeSync) =>
+    ((...args: Parameters<typeof writeSync>) => {
+      sizes.push(...segmentsOf(dir).map((path) => statSync(path).size));
+      return write(...args);
+    }) as typeof writeSync;
+  await replacing({ writeSync: looked(writeSync) }, () => store.log.roll());
+  assert.is(segmentsOf(dir).length, 2);
+  assert.ok(sizes.length > 0 && sizes.every((size) => size >= 32), String(sizes));
+  await store.close();
+});
+
+test('room that was left behind a segment that is not the last is not taken for damage', async () => {
+  const dir = storeDir();
+  let store = openStore(dir, unexpected);
+  await append(store, 'a', -1);
+  store = await reopened(store, dir);
+  store.log.roll();
+  await append(store, 'a', 0);
+  await store.close();
+  appendFileSync(segmentsOf(dir)[0]!, Buffer.alloc(1 << 20));
+  rmSync(join(dir, 'index'), { recursive: true });
+  assert.is(await lastOf(dir, 'a'), 1);
+  appendFileSync(segmentsOf(dir)[0]!, 'something else');
+  assert.throws(() => openStore(dir, unexpected), /damaged at position/);
+});
+
+test('the last batch is written and synced again before anybody is answered: it may never have come to the disk', async () => {
+  const dir = storeDir();
+  const store = openStore(dir, unexpected);
+  await append(store, 'a', -1);
+  const [from] = [store.log.end()];
+  await append(store, 'a', 0, [proposed(2_000_000), proposed(10)]);
+  const to = store.log.end();
+  const copy = left(dir);
+  await store.close();
+  const done: string[] = [];
+  const written = ((file: number, bytes: Buffer, offset: number, length: number, at: number) => {
+    const count = writeSync(file, bytes, offset, length, at);
+    if (pathOf(file).endsWith('.log')) done.push(`${at}-${at + count}`);
+    return count;
+  }) as typeof writeSync;
+  const synced = (file: number): void => {
+    fdatasyncSync(file);
+    if (pathOf(file).endsWith('.log')) done.push('synced');
+  };
+  await replacing({ writeSync: written, fdatasyncSync: synced }, () => openStore(copy, unexpected).close());
+  assert.is(done.at(-1), 'synced');
+  const [first, second] = done.slice(0, -1).map((range) => range.split('-').map(Number));
+  assert.equal([first![0], first![1], second![1]], [from, second![0], to]);
+});
+
+test('a sync of room that fails first does not hide from a batch that it was not written', async () => {
+  const failed = new Map<string, Set<number>>();
+  const tell = (file: number): void => {
+    const told = failed.get(pathOf(file));
+    if (!told || told.has(file)) return;
+    told.add(file);
+    throw Object.assign(new Error('EIO'), { code: 'EIO' });
+  };
+  const ended = Promise.withResolvers<unknown>();
+  const store = openStore(storeDir(), ended.resolve);
+  // The system tells each open file once of a write that failed.
+  const onThread = ((file, done) => {
+    failed.set(pathOf(file), new Set());
+    fdatasync(file, () => {
+      try {
+        tell(file);
+        done(null);
+      } catch (error) {
+        done(error as NodeJS.ErrnoException);
+      }
+    });
+  }) as typeof fdatasync;
+  const here = (file: number): void => {
+    fdatasyncSync(file);
+    tell(file);
+  };
+  await replacing({ fdatasync: onThread, fdatasyncSync: here }, async () => {
+    const answer = append(store, 'a', -1)
+      .then(store.log.whenFree)
+      .then(() => append(store, 'a', 0));
+    assert.match(String(await Promise.race([ended.promise, answer])), /EIO/);
+  });
+});
+
+test('a store that was killed after scavenging starts, though its index knows only what was freed', async () => {
+  const dir = storeDir();
+  let store = openStore(dir, unexpected);
+  await append(store, '$$a', -1, [proposed('{"$maxCount":1}', '$metadata')]);
+  await append(store, 'a', -1);
+  await append(store, 'gone', -1);
+  store = await reopened(store, dir);
+  const before = left(dir);
+  await append(store, 'a', 0);
+  await append(store, 'gone', 0);
+  await scavenge(store);
+  assert.is(await lastOf(left(dir), 'a'), 1);
+  // So does one that another release left.
+  store = await reopened(store, dir);
+  await scavenge(store);
+  await store.close();
+  rmSync(join(dir, 'index'), { recursive: true });
+  cpSync(join(before, 'index'), join(dir, 'index'), { recursive: true });
+  assert.is(await lastOf(dir, 'a'), 1);
+  assert.is(await lastOf(dir, 'gone'), 1);
+});
+
+test('an index that does not fit to the log, or cannot be read, is made anew', async () => {
+  const dir = storeDir();
+  let store = openStore(dir, unexpected);
+  await append(store, 'a', -1);
+  store = await reopened(store, dir);
+  const before = left(dir);
+  await append(store, 'a', 0);
+  await append(store, 'b', -1);
+  await store.close();
+  rmSync(join(before, 'index'), { recursive: true });
+  cpSync(join(dir, 'index'), join(before, 'index'), { recursive: true });
+  assert.is(await lastOf(before, 'a'), 0);
+  assert.is(await lastOf(before, 'b'), -1);
+  const manifest = join(dir, 'index', 'manifest.json');
+  writeFileSync(manifest, Buffer.alloc(statSync(manifest).size));
+  assert.is(await lastOf(dir, 'a'), 1);
+});
+
+test('a new segment counts from the moment when it is there, though the one before could not be cut', async () => {
+  const dir = storeDir();
+  const store = openStore(dir, unexpected);
+  await append(store, 'a', -1);
+  await failing('ftruncateSync', 'EIO', async () => assert.throws(() => store.log.roll(), /EIO/));
+  await append(store, 'a', 0);
+  assert.is(segmentsOf(dir).length, 2);
+  assert.is(await lastOf(left(dir), 'a'), 1);
+  await store.close();
+});
+
+const unfinished = (dir: string): string[] => readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.next'));
+
+test('scavenging that was broken off leaves nothing behind', async () => {
+  const dir = storeDir();
+  let store = openStore(dir, unexpected);
+  await append(store, '$$a', -1, [proposed('{"$maxCount":1}', '$metadata')]);
+  await append(store, 'a', -1, [proposed(), proposed()]);
+  store.log.roll();
+  await failing('writeSync', 'ENOSPC', () =>
+    scavenge(store).then(
+      () => assert.unreachable(),
+      (error) => assert.match(error.message, 'ENOSPC'),
+    ),
+  );
+  assert.equal(unfinished(dir), []);
+  writeFileSync(`${segmentsOf(dir)[0]}.next`, 'half');
+  store = await reopened(store, dir);
+  assert.equal(unfinished(dir), []);
+  await store.close();
+});
+
+const tables = (dir: string): string[] => {
+  const manifest = join(dir, 'manifest.json');
+  return existsSync(manifest) ? JSON.parse(readFileSync(manifest, 'utf8')).tables : [];
+};
+
+test('an index is closed when the merge that was under way is over', async () => {
+  const dir = storeDir();
+  const index = openIndex(dir);
+  const filled = (round: number): void => {
+    for (let i = 0; i < 32_768; i++) index.put(i, round, round * 100_000 + i);
+    index.settle((round + 1) * 100_000);
+  };
+  const merged = Promise.withResolvers<() => void>();
+  const held = ((file, done) =>
+    fsync(file, (error) => (pathOf(file).endsWith('00000005.table') ? merged.resolve(() => done(error)) : done(error)))) as typeof fsync;
+  await replacing({ fsync: held }, async () => {
+    for (let round = 0; round < 4; round++) {
+      filled(round);
+      while (tables(dir).length <= round) await turn();
+    }
+    const goOn = await merged.promise;
+    filled(4);
+    while (tables(dir).length < 5) await turn();
+    let isClosed = false;
+    const closing = index.close(500_000).then(() => {
+      isClosed = true;
+    });
+    await turn();
+    assert.not(isClosed);
+    goOn();
+    await closing;
+  });
+  assert.is(tables(dir).length, 2);
+});
+
+test.run();

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { batchPartOf } from '../../infra/eventstore/embedded/append-requests.ts';
+import { bytes, message, type Span, text, uint, viewOf } from '../../infra/eventstore/embedded/protobuf.ts';
+import {
+  flagsAt,
+  frameAt,
+  JSON_DATA,
+  nameAt,
+  type Proposed,
+  roomFor,
+  soundAt,
+  typeAt,
+  writeRecord,
+} from '../../infra/eventstore/embedded/record.ts';
+
+const entry = (key: string, value: string): Buffer => message(2, text(1, key), text(2, value));
+
+/** A BatchAppendReq as the client makes it, without options. */
+const batch = (...events: { id: string; type: string; data: string; custom: string }[]): Buffer =>
+  Buffer.concat([
+    bytes(1, message(2, text(1, randomUUID()))),
+    ...events.map(({ id, type, data, custom }) =>
+      message(3, message(1, text(2, id)), entry('content-type', 'application/json'), entry('type', type), text(3, custom), text(4, data)),
+    ),
+    uint(4, 1),
+  ]);
+
+const one = { id: randomUUID(), type: 'happened', data: `{"text":"${'x'.repeat(100)}"}`, custom: '{"by":"me"}' };
+const two = { id: randomUUID(), type: '$>', data: '0@elsewhere', custom: '' };
+
+const written = (event: Proposed): Buffer => {
+  const stream = Buffer.from('stream');
+  const record = Buffer.alloc(roomFor(event, stream.length));
+  const flags = event.json ? JSON_DATA : 0;
+  return record.subarray(0, writeRecord(record, 0, event, { stream, revision: 3, position: 1_000, created: 1, batchStart: 0, flags }));
+};
+
+const textOf = (span: Span): string => viewOf(span).toString();
+
+test('what was proposed stands in the record', () => {
+  const { events, final, refused } = batchPartOf(batch(one, two));
+  assert.equal([final, refused], [true, undefined]);
+  assert.equal(
+    events.map(({ id, type, data, custom }) => ({ id: textOf(id), type: textOf(type), data: textOf(data), custom: textOf(custom) })),
+    [one, two],
+  );
+  const record = written(events[0]!);
+  assert.ok(soundAt(record, 0, 1_000));
+  assert.equal([nameAt(record, 0).toString(), typeAt(record, 0).toString(), flagsAt(record, 0)], ['stream', 'happened', JSON_DATA]);
+  for (const part of Object.values(one)) assert.ok(frameAt(record, 0).includes(part), part);
+});
+
+test('of bytes that are no such message nothing is taken that does not lie in them', () => {
+  const good = batch(one, two);
+  const places = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(places, fc.nat(good.length), (changes, length) => {
+      const bad = Buffer.from(good);
+      for (const [at, byte] of changes) bad[at] = byte;
+      let events: Proposed[];
+      try {
+        ({ events } = batchPartOf(bad.subarray(0, length)));
+      } catch (error) {
+        return error instanceof RangeError;
+      }
+      return events.every((event) => {
+        const inside = [event.id, event.type, event.data, event.custom].every((span) => span.at + span.length <= span.bytes.length);
+        return inside && soundAt(written(event), 0, 1_000);
+      });
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test.run();

@@ -1,0 +1,240 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+
+type Platform = Awaited<ReturnType<typeof inMemory>>;
+
+const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
+
+/** A tenant with one member of each role, and a key of each. */
+const people = async (p: Platform) => {
+  const made = bodyOf<{ id: string; owner_key: string }>(
+    await p.send('POST', '/admin/tenants', { body: { name: 'Acme', slug: 'acme', owner_email: 'owner@acme.test' } }),
+  );
+  const tenant = `/tenant/${made.id}`;
+  const invite = async (role: string) => {
+    const answer = await p.send('POST', `${tenant}/members`, {
+      key: made.owner_key,
+      body: { email: `${role.toLowerCase()}@acme.test`, role },
+    });
+    assert.is(answer.status, 201, answer.text);
+    const { user_id } = bodyOf<{ user_id: string }>(answer);
+    return { user_id, key: await p.keyOf(made.id, user_id) };
+  };
+  return {
+    tenant,
+    id: made.id,
+    owner: made.owner_key,
+    admin: await invite('ADMIN'),
+    member: await invite('MEMBER'),
+    auditor: await invite('AUDITOR'),
+  };
+};
+
+const agentIn = async (p: Platform, tenant: string, key: string, slug: string): Promise<string> =>
+  bodyOf<{ id: string }>(await p.send('POST', `${tenant}/agents`, { key, body: { name: 'Agent', slug } })).id;
+
+test('a member sees only agents on which a role or grant shows it', async () => {
+  const p = await inMemory();
+  const { tenant, owner, member, auditor } = await people(p);
+  const agent = await agentIn(p, tenant, owner, 'one');
+  const path = `${tenant}/agents/${agent}`;
+  const statuses = async () => [
+    (await p.send('GET', path, { key: member.key })).status,
+    bodyOf<unknown[]>(await p.send('GET', `${tenant}/agents`, { key: member.key })).length,
+  ];
+  assert.equal(await statuses(), [404, 0]);
+  assert.is((await p.send('GET', path, { key: auditor.key })).status, 200);
+  assert.is((await p.send('PATCH', path, { key: auditor.key, body: { voice: 'alto' } })).status, 403);
+  const first = await p.send('POST', `${path}/grants`, { key: owner, body: { user_id: member.user_id } });
+  assert.is(first.status, 201);
+  assert.equal(await statuses(), [200, 1]);
+  assert.is((await p.send('PATCH', path, { key: member.key, body: { voice: 'alto' } })).status, 403);
+  const again = await p.send('PUT', `${tenant}/agent-grants`, {
+    key: owner,
+    body: { user_id: member.user_id, agent_id: agent, role: 'EDITOR' },
+  });
+  assert.is(again.status, 200, again.text);
+  assert.is((await p.send('PATCH', path, { key: member.key, body: { voice: 'alto' } })).status, 200);
+  const gone = await p.send('PUT', `${tenant}/agent-grants`, {
+    key: owner,
+    body: { user_id: member.user_id, agent_id: agent, role: null },
+  });
+  assert.is(gone.status, 204);
+  assert.equal(await statuses(), [404, 0]);
+  await p.close();
+});
+
+test('a role outlives no membership: who comes again begins with nothing', async () => {
+  const p = await inMemory();
+  const { tenant, owner, member } = await people(p);
+  const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
+  assert.is((await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'MANAGER' } })).status, 200);
+  assert.is((await p.send('GET', path, { key: member.key })).status, 200);
+  assert.is((await p.send('DELETE', `${tenant}/members/${member.user_id}`, { key: owner })).status, 204);
+  assert.is(bodyOf(await p.send('GET', path, { key: member.key })).code, 'key_owner_inactive');
+  p.clock.now = () => Date.now() + 5_000;
+  assert.is((await p.send('POST', `${tenant}/members`, { key: owner, body: { email: 'member@acme.test' } })).status, 201);
+  assert.is((await p.send('GET', path, { key: member.key })).status, 404);
+  assert.equal(bodyOf<unknown[]>(await p.send('GET', `${tenant}/agents`, { key: member.key })), []);
+  await p.close();
+});
+
+test('the last OWNER of a tenant and of an agent stays', async () => {
+  const p = await inMemory();
+  const { tenant, owner, admin, member } = await people(p);
+  const own = bodyOf<{ user: { id: string } }>(await p.send('GET', '/me', { key: owner })).user.id;
+  assert.is((await p.send('DELETE', `${tenant}/members/${own}`, { key: owner })).status, 409);
+  assert.is((await p.send('PATCH', `${tenant}/members/${own}`, { key: owner, body: { role: 'ADMIN' } })).status, 409);
+  assert.is((await p.send('PATCH', `${tenant}/members/${own}`, { key: admin.key, body: { role: 'MEMBER' } })).status, 403);
+  const agent = await agentIn(p, tenant, member.key, 'mine');
+  const path = `${tenant}/agents/${agent}`;
+  assert.is((await p.send('DELETE', `${path}/roles/${member.user_id}`, { key: owner })).status, 409);
+  const removal = await p.send('DELETE', `${tenant}/members/${member.user_id}`, { key: owner });
+  assert.is(removal.status, 409);
+  assert.equal(bodyOf(removal).agent_ids, [agent]);
+  assert.is((await p.send('POST', `${path}/transfer-ownership`, { key: member.key, body: { new_owner_id: own } })).status, 200);
+  const held = bodyOf<{ user_id: string; role: string }[]>(await p.send('GET', `${path}/roles`, { key: owner }));
+  assert.equal(Object.fromEntries(held.map(({ user_id, role }) => [user_id, role])), { [own]: 'OWNER', [member.user_id]: 'MANAGER' });
+  assert.is((await p.send('DELETE', `${tenant}/members/${member.user_id}`, { key: owner })).status, 204);
+  await p.close();
+});
+
+test('an agent made a moment ago keeps its only owner, however late the view is', async () => {
+  const p = await inMemory();
+  const { tenant, owner, member, admin } = await people(p);
+  await p.settled();
+  const remove = (user_id: string) => p.send('DELETE', `${tenant}/members/${user_id}`, { key: owner });
+  p.views.lateMs = 100;
+  const agent = await agentIn(p, tenant, member.key, 'new');
+  const removal = await remove(member.user_id);
+  assert.is(removal.status, 409);
+  assert.equal(bodyOf(removal).agent_ids, [agent]);
+  assert.is((await remove(admin.user_id)).status, 204);
+  await p.settled();
+  p.views.lateMs = 3_000;
+  await agentIn(p, tenant, member.key, 'newer');
+  const unsure = await remove(member.user_id);
+  assert.is(bodyOf(unsure).code, 'not_caught_up');
+  assert.is(unsure.headers.get('retry-after'), '1');
+  assert.is((await p.send('GET', '/me', { key: member.key })).status, 200);
+  await p.close();
+});
+
+test('effective permissions name the event that decided', async () => {
+  const p = await inMemory();
+  const { tenant, owner, member } = await people(p);
+  const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
+  await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'VIEWER' } });
+  const { permissions } = bodyOf<{ permissions: { label: string; allowed: boolean; decided_by: { type: string } | null }[] }>(
+    await p.send('GET', `${path}/effective-permissions?user_id=${member.user_id}`, { key: owner }),
+  );
+  const of = (label: string) => permissions.find((one) => one.label === label)!;
+  assert.is(of('View').decided_by?.type, 'AgentRoleAssigned');
+  assert.equal([of('Delete agent').allowed, of('Delete agent').decided_by], [false, null]);
+  await p.settled();
+  const listed = async () => bodyOf<unknown[]>(await p.send('GET', `${tenant}/agents`, { key: member.key })).length;
+  assert.is(await listed(), 1);
+  const shrunk = await p.send('PUT', `${tenant}/agent-role-permissions`, { key: owner, body: { roles: { VIEWER: [] } } });
+  assert.is(shrunk.status, 200);
+  assert.is((await p.send('GET', path, { key: member.key })).status, 404);
+  assert.is(await listed(), 0);
+  assert.is((await p.send('PUT', `${tenant}/agent-role-permissions`, { key: owner, body: { roles: { OWNER: ['View'] } } })).status, 422);
+  await p.close();
+});
+
+test("one's own permissions are open to whoever sees the agent, others' to whoever manages its roles", async () => {
+  const p = await inMemory();
+  const { tenant, owner, member, admin } = await people(p);
+  const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
+  const ask = async (key: string, query: string) => (await p.send('GET', `${path}/effective-permissions${query}`, { key })).status;
+  const others = `?user_id=${admin.user_id}`;
+  assert.equal([await ask(member.key, ''), await ask(member.key, others)], [404, 404]);
+  for (const role of ['VIEWER', 'MANAGER'] as const) {
+    await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role } });
+    assert.equal(
+      [await ask(member.key, ''), await ask(member.key, `?user_id=${member.user_id}`), await ask(member.key, others)],
+      [200, 200, 403],
+    );
+    assert.is(await ask(member.key, `${others}&as_of=${new Date().toISOString()}`), 403, 'nor as of another time');
+  }
+  await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'OWNER' } });
+  assert.is(await ask(member.key, others), 200);
+  await p.close();
+});
+
+test('an agent comes back by whoever may delete it, a revision of it by whoever may edit it', async () => {
+  const p = await inMemory();
+  const { tenant, owner, member } = await people(p);
+  const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
+  await p.send('PATCH', path, { key: owner, body: { name: 'Changed' } });
+  const restore = async (body: object) => (await p.send('POST', `${path}/restore`, { key: member.key, body })).status;
+  const mayOnly = async (...labels: string[]) => {
+    await p.send('PUT', `${tenant}/agent-role-permissions`, { key: owner, body: { roles: { VIEWER: labels } } });
+    const before = p.log.events.length;
+    const found = [await restore({ revision: 0 }), await restore({})];
+    return { found, changed: p.log.events.slice(before).some(({ category }) => category === 'agent') };
+  };
+  await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'VIEWER' } });
+  assert.equal(await mayOnly('View'), { found: [403, 403], changed: false });
+  assert.is((await mayOnly('View', 'Delete agent')).found[0], 403);
+  assert.equal(await mayOnly('View', 'Edit settings'), { found: [200, 403], changed: true });
+  await p.send('DELETE', path, { key: owner });
+  assert.equal(await mayOnly('View', 'Edit settings'), { found: [404, 403], changed: false });
+  assert.equal((await mayOnly('View', 'Delete agent')).found[1], 200);
+  await p.close();
+});
+
+test('a suspended tenant answers its members 403, and a super-admin looks in only through a break-glass that the tenant sees', async () => {
+  const p = await inMemory();
+  const { id, tenant, owner } = await people(p);
+  assert.is((await p.send('POST', `/admin/tenants/${id}/suspend`, { body: { reason: 'unpaid' } })).status, 200);
+  assert.is(bodyOf(await p.send('GET', `${tenant}/agents`, { key: owner })).code, 'tenant_suspended');
+  assert.is((await p.send('POST', `/admin/tenants/${id}/resume`, { body: { reason: 'paid' } })).status, 200);
+  assert.is((await p.send('GET', `${tenant}/agents`, { key: owner })).status, 200);
+  assert.is((await p.send('GET', `${tenant}/agents`)).status, 403);
+  assert.is((await p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'a ticket', minutes: 5 } })).status, 201);
+  assert.is((await p.send('GET', `${tenant}/agents`)).status, 200);
+  assert.is((await p.send('POST', `${tenant}/agents`, { body: { name: 'No', slug: 'no' } })).status, 403);
+  const lines = bodyOf<{ action: string }[]>(await p.send('GET', `${tenant}/audit-logs`, { key: owner })).map(({ action }) => action);
+  assert.ok(lines.includes('super_admin.read') && lines.includes('super_admin.access_opened'), lines.join(' '));
+  assert.is((await p.send('PATCH', tenant, { key: owner, body: { allow_superadmin_access: false } })).status, 200);
+  assert.is((await p.send('GET', `${tenant}/agents`)).status, 403);
+  assert.is((await p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'a ticket', minutes: 5 } })).status, 403);
+  await p.close();
+});
+
+test('mail that the platform has switched off on a new tenant stays off', async () => {
+  const p = await inMemory();
+  const { id, tenant, owner } = await people(p);
+  const say = (external_mail_enabled: boolean) => p.send('PATCH', `/admin/tenants/${id}`, { body: { external_mail_enabled } });
+  const wish = () => p.send('PATCH', tenant, { key: owner, body: { external_mail_enabled: true } });
+  const said = await say(false);
+  assert.equal([said.status, bodyOf(said).external_mail_enabled], [200, false]);
+  assert.is((await say(false)).headers.get('etag'), said.headers.get('etag'));
+  assert.equal([(await wish()).status, p.eventsOf('TenantUpdated').length], [409, 1]);
+  assert.is((await say(true)).status, 200);
+  assert.equal([(await wish()).status, p.eventsOf('TenantUpdated').length], [200, 2]);
+  await p.settled();
+  assert.equal(p.unapplied(), []);
+  await p.close();
+});
+
+test('users are listed with their tenants, and nobody shuts themselves out', async () => {
+  const p = await inMemory();
+  const { id, member } = await people(p);
+  const rows = bodyOf<{ id: string; email: string; tenant_count: number; primary_tenant: unknown }[]>(
+    await p.send('GET', '/api/v1/admin/users?q=member@'),
+  );
+  assert.equal(
+    rows.map(({ email, tenant_count, primary_tenant }) => ({ email, tenant_count, primary_tenant })),
+    [{ email: 'member@acme.test', tenant_count: 1, primary_tenant: { id, name: 'Acme', role: 'MEMBER' } }],
+  );
+  assert.is((await p.send('PATCH', `/api/v1/admin/users/${member.user_id}`, { body: { is_suspended: true } })).status, 200);
+  assert.is(bodyOf(await p.send('GET', '/me', { key: member.key })).code, 'key_owner_inactive');
+  const own = bodyOf<{ user: { id: string } }>(await p.send('GET', '/me')).user.id;
+  assert.is((await p.send('PATCH', `/api/v1/admin/users/${own}`, { body: { is_super_admin: false } })).status, 409);
+  await p.close();
+});
+
+test.run();

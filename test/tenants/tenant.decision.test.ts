@@ -1,0 +1,153 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as Member from '../../domain/tenants/member.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { ACTOR, at, given, ID } from '../fixtures/given.ts';
+
+const fields = { name: 'Acme', slug: 'acme', plan_id: 'cplan', billing_email: null, generation: 0 };
+const created: Tenant.TenantEvent = { type: 'TenantCreated', data: fields };
+const joined = (user_id: string, role: Tenant.TenantRole): Tenant.TenantEvent => ({ type: 'MemberAdded', data: { user_id, role } });
+const story = [created, joined(ACTOR, 'OWNER')] as const;
+
+test('a tenant begins active, with its owner as its only member', () => {
+  given(Tenant)
+    .when(Tenant.create(fields, ACTOR))
+    .emits(...story);
+  const { state } = given(Tenant, ...story);
+  assert.equal([state.id, state.status, state.is_suspended, state.created_at], [ID, 'active', false, at(0)]);
+  assert.equal(Object.keys(state.members), [ACTOR]);
+  assert.equal([state.members[ACTOR]?.role, state.members[ACTOR]?.created_at], ['OWNER', at(1)]);
+  assert.equal([state.allow_superadmin_access, state.external_mail_enabled, state.paid], [true, false, false]);
+});
+
+const closing: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-02-01T00:00:00.000Z' } };
+const closed: Tenant.TenantEvent = { type: 'TenantClosed', data: {} };
+
+test('a slug belongs to one tenant until that is closed for good', () => {
+  for (const events of [story, [...story, closing]])
+    given(Tenant, ...events)
+      .when(Tenant.create(fields, ACTOR))
+      .refuses('slug_taken');
+  given(Tenant, ...story, closing, closed)
+    .when(Tenant.create(fields, ACTOR))
+    .emits();
+});
+
+test('a closing tenant is closed once its time has come, not a millisecond before, and once', () => {
+  const at = (time: string) => Tenant.closeForGood(time);
+  given(Tenant, ...story, closing)
+    .when(at('2026-01-31T23:59:59.999Z'))
+    .emits();
+  given(Tenant, ...story, closing)
+    .when(at('2026-02-01T00:00:00.000Z'))
+    .emits(closed);
+  given(Tenant, ...story, closing, closed)
+    .when(at('2027-01-01T00:00:00.000Z'))
+    .emits();
+  for (const events of [[], story, [...story, closing, { type: 'TenantReopened', data: { reason: 'stays' } } as const]])
+    given(Tenant, ...events)
+      .when(at('2027-01-01T00:00:00.000Z'))
+      .emits();
+});
+
+test('a tenant that is reopened and closed anew has its thirty days anew', () => {
+  const anew: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-03-01T00:00:00.000Z' } };
+  given(Tenant, ...story, closing, { type: 'TenantReopened', data: { reason: 'stays' } }, anew)
+    .when(Tenant.closeForGood('2026-02-15T00:00:00.000Z'))
+    .emits();
+});
+
+test('what is closed for good can be neither reopened nor changed', () => {
+  for (const decision of [
+    Tenant.reopen('stays'),
+    Tenant.suspend('unpaid'),
+    Tenant.close('moved', ''),
+    Tenant.changeSettings({ name: 'B' }),
+  ])
+    given(Tenant, ...story, closing, closed)
+      .when(decision)
+      .refuses('not_found');
+});
+
+test('a member who is removed holds nothing, and a role can be changed', () => {
+  const two = [...story, joined('cb', 'MEMBER')] as const;
+  given(Tenant, ...two)
+    .when(Member.changeRole('cb', 'ADMIN', 'OWNER'))
+    .emits({ type: 'MemberRoleChanged', data: { user_id: 'cb', role: 'ADMIN' } });
+  given(Tenant, ...two)
+    .when(Member.remove('cb', 'ADMIN'))
+    .emits({ type: 'MemberRemoved', data: { user_id: 'cb' } });
+  assert.not('cb' in given(Tenant, ...two, { type: 'MemberRemoved', data: { user_id: 'cb' } }).state.members);
+});
+
+test('a tenant always has an owner, and only owners touch owners', () => {
+  given(Tenant, ...story)
+    .when(Member.remove(ACTOR, 'OWNER'))
+    .refuses('conflict');
+  given(Tenant, ...story)
+    .when(Member.remove(ACTOR, 'ADMIN'))
+    .refuses('forbidden');
+  given(Tenant, ...story)
+    .when(Member.add('cb', 'OWNER', 'ADMIN'))
+    .refuses('forbidden');
+});
+
+test('being suspended and resumed twice is not news', () => {
+  const suspended: Tenant.TenantEvent = { type: 'TenantSuspended', data: { reason: 'unpaid' } };
+  given(Tenant, ...story)
+    .when(Tenant.suspend('unpaid'))
+    .emits(suspended);
+  given(Tenant, ...story, suspended)
+    .when(Tenant.suspend('unpaid'))
+    .emits();
+  given(Tenant, ...story)
+    .when(Tenant.resume('paid'))
+    .emits();
+  assert.is(given(Tenant, ...story, suspended).state.status, 'suspended');
+});
+
+const platformSays = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
+  type: 'TenantUpdated',
+  data: { external_mail_enabled, reason: null },
+});
+const tenantSays = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
+  type: 'TenantSettingsChanged',
+  data: { external_mail_enabled },
+});
+
+test("the platform's no to external mail counts once it is said, whether mail was on or off", () => {
+  const no = Tenant.update({ external_mail_enabled: false }, null);
+  const wish = Tenant.changeSettings({ external_mail_enabled: true });
+  for (const before of [
+    [],
+    [tenantSays(true)],
+    [tenantSays(true), tenantSays(false)],
+    [platformSays(true)],
+    [platformSays(false), platformSays(true)],
+  ]) {
+    const unsaid = given(Tenant, ...story, ...before);
+    unsaid.when(no).emits(platformSays(false));
+    const said = given(Tenant, ...story, ...before, platformSays(false));
+    assert.is(said.state.external_mail_enabled, false);
+    said.when(no).emits();
+    said.when(wish).refuses('conflict');
+    said.when(Tenant.changeSettings({ external_mail_enabled: false })).emits();
+    said.when(Tenant.update({ external_mail_enabled: true }, null)).emits(platformSays(true));
+    given(Tenant, ...story, ...before, platformSays(false), platformSays(true), tenantSays(false))
+      .when(wish)
+      .emits(tenantSays(true));
+  }
+});
+
+test('what the platform says of external mail and what is so already is not news', () => {
+  const yes = Tenant.update({ external_mail_enabled: true }, null);
+  for (const event of [platformSays(true), tenantSays(true)])
+    given(Tenant, ...story, event)
+      .when(yes)
+      .emits();
+  given(Tenant, ...story)
+    .when(Tenant.update({ name: 'Acme', paid: false }, 'nothing'))
+    .emits();
+});
+
+test.run();

@@ -1,0 +1,197 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { givenHook } from '../fixtures/webhook-platform.ts';
+
+type Listed = { id: string; outcome: string; reason: string | null; provider_delivery_id: string | null; replay_suspect: boolean };
+
+const listOf = async (given: Awaited<ReturnType<typeof givenHook>>, query = ''): Promise<Listed[]> => {
+  await given.settled();
+  const answer = await given.call('GET', `webhook-integrations/${given.hook}/deliveries${query}`);
+  assert.is(answer.status, 200, answer.text);
+  return JSON.parse(answer.text) as Listed[];
+};
+
+test('a list shows what came, newest first, by outcome and time, page by page', async () => {
+  const given = await givenHook({ event_filter: ['push'] });
+  let now = Date.parse('2026-01-01T00:00:00Z');
+  given.clock.now = () => now;
+  for (let n = 1; n <= 5; n++) {
+    now += 1_000;
+    await given.deliver(`{"n":${n}}`, { 'x-github-delivery': `d-${n}`, 'x-github-event': n === 2 ? 'ping' : 'push' });
+  }
+  await given.deliver('{"n":6}', { 'x-hub-signature-256': null });
+  await given.ports.close();
+  assert.equal((await listOf(given)).map(({ outcome }) => outcome).sort(), [
+    'accepted',
+    'accepted',
+    'accepted',
+    'accepted',
+    'blocked',
+    'rejected',
+  ]);
+  assert.equal(
+    (await listOf(given, '?outcome=accepted')).map((one) => one.provider_delivery_id),
+    ['d-5', 'd-4', 'd-3', 'd-1'],
+  );
+  const [blocked] = await listOf(given, '?outcome=blocked');
+  assert.equal([blocked!.provider_delivery_id, blocked!.reason], ['d-2', 'event_filter']);
+  const [rejected] = await listOf(given, '?outcome=rejected');
+  assert.is(rejected!.reason, 'signature_missing');
+  const between = async (from: number, to: number) =>
+    (await listOf(given, `?outcome=accepted&from=2026-01-01T00:00:0${from}Z&to=2026-01-01T00:00:0${to}Z`)).map(
+      (one) => one.provider_delivery_id,
+    );
+  assert.equal([await between(3, 4), await between(4, 5)], [['d-3'], ['d-4']]);
+  const page = await given.call('GET', `webhook-integrations/${given.hook}/deliveries?limit=2&outcome=accepted`);
+  const next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link')!)![1]!;
+  const second = JSON.parse((await given.call('GET', next)).text) as Listed[];
+  assert.equal(
+    second.map((one) => one.provider_delivery_id),
+    ['d-3', 'd-1'],
+  );
+  for (const wrong of ['?outcome=lost', '?from=yesterday', '?limit=0', '?limit=201', '?sort=label', '?colour=red', '?cursor=x']) {
+    assert.is((await given.call('GET', `webhook-integrations/${given.hook}/deliveries${wrong}`)).status, 422, wrong);
+  }
+  await given.close();
+});
+
+test('a delivery is shown with its payload as it came, whatever numbers and characters stand in it', async () => {
+  const given = await givenHook();
+  const body = '{ "big": 12345678901234567890, "tiny": 1e-400, "nul": "\\u0000", "half": "\\ud800", "a": 1, "a": 2, "__proto__": {} }';
+  const { json } = await given.deliver(body);
+  await given.settled();
+  const answer = await given.call('GET', `deliveries/${json.id}`);
+  assert.is(answer.status, 200);
+  assert.ok(answer.text.endsWith(`"payload":${body}}`));
+  assert.equal(
+    [answer.json.outcome, answer.json.provider, answer.json.matched_secret, answer.json.replay_suspect],
+    ['accepted', 'github', 'current', false],
+  );
+  assert.equal(answer.json.guardrails, [
+    { rule: 'json', verdict: 'pass', note: null },
+    { rule: 'depth', verdict: 'pass', note: null },
+  ]);
+  assert.equal([answer.json.published_at, answer.json.attempts, answer.json.session_id], [null, [], null]);
+  await given.close();
+});
+
+test('the bytes come as they were delivered, as a download that no browser interprets', async () => {
+  const given = await givenHook();
+  const body = '{"html":"<script>alert(1)</script>"}';
+  const { json } = await given.deliver(body);
+  const answer = await given.call('GET', `deliveries/${json.id}/body`);
+  assert.equal([answer.status, answer.text], [200, body]);
+  assert.is(answer.headers.get('content-type'), 'application/json');
+  assert.is(answer.headers.get('x-content-type-options'), 'nosniff');
+  assert.match(answer.headers.get('content-disposition')!, /^attachment/);
+  const etag = answer.headers.get('etag')!;
+  for (const [tag, status] of [
+    [etag, 304],
+    [`"x", W/${etag}`, 304],
+    ['*', 304],
+    ['"x"', 200],
+  ] as const) {
+    const again = await given.call('GET', `deliveries/${json.id}/body`, undefined, { 'if-none-match': tag });
+    assert.equal([again.status, again.text, again.headers.get('etag')], [status, status === 304 ? '' : body, etag], tag);
+  }
+  const stranger = await given.request(`${given.tenant}/deliveries/${json.id}/body`, { headers: { 'if-none-match': etag } });
+  assert.is(stranger.status, 401);
+  assert.is((await given.request(`${given.tenant}/deliveries/${json.id}/body?foo=1`)).status, 401);
+  for (const query of ['foo=1', 'as_of=0:0', 'a=1&a=2'])
+    assert.is((await given.call('GET', `deliveries/${json.id}/body?${query}`)).status, 422, query);
+  await given.close();
+});
+
+test('what is no JSON is shown as text, and what was rejected without payload', async () => {
+  const given = await givenHook();
+  const blocked = (await given.deliver('{"a":')).json.id;
+  await given.deliver('{}', { 'x-hub-signature-256': null });
+  await given.ports.close();
+  await given.settled();
+  assert.is((await given.call('GET', `deliveries/${blocked}`)).json.payload, '{"a":');
+  const [rejected] = await listOf(given, '?outcome=rejected');
+  const answer = await given.call('GET', `deliveries/${rejected!.id}`);
+  assert.equal([answer.status, answer.json.payload, answer.json.sha256], [200, null, null]);
+  assert.equal(answer.json.caller, { ip: '192.0.2.7', user_agent: 'GitHub-Hookshot/test' });
+  assert.is((await given.call('GET', `deliveries/${rejected!.id}/body`)).status, 404);
+  await given.close();
+});
+
+test('a body that comes again under another id within three days is marked, where the integration says so', async () => {
+  for (const replay_guard of ['mark', 'off']) {
+    const given = await givenHook({ replay_guard });
+    let now = Date.parse('2026-01-01T00:00:00Z');
+    given.clock.now = () => now;
+    const deliver = async (id: string, later: number) => {
+      now += later;
+      return given.deliver('{"same":true}', { 'x-github-delivery': id });
+    };
+    await deliver('1', 0);
+    await deliver('2', 60_000);
+    await deliver('3', 4 * 24 * 3_600_000);
+    await given.deliver('{"same":false}', { 'x-github-delivery': '4' });
+    const suspects = (await listOf(given)).filter((one) => one.replay_suspect).map((one) => one.provider_delivery_id);
+    assert.equal(suspects, replay_guard === 'mark' ? ['2'] : []);
+    const listed = (await listOf(given)).find((one) => one.provider_delivery_id === '2')!;
+    assert.is((await given.call('GET', `deliveries/${listed.id}`)).json.replay_suspect, replay_guard === 'mark');
+    await given.close();
+  }
+});
+
+test('what a runner did with it is shown: acknowledged, or dead', async () => {
+  const given = await givenHook();
+  const ids = [(await given.deliver('1')).json.id, (await given.deliver('2', { 'x-github-delivery': 'd-2' })).json.id] as string[];
+  const at = new Date().toISOString();
+  const capture = { epoch: 'e', sequence: 2 };
+  const settle = (delivery_id: string, attempts: number) => ({ delivery_id, event_id: '0', at, attempts });
+  const meta = { tenant: given.tenant_id, actor: { kind: 'system', id: 'relay' } as const, at, v: 1 };
+  await given.log.append(`acknowledgement-${given.tenant_id}.${given.agent}`, 'none', [
+    { id: crypto.randomUUID(), type: 'DeliveriesAcknowledged', data: { deliveries: [settle(ids[0]!, 2)], capture }, meta },
+    { id: crypto.randomUUID(), type: 'DeliveryDeadLettered', data: { ...settle(ids[1]!, 10), reason: 'max_deliveries', capture }, meta },
+  ]);
+  await given.settled();
+  const [first, second] = await Promise.all(ids.map((id) => given.call('GET', `deliveries/${id}`)));
+  assert.equal([first!.json.outcome, first!.json.acknowledged_at], ['accepted', at]);
+  assert.equal(first!.json.attempts, [{ at, outcome: 'acknowledged', count: 2 }]);
+  assert.equal([second!.json.outcome, second!.json.reason], ['dead', 'max_deliveries']);
+  await given.close();
+});
+
+test("a runner's key fetches the bytes of its agent's deliveries, and nothing else of them", async () => {
+  const given = await givenHook();
+  const { json } = await given.deliver();
+  const other = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;
+  const keyOf = async (agent: string) => (await given.call('POST', `agents/${agent}/runner-keys`, { name: 'Runner' })).json.key as string;
+  const fetched = async (key: string, path: string) =>
+    (await given.request(`${given.tenant}/${path}`, { headers: { authorization: `Bearer ${key}` } })).status;
+  const [own, foreign] = [await keyOf(given.agent), await keyOf(other)];
+  await given.settled();
+  assert.is(await fetched(own, `deliveries/${json.id}/body`), 200);
+  assert.is(await fetched(own, `deliveries/${json.id}`), 403);
+  assert.is(await fetched(foreign, `deliveries/${json.id}/body`), 404);
+  await given.close();
+});
+
+test("another tenant's, a missing and a malformed delivery are the same 404", async () => {
+  const given = await givenHook();
+  const { json } = await given.deliver();
+  await given.settled();
+  const foreign = `c${'z'.repeat(24)}`;
+  const paths = [
+    `deliveries/${foreign}`,
+    'deliveries/nothing',
+    `deliveries/${foreign}/body`,
+    `/tenant/${foreign}/deliveries/${json.id}`,
+    `/tenant/${foreign}/deliveries/${json.id}/body`,
+    `webhook-integrations/${foreign}/deliveries`,
+    `/tenant/${foreign}/webhook-integrations/${given.hook}/deliveries`,
+  ];
+  for (const path of paths) {
+    const answer = await given.call('GET', path);
+    assert.is(answer.status, 404, path);
+    assert.is(answer.json.detail, 'there is nothing here for you', path);
+  }
+  await given.close();
+});
+
+test.run();

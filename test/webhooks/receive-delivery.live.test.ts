@@ -1,0 +1,209 @@
+// limit: 240
+import { once } from 'node:events';
+import { type ClientRequest, request } from 'node:http';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { json } from 'node:stream/consumers';
+import * as assert from 'uvu/assert';
+import { contentsOf } from '../../domain/webhooks/provider.ts';
+import { openLog } from '../../infra/eventstore/client.ts';
+import { listen } from '../../infra/http/listen.ts';
+import { pause, type StoreProcess, startStore } from '../fixtures/store-process.ts';
+import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { givenHookOver, sign } from '../fixtures/webhook-platform.ts';
+
+type Stage = {
+  readonly store: StoreProcess;
+  readonly given: Awaited<ReturnType<typeof givenHookOver>>;
+  /** Another process of the platform, through a connection of its own. */
+  readonly beside: () => ReturnType<Stage['given']['beside']>;
+};
+
+/** A test on a platform over a store of its own, all of which ends with it. */
+const live = (name: string, act: (stage: Stage) => Promise<void>) =>
+  test(name, async () => {
+    const store = await startStore();
+    const connect = () => {
+      const log = openLog(store.url);
+      afterwards(log.close);
+      return log;
+    };
+    const given = await givenHookOver(connect());
+    afterwards(given.close);
+    const beside = async () => {
+      const other = await given.beside(connect());
+      afterwards(other.close);
+      return other;
+    };
+    await act({ store, given, beside });
+  });
+
+const named = (id: string) => ({ 'x-github-delivery': id });
+
+live('four processes take one delivery at once: one 202, 99 times 200, one event', async ({ given, beside }) => {
+  const processes = [given, ...(await Promise.all([beside(), beside(), beside()]))];
+  for (let round = 0; round < 10; round++) {
+    const copies = Array.from({ length: 100 }, (_, n) => processes[n % 4]!);
+    const answers = await Promise.all(copies.map(({ post }) => post(given.hook, '{"a":1}', named(`round-${round}`))));
+    // A machine that is too busy may miss the half second; what was written then is a duplicate to everybody.
+    const late = answers.filter(({ status }) => status === 503).length;
+    const taken = answers.filter(({ status }) => status === 202).length;
+    assert.ok(taken === 1 || (late > 0 && taken === 0));
+    assert.is(answers.filter(({ status }) => status === 200).length, 100 - late - taken);
+    const { id } = (await given.deliver('{"a":1}', named(`round-${round}`))).json;
+    assert.ok(answers.every(({ status, json }) => status === 503 || json.id === id));
+    const events = await Array.fromAsync(given.log.read(`delivery-${given.tenant_id}.${id}`));
+    assert.equal(
+      events.map(({ type }) => type),
+      ['WebhookAccepted'],
+    );
+  }
+});
+
+live('bytes come back from the store as they went in', async ({ given }) => {
+  const body = Buffer.from(JSON.stringify({ text: 'ü🙂\u0000\ud800'.repeat(20_000) }));
+  const { json } = await given.deliver(body);
+  const answer = await given.call('GET', `deliveries/${json.id}/body`);
+  assert.is(answer.status, 200);
+  assert.ok(Buffer.from(answer.text).equals(body));
+});
+
+type Posted = { readonly status: number; readonly id: string };
+
+/** A post to a hook over a connection of its own, as a provider begins it: what it sends waits for no answer. */
+const posting = (port: number, hook: string, body: Uint8Array): { post: ClientRequest; answer: Promise<Posted> } => {
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    'x-github-event': 'push',
+    'x-github-delivery': `d-${body.length}`,
+    'x-hub-signature-256': sign(body),
+  };
+  const post = request({ port, path: `/hooks/inbound/${hook}`, method: 'POST', headers, agent: false });
+  // Who is answered early may find the connection closed to the rest.
+  post.on('error', () => {});
+  const answer = once(post, 'response').then(async ([response]) => ({
+    status: response.statusCode,
+    id: ((await json(response)) as Posted).id,
+  }));
+  return { post, answer };
+};
+
+const sent = (...asked: Parameters<typeof posting>): Promise<Posted> => {
+  const { post, answer } = posting(...asked);
+  post.end(asked[2]);
+  return answer;
+};
+
+/** JSON of many small values, which takes long to read, filled up with spaces. */
+const manyValues = (size: number): Buffer => {
+  const text = JSON.stringify(Array.from({ length: 400_000 }, (_, n) => ({ n, name: `ü${n}`, more: [1, { x: null }] })));
+  return Buffer.concat([Buffer.from(text), Buffer.alloc(size, ' ')]).subarray(0, size);
+};
+
+// On two processors that others use too: taken after 0.6 to 1.3 s, handed out after 0.5 s; the event loop stood still for 14 to 18 ms at
+// most (68 once, beside other work), where examining the body in it takes 180 to 220.
+live('a body of 25 MiB goes through a server and comes back, and the event loop goes on meanwhile', async ({ given }) => {
+  const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
+  afterwards(server.close);
+  const whole = manyValues(26_214_400);
+  const here = performance.now();
+  assert.is(contentsOf('json', whole).json, 'json');
+  const atOnce = performance.now() - here;
+  assert.is((await sent(server.port, given.hook, Buffer.from('{}'))).status, 202);
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const began = performance.now();
+  const { status, id } = await sent(server.port, given.hook, whole);
+  const took = performance.now() - began;
+  delay.disable();
+  assert.is(status, 202);
+  assert.ok(took < 8_000, `taken after ${took} ms`);
+  assert.ok(delay.max / 1e6 < atOnce, `the event loop stood still for ${delay.max / 1e6} ms`);
+  const answer = await fetch(`http://127.0.0.1:${server.port}${given.tenant}/deliveries/${id}/body`, {
+    headers: { authorization: `Bearer ${given.key}`, 'accept-encoding': 'identity' },
+  });
+  assert.ok(Buffer.from(await answer.arrayBuffer()).equals(whole));
+});
+
+live('a body above the limit is told so while it is being sent', async ({ given }) => {
+  const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
+  afterwards(server.close);
+  assert.is((await sent(server.port, given.hook, Buffer.alloc(26_214_401, ' '))).status, 413);
+  assert.is((await sent(server.port, given.hook, Buffer.from('{}'))).status, 202);
+});
+
+live('senders who leave midway, or send more than there is room for, cost only themselves', async ({ given }) => {
+  const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
+  afterwards(server.close);
+  const most = Buffer.alloc(26_214_400, ' ');
+  const leaving = Array.from({ length: 5 }, () => posting(server.port, given.hook, most));
+  for (const { post } of leaving) post.write(most.subarray(0, 1_000_000));
+  await pause(300);
+  assert.is((await sent(server.port, given.hook, most)).status, 503);
+  assert.is((await sent(server.port, given.hook, Buffer.from('{}'))).status, 202);
+  for (const { post } of leaving) post.destroy();
+  await Promise.allSettled(leaving.map(({ answer }) => answer));
+  await pause(300);
+  assert.is((await sent(server.port, given.hook, most)).status, 202);
+});
+
+live('a secret that is rotated in one process stops counting in the others within a second', async ({ given, beside }) => {
+  const other = await beside();
+  assert.is((await other.post(given.hook, '{}', named('before'))).status, 202);
+  const rotated = await given.call('POST', `webhook-integrations/${given.hook}/rotate-secret`, { overlap_seconds: 0 });
+  await pause(1_000);
+  assert.is((await other.post(given.hook, '{}', named('old'))).status, 401);
+  const fresh = { ...named('new'), 'x-hub-signature-256': sign('{}', rotated.json.secret as string) };
+  assert.is((await other.post(given.hook, '{}', fresh)).status, 202);
+});
+
+live('a store that is killed costs answers of 503, and nothing that was acknowledged', async ({ store, given }) => {
+  const acknowledged: string[] = [];
+  const refused: number[] = [];
+  let going = true;
+  afterwards(() => {
+    going = false;
+  });
+  const sender = async (who: number): Promise<void> => {
+    for (let n = 0; going; n++) {
+      const began = performance.now();
+      const { status } = await given.deliver(`{"n":${n}}`, named(`${who}-${n}`));
+      assert.ok(performance.now() - began < 5_000);
+      if (status === 202) acknowledged.push(`${who}-${n}`);
+      else refused.push(status);
+    }
+  };
+  const sending = Promise.all(Array.from({ length: 8 }, (_, who) => sender(who)));
+  sending.catch(() => {});
+  await pause(500);
+  await store.end('SIGKILL');
+  await pause(700);
+  await startStore({ dir: store.dir, port: store.port });
+  await pause(2_000);
+  going = false;
+  await sending;
+  assert.equal([...new Set(refused)], [503]);
+  assert.ok(acknowledged.length > 20);
+  for (const id of acknowledged) {
+    let { status } = await given.deliver('{}', named(id));
+    for (let tries = 0; status === 503 && tries < 20; tries++) status = (await given.deliver('{}', named(id))).status;
+    assert.is(status, 200, id);
+  }
+});
+
+live('a store that says nothing is not waited for where a hook is not in memory', async ({ store, given, beside }) => {
+  const other = await beside();
+  process.kill(store.pid, 'SIGSTOP');
+  try {
+    const began = performance.now();
+    const unknown = `c${'0'.repeat(24)}`;
+    const answers = await Promise.all([given.hook, unknown].map((hook) => other.post(hook, '{}', named('frozen'))));
+    assert.ok(performance.now() - began < 5_000);
+    for (const { status, headers } of answers) assert.equal([status, Number(headers.get('retry-after')) > 0], [503, true]);
+  } finally {
+    process.kill(store.pid, 'SIGCONT');
+  }
+  assert.is((await other.post(given.hook, '{}', named('frozen'))).status, 202);
+});
+
+test.run();

@@ -1,0 +1,121 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Rejection } from '../../domain/webhooks/rejection.ts';
+import { tally } from '../../infra/refusals/capped-counter.ts';
+import { givenHook } from '../fixtures/webhook-platform.ts';
+
+const rejection = (ip: string | null): Rejection => ({
+  delivery_id: 'c000000000000000000000000',
+  agent_id: 'c000000000000000000000001',
+  reason: 'signature_mismatch',
+  ip,
+  user_agent: null,
+  provider_delivery_id: null,
+  event: null,
+  size_bytes: 2,
+});
+const at = (second: number, minute = 0) => new Date(Date.UTC(2026, 0, 1, 12, minute, second)).toISOString();
+
+test('60 a minute are recorded one by one, the others summed by caller when the minute is over', () => {
+  const { note, take } = tally();
+  for (let n = 0; n < 100; n++) note(rejection(n % 2 ? '192.0.2.1' : '192.0.2.2'), at(n % 60));
+  assert.is(take(at(59), false).length, 60);
+  assert.is(take(at(59), false).length, 0);
+  const counted = take(at(0, 1), false).map(({ event }) => event.data);
+  assert.equal(
+    counted.map((data) => 'count' in data && [data.caller, data.count]),
+    [
+      ['192.0.2.2', 20],
+      ['192.0.2.1', 20],
+    ],
+  );
+});
+
+test('the next minute has 60 of its own', () => {
+  const { note, take } = tally();
+  for (const minute of [0, 1]) for (let n = 0; n < 60; n++) note(rejection('192.0.2.1'), at(0, minute));
+  assert.is(take(at(0, 1), false).length, 120);
+});
+
+test('of what could not be recorded for hours, the oldest thousand wait', () => {
+  const { note, take, giveBack } = tally();
+  for (let minute = 0; minute < 40; minute++) {
+    for (let n = 0; n < 60; n++) note(rejection('192.0.2.1'), at(0, minute));
+    giveBack(take(at(0, minute), false));
+  }
+  const kept = take(at(0, 40), false);
+  assert.equal([kept.length, kept[0]!.at], [1_000, at(0, 0)]);
+});
+
+test('callers beyond a hundred are summed together, so that many addresses fill nothing', () => {
+  const { note, take } = tally();
+  for (let n = 0; n < 10_000; n++) note(rejection(`2001:db8::${n.toString(16)}`), at(1));
+  const counted = take(at(1), true).slice(60);
+  assert.is(counted.length, 101);
+  assert.is(
+    counted.reduce((sum, { event }) => sum + ('count' in event.data ? event.data.count : 0), 0),
+    9_940,
+  );
+});
+
+test('what could not be recorded comes again, before what came later', () => {
+  const { note, take, giveBack } = tally();
+  note(rejection('192.0.2.1'), at(1));
+  const taken = take(at(2), false);
+  note(rejection('192.0.2.2'), at(2));
+  giveBack(taken);
+  assert.equal(
+    take(at(3), false).map((noted) => noted.at),
+    [at(1), at(2)],
+  );
+});
+
+test('a hook that was flooded is not forgotten before its minute is over', () => {
+  const { note, take, idle } = tally();
+  note(rejection('192.0.2.1'), at(1));
+  take(at(2), false);
+  assert.not.ok(idle(at(3)));
+  assert.ok(idle(at(0, 1)));
+});
+
+test('forged posts are recorded within a second after their answers, without their body, and burn no delivery id', async () => {
+  const given = await givenHook();
+  const now = Date.now();
+  given.clock.now = () => now;
+  const forged = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}`, 'x-github-delivery': 'wanted' };
+  await Promise.all(Array.from({ length: 100 }, () => given.deliver('{"forged":"canary"}', forged)));
+  assert.is(given.ofType('WebhookRejected').length, 0);
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  const recorded = given.ofType('WebhookRejected');
+  assert.is(recorded.length, 60);
+  assert.is(recorded[0]!.stream, `rejection-${given.tenant_id}.${given.hook}`);
+  assert.is((await given.deliver('{}', { 'x-github-delivery': 'wanted' })).status, 202);
+  await given.close();
+  const [counted] = given.ofType('WebhookRejectionsCounted');
+  assert.equal([(counted!.data as { caller: string }).caller, (counted!.data as { count: number }).count], ['192.0.2.7', 40]);
+  assert.not.ok(given.log.events.some(({ data, meta }) => /canary/.test(JSON.stringify([data, meta]))));
+});
+
+test('rejections outlast an outage of the log', async () => {
+  const given = await givenHook();
+  await given.deliver('{}', { 'x-hub-signature-256': null });
+  const over = given.log.outage();
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  over();
+  await given.close();
+  assert.is(given.ofType('WebhookRejected').length, 1);
+});
+
+test('two processes record the rejections of one hook side by side', async () => {
+  const given = await givenHook();
+  const { rejections } = await import('../../infra/refusals/webhook-rejections.ts');
+  const other = rejections({ log: given.log, logger: { warn: () => {} }, now: () => new Date().toISOString() });
+  const integration = { id: given.hook, tenant_id: given.tenant_id };
+  await given.deliver('{}', { 'x-hub-signature-256': null });
+  const { delivery_id: _, ...theirs } = rejection('192.0.2.9');
+  other.rejected(integration as never, theirs, new Date().toISOString());
+  await Promise.all([other.close(), given.close()]);
+  assert.is(given.ofType('WebhookRejected').length, 2);
+});
+
+test.run();

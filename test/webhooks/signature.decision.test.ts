@@ -1,0 +1,103 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type SigningKeys, signatureSchemes, verifySignature } from '../../domain/webhooks/signature.ts';
+
+const { github } = signatureSchemes;
+const keysOf = (current: string, previous: string | null = null): SigningKeys => ({
+  current: github.key(current),
+  previous: previous === null ? null : github.key(previous),
+});
+const verify = (header: string | undefined, body: string | Uint8Array, keys: SigningKeys | null) =>
+  verifySignature(github, { header: (name) => (name === github.header ? header : undefined), body: Buffer.from(body as string) }, keys);
+const sign = (secret: string | Uint8Array, body: string | Uint8Array) =>
+  `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+const reasonOf = (header: string | undefined, body: string | Uint8Array = 'x', keys: SigningKeys | null = keysOf('secret')) =>
+  verify(header, body, keys).reason;
+
+const V1 = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
+
+test("V1: GitHub's own example", () =>
+  assert.equal(verify(V1, 'Hello, World!', keysOf("It's a Secret to Everybody")), { ok: true, matched: 'current', reason: null }));
+
+test('V1b: the example of the octokit test suite', () =>
+  assert.ok(verify('sha256=4864d2759938a15468b5df9ade20bf161da9b4f737ea61794142f3484236bda3', '{"foo":"bar"}', keysOf('mysecret')).ok));
+
+test('V9: RFC 4231, case 2', () =>
+  assert.ok(
+    verify('sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843', 'what do ya want for nothing?', keysOf('Jefe')).ok,
+  ));
+
+test('B1: no header, or an empty one, is missing', () =>
+  assert.equal([reasonOf(undefined), reasonOf('')], ['signature_missing', 'signature_missing']));
+
+test('B1: every other form than one of 64 lower-case hex digits is malformed', () => {
+  const right = sign('secret', 'x');
+  const digits = right.slice(7);
+  const malformed = [
+    `${right}, ${right}`,
+    `${right},${right}`,
+    `sha1=${digits}`,
+    `SHA256=${digits}`,
+    digits,
+    `sha256=${digits.toUpperCase()}A`,
+    `sha256=${digits.slice(1)}`,
+    `${right}0`,
+    `${right}\n`,
+    ` ${right}`,
+    `${right} `,
+    `sha256=${'g'.repeat(64)}`,
+    `sha256=${'٠'.repeat(64)}`,
+    `sha256=${'F'.repeat(64)}`,
+    'sha256=',
+    `sha256=${'0'.repeat(5000)}`,
+  ];
+  for (const header of malformed) assert.is(reasonOf(header), 'signature_malformed', header.slice(0, 80));
+});
+
+test('B2: a body that differs by a space, a BOM or a line end is not the signed one', () => {
+  const header = sign('secret', '{"a":1}\n');
+  for (const body of ['{"a":1}\n ', '\ufeff{"a":1}\n', '{"a":1}\r\n', '{ "a": 1 }\n'])
+    assert.is(reasonOf(header, body), 'signature_mismatch');
+});
+
+test('B3: bodies that differ in invalid UTF-8 bytes alone have different signatures', () => {
+  const header = sign('secret', Buffer.from([0x22, 0xff, 0x22]));
+  assert.is(reasonOf(header, Buffer.from([0x22, 0xff, 0x22])), null);
+  assert.is(reasonOf(header, Buffer.from([0x22, 0xfe, 0x22])), 'signature_mismatch');
+});
+
+test('B6: the secret before the last rotation counts as long as it is handed over', () => {
+  assert.is(verify(sign('old', 'x'), 'x', keysOf('new', 'old')).matched, 'previous');
+  assert.is(verify(sign('new', 'x'), 'x', keysOf('new', 'old')).matched, 'current');
+  assert.is(verify(sign('old', 'x'), 'x', keysOf('new')).matched, null);
+});
+
+test('B6: an empty secret verifies nothing', () => assert.is(reasonOf(sign('', 'x'), 'x', keysOf('')), 'signature_mismatch'));
+
+test('an unknown address is a mismatch, though its stand-in secret be known', () => {
+  assert.is(reasonOf(sign(new Uint8Array(32), 'x'), 'x', null), 'signature_mismatch');
+});
+
+test('it agrees with node:crypto on any body, secret and altered byte', () =>
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 300 }),
+      fc.uint8Array({ minLength: 1, maxLength: 200 }),
+      fc.nat(),
+      fc.integer({ min: 1, max: 255 }),
+      (body, secret, place, flip) => {
+        const keys = { current: secret, previous: null };
+        const header = sign(secret, body);
+        assert.ok(verify(header, body, keys).ok);
+        if (body.length === 0) return;
+        const altered = Uint8Array.from(body);
+        altered[place % body.length]! ^= flip;
+        assert.is(verify(header, altered, keys).reason, 'signature_mismatch');
+      },
+    ),
+    { numRuns: 10_000 },
+  ));
+
+test.run();
