@@ -11,7 +11,7 @@ import { allowedAccountOperations } from './identity/allowed-account.ts';
 import { apikeyOperations } from './identity/api-key.ts';
 import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
-import { type Operators, opsOperationsOf } from './operations/projection-admin.ts';
+import { opsOperationsOf, type ProjectionAdmin } from './operations/projection-admin.ts';
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
 import { memberOperations } from './tenants/member.ts';
 import { tenantOperations } from './tenants/tenant.ts';
@@ -19,7 +19,11 @@ import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { integrationOperations } from './webhooks/integration.ts';
 
 /** What operations need of the drivers beside the context: the broker's side of runner credentials, and the bytes of deliveries. */
-export type OperationPorts = { readonly makeUser: MakeBrokerUser; readonly storedDelivery: ReadDelivery; readonly operators: Operators };
+export type OperationPorts = {
+  readonly makeUser: MakeBrokerUser;
+  readonly storedDelivery: ReadDelivery;
+  readonly operators: ProjectionAdmin;
+};
 
 /** Every area's table; its name is the heading under which the document shows it. */
 const areasOf = ({ makeUser, storedDelivery, operators }: OperationPorts): Readonly<Record<string, Operations>> => ({

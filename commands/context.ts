@@ -21,11 +21,11 @@ export type TransactOptions<S> = {
   /** Another tenant than the context's: for handlers that were let into it (clone, platform operations). */
   tenant?: string;
   /** A creation: begin as if there were no stream, which is one round trip where that holds. */
-  fresh?: boolean;
+  expectNew?: boolean;
   /** Not what the request is about: its condition is meant for another. */
-  aside?: boolean;
+  ignoreIfMatch?: boolean;
   /** Of a state that nothing changes any more memory is believed; of any other the log alone, where nothing is to be done. */
-  final?: (state: S) => boolean;
+  trustCacheWhen?: (state: S) => boolean;
 };
 
 /** A request as a handler gets it: path, query and body in one object. */
@@ -65,7 +65,7 @@ export type Ctx = {
   /** A fresh id25; the same one on a repeat under the same Idempotency-Key. */
   readonly newId: () => string;
   /** The id of what has a natural key: the same key gives the same id, unguessable from outside. */
-  readonly naturalId: (kind: string, key: string, generation?: number, tenant?: string) => string;
+  readonly uniqueId: (kind: string, key: string, generation?: number, tenant?: string) => string;
   /** Base62 characters for keys and secrets; the same ones on a repeat under the same Idempotency-Key. */
   readonly random: (characters: number) => string;
   /** Encrypts under the tenant's data key, bound to category, id and field. */
@@ -77,7 +77,7 @@ export type Ctx = {
    * What an answer says that no stream it was made from tells (views, the clock, another engine's answer), as JSON. A repeat under the same
    * Idempotency-Key has what was found first, and `find` is not asked again. Asked for in the same order each time.
    */
-  readonly once: <T>(find: () => Promise<T>) => Promise<T>;
+  readonly sideEffect: <T>(find: () => Promise<T>) => Promise<T>;
   readonly publicUrl: string;
 };
 

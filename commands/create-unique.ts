@@ -2,7 +2,7 @@ import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { DomainEvent } from '../domain/event.ts';
 import type { Ctx, Loaded } from './context.ts';
 
-export type Natural<S, E extends DomainEvent> = {
+export type UniqueKey<S, E extends DomainEvent> = {
   readonly kind: string;
   readonly key: string;
   /** What a generation of the key says to a newcomer. @throws Refusal where a living one holds it */
@@ -17,14 +17,14 @@ export type Natural<S, E extends DomainEvent> = {
  * closed wins; a claim may close the one it meets.
  * @throws Refusal whatever `claim` throws where a living one holds the key
  */
-export const createNatural = async <S, E extends DomainEvent>(
+export const createUnique = async <S, E extends DomainEvent>(
   ctx: Ctx,
   aggregate: Aggregate<S, E>,
-  { kind, key, claim, closed = () => false, tenantOf = () => ctx.tenant }: Natural<S, E>,
+  { kind, key, claim, closed = () => false, tenantOf = () => ctx.tenant }: UniqueKey<S, E>,
 ): Promise<Loaded<S>> => {
   for (let generation = 0; ; generation++) {
-    const id = ctx.naturalId(kind, key, generation);
-    const loaded = await ctx.transact(aggregate, id, claim(generation), { fresh: true, tenant: tenantOf(id), final: closed });
+    const id = ctx.uniqueId(kind, key, generation);
+    const loaded = await ctx.transact(aggregate, id, claim(generation), { expectNew: true, tenant: tenantOf(id), trustCacheWhen: closed });
     if (!closed(loaded.state)) return loaded;
   }
 };

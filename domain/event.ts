@@ -35,7 +35,7 @@ export type Recorded<E extends DomainEvent = DomainEvent> = E & {
 };
 
 /** An event that decided something, as explanations name it. */
-export type Deciding = { readonly event_id: string; readonly type: string; readonly at: string };
+export type EventRef = { readonly event_id: string; readonly type: string; readonly at: string };
 
 /** The tenant part of streams that belong to no tenant. */
 export const PLATFORM = 'platform';
@@ -52,13 +52,13 @@ export const comparePositions = (a: Position, b: Position): number =>
   a.commit === b.commit ? Number(a.prepare > b.prepare) - Number(a.prepare < b.prepare) : a.commit > b.commit ? 1 : -1;
 
 /** Later than any position, as text that sorts. */
-export const NEVER = '9'.repeat(40);
+export const MAX_SORT_KEY = '9'.repeat(40);
 
 /** A position as clients carry it, `<commit>:<prepare>`. */
 export const tokenOf = ({ commit, prepare }: Position): string => `${commit}:${prepare}`;
 
 /** A position as text that sorts as positions do. */
-export const sortable = ({ commit, prepare }: Position): string => `${commit}`.padStart(20, '0') + `${prepare}`.padStart(20, '0');
+export const sortKey = ({ commit, prepare }: Position): string => `${commit}`.padStart(20, '0') + `${prepare}`.padStart(20, '0');
 
 /** Reads a token; null where it is none. */
 export const parseToken = (token: string): Position | null => {

@@ -4,11 +4,11 @@ import type { Fault, RefusalCode } from './refusal.ts';
 export const category = 'idempotency';
 
 /** One stream that a handler wrote or found as it was, in the order in which it did. */
-export type Touched = { stream: string; revision: number };
+export type StreamRevision = { stream: string; revision: number };
 
 /** How a request ended: with streams at revisions and what it found beside them, from which its answer is rendered again, or refused. */
 export type Outcome =
-  | { kind: 'done'; touched: readonly Touched[]; found?: readonly unknown[]; location: string | null; existed?: boolean }
+  | { kind: 'done'; touched: readonly StreamRevision[]; found?: readonly unknown[]; location: string | null; existed?: boolean }
   | { kind: 'refused'; code: RefusalCode; detail: string; errors?: readonly Fault[]; members?: Readonly<Record<string, unknown>> };
 
 export type IdempotencyEvent =
@@ -35,7 +35,7 @@ export const evolve = (key: Idempotency, event: Recorded<IdempotencyEvent>): Ide
 };
 
 /** How long an unfinished request keeps its key, in milliseconds. */
-export const HELD = 30_000;
+export const CLAIM_TIMEOUT_MS = 30_000;
 
-export const held = (key: Idempotency, at: string): boolean =>
-  key.claimed_at !== null && Date.parse(at) - Date.parse(key.claimed_at) < HELD;
+export const isClaimed = (key: Idempotency, at: string): boolean =>
+  key.claimed_at !== null && Date.parse(at) - Date.parse(key.claimed_at) < CLAIM_TIMEOUT_MS;

@@ -68,10 +68,10 @@ const full = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 export const diskFull = (error: unknown): boolean => error instanceof Error && 'code' in error && full.has(String(error.code));
 
 /** The text of a file without the blanks around it; nothing where it is not there. */
-export const textIn = (path: string): string | undefined => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8').trim() : undefined);
+export const readText = (path: string): string | undefined => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8').trim() : undefined);
 
 /** What a JSON file of ours says; nothing where it is not there, or a full disk has cut it off. */
-export const saidIn = <T>(path: string): T | undefined => {
+export const readJson = <T>(path: string): T | undefined => {
   try {
     return JSON.parse(fs.readFileSync(path, 'utf8')) as T;
   } catch {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { type CommandDef, defineCommand, renderUsage, runCommand } from 'citty';
-import { countOf, portOf, strict, usageError } from './cli/arguments.ts';
+import { countOf, portOf, rejectUnknownArguments, usageError } from './cli/arguments.ts';
 import type { Config } from './config.ts';
-import { outlastReaders, watchOutput } from './logging/nonblocking-stdout.ts';
+import { ignoreBrokenPipe, watchOutput } from './logging/nonblocking-stdout.ts';
 
 type Service = { close(): Promise<void> };
 
@@ -53,7 +53,7 @@ const asked = (): Promise<void> =>
 
 /** Runs a service until it is asked to end, closes it once, and leaves with 0. */
 const until = async (begin: () => Promise<Service>): Promise<void> => {
-  outlastReaders();
+  ignoreBrokenPipe();
   const end = asked();
   const service = await Promise.race([begin(), end]);
   // Now, and not only at its end: a process that is killed begins again as fast.
@@ -66,8 +66,8 @@ const until = async (begin: () => Promise<Service>): Promise<void> => {
 /** Does what an operator asks of a platform that runs. */
 const ask = async (work: (config: Config) => Promise<number>): Promise<void> => {
   const config = await configured();
-  const { attached } = await import('./cli/locate-services.ts');
-  await finish(await attached(() => work(config)));
+  const { withRunningPlatform } = await import('./cli/locate-services.ts');
+  await finish(await withRunningPlatform(() => work(config)));
 };
 
 const place = { type: 'string', description: 'Directory that holds the store' } as const;
@@ -86,7 +86,7 @@ const store = defineCommand({
         port: { type: 'string', description: 'Port on 127.0.0.1', required: true },
         open: { type: 'boolean', description: 'Ask no secret of callers (for tests)' },
       },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const port = portOf(args.port);
         const { serveStore } = await import('./eventstore/embedded/serve-store.ts');
@@ -98,20 +98,20 @@ const store = defineCommand({
     verify: defineCommand({
       meta: { name: 'verify', description: 'Check every record and index' },
       args: { dir: ownDir },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async ({ args }) => finish(await (await import('./eventstore/embedded/verify-store.ts')).verifyStore(await storeDir(args.dir))),
     }),
     backup: defineCommand({
       meta: { name: 'backup', description: 'Copy the store while it runs' },
       args: { dir: ownDir, to: { type: 'string', description: 'Directory to write', required: true } },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async ({ args }) =>
         finish(await (await import('./eventstore/embedded/backup-store.ts')).backupStore(await storeDir(args.dir), args.to)),
     }),
     scavenge: defineCommand({
       meta: { name: 'scavenge', description: 'Drop what was deleted or has expired' },
       args: { dir: ownDir },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async ({ args }) =>
         finish(await (await import('./eventstore/embedded/scavenge-store.ts')).scavengeStore(await storeDir(args.dir))),
     }),
@@ -123,17 +123,17 @@ const main = defineCommand({
   subCommands: {
     start: defineCommand({
       meta: { name: 'start', description: 'Run everything on this machine' },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async () => {
         // Our children have this very file from the cache too, and need not load what strips types.
         process.env.NODE_COMPILE_CACHE ??= compiled;
-        outlastReaders();
+        ignoreBrokenPipe();
         await finish(await (await import('./processes/start.ts')).start(await configured()));
       },
     }),
     serve: defineCommand({
       meta: { name: 'serve', description: 'Serve HTTP' },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async () => {
         const config = await configured('eventstoreUrl', 'databaseUrl', 'natsUrl');
         const { serve } = await import('./processes/serve.ts');
@@ -142,7 +142,7 @@ const main = defineCommand({
     }),
     work: defineCommand({
       meta: { name: 'work', description: 'Keep projections and reactors' },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async () => {
         const config = await configured('eventstoreUrl', 'databaseUrl', 'natsUrl');
         const { work } = await import('./processes/work.ts');
@@ -156,12 +156,12 @@ const main = defineCommand({
         exec: { type: 'string', description: 'Command that reads the CloudEvent from standard input', required: true },
         concurrency: { type: 'string', description: 'How many deliveries at once', default: '1' },
       },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async ({ args: { agent, exec, concurrency } }) => {
         const { annalsUrl, annalsKey, annalsData } = await configured('annalsUrl', 'annalsKey');
         const dir = join(annalsData, 'runner');
         const { runner } = await import('./runner/runner.ts');
-        outlastReaders();
+        ignoreBrokenPipe();
         await finish(await runner({ url: annalsUrl!, key: annalsKey!, agent, exec, dir, concurrency: countOf(concurrency) }));
       },
     }),
@@ -173,7 +173,7 @@ const main = defineCommand({
         all: { type: 'boolean', description: 'Every projection, one after another' },
         'if-equal': { type: 'boolean', description: 'Keep the old rows where the new ones differ' },
       },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { rebuild } = await import('./cli/rebuild-projections.ts');
         await ask((config) => rebuild(config, { projection: args.projection, all: args.all === true, ifEqual: args['if-equal'] === true }));
@@ -187,7 +187,7 @@ const main = defineCommand({
         from: { type: 'string', description: 'From this position or time on' },
         to: { type: 'string', description: 'Up to this position or time' },
       },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async ({ args: { stream, tenant, from, to } }) => {
         const { replay } = await import('./cli/print-events.ts');
         await ask((config) => replay(config, { stream, tenant, from, to }));
@@ -195,17 +195,17 @@ const main = defineCommand({
     }),
     verify: defineCommand({
       meta: { name: 'verify', description: 'Fold every row again from the log and compare' },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async () => ask((await import('./cli/verify-projections.ts')).verify),
     }),
     doctor: defineCommand({
       meta: { name: 'doctor', description: 'Look at everything the platform stands on and say what to do' },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async () => finish(await (await import('./cli/doctor.ts')).doctor(await configured())),
     }),
     demo: defineCommand({
       meta: { name: 'demo', description: 'Start all and send it real deliveries' },
-      setup: strict,
+      setup: rejectUnknownArguments,
       run: async () => finish(await (await import('./cli/demo/demo.ts')).demo(await configured())),
     }),
   },

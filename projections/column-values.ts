@@ -1,7 +1,7 @@
 import type { ColumnType } from './table.ts';
 
 const DEEPEST = 500;
-const LONGEST_INDEXED = 2_000;
+const MAX_INDEXED_BYTES = 2_000;
 const canonicalTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const time = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)$/;
 
@@ -56,10 +56,10 @@ const escapedObject = (value: object, depth: number): unknown => {
 };
 
 /** @throws Error where the value is nested too deep to be written as JSON */
-export const shallow = (value: unknown, depth = 0): void => {
+export const assertDepth = (value: unknown, depth = 0): void => {
   if (typeof value !== 'object' || value === null) return;
   if (depth > DEEPEST) fail(`nested deeper than ${DEEPEST}`);
-  for (const item of Array.isArray(value) ? value : Object.values(value)) shallow(item, depth + 1);
+  for (const item of Array.isArray(value) ? value : Object.values(value)) assertDepth(item, depth + 1);
 };
 
 const timeOf = (value: unknown): string => {
@@ -87,7 +87,7 @@ export const columnValue = (type: ColumnType, value: unknown): unknown =>
   value === null || value === undefined ? null : shapes[type](value);
 
 /** @throws Error where a text is too long for an index entry */
-export const indexable = (value: unknown): void => {
-  if (typeof value !== 'string' || value.length * 3 <= LONGEST_INDEXED) return;
-  if (Buffer.byteLength(value) > LONGEST_INDEXED) fail(`is too long to be indexed (more than ${LONGEST_INDEXED} bytes)`);
+export const assertIndexable = (value: unknown): void => {
+  if (typeof value !== 'string' || value.length * 3 <= MAX_INDEXED_BYTES) return;
+  if (Buffer.byteLength(value) > MAX_INDEXED_BYTES) fail(`is too long to be indexed (more than ${MAX_INDEXED_BYTES} bytes)`);
 };

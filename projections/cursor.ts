@@ -5,7 +5,7 @@ import type { ColumnType } from './table.ts';
 
 export type SortValue = string | number | boolean | null;
 /** The place behind a page's last row: its sort value and the key column that breaks ties. */
-export type Place = readonly [value: SortValue, id: string];
+export type CursorKey = readonly [value: SortValue, id: string];
 
 export const columnType = ({ table }: PageQuery['from'], name: string): ColumnType => {
   const type = table.columns[name] ?? (table.counters?.includes(name) ? 'bigint' : undefined);
@@ -13,7 +13,7 @@ export const columnType = ({ table }: PageQuery['from'], name: string): ColumnTy
   return type;
 };
 
-export const writeCursor = (place: Place): string => Buffer.from(JSON.stringify(place)).toString('base64url');
+export const writeCursor = (place: CursorKey): string => Buffer.from(JSON.stringify(place)).toString('base64url');
 
 const malformed = () => invalid('/query/cursor', 'The cursor is not one that a page gave.');
 
@@ -34,7 +34,7 @@ const isOf = (type: ColumnType, value: unknown): boolean => {
 };
 
 /** The place that a cursor names in a list sorted by a value of that type; null where there is none. @throws Refusal invalid at /query/cursor */
-export const readPlace = (cursor: string | undefined, type: ColumnType): Place | null => {
+export const readPlace = (cursor: string | undefined, type: ColumnType): CursorKey | null => {
   if (cursor === undefined) return null;
   const place = parsed(cursor);
   if (!Array.isArray(place) || place.length !== 2) throw malformed();
@@ -44,4 +44,4 @@ export const readPlace = (cursor: string | undefined, type: ColumnType): Place |
 };
 
 /** The same of a page of rows. @throws Refusal invalid at /query/cursor */
-export const readCursor = ({ cursor, from, sort }: PageQuery): Place | null => readPlace(cursor, columnType(from, sort.column));
+export const readCursor = ({ cursor, from, sort }: PageQuery): CursorKey | null => readPlace(cursor, columnType(from, sort.column));

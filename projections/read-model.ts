@@ -26,13 +26,13 @@ export type PageQuery = {
 export type Doc = { readonly doc: string; readonly revision: number | null };
 
 /** Stands between the documents of a page: one a line. No document has a line break of its own, so that the last one can be cut off unread. */
-export const BETWEEN_DOCS = ',\n';
+export const DOC_SEPARATOR = ',\n';
 
 /** A page ends before the item whose document would make its documents more than so many bytes together; it has one at least. */
 export const PAGE_BYTES = 8 << 20;
 
 /** The documents that such a page takes of those on offer, which are made one by one. */
-export const fitting = (docs: Iterable<string>): string[] => {
+export const takeUpToPageSize = (docs: Iterable<string>): string[] => {
   const taken: string[] = [];
   let bytes = 0;
   for (const doc of docs) {

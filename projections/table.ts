@@ -21,13 +21,13 @@ export type Table = {
    */
   readonly stream?: string;
   /** A boolean column: a row in which it is true is kept but never read (something deleted that can come back). */
-  readonly hidden?: string;
+  readonly softDelete?: string;
   /** Each row is of one event and is never touched again: nobody who writes keeps it in memory. */
-  readonly once?: boolean;
+  readonly appendOnly?: boolean;
   /** Counters take part in `add` and start at 0; they are columns too. */
   readonly counters?: readonly string[];
   /** The first `add` makes a row that is not there, from zero: every row of such a table is its counters alone. */
-  readonly tally?: boolean;
+  readonly countersOnly?: boolean;
 };
 
 /** The fields of a list's items that its rows can be sorted by: those that are columns too. */

@@ -10,13 +10,13 @@ export type Tally = {
 };
 
 /** A table of `<noun>_counts`, a row a tenant, whose counter bears the noun's name. */
-export const tally = (noun: string, counter: string): Tally => {
+export const tenantCounter = (noun: string, counter: string): Tally => {
   const table: Table = {
     name: `${noun}_counts`,
     key: ['tenant_id'],
     columns: { tenant_id: 'text' },
     counters: [counter],
-    tally: true,
+    countersOnly: true,
     docs: {},
   };
   return {

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { comparePositions, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
 import { Id25 } from '../../domain/id.ts';
-import type { Own } from '../../domain/immutable-record.ts';
+import type { Transient } from '../../domain/immutable-record.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
 import { readPlace, writeCursor } from '../../projections/cursor.ts';
-import { fitting } from '../../projections/read-model.ts';
-import { AS_OF_RESTS, positionOf } from '../http/as-of.ts';
+import { takeUpToPageSize } from '../../projections/read-model.ts';
+import { AS_OF_PROJECTION, positionOf } from '../http/as-of.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, type Window } from '../http/paging.ts';
-import { keeping } from '../http/scoped-cache.ts';
+import { scopedCache } from '../http/scoped-cache.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -66,9 +66,9 @@ const entryOf = ({ event, before, after }: Step): z.output<typeof HistoryEntry> 
 
 /** At each of so many revisions a state is remembered, for the next page to begin there: what an agent was then never changes. */
 const STRIDE = 200;
-const MOST_STATES = 500;
+const MAX_STATES = 500;
 
-const states = keeping<Agent.Agent>(MOST_STATES);
+const states = scopedCache<Agent.Agent>(MAX_STATES);
 
 /** The agent as the events before a revision left it. */
 const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
@@ -76,7 +76,7 @@ const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promis
   let from = revision - (revision % STRIDE);
   while (from > 0 && !states.get(ctx.reads, keyOf(from))) from -= STRIDE;
   let state = states.get(ctx.reads, keyOf(from)) ?? Agent.initial;
-  let own: Own = new WeakSet();
+  let own: Transient = new WeakSet();
   if (from === revision) return state;
   for await (const event of ctx.history(Agent, agent_id, { from, limit: revision - from })) {
     state = Agent.evolve(state, event, own);
@@ -107,14 +107,14 @@ const history = async (ctx: Ctx, { agent_id, limit, cursor }: Window & { agent_i
   if (revision < 0) throw absent();
   const place = readPlace(cursor, 'bigint');
   const steps = await stepsBefore(ctx, agent_id, Math.min(Number(place?.[0] ?? Number.POSITIVE_INFINITY), revision + 1), limit);
-  const docs = fitting(Iterator.from(steps).map((step) => JSON.stringify(entryOf(step))));
+  const docs = takeUpToPageSize(Iterator.from(steps).map((step) => JSON.stringify(entryOf(step))));
   const last = steps[docs.length - 1]?.event;
   const next = last && last.revision > 0 ? writeCursor([last.revision, last.event_id]) : null;
   return { body: `[${docs}]`, next, total: revision + 1, position };
 };
 
 const stateAt = async (ctx: Ctx, agent_id: string, until: Position): Promise<Fields> => {
-  const own: Own = new WeakSet();
+  const own: Transient = new WeakSet();
   let state = Agent.initial;
   for await (const event of ctx.history(Agent, agent_id)) {
     if (comparePositions(event.position, until) > 0) break;
@@ -140,8 +140,8 @@ export const historyOperations = {
     permit: 'agent:read',
     query: z.strictObject({ from: z.string().max(64), to: z.string().max(64).optional() }),
     reply: ResourceDiff,
-    reads: AS_OF_RESTS,
-    noStream: true,
+    projection: AS_OF_PROJECTION,
+    noETag: true,
     run: async (ctx, { agent_id, from, to }) => {
       const loaded = await ctx.load(Agent, agent_id);
       if (!loaded.position) throw absent();

@@ -1,4 +1,4 @@
-import type { CheckRoom } from '../../commands/agents/agent.ts';
+import type { CheckAgentLimit } from '../../commands/agents/agent.ts';
 import { limitsOf } from '../../commands/billing/plan.ts';
 import type { Loaded } from '../../commands/context.ts';
 import { checkLimit } from '../../domain/billing/plan.ts';
@@ -6,8 +6,8 @@ import { tokenOf } from '../../domain/event.ts';
 import { agentCount } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import type { Ctx } from '../http/operation.ts';
-import { keeping } from '../http/scoped-cache.ts';
-import { unlessAway } from '../http/stale-if-error.ts';
+import { scopedCache } from '../http/scoped-cache.ts';
+import { ignoreUnavailable } from '../http/stale-if-error.ts';
 
 /** So near to its limit a tenant's changes take turns, and wait for the view to have counted the one before. */
 const NEAR = 1_000;
@@ -15,12 +15,12 @@ const NEAR = 1_000;
 const FRESH_MS = 250;
 /** Views that could not be asked are left alone so long. */
 const AWAY_MS = 5_000;
-const MOST_TENANTS = 10_000;
+const MAX_TENANTS = 10_000;
 
 /** `held` was counted last, and is not asked for again before `until`; the views are not asked at all before `away`. */
 type Tally = { held: number; until: number; away: number; turn: Promise<unknown>; last: string | null };
 
-const tallies = keeping<Tally>(MOST_TENANTS);
+const tallies = scopedCache<Tally>(MAX_TENANTS);
 
 const tallyOf = ({ reads, tenant }: Ctx): Tally => {
   const known = tallies.get(reads, tenant);
@@ -41,7 +41,7 @@ const count = async (ctx: Ctx, tally: Tally): Promise<void> => {
       tally.until = performance.now() + FRESH_MS;
     },
     (error) => {
-      unlessAway(error);
+      ignoreUnavailable(error);
       tally.away = performance.now() + AWAY_MS;
     },
   );
@@ -51,7 +51,7 @@ const count = async (ctx: Ctx, tally: Tally): Promise<void> => {
  * Runs what makes one more agent, or one less, under the limit of the tenant's plan. Within a process the limit holds exactly while the view
  * is less than NEAR agents behind; several processes at once may overshoot it by one each, and without the views nothing is counted.
  */
-export const withRoom = async <S>(ctx: Ctx, change: (checkRoom: CheckRoom) => Promise<Loaded<S>>): Promise<Loaded<S>> => {
+export const withinAgentLimit = async <S>(ctx: Ctx, change: (checkRoom: CheckAgentLimit) => Promise<Loaded<S>>): Promise<Loaded<S>> => {
   const limits = await limitsOf(ctx);
   const tally = tallyOf(ctx);
   const changed = async (): Promise<Loaded<S>> => {
@@ -62,7 +62,7 @@ export const withRoom = async <S>(ctx: Ctx, change: (checkRoom: CheckRoom) => Pr
   if (performance.now() >= tally.until) await count(ctx, tally);
   if (limits.agents - tally.held > NEAR) return changed();
   const mine = tally.turn.then(async () => {
-    if (tally.last && !isAway(tally)) await ctx.reads.passed(agents.name, tally.last).catch(unlessAway);
+    if (tally.last && !isAway(tally)) await ctx.reads.passed(agents.name, tally.last).catch(ignoreUnavailable);
     await count(ctx, tally);
     return changed();
   });

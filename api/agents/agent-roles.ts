@@ -9,17 +9,17 @@ import {
   assignRole,
   changeRolePermissions,
   grantAccess,
+  grantView,
   requestGrant,
   revokeAccess,
   revokeRole,
-  shownGrant,
-  shownRole,
+  roleView,
   transferOwnership,
 } from '../../commands/agents/agent-roles.ts';
 import { loadTenant } from '../../commands/tenants/tenant.ts';
 import { effectivePermissions } from '../../domain/access/permission.ts';
 import type * as Agent from '../../domain/agents/agent.ts';
-import { counting, rolesOf } from '../../domain/agents/agent-roles.ts';
+import { effectiveRoles, rolesOf } from '../../domain/agents/agent-roles.ts';
 import { AGENT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
 import { tokenOf } from '../../domain/event.ts';
 import { Id25 } from '../../domain/id.ts';
@@ -28,7 +28,7 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { AsOf, asOfQuery, listQuery, sliced, type Window } from '../http/paging.ts';
+import { AsOf, asOfQuery, listQuery, paginate, type Window } from '../http/paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -68,20 +68,20 @@ const EffectivePermissions = z
 
 const membersOf = async (ctx: Ctx) => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
-const holders = <Role>(held: Agent.Held<Role>) => Object.entries(held).map(([id, { created_at }]) => ({ id, created_at }));
+const holders = <Role>(held: Agent.RoleAssignments<Role>) => Object.entries(held).map(([id, { created_at }]) => ({ id, created_at }));
 
 const roles = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
   const { state, position } = await loadAgent(ctx, agent_id);
   const held = rolesOf(state, await membersOf(ctx));
-  const { items, next } = sliced(holders(held), window);
-  const shown = await Promise.all(items.map(({ id }) => shownRole(ctx, state, id, held[id])));
+  const { items, next } = paginate(holders(held), window);
+  const shown = await Promise.all(items.map(({ id }) => roleView(ctx, state, id, held[id])));
   return { body: JSON.stringify(z.array(AgentRoleAssignmentRead).parse(shown)), next, position };
 };
 
 const grants = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
   const { state, position } = await loadAgent(ctx, agent_id);
-  const { items, next } = sliced(holders(counting(state.grants, await membersOf(ctx))), window);
-  return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(shownGrant(state, id)))), next, position };
+  const { items, next } = paginate(holders(effectiveRoles(state.grants, await membersOf(ctx))), window);
+  return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(grantView(state, id)))), next, position };
 };
 
 /** One's own are open to everybody who sees the agent; others' need the right to manage roles. No one stream's revision names them. */
@@ -143,7 +143,7 @@ export const accessOperations = {
     body: AgentUserGrant,
     reply: AgentUserGrantRead,
     status: 201,
-    also: 200,
+    alternateStatus: 200,
     location: `${AGENT}/grants/:user_id`,
     run: grantAccess,
   }),
@@ -159,10 +159,10 @@ export const accessOperations = {
     path: '/tenant/:tenant_id/agent-grants',
     summary: 'Grant or, with a null role, revoke access to an agent',
     permit: 'tenant:read',
-    needs: 'Needs `agent:roles:write` on the agent.',
+    permissionNote: 'Needs `agent:roles:write` on the agent.',
     body: AgentGrantRequest,
     reply: AgentUserGrantRead,
-    also: 204,
+    alternateStatus: 204,
     run: async (ctx, sent) => {
       await ctx.require('agent:roles:write', sent.agent_id);
       return requestGrant(ctx, sent);
@@ -200,10 +200,10 @@ export const accessOperations = {
     path: `${AGENT}/effective-permissions`,
     summary: 'What somebody may do with the agent, and which event decided it',
     permit: 'agent:read',
-    needs: 'Needs `agent:read`; for somebody else also `agent:roles:write`.',
+    permissionNote: 'Needs `agent:read`; for somebody else also `agent:roles:write`.',
     query: z.strictObject({ user_id: Id25.optional(), as_of: AsOf }),
     reply: EffectivePermissions,
-    noStream: true,
+    noETag: true,
     run: effective,
   }),
 };

@@ -13,17 +13,24 @@ import {
 import type { Loaded } from '../../commands/context.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
-import { NEVER, type Position } from '../../domain/event.ts';
+import { MAX_SORT_KEY, type Position } from '../../domain/event.ts';
 import { invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { AGENT_SORTS, agentById, agentCount, agentPage, agentsAlive, type Sight } from '../../projections/agents/agent.queries.ts';
+import {
+  AGENT_SORTS,
+  type AgentVisibility,
+  agentById,
+  agentCount,
+  agentIdsAsOf,
+  agentPage,
+} from '../../projections/agents/agent.queries.ts';
 import { AgentListRead, AgentModelRead, AgentModels, AgentRead, agents } from '../../projections/agents/agent.ts';
 import { writeCursor } from '../../projections/cursor.ts';
-import { fitting } from '../../projections/read-model.ts';
+import { takeUpToPageSize } from '../../projections/read-model.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { AsOf, asOfQuery, Flag, isNarrowed, listQuery, totalled, windowOf } from '../http/paging.ts';
-import { withRoom } from './agent-limit.ts';
+import { AsOf, asOfQuery, Flag, hasFilters, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
+import { withinAgentLimit } from './agent-limit.ts';
 
 const AGENTS = '/tenant/:tenant_id/agents';
 const AGENT = `${AGENTS}/:agent_id`;
@@ -38,16 +45,16 @@ const query = listQuery(
 );
 
 /** OWNER, ADMIN and AUDITOR see every agent of the tenant; others those on which they hold the label View. */
-const sightOf = async (ctx: Ctx): Promise<Sight> => {
+const sightOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   if ((await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'))) return { all: true };
   const { state } = await ctx.load(Tenant, ctx.tenant);
   const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
   const roles = AGENT_ROLES.filter((role) => state.grid[role].includes('View'));
-  return { all: false, user_id, roles, since: state.members[user_id]?.since ?? NEVER };
+  return { all: false, user_id, roles, since: state.members[user_id]?.since ?? MAX_SORT_KEY };
 };
 
 /** An agent as its events until then left it; null where it was not there. */
-const agentThen = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent> | null> => {
+const agentAsOf = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent> | null> => {
   const loaded = await ctx.load(Agent, agent_id);
   return loaded.state.status === 'live' ? loaded : null;
 };
@@ -55,8 +62,8 @@ const agentThen = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent
 const FOLDED_AT_ONCE = 20;
 
 /** A page of the agents that there were, each folded from its own events, as far as the caller may see them today. */
-const agentsThen = async (ctx: Ctx, at: Position, sight: Sight, window: ReturnType<typeof windowOf>) => {
-  const { ids, next } = await agentsAlive(ctx.reads, ctx.tenant, at, window);
+const agentsAsOf = async (ctx: Ctx, at: Position, sight: AgentVisibility, window: ReturnType<typeof windowOf>) => {
+  const { ids, next } = await agentIdsAsOf(ctx.reads, ctx.tenant, at, window);
   const liveOf = async (id: string): Promise<Agent.Agent[]> => {
     const { state } = sight.all || (await ctx.may('agent:read', id)) ? await ctx.load(Agent, id) : { state: Agent.initial };
     return state.status === 'live' ? [state] : [];
@@ -67,7 +74,7 @@ const agentsThen = async (ctx: Ctx, at: Position, sight: Sight, window: ReturnTy
     const live = (await Promise.all(ids.slice(first, first + FOLDED_AT_ONCE).map(liveOf))).flat();
     shown.push(...live);
     docs.push(...live.map((state) => JSON.stringify(AgentListRead.parse(state))));
-    const held = fitting(docs);
+    const held = takeUpToPageSize(docs);
     const { created_at, id } = shown[held.length - 1] ?? {};
     if (held.length < docs.length) return { body: `[${held}]`, next: writeCursor([created_at!, id!]) };
   }
@@ -80,12 +87,12 @@ export const agentOperations = {
     path: AGENTS,
     summary: 'Create an agent; its creator becomes its owner',
     permit: 'tenant:agents:create',
-    needs: 'Needs `tenant:agents:create`; with `is_admin_only` the role OWNER or ADMIN.',
+    permissionNote: 'Needs `tenant:agents:create`; with `is_admin_only` the role OWNER or ADMIN.',
     body: AgentCreate,
     reply: AgentRead,
     status: 201,
     location: `${AGENTS}/:id`,
-    run: (ctx, sent) => withRoom(ctx, (checkRoom) => createAgent(ctx, sent, checkRoom)),
+    run: (ctx, sent) => withinAgentLimit(ctx, (checkRoom) => createAgent(ctx, sent, checkRoom)),
   }),
   listAgents: operation({
     method: 'get',
@@ -94,17 +101,17 @@ export const agentOperations = {
     permit: 'tenant:read',
     query,
     reply: z.array(AgentListRead),
-    reads: agents.name,
+    projection: agents.name,
     run: async (ctx, { q, is_active, kind, as_of: _, ...window }) => {
       const sight = await sightOf(ctx);
       const filter = { q, is_active, kind };
       if (ctx.asOf) {
-        if (isNarrowed({ ...filter, sort: window.sort }))
+        if (hasFilters({ ...filter, sort: window.sort }))
           throw invalid('/query/as_of', 'takes no filter and no sort beside it', 'not_with_filters');
-        return agentsThen(ctx, ctx.asOf, sight, windowOf(window));
+        return agentsAsOf(ctx, ctx.asOf, sight, windowOf(window));
       }
       const page = agentPage(ctx.reads, ctx.tenant, sight, filter, windowOf(window, AGENT_SORTS));
-      return sight.all ? totalled(filter, page, () => agentCount(ctx.reads, ctx.tenant)) : page;
+      return sight.all ? withTotalCount(filter, page, () => agentCount(ctx.reads, ctx.tenant)) : page;
     },
   }),
   getAgent: operation({
@@ -113,17 +120,17 @@ export const agentOperations = {
     summary: 'Read an agent',
     permit: { all: ['agent:read'], runner: true },
     reply: AgentRead,
-    reads: agents.name,
-    madeOf: Agent,
+    projection: agents.name,
+    aggregate: Agent,
     query: asOfQuery,
-    run: (ctx, { agent_id }) => (ctx.asOf ? agentThen(ctx, agent_id) : agentById(ctx.reads, ctx.tenant, agent_id)),
+    run: (ctx, { agent_id }) => (ctx.asOf ? agentAsOf(ctx, agent_id) : agentById(ctx.reads, ctx.tenant, agent_id)),
   }),
   updateAgent: operation({
     method: 'patch',
     path: AGENT,
     summary: 'Change an agent; absent fields stay, null clears or resets',
     permit: 'agent:settings:write',
-    needs: 'Needs `agent:settings:write`; to change `can_author_skills` or `is_admin_only` also `agent:roles:write`.',
+    permissionNote: 'Needs `agent:settings:write`; to change `can_author_skills` or `is_admin_only` also `agent:roles:write`.',
     body: AgentUpdate,
     reply: AgentRead,
     run: updateAgent,
@@ -133,17 +140,17 @@ export const agentOperations = {
     path: AGENT,
     summary: 'Delete an agent',
     permit: 'agent:delete',
-    run: (ctx, sent) => withRoom(ctx, () => deleteAgent(ctx, sent)),
+    run: (ctx, sent) => withinAgentLimit(ctx, () => deleteAgent(ctx, sent)),
   }),
   restoreAgent: operation({
     method: 'post',
     path: `${AGENT}/restore`,
     summary: 'Undelete an agent, or give it the settings of an earlier revision',
     permit: 'tenant:read',
-    needs: 'Needs `agent:delete` to undelete, `agent:settings:write` to give the settings of a revision.',
+    permissionNote: 'Needs `agent:delete` to undelete, `agent:settings:write` to give the settings of a revision.',
     body: Restore,
     reply: AgentRead,
-    run: (ctx, sent) => withRoom(ctx, (checkRoom) => restoreAgent(ctx, sent, checkRoom)),
+    run: (ctx, sent) => withinAgentLimit(ctx, (checkRoom) => restoreAgent(ctx, sent, checkRoom)),
   }),
   listAgentModels: operation({
     method: 'get',
@@ -151,12 +158,12 @@ export const agentOperations = {
     summary: "Read an agent's model chain, the primary first",
     permit: 'agent:read',
     reply: z.array(AgentModelRead),
-    reads: agents.name,
-    madeOf: Agent,
+    projection: agents.name,
+    aggregate: Agent,
     query: asOfQuery,
     run: async (ctx, { agent_id }) => {
       if (!ctx.asOf) return agentById(ctx.reads, ctx.tenant, agent_id, 'models_doc');
-      const then = await agentThen(ctx, agent_id);
+      const then = await agentAsOf(ctx, agent_id);
       return then && { doc: JSON.stringify(AgentModels.parse(then.state)), revision: then.revision };
     },
   }),

@@ -15,7 +15,7 @@ export const modelOperations = {
     permit: 'tenant:read',
     query,
     reply: z.array(ModelListRead),
-    reads: models.name,
+    projection: models.name,
     run: (ctx, window) => modelsOpenToTenant(ctx.reads, windowOf(window, MODEL_SORTS)),
   }),
   listAllModels: operation({
@@ -25,7 +25,7 @@ export const modelOperations = {
     permit: 'platform',
     query,
     reply: z.array(ModelRead),
-    reads: models.name,
+    projection: models.name,
     run: (ctx, window) => allModels(ctx.reads, windowOf(window, MODEL_SORTS)),
   }),
   registerModel: operation({

@@ -1,13 +1,13 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { takeAuditExport } from '../../commands/audit/audit-export.ts';
+import { recordAuditExport } from '../../commands/audit/audit-export.ts';
 import { type Position, parseToken, tokenOf } from '../../domain/event.ts';
-import { linesUntil, newestOf } from '../../projections/audit/audit-log.queries.ts';
+import { latestEntry, linesUntil } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
-import { checkedQuery, gate, type Host } from '../http/mount.ts';
+import { authorizeRequest, checkedQuery, type Runtime } from '../http/mount.ts';
 import type { PlainPaths } from '../http/openapi.ts';
-import { unbroken } from '../http/stream-response.ts';
+import { abortOnError } from '../http/stream-response.ts';
 import { AUDIT_FORMATS, type AuditFormat, type AuditFormatName } from './export-format.ts';
 
 const EXPORT = { method: 'get', path: '/tenant/:tenant_id/audit-logs/export', permit: 'tenant:audit:read' } as const;
@@ -25,7 +25,7 @@ const NOTHING: Position = { commit: 0n, prepare: 0n };
 
 /** The position that was asked for, once the view has come that far; else that of the tenant's newest line. @throws Refusal not_caught_up */
 const positionOf = async (reads: Reads, tenant: string, asked: string | undefined): Promise<Position> => {
-  if (asked === undefined) return (await newestOf(reads, tenant))?.place ?? NOTHING;
+  if (asked === undefined) return (await latestEntry(reads, tenant))?.place ?? NOTHING;
   await reads.passed(audit.name, asked);
   return parseToken(asked)!;
 };
@@ -41,14 +41,14 @@ async function* bytesOf(reads: Reads, { head, line }: AuditFormat, first: string
 }
 
 /** Every line of a tenant's audit log up to a position: the same bytes for the same position, whenever they are asked for. */
-export const mountAuditExport = (app: Hono, host: Host): void => {
-  const enter = gate(EXPORT, host);
+export const mountAuditExport = (app: Hono, host: Runtime): void => {
+  const enter = authorizeRequest(EXPORT, host);
   const { reads } = host;
   app.get(EXPORT.path, async (c: Context) => {
     const { asked } = await enter(c);
     const { tenant } = asked;
     const { format: name, to_position } = checkedQuery(c, Query);
-    await host.own.settled(asked.principal, [audit.name], c.req.header('consistency-token'));
+    await host.readYourWrites.settled(asked.principal, [audit.name], c.req.header('consistency-token'));
     const until = await positionOf(reads, tenant, to_position);
     const position = tokenOf(until);
     const format = AUDIT_FORMATS[name];
@@ -61,8 +61,8 @@ export const mountAuditExport = (app: Hono, host: Host): void => {
     // What can fail does so before the answer has begun; what is handed out is on record before it goes.
     const pages = linesUntil(reads, tenant, until);
     const first = (await pages.next()).value ?? [];
-    await takeAuditExport(host.context(asked), { format: name, position });
-    const bytes = unbroken(c, host, bytesOf(reads, format, first, pages, until));
+    await recordAuditExport(host.context(asked), { format: name, position });
+    const bytes = abortOnError(c, host, bytesOf(reads, format, first, pages, until));
     return c.body(ReadableStream.from(bytes) as never, 200, headers);
   });
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { auditCount, auditPage } from '../../projections/audit/audit-log.queries.ts';
 import { AuditLogRead, audit } from '../../projections/audit/audit-log.ts';
 import { operation } from '../http/operation.ts';
-import { listQuery, Stretch, totalled, windowOf } from '../http/paging.ts';
+import { listQuery, TimeRange, windowOf, withTotalCount } from '../http/paging.ts';
 
 const word = z.string().min(1).max(255).optional();
 const query = listQuery({
@@ -11,7 +11,7 @@ const query = listQuery({
   resource_type: word,
   resource_id: word,
   agent_id: word,
-  ...Stretch,
+  ...TimeRange,
 });
 const listed = { method: 'get', query, reply: z.array(AuditLogRead), reads: audit.name } as const;
 
@@ -23,7 +23,7 @@ export const auditOperations = {
     permit: 'tenant:audit:read',
     run: (ctx, { tenant_id, limit, cursor, sort, ...filter }) => {
       const page = auditPage(ctx.reads, tenant_id, filter, windowOf({ limit, cursor, sort }));
-      return totalled(filter, page, () => auditCount(ctx.reads, tenant_id));
+      return withTotalCount(filter, page, () => auditCount(ctx.reads, tenant_id));
     },
   }),
   listPlatformAuditLogs: operation({

@@ -15,7 +15,7 @@ export const planOperations = {
     permit: 'platform',
     query: listQuery({}, PLAN_SORTS),
     reply: z.array(PlanRead),
-    reads: plans.name,
+    projection: plans.name,
     run: (ctx, window) => planPage(ctx.reads, windowOf(window, PLAN_SORTS)),
   }),
   createPlan: operation({

@@ -2,15 +2,15 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { compress } from 'hono/compress';
 import { HTTPException } from 'hono/http-exception';
 import type { Principal } from '../../domain/principal.ts';
-import { nothingHere, Refusal } from '../../domain/refusal.ts';
+import { notFound, Refusal } from '../../domain/refusal.ts';
 import { crossOrigin } from './cors.ts';
-import { type Host, mount } from './mount.ts';
+import { mount, type Runtime } from './mount.ts';
 import type { Operations } from './operation.ts';
 import { problem, problems } from './problem.ts';
 
 export type AppOptions = {
   readonly operations: Operations;
-  readonly host: Host;
+  readonly host: Runtime;
   /** Routes in plain Hono: hooks, system pages, bytes. */
   readonly plain: (app: Hono) => void;
   readonly corsOrigins?: readonly string[] | undefined;
@@ -52,7 +52,7 @@ const allowedAt = (app: Hono, path: string): string[] => {
 
 const unknownRoute = (app: Hono, c: Context): Response => {
   const allowed = allowedAt(app, c.req.path).join(', ');
-  if (allowed === '') return problem(nothingHere(), c.req.path, c.get('requestId'));
+  if (allowed === '') return problem(notFound(), c.req.path, c.get('requestId'));
   if (c.req.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow: allowed } });
   return problem(new Refusal('method_not_allowed', `${c.req.path} takes ${allowed}`, { allow: allowed }), c.req.path, c.get('requestId'));
 };

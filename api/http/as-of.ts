@@ -6,21 +6,21 @@ import { audit } from '../../projections/audit/audit-log.ts';
 import type { Ctx } from './operation.ts';
 
 /** Times are found in the audit log: a token has to have come that far. */
-export const AS_OF_RESTS = audit.name;
+export const AS_OF_PROJECTION = audit.name;
 
 /** Before everything. */
 const NEVER: Position = { commit: 0n, prepare: 0n };
 
 /** Where the log ends, of a position that lies beyond; else null. Up to where a view has come it is known without asking the log. */
 const endBefore = async (ctx: Pick<Ctx, 'reads' | 'logEnd'>, position: Position): Promise<Position | null> => {
-  const reached = parseToken(ctx.reads.position(AS_OF_RESTS) ?? '');
+  const reached = parseToken(ctx.reads.position(AS_OF_PROJECTION) ?? '');
   if (reached && comparePositions(position, reached) <= 0) return null;
   const end = parseToken((await ctx.logEnd()) ?? '') ?? NEVER;
   return comparePositions(position, end) > 0 ? end : null;
 };
 
 /** Of a token that no view is waited for: that the log has come that far. @throws Refusal not_caught_up */
-export const checkInLog = async (ctx: Ctx, token: string): Promise<void> => {
+export const assertWithinLog = async (ctx: Ctx, token: string): Promise<void> => {
   const position = parseToken(token);
   if (position && (await endBefore(ctx, position)))
     throw new Refusal('not_caught_up', 'the log has not come that far yet', { retryAfter: 1 });

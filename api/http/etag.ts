@@ -11,5 +11,5 @@ export const revisionsIn = (header: string): readonly number[] =>
   tagsIn(header).flatMap((tag) => (/^"(?:0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
 
 /** Whether an If-None-Match names this tag: in a list or by `*`, compared weakly (RFC 9110 13.1.2). */
-export const isKnown = (header: string | undefined, etag: string | undefined): boolean =>
+export const matchesIfNoneMatch = (header: string | undefined, etag: string | undefined): boolean =>
   header !== undefined && etag !== undefined && (header.trim() === '*' || tagsIn(header.trim()).includes(etag));

@@ -8,7 +8,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 const tooLarge = (limit: number) => new Refusal('too_large', `the body may have at most ${limit} bytes`, { members: { limit } });
 
 /** Who sent it went away, or sent what is no chunk: nobody reads the answer, and it is no fault of ours. */
-export const cutOff = (error: unknown): never => {
+export const rejectTruncated = (error: unknown): never => {
   throw error instanceof Refusal ? error : new Refusal('malformed', 'the body ended before its length');
 };
 
@@ -27,9 +27,9 @@ const chunksOf = async (body: Request['body'], limit: number): Promise<Uint8Arra
 /** The body's bytes, read once. @throws Refusal too_large beyond `limit`, before more of it is held; malformed where it is cut off */
 export const bytesOf = async (request: Request, limit: number): Promise<Uint8Array> => {
   const declared = request.headers.get('content-length');
-  if (declared === null) return chunksOf(request.body, limit).catch(cutOff);
+  if (declared === null) return chunksOf(request.body, limit).catch(rejectTruncated);
   if (Number(declared) > limit) throw tooLarge(limit);
-  return new Uint8Array(await request.arrayBuffer().catch(cutOff));
+  return new Uint8Array(await request.arrayBuffer().catch(rejectTruncated));
 };
 
 /** Only application/json in UTF-8. @throws Refusal unsupported_media_type */

@@ -1,25 +1,25 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
-import type { Place } from '../../commands/access/authorize.ts';
+import type { Scope } from '../../commands/access/authorize.ts';
 import type { Loaded } from '../../commands/context.ts';
 import type { AnyAggregate } from '../../domain/aggregate.ts';
 import { comparePositions, PLATFORM, type Position, parseToken, tokenOf } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import type { Principal } from '../../domain/principal.ts';
-import { nothingHere, Refusal } from '../../domain/refusal.ts';
+import { notFound, Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
-import { AS_OF_RESTS, checkInLog, positionOf } from './as-of.ts';
+import { AS_OF_PROJECTION, assertWithinLog, positionOf } from './as-of.ts';
 import { revisionsIn } from './etag.ts';
 import { jsonBody } from './json-body.ts';
 import type { Ctx } from './operation.ts';
 import { isRead, needsBody, type Operation, type Operations, paramsOf } from './operation.ts';
 import { checked, refused } from './problem.ts';
 import type { OwnWrites } from './read-your-writes.ts';
-import { mutationAnswer, place, readAnswer, stateAnswer } from './response.ts';
+import { expandPath, mutationAnswer, readAnswer, stateAnswer } from './response.ts';
 
 /** What one request says about itself, beside path and body. */
-export type Asked = {
+export type RequestInfo = {
   readonly principal: Principal;
   readonly tenant: string;
   readonly requestId: string;
@@ -34,38 +34,43 @@ export type Asked = {
 };
 
 /** A mutation under an Idempotency-Key: the same key, route and caller name the same request. */
-export type Once = { readonly key: string; readonly route: string; readonly body: Uint8Array; readonly oneTimeSecret: boolean };
+export type IdempotentRequest = {
+  readonly key: string;
+  readonly route: string;
+  readonly body: Uint8Array;
+  readonly oneTimeSecret: boolean;
+};
 
 /** What the platform does for the operations; infra/ puts it together. */
-export type Host = {
+export type Runtime = {
   /** Finds out who asks, within their limits. @throws Refusal unauthorized and its like, rate_limited */
   readonly authenticate: (c: Context) => Promise<Principal>;
-  readonly permit: (principal: Principal, permit: Operation['permit'], place: Place) => Promise<'guest' | undefined>;
-  readonly context: (asked: Asked) => Ctx;
+  readonly permit: (principal: Principal, permit: Operation['permit'], place: Scope) => Promise<'guest' | undefined>;
+  readonly context: (asked: RequestInfo) => Ctx;
   /** Runs a mutation once under its key; `locate` says where its result lies. */
   readonly once: <T extends Loaded<unknown>>(
-    asked: Asked,
-    once: Once,
+    asked: RequestInfo,
+    once: IdempotentRequest,
     run: (ctx: Ctx) => Promise<T>,
     locate: (loaded: T) => string | null,
   ) => Promise<T>;
   /** Tells a tenant that a super-admin has looked into it. */
-  readonly guest: (asked: Asked, what: string) => Promise<void>;
+  readonly recordSuperAdminRead: (asked: RequestInfo, what: string) => Promise<void>;
   readonly address: (c: Context) => string | null;
   /** Told of an answer that had begun and could not be ended. */
   readonly broken: (c: Context, error: unknown) => void;
   readonly reads: Reads;
   /** Where the last event lies of an aggregate that memory holds. */
-  readonly held: (aggregate: AnyAggregate, tenant: string, id: string) => Position | null;
+  readonly cachedPosition: (aggregate: AnyAggregate, tenant: string, id: string) => Position | null;
   /** What callers wrote last, so that they read it. */
-  readonly own: OwnWrites;
+  readonly readYourWrites: OwnWrites;
 };
 
-const nobody = { kind: 'system', name: 'nobody' } as const;
+const anonymous = { kind: 'system', name: 'nobody' } as const;
 const Nothing = z.strictObject({});
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
-const matchOf = (header: string | undefined): Asked['ifMatch'] => {
+const matchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
   if (header === undefined) return null;
   if (header.trim() === '*') return '*';
   const revisions = revisionsIn(header.trim());
@@ -75,11 +80,11 @@ const matchOf = (header: string | undefined): Asked['ifMatch'] => {
 
 /** Ids in a path that can't be one name nothing: 404, as for any other that is not there. */
 const checkIds = (names: readonly string[], params: Record<string, string>): void => {
-  for (const name of names) if (!isId25(params[name] ?? '')) throw nothingHere();
+  for (const name of names) if (!isId25(params[name] ?? '')) throw notFound();
 };
 
-type Entered = {
-  readonly asked: Asked;
+type AuthorizedRequest = {
+  readonly asked: RequestInfo;
   readonly params: Record<string, string>;
   /** The path's last parameter. */
   readonly id: string | undefined;
@@ -89,26 +94,37 @@ type Entered = {
  * The last event of what is asked for, where memory holds that and the view has not come there yet: read as of it, nobody waits for what this
  * process has written itself or heard of. Memory may lack what a token names of another process: then the view is waited for.
  */
-const aheadOfView = ({ reads, madeOf }: Operation, host: Host, { asked, id }: Entered, token: string | undefined): Position | null => {
-  const held = reads && madeOf && id ? host.held(madeOf, asked.tenant, id) : null;
+const positionAheadOfProjection = (
+  { projection, aggregate }: Operation,
+  host: Runtime,
+  { asked, id }: AuthorizedRequest,
+  token: string | undefined,
+): Position | null => {
+  const held = projection && aggregate && id ? host.cachedPosition(aggregate, asked.tenant, id) : null;
   if (!held) return null;
-  const reached = parseToken(host.reads.position(reads!) ?? '');
+  const reached = parseToken(host.reads.position(projection!) ?? '');
   if (reached && comparePositions(reached, held) >= 0) return null;
   const named = token === undefined ? held : parseToken(token);
   return named && comparePositions(named, held) <= 0 ? held : null;
 };
 
-const runRead = async (c: Context, row: Operation, host: Host, entered: Entered, query: { as_of?: string }): Promise<Response> => {
+const runRead = async (
+  c: Context,
+  row: Operation,
+  host: Runtime,
+  entered: AuthorizedRequest,
+  query: { as_of?: string },
+): Promise<Response> => {
   const { asked, params } = entered;
   const token = c.req.header('consistency-token');
   const sent = { ...query, ...params };
-  const ahead = sent.as_of === undefined ? aheadOfView(row, host, entered, token) : null;
-  const rests = [row.reads, sent.as_of === undefined ? undefined : AS_OF_RESTS].filter((name) => name !== undefined);
-  if (!ahead) await host.own.settled(asked.principal, rests, token);
+  const ahead = sent.as_of === undefined ? positionAheadOfProjection(row, host, entered, token) : null;
+  const rests = [row.projection, sent.as_of === undefined ? undefined : AS_OF_PROJECTION].filter((name) => name !== undefined);
+  if (!ahead) await host.readYourWrites.settled(asked.principal, rests, token);
   const asOf = sent.as_of === undefined ? ahead : await positionOf(host.context(asked), sent.as_of);
-  const position = asOf ? tokenOf(asOf) : row.reads ? host.reads.position(row.reads) : null;
+  const position = asOf ? tokenOf(asOf) : row.projection ? host.reads.position(row.projection) : null;
   const ctx = host.context({ ...asked, asOf, fresh: token !== undefined });
-  if (token !== undefined && rests.length === 0) await checkInLog(ctx, token);
+  if (token !== undefined && rests.length === 0) await assertWithinLog(ctx, token);
   const answer = await row.run(ctx, sent as never);
   return answer && 'state' in answer ? stateAnswer(c, row, answer, position) : readAnswer(c, row, answer, position);
 };
@@ -121,24 +137,30 @@ const sentTo = async (c: Context, row: Operation): Promise<{ fields: object; byt
   return { fields: checked(body, value) as object, bytes };
 };
 
-const runMutation = async (c: Context, row: Operation, host: Host, { asked, params }: Entered, query: object): Promise<Response> => {
-  if (row.noStream && Array.isArray(asked.ifMatch)) throw new Refusal('precondition_failed', 'this has no ETag that If-Match could name');
+const runMutation = async (
+  c: Context,
+  row: Operation,
+  host: Runtime,
+  { asked, params }: AuthorizedRequest,
+  query: object,
+): Promise<Response> => {
+  if (row.noETag && Array.isArray(asked.ifMatch)) throw new Refusal('precondition_failed', 'this has no ETag that If-Match could name');
   const { fields, bytes } = await sentTo(c, row);
   const sent = { ...query, ...fields, ...params };
   const run = async (ctx: Ctx) => (await row.run(ctx, sent as never)) as Loaded<unknown>;
   const answered = (loaded: Loaded<unknown>): Response => {
-    host.own.noted(asked.principal, loaded.position);
+    host.readYourWrites.noted(asked.principal, loaded.position);
     return mutationAnswer(row, params, loaded);
   };
   const key = c.req.header('idempotency-key');
   if (key === undefined) return answered(await run(host.context(asked)));
   if (!KEY.test(key)) throw new Refusal('malformed', 'Idempotency-Key must be 1 to 255 printable characters');
   const once = { key, route: `${row.method} ${c.req.path}`, body: bytes, oneTimeSecret: row.oneTimeSecret === true };
-  const locate = (loaded: Loaded<unknown>) => (row.location ? place(row.location, params, loaded.state) : null);
+  const locate = (loaded: Loaded<unknown>) => (row.location ? expandPath(row.location, params, loaded.state) : null);
   return answered(await host.once(asked, once, run, locate));
 };
 
-export const askedOf = (c: Context, host: Host, principal: Principal, tenant_id?: string): Asked => ({
+export const askedOf = (c: Context, host: Runtime, principal: Principal, tenant_id?: string): RequestInfo => ({
   principal,
   tenant: tenant_id ?? PLATFORM,
   requestId: c.get('requestId'),
@@ -148,22 +170,22 @@ export const askedOf = (c: Context, host: Host, principal: Principal, tenant_id?
 });
 
 /** Who asks and whether they may, before anything else of the request is looked at. */
-export const gate = (row: Pick<Operation, 'method' | 'path' | 'permit'>, host: Host) => {
+export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permit'>, host: Runtime) => {
   const names = paramsOf(row.path);
   const ids = names.filter((name) => name === 'id' || name.endsWith('_id'));
-  return async (c: Context): Promise<Entered> => {
+  return async (c: Context): Promise<AuthorizedRequest> => {
     const params: Record<string, string> = c.req.param();
-    const principal = row.permit === 'none' ? nobody : await host.authenticate(c);
+    const principal = row.permit === 'none' ? anonymous : await host.authenticate(c);
     checkIds(ids, params);
     const as = await host.permit(principal, row.permit, params);
     if (as === 'guest' && !isRead(row)) throw new Refusal('forbidden', 'who was let into a tenant may look, and nothing more');
     const asked = askedOf(c, host, principal, params.tenant_id);
-    if (as === 'guest') await host.guest(asked, `${c.req.method} ${c.req.path}`);
+    if (as === 'guest') await host.recordSuperAdminRead(asked, `${c.req.method} ${c.req.path}`);
     return { asked: isRead(row) ? asked : { ...asked, ifMatch: matchOf(c.req.header('if-match')) }, params, id: params[names.at(-1)!] };
   };
 };
 
-const answer = (c: Context, row: Operation, host: Host, entered: Entered, query: object): Promise<Response> =>
+const answer = (c: Context, row: Operation, host: Runtime, entered: AuthorizedRequest, query: object): Promise<Response> =>
   isRead(row) ? runRead(c, row, host, entered, query) : runMutation(c, row, host, entered, query);
 
 const validated = (query: z.ZodType) =>
@@ -183,9 +205,9 @@ export const checkNoQuery = (c: Context): void => {
 };
 
 /** Gives every row of a table its route: credential, permission, validation, handler, answer. */
-export const mount = (app: Hono, operations: Operations, host: Host): void => {
+export const mount = (app: Hono, operations: Operations, host: Runtime): void => {
   for (const row of Object.values(operations)) {
-    const enter = gate(row, host);
+    const enter = authorizeRequest(row, host);
     if (!row.query) {
       app.on(row.method, row.path, async (c) => {
         const entered = await enter(c);
@@ -195,7 +217,7 @@ export const mount = (app: Hono, operations: Operations, host: Host): void => {
       continue;
     }
     const bare = row.query.safeParse({});
-    const entered = new WeakMap<Context, Entered>();
+    const entered = new WeakMap<Context, AuthorizedRequest>();
     const first: MiddlewareHandler = async (c, next) => {
       const known = await enter(c);
       // Nothing was asked for: what the schema makes of that is known.

@@ -32,7 +32,7 @@ const parametersOf = (row: Operation, components: Components): unknown[] => {
 };
 
 const headersOf = (row: Operation): unknown[] =>
-  (isRead(row) ? ['ConsistencyToken'] : [...(row.noStream ? [] : ['IfMatch']), 'IdempotencyKey']).map((name) => ({
+  (isRead(row) ? ['ConsistencyToken'] : [...(row.noETag ? [] : ['IfMatch']), 'IdempotencyKey']).map((name) => ({
     $ref: `#/components/parameters/${name}`,
   }));
 
@@ -48,7 +48,7 @@ const isList = ({ query }: Operation): boolean => query instanceof z.ZodObject &
 
 /** What an answer's header says of it. */
 const answerHeadersOf = (row: Operation): (keyof typeof answerHeaders)[] => {
-  const etag = row.noStream ? [] : (['ETag'] as const);
+  const etag = row.noETag ? [] : (['ETag'] as const);
   if (!isRead(row)) return [...etag, 'Consistency-Token', ...(row.location ? (['Location'] as const) : [])];
   return isList(row) ? ['Projection-Position', 'Link', 'Total-Count'] : ['Projection-Position', ...etag];
 };
@@ -63,7 +63,7 @@ const documented = (name: string, row: Operation, components: Components) => {
   return {
     operationId: name,
     summary: row.summary,
-    description: row.needs ?? permissionText(row.permit),
+    description: row.permissionNote ?? permissionText(row.permit),
     tags: [row.area ?? 'Others'],
     ...(row.permit === 'none' ? { security: [] } : {}),
     parameters: [...parametersOf(row, components), ...headersOf(row)],
@@ -72,9 +72,9 @@ const documented = (name: string, row: Operation, components: Components) => {
       : {}),
     responses: {
       [status]: { description: row.summary, ...content },
-      ...(row.also === 200 ? { 200: { description: 'It was there already, and now is as asked', ...content } } : {}),
-      ...(row.also === 204 ? { 204: { description: 'It is there no more', headers } } : {}),
-      ...(isRead(row) && !isList(row) && !row.beyondStream && !row.noStream
+      ...(row.alternateStatus === 200 ? { 200: { description: 'It was there already, and now is as asked', ...content } } : {}),
+      ...(row.alternateStatus === 204 ? { 204: { description: 'It is there no more', headers } } : {}),
+      ...(isRead(row) && !isList(row) && !row.noConditionalGet && !row.noETag
         ? { 304: { description: 'It is as the ETag in If-None-Match says' } }
         : {}),
       ...(row.permit === 'none' ? {} : { 429: { $ref: '#/components/responses/RateLimited' } }),

@@ -35,29 +35,29 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly area?: string;
   readonly permit: Permit;
   /** What the document says is needed, where `run` asks for more or for something else than `permit`. */
-  readonly needs?: string;
+  readonly permissionNote?: string;
   readonly query?: Query;
   readonly body?: Body;
   /** Absent: 204. */
   readonly reply?: z.ZodType;
   readonly status?: 200 | 201 | 202 | 204;
   /** Answered instead where it was there already (200) or is there no more (204). */
-  readonly also?: 200 | 204;
+  readonly alternateStatus?: 200 | 204;
   /** The new resource's path; `:id` is the answer's id. */
   readonly location?: string;
   /** The answer bears a secret that is never shown again. */
   readonly oneTimeSecret?: true;
   /** The projection that a read rests on, for its tokens. */
-  readonly reads?: string;
+  readonly projection?: string;
   /**
    * Of a read that looks back (`as_of`): the aggregate of whose events alone its answer is made; its id is the path's last. What memory knows of
    * it beyond the projection is answered from there.
    */
-  readonly madeOf?: AnyAggregate;
+  readonly aggregate?: AnyAggregate;
   /** Of a read that shows more than its stream: it changes under one revision, so that an ETag is for If-Match alone and never answers 304. */
-  readonly beyondStream?: true;
+  readonly noConditionalGet?: true;
   /** What is shown or done is no stream's and has no revision: it bears no ETag, and no If-Match meets one. */
-  readonly noStream?: true;
+  readonly noETag?: true;
   readonly run: (ctx: Ctx, sent: Sent<Path, Query, Body>) => Promise<Loaded<unknown> | Read> | Loaded<unknown> | Read;
 };
 

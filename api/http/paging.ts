@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Instant } from '../../domain/fields.ts';
 import { invalid } from '../../domain/refusal.ts';
-import { type Place, readPlace, writeCursor } from '../../projections/cursor.ts';
+import { type CursorKey, readPlace, writeCursor } from '../../projections/cursor.ts';
 import type { Page } from '../../projections/read-model.ts';
-import { unlessAway } from './stale-if-error.ts';
+import { ignoreUnavailable } from './stale-if-error.ts';
 
 /** JavaScript would read much more as a number: `0x10`, `1e2`, ` 10`, nothing at all. */
 const decimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
@@ -11,13 +11,13 @@ const decimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/
 const NEWEST = ['created_at'] as const;
 
 /** A cursor holds what its list is sorted by: a name of 255 characters, each of which may be six in JSON, takes 2,100 in base64. */
-const LONGEST_CURSOR = 4_000;
+const MAX_CURSOR_LENGTH = 4_000;
 
 /** `limit` (1 to 200, 50), `cursor` (from the Link header of the page before) and `sort` (of these columns), beside an operation's own filters. */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = NEWEST) =>
   z.strictObject({
     limit: z.preprocess(decimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
-    cursor: z.string().max(LONGEST_CURSOR).optional(),
+    cursor: z.string().max(MAX_CURSOR_LENGTH).optional(),
     // What is none of them is refused by `sorted`, in words.
     sort: z
       .string()
@@ -34,7 +34,7 @@ export const AsOf = z.string().max(64).optional();
 export const asOfQuery = z.strictObject({ as_of: AsOf });
 
 /** A stretch of time: what lies at its end belongs to the next one. */
-export const Stretch = {
+export const TimeRange = {
   from: Instant.optional().meta({ description: 'From this time on' }),
   to: Instant.optional().meta({ description: 'Before this time' }),
 };
@@ -61,38 +61,38 @@ export const windowOf = ({ limit, cursor, sort }: Window, columns: readonly stri
 });
 
 /** Whether any of these filters is given. */
-export const isNarrowed = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
+export const hasFilters = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
 
 /**
  * A page, with how many there are in all where no filter narrows the list. A view of an older version, which goes on serving while a new one
  * is built, may keep no such count: then the page goes without.
  */
-export const totalled = async (
+export const withTotalCount = async (
   filter: object,
   page: Promise<Page>,
   count: () => Promise<number>,
 ): Promise<Page & { total: number | undefined }> => {
-  const [shown, total] = await Promise.all([page, isNarrowed(filter) ? undefined : count().catch(unlessAway)]);
+  const [shown, total] = await Promise.all([page, hasFilters(filter) ? undefined : count().catch(ignoreUnavailable)]);
   return { ...shown, total };
 };
 
-const comparePlaces = ([one, oneId]: Place, [other, otherId]: Place): number => {
+const comparePlaces = ([one, oneId]: CursorKey, [other, otherId]: CursorKey): number => {
   if (one === other) return oneId === otherId ? 0 : oneId < otherId ? -1 : 1;
   return one! < other! ? -1 : 1;
 };
 
 type Dated = { readonly id: string; readonly created_at: string };
 
-const placeOf = ({ id, created_at }: Dated): Place => [created_at, id];
+const placeOf = ({ id, created_at }: Dated): CursorKey => [created_at, id];
 
 /**
  * A page of a list that is at hand whole, newest first, or as `sort` says; its cursor names the place of the last item, which may be gone by
  * then. @throws Refusal invalid
  */
-export const sliced = <T extends Dated>(items: readonly T[], { limit, cursor, sort }: Window): { items: T[]; next: string | null } => {
+export const paginate = <T extends Dated>(items: readonly T[], { limit, cursor, sort }: Window): { items: T[]; next: string | null } => {
   const { descending } = sorted(sort, NEWEST);
   const place = readPlace(cursor, 'timestamptz');
-  const compare = descending ? (a: Place, b: Place) => comparePlaces(b, a) : comparePlaces;
+  const compare = descending ? (a: CursorKey, b: CursorKey) => comparePlaces(b, a) : comparePlaces;
   const behind = place ? items.filter((item) => compare(placeOf(item), place) > 0) : items;
   const page = behind.toSorted((a, b) => compare(placeOf(a), placeOf(b))).slice(0, limit);
   return { items: page, next: behind.length > limit ? writeCursor(placeOf(page.at(-1)!)) : null };

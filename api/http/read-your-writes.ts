@@ -4,12 +4,12 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
 
 /** So long a read waits by itself; a Consistency-Token waits longer, and refuses where it waits in vain. */
-const PATIENCE_MS = 250;
+const WAIT_TIMEOUT_MS = 250;
 /** What was written so long ago is in the view, or the view is too far behind to be waited for. */
-const MEMORY_MS = 2_000;
+const WRITE_TTL_MS = 2_000;
 /** A view that was waited for in vain is not waited for again so soon. */
-const VAIN_MS = 1_000;
-const MOST_CALLERS = 10_000;
+const SKIP_WAIT_MS = 1_000;
+const MAX_CALLERS = 10_000;
 
 const callerOf = (principal: Principal): string | null => {
   if (principal.kind === 'system') return null;
@@ -28,15 +28,15 @@ export type OwnWrites = {
  * waits until the views have passed the caller's last one, a quarter of a second at most. Behind that the read answers as the views
  * stand, which its Projection-Position tells. A token that was sent is waited for instead. @throws Refusal malformed, not_caught_up, of a token alone
  */
-export const ownWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () => performance.now()): OwnWrites => {
+export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () => performance.now()): OwnWrites => {
   const last = new Map<string, Written>();
   const vain = new Map<string, number>();
 
   const waitFor = async (view: string, token: string): Promise<void> => {
     if (now() < (vain.get(view) ?? 0)) return;
-    await reads.passed(view, token, PATIENCE_MS).catch((error: unknown) => {
+    await reads.passed(view, token, WAIT_TIMEOUT_MS).catch((error: unknown) => {
       if (!(error instanceof Refusal)) throw error;
-      vain.set(view, now() + VAIN_MS);
+      vain.set(view, now() + SKIP_WAIT_MS);
     });
   };
 
@@ -47,7 +47,7 @@ export const ownWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () =
       const known = last.get(caller);
       // Several at once may be answered in another order than they were written.
       if (known && comparePositions(known.position, position) > 0) return;
-      if (!known && last.size >= MOST_CALLERS) last.clear();
+      if (!known && last.size >= MAX_CALLERS) last.clear();
       last.set(caller, { position, at: now() });
     },
     settled: async (principal, views, token) => {
@@ -58,7 +58,7 @@ export const ownWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () =
       const caller = callerOf(principal);
       const written = caller === null ? undefined : last.get(caller);
       if (!written) return;
-      if (now() - written.at > MEMORY_MS) last.delete(caller!);
+      if (now() - written.at > WRITE_TTL_MS) last.delete(caller!);
       else await Promise.all(views.map((view) => waitFor(view, tokenOf(written.position))));
     },
   };

@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
 import type { Loaded } from '../../commands/context.ts';
 import { tokenOf } from '../../domain/event.ts';
-import { nothingHere } from '../../domain/refusal.ts';
-import { isKnown, tagOf } from './etag.ts';
+import { notFound } from '../../domain/refusal.ts';
+import { matchesIfNoneMatch, tagOf } from './etag.ts';
 import type { Operation, Read } from './operation.ts';
 
 /** A path from its template: names from the request's path, else from the answer. */
-export const place = (template: string, params: Record<string, string>, reply: unknown): string =>
+export const expandPath = (template: string, params: Record<string, string>, reply: unknown): string =>
   template.replace(/:([a-z_]+)/g, (_, name: string) => params[name] ?? String((reply as Record<string, unknown>)?.[name] ?? ''));
 
 const nextLink = (url: string, cursor: string): string => {
@@ -26,13 +26,13 @@ export const json = (body: string, status: number, headers: Record<string, strin
     },
   });
 
-const isFresh = (c: Context, etag: string | undefined, { beyondStream }: Operation): boolean =>
-  !beyondStream && isKnown(c.req.header('if-none-match'), etag);
+const isFresh = (c: Context, etag: string | undefined, { noConditionalGet }: Operation): boolean =>
+  !noConditionalGet && matchesIfNoneMatch(c.req.header('if-none-match'), etag);
 
 /** The answer of a read from the views. @throws Refusal not_found */
 export const readAnswer = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
   const headers: Record<string, string> = position ? { 'projection-position': position } : {};
-  if (answer === null) throw nothingHere();
+  if (answer === null) throw notFound();
   if ('doc' in answer) {
     if (answer.revision !== null) headers.etag = tagOf(answer.revision);
     if (isFresh(c, headers.etag, row)) return new Response(null, { status: 304, headers });
@@ -49,7 +49,7 @@ export const mutationAnswer = (row: Operation, params: Record<string, string>, l
   const headers: Record<string, string> = loaded.revision >= 0 ? { etag: tagOf(loaded.revision) } : {};
   if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
   if (!row.reply || loaded.state === null) return new Response(null, { status: 204, headers });
-  if (row.location) headers.location = place(row.location, params, loaded.state);
+  if (row.location) headers.location = expandPath(row.location, params, loaded.state);
   return json(JSON.stringify(row.reply.parse(loaded.state)), loaded.existed ? 200 : (row.status ?? 200), headers);
 };
 

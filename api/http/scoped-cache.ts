@@ -1,12 +1,12 @@
 import type { Reads } from '../../projections/read-model.ts';
 
-export type Kept<T> = {
+export type ScopedCache<T> = {
   readonly get: (reads: Reads, key: string) => T | undefined;
   readonly set: (reads: Reads, key: string, value: T) => void;
 };
 
 /** What a process remembers beside its views, by key, for each set of views apart. Where it has become too much all of it is forgotten. */
-export const keeping = <T>(most: number): Kept<T> => {
+export const scopedCache = <T>(most: number): ScopedCache<T> => {
   const all = new WeakMap<Reads, Map<string, T>>();
   return {
     get: (reads, key) => all.get(reads)?.get(key),

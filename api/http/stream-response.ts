@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
-import type { Host } from './mount.ts';
+import type { Runtime } from './mount.ts';
 
 type FromNode = { readonly outgoing?: { readonly destroy: () => void } } | undefined;
 
 /** Breaks the connection off where the bytes fail: an answer that ended well would pass for whole. */
-export async function* unbroken(c: Context, host: Host, bytes: AsyncIterable<Uint8Array>) {
+export async function* abortOnError(c: Context, host: Runtime, bytes: AsyncIterable<Uint8Array>) {
   try {
     yield* bytes;
   } catch (error) {

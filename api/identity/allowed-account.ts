@@ -15,7 +15,7 @@ export const allowedAccountOperations = {
     permit: 'platform',
     query: listQuery({}, ALLOWED_ACCOUNT_SORTS),
     reply: z.array(AllowedAccountRead),
-    reads: allowedAccounts.name,
+    projection: allowedAccounts.name,
     run: (ctx, window) => allowedAccountPage(ctx.reads, windowOf(window, ALLOWED_ACCOUNT_SORTS)),
   }),
   allowAccount: operation({

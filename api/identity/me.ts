@@ -73,8 +73,8 @@ export const meOperations = {
     summary: 'Who the caller is',
     permit: 'any',
     reply: MeRead,
-    reads: users.name,
-    noStream: true,
+    projection: users.name,
+    noETag: true,
     run: me,
   }),
 };

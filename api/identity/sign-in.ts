@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { asUser } from '../../commands/identity/authenticate.ts';
-import { admit, type Claims, type IsMember, SIGN_IN_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
+import { type Claims, type IsMember, resolveSignedInUser, SIGN_IN_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
-import { askedOf, type Host } from '../http/mount.ts';
+import { askedOf, type Runtime } from '../http/mount.ts';
 
 /** The authorization-code flow with an issuer. What `begin` seals stays with the browser until it is back. */
 export type CodeFlow = {
@@ -69,10 +69,10 @@ export type SignInDeps = {
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
 };
 
-const desk = { kind: 'system', name: 'sign-in' } as const;
+const signInPrincipal = { kind: 'system', name: 'sign-in' } as const;
 
 /** The routes by which a browser signs in and out, in plain Hono: they answer with redirects and cookies. */
-export const mountSignIn = (app: Hono, host: Host, { flow, cookies, isMember, byCookie, attempt }: SignInDeps): void => {
+export const mountSignIn = (app: Hono, host: Runtime, { flow, cookies, isMember, byCookie, attempt }: SignInDeps): void => {
   app.get('/auth/login', async (c) => {
     const { location, state, sealed } = await flow.begin(pathOf(cookies.origin, c.req.query('return_to')));
     cookies.keepFlow(c, state, sealed);
@@ -86,7 +86,7 @@ export const mountSignIn = (app: Hono, host: Host, { flow, cookies, isMember, by
     if (!asked || !sealed)
       throw new Refusal('unauthorized', 'this browser has begun no such sign-in, or too long ago: begin at /auth/login');
     const { claims, state, returnTo } = await attempt(c, () => flow.finish(new URL(c.req.url).search, sealed));
-    const user = await admit(host.context(askedOf(c, host, desk)), claims, isMember);
+    const user = await resolveSignedInUser(host.context(askedOf(c, host, signInPrincipal)), claims, isMember);
     const { cookie } = (await signIn(host.context(askedOf(c, host, asUser(user.state))), user.id, state)).state;
     cookies.keepSignedIn(c, cookie);
     return c.body(null, 303, { location: returnTo });

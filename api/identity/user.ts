@@ -6,7 +6,7 @@ import { AdminUserRow, users } from '../../projections/identity/user.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
-import { figures } from '../http/stale-if-error.ts';
+import { staleIfError } from '../http/stale-if-error.ts';
 
 type Tenancy = Pick<z.output<typeof AdminUserRow>, 'tenant_count' | 'primary_tenant'>;
 
@@ -19,7 +19,7 @@ const tenancy = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
   return { tenant_count: found.length, primary_tenant: { id: oldest.tenant_id, name: state.name, role: oldest.role } };
 };
 
-const lastKnown = figures<Tenancy>({ tenant_count: 0, primary_tenant: null });
+const lastKnown = staleIfError<Tenancy>({ tenant_count: 0, primary_tenant: null });
 
 /** The same beside a change that was made: while the views are away as it was last, 0 and null where they were never asked. */
 const tenancyBeside = (ctx: Ctx, user_id: string): Promise<Tenancy> => lastKnown(ctx.reads, user_id, tenancy(ctx, user_id));
@@ -32,7 +32,7 @@ export const userOperations = {
     permit: 'platform',
     query: listQuery({ q: z.string().min(1).max(255).optional() }, USER_SORTS),
     reply: z.array(AdminUserRow),
-    reads: users.name,
+    projection: users.name,
     run: async (ctx, { q, ...window }) => {
       const page = await userPage(ctx.reads, q, windowOf(window, USER_SORTS));
       const users = JSON.parse(page.body) as { id: string }[];
@@ -49,7 +49,7 @@ export const userOperations = {
     reply: AdminUserRow,
     run: async (ctx, sent) => {
       const loaded = await updateUser(ctx, sent);
-      return { ...loaded, state: { ...loaded.state, ...(await ctx.once(() => tenancyBeside(ctx, loaded.id))) } };
+      return { ...loaded, state: { ...loaded.state, ...(await ctx.sideEffect(() => tenancyBeside(ctx, loaded.id))) } };
     },
   }),
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { notePromotion, noteRetry } from '../../commands/operations/projection-maintenance.ts';
-import { nothingHere } from '../../domain/refusal.ts';
+import { recordPromotion, recordRetry } from '../../commands/operations/projection-maintenance.ts';
+import { notFound } from '../../domain/refusal.ts';
 import { type Operations, operation } from '../http/operation.ts';
 
 export const ProjectionStatus = z
@@ -76,7 +76,7 @@ export const DriftReport = z
   .meta({ id: 'DriftReport' });
 
 /** What operators see and do; the engine's side of it. Nulls: there is no such projection, rebuild or event. */
-export type Operators = {
+export type ProjectionAdmin = {
   readonly statuses: () => Promise<z.output<typeof ProjectionStatus>[]>;
   /** Begins to build a projection anew, or finds that it is being built. */
   readonly rebuild: (name: string) => Promise<z.output<typeof Rebuild> | null>;
@@ -93,7 +93,7 @@ const REBUILD = `${PROJECTION}/rebuilds/:rebuild`;
 const aside = { permit: 'platform', noStream: true } as const;
 
 const there = <T>(found: T | null): T => {
-  if (found === null) throw nothingHere();
+  if (found === null) throw notFound();
   return found;
 };
 
@@ -102,7 +102,7 @@ const read = (value: unknown) => ({ doc: JSON.stringify(value), revision: null }
 const done = (state: unknown) => ({ id: '', revision: -1, position: null, state });
 
 /** How the projections stand, and what operators do with them. */
-export const opsOperationsOf = (operators: Operators): Operations => ({
+export const opsOperationsOf = (operators: ProjectionAdmin): Operations => ({
   listProjections: operation({
     ...aside,
     method: 'get',
@@ -119,7 +119,7 @@ export const opsOperationsOf = (operators: Operators): Operations => ({
     reply: Rebuild,
     status: 202,
     location: REBUILD.replace(':rebuild', ':id'),
-    run: async (ctx, { name }) => done(there(await ctx.once(() => operators.rebuild(name)))),
+    run: async (ctx, { name }) => done(there(await ctx.sideEffect(() => operators.rebuild(name)))),
   }),
   readRebuild: operation({
     ...aside,
@@ -135,7 +135,7 @@ export const opsOperationsOf = (operators: Operators): Operations => ({
     path: `${REBUILD}/promote`,
     summary: 'Put what was built anew in the place of the live projection, in one transaction',
     reply: Rebuild,
-    run: async (ctx, { name, rebuild }) => notePromotion(ctx, there(await ctx.once(() => operators.promote(name, rebuild)))),
+    run: async (ctx, { name, rebuild }) => recordPromotion(ctx, there(await ctx.sideEffect(() => operators.promote(name, rebuild)))),
   }),
   abortRebuild: operation({
     ...aside,
@@ -143,7 +143,7 @@ export const opsOperationsOf = (operators: Operators): Operations => ({
     path: `${REBUILD}/abort`,
     summary: 'Give a rebuild up; the live projection was never touched',
     reply: Rebuild,
-    run: async (ctx, { name, rebuild }) => done(there(await ctx.once(() => operators.abort(name, rebuild)))),
+    run: async (ctx, { name, rebuild }) => done(there(await ctx.sideEffect(() => operators.abort(name, rebuild)))),
   }),
   listParkedEvents: operation({
     ...aside,
@@ -159,7 +159,7 @@ export const opsOperationsOf = (operators: Operators): Operations => ({
     path: `${PROJECTION}/parked/:event/retry`,
     summary: 'Try a parked event and those behind it again',
     reply: ParkedEvent,
-    run: async (ctx, { name, event }) => noteRetry(ctx, there(await ctx.once(() => operators.retry(name, event)))),
+    run: async (ctx, { name, event }) => recordRetry(ctx, there(await ctx.sideEffect(() => operators.retry(name, event)))),
   }),
   readDrift: operation({
     ...aside,

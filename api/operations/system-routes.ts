@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { Refusal } from '../../domain/refusal.ts';
-import { isKnown } from '../http/etag.ts';
+import { matchesIfNoneMatch } from '../http/etag.ts';
 import { typeAt } from '../http/problem.ts';
 import { json } from '../http/response.ts';
 import { boot, page, policy } from './docs-page.ts';
@@ -53,7 +53,7 @@ export const system = (app: Hono, deps: SystemDeps): void => {
       etag,
       'cache-control': 'public, max-age=86400',
     };
-    if (isKnown(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
+    if (matchesIfNoneMatch(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
     return new Response(gzip, { headers });
   });
 };

@@ -1,4 +1,11 @@
-import { CONTENT_TYPE, type Delivering, delivering, INLINE_LIMIT, inboundSubject, SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
+import {
+  CONTENT_TYPE,
+  INLINE_LIMIT,
+  inboundSubject,
+  type RunnerMessageType,
+  runnerMessages,
+  SPEC_VERSION,
+} from '../../domain/runners/cloud-event.ts';
 import { ACK_WAIT_MS, consumerName, inboxOf, MAX_DELIVERIES, STREAM } from '../../domain/runners/runner-credential.ts';
 
 const text = (description: string) => ({ type: 'string', description });
@@ -41,9 +48,9 @@ const headers = {
 };
 
 /** `annals.webhook.accepted` -> `annalsWebhookAccepted`. */
-const nameOf = ({ type }: Delivering): string => type.replace(/\.([a-z])/g, (_, letter: string) => letter.toUpperCase());
+const nameOf = ({ type }: RunnerMessageType): string => type.replace(/\.([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-const messageOf = (row: Delivering) => ({
+const messageOf = (row: RunnerMessageType) => ({
   name: row.type,
   title: row.type,
   summary: row.summary,
@@ -56,7 +63,7 @@ const reference = (path: string) => ({ $ref: `#/${path}` });
 
 /** The AsyncAPI 3.0 description of what runners receive, made from the table that the relay works by. */
 export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: string }) => {
-  const rows = Object.values(delivering);
+  const rows = Object.values(runnerMessages);
   const names = rows.map(nameOf);
   return {
     asyncapi: '3.0.0',

@@ -17,7 +17,7 @@ export const runnerCredentialOperations = (makeUser: MakeBrokerUser): Operations
     permit,
     query: listQuery({}, RUNNER_CREDENTIAL_SORTS),
     reply: RunnerCredentialRead.array(),
-    reads: runnerCredentials.name,
+    projection: runnerCredentials.name,
     run: async (ctx, { tenant_id, agent_id, ...query }) => {
       await loadAgent(ctx, agent_id);
       return runnerCredentialPage(ctx.reads, { tenant_id, agent_id }, windowOf(query, RUNNER_CREDENTIAL_SORTS));

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { changeMemberRole, inviteMember, MemberInvite, MemberUpdate, removeMember, shownMember } from '../../commands/tenants/member.ts';
+import { changeMemberRole, inviteMember, MemberInvite, MemberUpdate, memberView, removeMember } from '../../commands/tenants/member.ts';
 import { Id25 } from '../../domain/id.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { agentsOwnedBy } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { AsOf, listQuery, sliced, type Window } from '../http/paging.ts';
+import { AsOf, listQuery, paginate, type Window } from '../http/paging.ts';
 
 const MEMBERS = '/tenant/:tenant_id/members';
 const MEMBER = `${MEMBERS}/:user_id`;
@@ -20,8 +20,8 @@ export const MemberRead = z
 const members = async (ctx: Ctx, window: Window) => {
   const tenant = await ctx.load(Tenant, ctx.tenant);
   const ids = Object.entries(tenant.state.members).map(([id, { created_at }]) => ({ id, created_at }));
-  const { items, next } = sliced(ids, window);
-  const shown = await Promise.all(items.map(({ id }) => shownMember(ctx, tenant.state, id)));
+  const { items, next } = paginate(ids, window);
+  const shown = await Promise.all(items.map(({ id }) => memberView(ctx, tenant.state, id)));
   return { body: JSON.stringify(z.array(MemberRead).parse(shown)), next, total: ids.length, position: tenant.position };
 };
 
@@ -47,7 +47,7 @@ export const memberOperations = {
     path: MEMBERS,
     summary: 'Add somebody by e-mail address',
     permit,
-    needs,
+    permissionNote: needs,
     body: MemberInvite,
     reply: MemberRead,
     status: 201,
@@ -59,7 +59,7 @@ export const memberOperations = {
     path: MEMBER,
     summary: "Change a member's role",
     permit,
-    needs,
+    permissionNote: needs,
     body: MemberUpdate,
     reply: MemberRead,
     run: changeMemberRole,
@@ -69,7 +69,7 @@ export const memberOperations = {
     path: MEMBER,
     summary: 'Remove a member',
     permit,
-    needs,
+    permissionNote: needs,
     run: (ctx, { user_id }) => removeMember(ctx, user_id, () => owned(ctx, user_id)),
   }),
 };

@@ -25,7 +25,7 @@ import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead,
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery, listQuery, windowOf } from '../http/paging.ts';
-import { figures } from '../http/stale-if-error.ts';
+import { staleIfError } from '../http/stale-if-error.ts';
 
 const ADMIN = '/admin/tenants/:tenant_id';
 const OWN = '/tenant/:tenant_id';
@@ -41,11 +41,11 @@ const figuresOf = async ({ reads }: Ctx, id: string): Promise<Figures> => {
   const [agent_count, last_active_at] = await Promise.all([agentCount(reads, id), lastActiveAt(reads, id)]);
   return { agent_count, last_active_at };
 };
-const lastKnown = figures<Figures>({ agent_count: 0, last_active_at: null });
+const lastKnown = staleIfError<Figures>({ agent_count: 0, last_active_at: null });
 
 /** The same beside a change that was made: while the views are away as they were last, 0 and null where they were never asked. */
 const figuresBeside = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<Figures> =>
-  ctx.once(() => lastKnown(ctx.reads, id, figuresOf(ctx, id)));
+  ctx.sideEffect(() => lastKnown(ctx.reads, id, figuresOf(ctx, id)));
 
 /** The state with how many members and agents there are. */
 const counted = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: Figures) => ({
@@ -75,7 +75,7 @@ const summaries = (ctx: Ctx) => {
 
 const detailed = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, known: Figures) => {
   const { plan } = (await withPlan(ctx, loaded)).state;
-  const used = await ctx.once(async () => summaries(ctx));
+  const used = await ctx.sideEffect(async () => summaries(ctx));
   return { ...loaded, state: { ...counted(loaded, known), plan, ...used, last_active_at: known.last_active_at } };
 };
 
@@ -89,7 +89,7 @@ export const tenantOperations = {
     permit: 'platform',
     query: listQuery({}, TENANT_SORTS),
     reply: z.array(AdminTenantRead),
-    reads: tenants.name,
+    projection: tenants.name,
     run: (ctx, window) => tenantPage(ctx.reads, windowOf(window, TENANT_SORTS)),
   }),
   createTenant: operation({
@@ -110,8 +110,8 @@ export const tenantOperations = {
     summary: 'Read a tenant with its plan and its last 30 days',
     permit: 'platform',
     reply: AdminTenantDetailRead,
-    beyondStream: true,
-    reads: agents.name,
+    noConditionalGet: true,
+    projection: agents.name,
     run: async (ctx) => detailed(ctx, await loadTenant(ctx), await figuresOf(ctx, ctx.tenant)),
   }),
   updateTenantAsPlatform: operation({

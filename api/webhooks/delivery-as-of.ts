@@ -1,7 +1,7 @@
 import { comparePositions, type Position, parseToken, type Recorded } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
-import { placeOf } from '../../projections/audit/audit-log.queries.ts';
+import { positionOfEvent } from '../../projections/audit/audit-log.queries.ts';
 import { asOf } from '../../projections/engine/as-of.ts';
 import { deliveryById, type FoundDelivery } from '../../projections/webhooks/delivery.queries.ts';
 import { deliveries, table } from '../../projections/webhooks/delivery.ts';
@@ -10,7 +10,7 @@ import type { Ctx } from '../http/operation.ts';
 const isBefore = (event: Recorded, at: Position): boolean => comparePositions(event.position, at) <= 0;
 
 /** The first revision of an agent's acknowledgements that lies behind a position: some 2 log n reads of one event. */
-const revisionBehind = async (ctx: Ctx, agent_id: string, at: Position): Promise<number> => {
+const firstRevisionAfter = async (ctx: Ctx, agent_id: string, at: Position): Promise<number> => {
   const isBehind = async (revision: number): Promise<boolean> => {
     const [event] = await Array.fromAsync(ctx.history(Acknowledgement, agent_id, { from: revision, limit: 1 }));
     return event === undefined || !isBefore(event, at);
@@ -37,10 +37,10 @@ const settlements = async (ctx: Ctx, accepted: Recorded, at: Position, last: str
   if (last === null) return [];
   const { agent_id } = Delivery.factsOf(accepted);
   const found: Recorded[] = [];
-  const from = await revisionBehind(ctx, agent_id, accepted.position);
+  const from = await firstRevisionAfter(ctx, agent_id, accepted.position);
   for await (const event of ctx.history(Acknowledgement, agent_id, { from })) {
     if (!isBefore(event, at)) return found;
-    const settled = Acknowledgement.concerning(event, accepted.id);
+    const settled = Acknowledgement.eventForDelivery(event, accepted.id);
     if (settled) found.push(settled.event);
     if (settled && settled.at === last) return found;
   }
@@ -50,12 +50,12 @@ const settlements = async (ctx: Ctx, accepted: Recorded, at: Position, last: str
 /** A refused one stands among its hook's refusals and never changes: it was there from its own event on. */
 const refusedThen = async (ctx: Ctx, live: FoundDelivery | null, at: Position): Promise<FoundDelivery | null> => {
   if (live?.delivery.outcome !== 'rejected') return null;
-  const place = await placeOf(ctx.reads, live.delivery.causation[0]!.event_id);
+  const place = await positionOfEvent(ctx.reads, live.delivery.causation[0]!.event_id);
   return place && comparePositions(place, at) <= 0 ? live : null;
 };
 
 /** A delivery but for its payload as it was at a position: its own stream folded with what its agent's runner said of it until then. */
-export const deliveryThen = async (ctx: Ctx, id: string, at: Position): Promise<FoundDelivery | null> => {
+export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<FoundDelivery | null> => {
   const [own, live] = await Promise.all([Array.fromAsync(ctx.history(Delivery, id)), deliveryById(ctx.reads, ctx.tenant, id)]);
   const [accepted] = own;
   if (!accepted) return refusedThen(ctx, live, at);

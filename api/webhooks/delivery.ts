@@ -2,34 +2,34 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import { type BodyParts, payloadText, type ReadDelivery } from '../../commands/webhooks/delivery.ts';
 import { isId25 } from '../../domain/id.ts';
-import { nothingHere } from '../../domain/refusal.ts';
+import { notFound } from '../../domain/refusal.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
-import { deliveryById, deliveryPage, type Hook, markedDelivery } from '../../projections/webhooks/delivery.queries.ts';
+import { deliveryById, deliveryPage, type IntegrationRef, markedDelivery } from '../../projections/webhooks/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../../projections/webhooks/delivery.ts';
-import { isKnown } from '../http/etag.ts';
-import { askedOf, checkNoQuery, type Host } from '../http/mount.ts';
+import { matchesIfNoneMatch } from '../http/etag.ts';
+import { askedOf, checkNoQuery, type Runtime } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type Operations, operation, type Read } from '../http/operation.ts';
-import { asOfQuery, listQuery, Stretch, sorted } from '../http/paging.ts';
-import { unbroken } from '../http/stream-response.ts';
-import { deliveryThen } from './delivery-as-of.ts';
+import { asOfQuery, listQuery, sorted, TimeRange } from '../http/paging.ts';
+import { abortOnError } from '../http/stream-response.ts';
+import { deliveryAsOf } from './delivery-as-of.ts';
 
 const SORTS = ['received_at'];
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
 /** Deliveries show what came for an agent: who may read its chats may read them, as may whoever manages all integrations. */
 const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
-  if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw nothingHere();
+  if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw notFound();
 };
 
-const hookOf = async (ctx: Ctx, integration_id: string): Promise<Hook & { agent_id: string }> => {
+const hookOf = async (ctx: Ctx, integration_id: string): Promise<IntegrationRef & { agent_id: string }> => {
   const { state } = await ctx.load(Integration, integration_id);
-  if (state.status === 'absent' || state.tenant_id !== ctx.tenant) throw nothingHere();
+  if (state.status === 'absent' || state.tenant_id !== ctx.tenant) throw notFound();
   return { tenant_id: ctx.tenant, integration_id, marks: state.replay_guard !== 'off', agent_id: state.agent_id };
 };
 
 const detail = async (ctx: Ctx, id: string, stored: ReadDelivery): Promise<Read> => {
-  const found = await (ctx.asOf ? deliveryThen(ctx, id, ctx.asOf) : deliveryById(ctx.reads, ctx.tenant, id));
+  const found = await (ctx.asOf ? deliveryAsOf(ctx, id, ctx.asOf) : deliveryById(ctx.reads, ctx.tenant, id));
   if (!found) return null;
   await checkReader(ctx, found.delivery.agent_id);
   const hook = await hookOf(ctx, found.delivery.integration_id);
@@ -47,10 +47,10 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
     path: '/tenant/:tenant_id/webhook-integrations/:id/deliveries',
     summary: 'List what came to a hook, newest first',
     permit: 'tenant:read',
-    needs,
-    query: listQuery({ outcome: z.enum(OUTCOMES).optional(), ...Stretch }, SORTS),
+    permissionNote: needs,
+    query: listQuery({ outcome: z.enum(OUTCOMES).optional(), ...TimeRange }, SORTS),
     reply: z.array(DeliveryRead),
-    reads: deliveries.name,
+    projection: deliveries.name,
     run: async (ctx, { id, outcome, from, to, limit, cursor, sort }) => {
       const hook = await hookOf(ctx, id);
       await checkReader(ctx, hook.agent_id);
@@ -63,24 +63,24 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
     path: DELIVERY,
     summary: 'Read a delivery with its payload, and how far it got',
     permit: 'tenant:read',
-    needs,
+    permissionNote: needs,
     reply: DeliveryDetail,
-    beyondStream: true,
+    noConditionalGet: true,
     query: asOfQuery,
-    reads: deliveries.name,
+    projection: deliveries.name,
     run: (ctx, { delivery_id }) => detail(ctx, delivery_id, stored),
   }),
 });
 
 /** The bytes of a delivery as they came, which an operation cannot answer with. Its agent's runner may fetch them too. */
-export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery): void => {
+export const mountDeliveryBodies = (app: Hono, host: Runtime, stored: ReadDelivery): void => {
   app.get(`${DELIVERY}/body`, async (c) => {
     const principal = await host.authenticate(c);
     const { tenant_id, delivery_id } = c.req.param();
     const kept = isId25(tenant_id) && isId25(delivery_id) ? await stored(tenant_id, delivery_id) : null;
-    if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw nothingHere();
+    if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw notFound();
     const as = await host.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
-    if (as === 'guest') await host.guest(askedOf(c, host, principal, tenant_id), `GET ${c.req.path}`);
+    if (as === 'guest') await host.recordSuperAdminRead(askedOf(c, host, principal, tenant_id), `GET ${c.req.path}`);
     checkNoQuery(c);
     const headers = {
       'content-type': kept.facts.content_type,
@@ -90,13 +90,13 @@ export const mountDeliveryBodies = (app: Hono, host: Host, stored: ReadDelivery)
       'cache-control': 'private, no-store',
       etag: `"${kept.facts.sha256}"`,
     };
-    if (isKnown(c.req.header('if-none-match'), headers.etag)) return c.body(null, 304, { etag: headers.etag });
+    if (matchesIfNoneMatch(c.req.header('if-none-match'), headers.etag)) return c.body(null, 304, { etag: headers.etag });
     if (kept.body instanceof Uint8Array) return c.body(Uint8Array.from(kept.body), 200, headers);
     const length = { 'content-length': String(kept.facts.size_bytes) };
     if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...length });
     // What can fail does so before the answer has begun.
     const first = await kept.body.next();
-    const bytes = unbroken(c, host, following(first.value ?? new Uint8Array(0), kept.body));
+    const bytes = abortOnError(c, host, following(first.value ?? new Uint8Array(0), kept.body));
     return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...length });
   });
 };

@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono';
-import { admitLarge, type HeldMemory, type HookOutcome, type HookPorts, receive } from '../../commands/webhooks/receive-delivery.ts';
-import { MOST_BYTES, PART_BYTES } from '../../domain/webhooks/delivery-body.ts';
-import { cutOff } from '../http/json-body.ts';
+import { admitLarge, type BodyBuffer, type DeliveryOutcome, receive, type WebhookPorts } from '../../commands/webhooks/receive-delivery.ts';
+import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import { rejectTruncated } from '../http/json-body.ts';
 import { type Enter, largeBytesOf } from './large-body.ts';
 
-export type HookHost = { readonly ports: HookPorts; readonly address: (c: Context) => string | null };
+export type HookHost = { readonly ports: WebhookPorts; readonly address: (c: Context) => string | null };
 
 type Header = (name: string) => string | undefined;
 type FromNode = { readonly incoming?: { readonly headers: Readonly<Record<string, string | string[] | undefined>> } };
@@ -16,7 +16,7 @@ export const mountHooks = (app: Hono, { ports, address }: HookHost): void => {
     const post = { integration_id: c.req.param('integration_id'), header, ip: address(c) };
     const taken = (body: Uint8Array) => receive(ports, { ...post, body }, (told) => c.set('limits', told));
     const declared = Number(header('content-length') ?? Number.NaN);
-    if (declared <= PART_BYTES) return answer(await taken(new Uint8Array(await c.req.raw.arrayBuffer().catch(cutOff))));
+    if (declared <= CHUNK_BYTES) return answer(await taken(new Uint8Array(await c.req.raw.arrayBuffer().catch(rejectTruncated))));
     return answer(
       await held(
         (size) => admitLarge(ports, post, size),
@@ -27,8 +27,8 @@ export const mountHooks = (app: Hono, { ports, address }: HookHost): void => {
 };
 
 /** Works in memory that is given back at the end. */
-const held = async <T>(admit: (size: number) => Promise<HeldMemory>, work: (enter: Enter) => Promise<T>): Promise<T> => {
-  const all: HeldMemory[] = [];
+const held = async <T>(admit: (size: number) => Promise<BodyBuffer>, work: (enter: Enter) => Promise<T>): Promise<T> => {
+  const all: BodyBuffer[] = [];
   try {
     return await work(async (size) => {
       const room = await admit(size);
@@ -47,7 +47,7 @@ const headersOf = (c: Context): Header => {
   return (name) => headers[name] as string | undefined;
 };
 
-const answer = ({ id, outcome, token }: HookOutcome): Response =>
+const answer = ({ id, outcome, token }: DeliveryOutcome): Response =>
   new Response(`{"id":"${id}","outcome":"${outcome}"}`, {
     status: token === null ? 200 : 202,
     headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
@@ -60,7 +60,7 @@ const header = (name: string, description: string, required = true) => ({
   description,
   schema: { type: 'string' },
 });
-const outcome = (description: string, outcomes: readonly HookOutcome['outcome'][]) => ({
+const outcome = (description: string, outcomes: readonly DeliveryOutcome['outcome'][]) => ({
   description,
   content: {
     'application/json': {
@@ -79,7 +79,7 @@ export const hookPaths = {
     post: {
       operationId: 'receiveWebhook',
       summary: "Take a provider's delivery",
-      description: `Verified by the provider's signature over the bytes as they come, before anything else is read. At most ${MOST_BYTES} bytes: more are 413, and noted as rejected with the reason \`too_large\`. Of more than ${PART_BYTES} bytes only so many are held at once: beyond that it is 503 with \`Retry-After\`. New deliveries beyond the plan's \`webhooks_per_minute\` are 429; what is sent again after that is taken.`,
+      description: `Verified by the provider's signature over the bytes as they come, before anything else is read. At most ${MAX_BODY_BYTES} bytes: more are 413, and noted as rejected with the reason \`too_large\`. Of more than ${CHUNK_BYTES} bytes only so many are held at once: beyond that it is 503 with \`Retry-After\`. New deliveries beyond the plan's \`webhooks_per_minute\` are 429; what is sent again after that is taken.`,
       tags: ['Webhooks in'],
       security: [],
       parameters: [

@@ -3,7 +3,7 @@ import type { Loaded } from '../../commands/context.ts';
 import {
   connectIntegration,
   disconnectIntegration,
-  integrationThen,
+  integrationAsOf,
   rotateSecret,
   SecretRotate,
   type ShownIntegration,
@@ -25,14 +25,14 @@ import {
 import { integrations, WebhookIntegrationRead, WebhookIntegrationSecret } from '../../projections/webhooks/integration.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { asOfQuery, listQuery, totalled, windowOf } from '../http/paging.ts';
-import { figures } from '../http/stale-if-error.ts';
+import { asOfQuery, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
+import { staleIfError } from '../http/stale-if-error.ts';
 
 const INTEGRATIONS = '/tenant/:tenant_id/webhook-integrations';
 const INTEGRATION = `${INTEGRATIONS}/:id`;
 const permit = 'tenant:integrations:write';
 
-const lastKnown = figures<Awaited<ReturnType<typeof lastDeliveries>>>({
+const lastKnown = staleIfError<Awaited<ReturnType<typeof lastDeliveries>>>({
   last_delivery_at: null,
   last_delivery_on_previous_secret_at: null,
 });
@@ -40,7 +40,7 @@ const lastKnown = figures<Awaited<ReturnType<typeof lastDeliveries>>>({
 /** The change is done: while the views are away its answer says when deliveries came last as they said it last, null where they never did. */
 const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<ShownIntegration>): Promise<Loaded<ShownIntegration>> => ({
   ...loaded,
-  state: { ...state, ...(await ctx.once(() => lastKnown(ctx.reads, loaded.id, lastDeliveries(ctx.reads, loaded.id)))) },
+  state: { ...state, ...(await ctx.sideEffect(() => lastKnown(ctx.reads, loaded.id, lastDeliveries(ctx.reads, loaded.id)))) },
 });
 
 const withDeliveriesUntil = async (ctx: Ctx, then: Loaded<ShownIntegration> | null, at: Position) => {
@@ -57,11 +57,11 @@ export const integrationOperations = {
     permit: 'tenant:read',
     query: listQuery({ agent_id: Id25.optional(), provider: z.enum(PROVIDERS).optional() }, INTEGRATION_SORTS),
     reply: z.array(WebhookIntegrationRead),
-    reads: integrations.name,
+    projection: integrations.name,
     run: (ctx, { agent_id, provider, ...window }) => {
       const filter = { agent_id, provider };
       const page = integrationPage(ctx.reads, ctx.tenant, ctx.publicUrl, filter, windowOf(window, INTEGRATION_SORTS));
-      return totalled(filter, page, () => integrationCount(ctx.reads, ctx.tenant));
+      return withTotalCount(filter, page, () => integrationCount(ctx.reads, ctx.tenant));
     },
   }),
   connectWebhookIntegration: operation({
@@ -83,11 +83,11 @@ export const integrationOperations = {
     permit: 'tenant:read',
     reply: WebhookIntegrationRead,
     query: asOfQuery,
-    reads: integrations.name,
-    beyondStream: true,
+    projection: integrations.name,
+    noConditionalGet: true,
     run: async (ctx, { id }) =>
       ctx.asOf
-        ? withDeliveriesUntil(ctx, await integrationThen(ctx, id), ctx.asOf)
+        ? withDeliveriesUntil(ctx, await integrationAsOf(ctx, id), ctx.asOf)
         : integrationById(ctx.reads, ctx.tenant, id, ctx.publicUrl),
   }),
   updateWebhookIntegration: operation({

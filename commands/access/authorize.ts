@@ -11,7 +11,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import type { Aggregate } from '../../domain/aggregate.ts';
 import type { DomainEvent } from '../../domain/event.ts';
 import type { Principal } from '../../domain/principal.ts';
-import { nothingHere, Refusal } from '../../domain/refusal.ts';
+import { notFound, Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Loaded } from '../context.ts';
 
@@ -32,7 +32,7 @@ const GUEST: readonly Permission[] = [
 ];
 
 /** Where an operation happens: the tenant of its path and the agent of its path. */
-export type Place = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
+export type Scope = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
 
 const forbidden = (permission: Permission) =>
   new Refusal('forbidden', `this needs the permission ${permission}`, { members: { permission } });
@@ -47,7 +47,7 @@ export const permitter = ({ peek, load, now }: PermitDeps) => {
 
   const tenantOf = async (tenant_id: string): Promise<Tenant.Tenant> => {
     const tenant = await read(Tenant, tenant_id, tenant_id);
-    if (tenant.status === 'absent' || Tenant.isClosed(tenant)) throw nothingHere();
+    if (tenant.status === 'absent' || Tenant.isClosed(tenant)) throw notFound();
     return tenant;
   };
 
@@ -62,28 +62,28 @@ export const permitter = ({ peek, load, now }: PermitDeps) => {
     const agent = agent_id ? await read(Agent, tenant.id, agent_id) : Agent.initial;
     // Who may delete an agent may bring it back.
     const there = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');
-    if (!there || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw nothingHere();
+    if (!there || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
     if (!isAgentPermission(permission) || !agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);
   };
 
   /** A super-admin who opened the tenant may look around in it until then. */
   const asGuest = (tenant: Tenant.Tenant, principal: Principal & { kind: 'user' }, permission: Permission): 'guest' => {
-    if (!principal.super_admin) throw nothingHere();
+    if (!principal.super_admin) throw notFound();
     const open = tenant.allow_superadmin_access && (tenant.opened[principal.user_id] ?? '') > new Date(now()).toISOString();
     if (!open) throw new Refusal('forbidden', 'open the tenant with a reason first: POST /admin/tenants/{tenant_id}/break-glass');
     if (!GUEST.includes(permission)) throw forbidden(permission);
     return 'guest';
   };
 
-  const one = async (principal: Principal, permission: Permission, { tenant_id, agent_id }: Place): Promise<'guest' | undefined> => {
+  const one = async (principal: Principal, permission: Permission, { tenant_id, agent_id }: Scope): Promise<'guest' | undefined> => {
     if (permission === 'none' || permission === 'any') return undefined;
     if (permission === 'platform') {
       if (principal.kind === 'user' && principal.super_admin && principal.bound_to === null) return undefined;
       throw forbidden(permission);
     }
     if (principal.kind !== 'user')
-      throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : nothingHere();
-    if (!tenant_id || (principal.bound_to !== null && principal.bound_to !== tenant_id)) throw nothingHere();
+      throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
+    if (!tenant_id || (principal.bound_to !== null && principal.bound_to !== tenant_id)) throw notFound();
     const tenant = await tenantOf(tenant_id);
     const role = roleIn(tenant, principal);
     if (!role) return asGuest(tenant, principal, permission);
@@ -96,13 +96,13 @@ export const permitter = ({ peek, load, now }: PermitDeps) => {
     return undefined;
   };
 
-  const asRunner = async (principal: Principal & { kind: 'runner' }, { tenant_id, agent_id }: Place): Promise<boolean> => {
+  const asRunner = async (principal: Principal & { kind: 'runner' }, { tenant_id, agent_id }: Scope): Promise<boolean> => {
     if (principal.tenant_id !== tenant_id || principal.agent_id !== agent_id) return false;
     if ((await tenantOf(tenant_id)).is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
     return true;
   };
 
-  return async (principal: Principal, permit: Permit, place: Place): Promise<'guest' | undefined> => {
+  return async (principal: Principal, permit: Permit, place: Scope): Promise<'guest' | undefined> => {
     const { all, runner } = typeof permit === 'string' ? { all: [permit], runner: false } : permit;
     if (runner && principal.kind === 'runner' && (await asRunner(principal, place))) return undefined;
     let as: 'guest' | undefined;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changeGrid } from '../../domain/access/permission.ts';
+import * as Permission from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Access from '../../domain/agents/agent-roles.ts';
 import { AGENT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
@@ -10,10 +10,10 @@ import type { Ctx, Input } from '../context.ts';
 
 export const AgentRoleAssignmentCreate = z.strictObject({ role: z.enum(AGENT_ROLES) }).meta({ id: 'AgentRoleAssignmentCreate' });
 export const AgentUserGrant = z
-  .strictObject({ user_id: Id25, role: z.enum(Access.GRANTS).default('VIEWER') })
+  .strictObject({ user_id: Id25, role: z.enum(Access.GRANT_ROLES).default('VIEWER') })
   .meta({ id: 'AgentUserGrant' });
 export const AgentGrantRequest = z
-  .strictObject({ user_id: Id25, agent_id: Id25, role: z.enum(Access.GRANTS).nullable().default('VIEWER') })
+  .strictObject({ user_id: Id25, agent_id: Id25, role: z.enum(Access.GRANT_ROLES).nullable().default('VIEWER') })
   .meta({ id: 'AgentGrantRequest' });
 export const AgentOwnershipTransfer = z.strictObject({ new_owner_id: Id25 }).meta({ id: 'AgentOwnershipTransfer' });
 
@@ -28,13 +28,13 @@ type OnUser = OnAgent & { readonly user_id: string };
 const membersOf = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
 /** A role on an agent with the name of who has it. */
-export const shownRole = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {
+export const roleView = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {
   const user = (await ctx.load(User, user_id)).state;
   const { by: _, since: __, ...held } = role;
   return { agent_id: agent.id, user_id, tenant_id: agent.tenant_id, ...held, user_email: user.email || null, user_name: user.name };
 };
 
-export const shownGrant = (agent: Agent.Agent, user_id: string) => {
+export const grantView = (agent: Agent.Agent, user_id: string) => {
   const { role, created_at } = agent.grants[user_id]!;
   return { agent_id: agent.id, user_id, role, created_at };
 };
@@ -44,7 +44,7 @@ export const assignRole = async (
   { agent_id, user_id, role }: Input<typeof AgentRoleAssignmentCreate, 'tenant_id' | 'agent_id' | 'user_id'>,
 ) => {
   const loaded = await ctx.transact(Agent, agent_id, Access.assignRole(user_id, role, await membersOf(ctx)));
-  return { ...loaded, state: await shownRole(ctx, loaded.state, user_id) };
+  return { ...loaded, state: await roleView(ctx, loaded.state, user_id) };
 };
 
 export const revokeRole = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
@@ -54,10 +54,10 @@ export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<t
   const members = await membersOf(ctx);
   let existed = false;
   const loaded = await ctx.transact(Agent, agent_id, (agent) => {
-    existed = Access.standing(agent.grants, members, user_id) !== undefined;
+    existed = Access.effectiveRole(agent.grants, members, user_id) !== undefined;
     return Access.grant(user_id, role, members)(agent);
   });
-  return { ...loaded, state: shownGrant(loaded.state, user_id), existed };
+  return { ...loaded, state: grantView(loaded.state, user_id), existed };
 };
 
 export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
@@ -76,6 +76,6 @@ export const transferOwnership = async (
 
 /** Replaces the labels of the roles that are named; the others keep theirs. @throws Refusal invalid where OWNER's would shrink */
 export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {
-  const loaded = await ctx.transact(Tenant, ctx.tenant, changeGrid(roles));
+  const loaded = await ctx.transact(Tenant, ctx.tenant, Permission.changeRolePermissions(roles));
   return { ...loaded, state: { roles: loaded.state.grid } };
 };

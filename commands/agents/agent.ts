@@ -4,11 +4,11 @@ import { restore, undelete } from '../../domain/agents/agent-restore.ts';
 import * as Model from '../../domain/agents/model.ts';
 import { Slug, text } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
-import type { Own } from '../../domain/immutable-record.ts';
+import type { Transient } from '../../domain/immutable-record.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
-import { createNatural } from '../create-unique.ts';
+import { createUnique } from '../create-unique.ts';
 
 const Text = z.string().nullable();
 const Voice = text(0, 128).nullable();
@@ -59,13 +59,13 @@ export const Restore = z.strictObject({ revision: z.int().min(0).optional() }).m
 /** An agent of the tenant. @throws Refusal not_found where it is not there or deleted */
 export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent>> => {
   const loaded = await ctx.load(Agent, agent_id);
-  Agent.present(loaded.state);
+  Agent.assertExists(loaded.state);
   return loaded;
 };
 
 /** The agent as it was at a revision. @throws Refusal invalid where it never had that one */
 const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
-  const own: Own = new WeakSet();
+  const own: Transient = new WeakSet();
   let state = Agent.initial;
   let last = -1;
   for await (const event of ctx.history(Agent, agent_id)) {
@@ -77,7 +77,7 @@ const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Ag
   return state;
 };
 
-const undeleteWhereRoom = async (ctx: Ctx, agent_id: string, checkRoom: CheckRoom): Promise<Loaded<Agent.Agent>> => {
+const undeleteWithinLimit = async (ctx: Ctx, agent_id: string, checkRoom: CheckAgentLimit): Promise<Loaded<Agent.Agent>> => {
   const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
   const by = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
   return ctx.transact(Agent, agent_id, (agent) => {
@@ -91,17 +91,17 @@ const undeleteWhereRoom = async (ctx: Ctx, agent_id: string, checkRoom: CheckRoo
 export const restoreAgent = async (
   ctx: Ctx,
   { agent_id, revision }: Input<typeof Restore, 'tenant_id' | 'agent_id'>,
-  checkRoom: CheckRoom,
+  checkRoom: CheckAgentLimit,
 ) => {
   await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);
-  if (revision === undefined) return undeleteWhereRoom(ctx, agent_id, checkRoom);
+  if (revision === undefined) return undeleteWithinLimit(ctx, agent_id, checkRoom);
   return ctx.transact(Agent, agent_id, restore(await agentAt(ctx, agent_id, revision), revision));
 };
 
 /** Asked where one more agent is about to be. @throws Refusal plan_limit where there is no room for it */
-export type CheckRoom = () => void;
+export type CheckAgentLimit = () => void;
 
-const claim = (slug: string, checkRoom: CheckRoom, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
+const claim = (slug: string, checkRoom: CheckAgentLimit, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
   if (agent.status === 'absent') {
     checkRoom();
     return create();
@@ -118,7 +118,7 @@ const claim = (slug: string, checkRoom: CheckRoom, create: () => Agent.AgentEven
 export const createAgent = async (
   ctx: Ctx,
   { slug, ...input }: Input<typeof AgentCreate, 'tenant_id'>,
-  checkRoom: CheckRoom,
+  checkRoom: CheckAgentLimit,
 ): Promise<Loaded<Agent.Agent>> => {
   const { tenant_id: _, ...settings } = input;
   if (settings.is_admin_only && !(await ctx.may('tenant:settings:write')))
@@ -127,7 +127,7 @@ export const createAgent = async (
   const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
   const { default_skill_visibility_scope: skill_visibility_scope } = tenant.state;
   const create = (generation: number) => Agent.create({ ...settings, slug, generation, owner_id, skill_visibility_scope, is_seed: false });
-  return createNatural(ctx, Agent, {
+  return createUnique(ctx, Agent, {
     kind: 'agent',
     key: slug,
     claim: (generation) => claim(slug, checkRoom, create(generation)),

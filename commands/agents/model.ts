@@ -4,14 +4,17 @@ import { Slug, text } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import type { Ctx, Input } from '../context.ts';
-import { createNatural } from '../create-unique.ts';
+import { createUnique } from '../create-unique.ts';
 
-const LONGEST = 65_536;
+const MAX_SETTINGS_LENGTH = 65_536;
 
 /** Numbers grow when they are written out: what came in a body may be too long for the log. */
 const Settings = z
   .record(z.string(), z.unknown())
-  .refine((settings) => JSON.stringify(settings).length <= LONGEST, `may have at most ${LONGEST} characters as JSON`);
+  .refine(
+    (settings) => JSON.stringify(settings).length <= MAX_SETTINGS_LENGTH,
+    `may have at most ${MAX_SETTINGS_LENGTH} characters as JSON`,
+  );
 
 export const ModelCreate = z
   .strictObject({
@@ -38,5 +41,5 @@ const checkChain = async (ctx: Ctx, chain: readonly string[]): Promise<void> => 
 /** @throws Refusal slug_taken, invalid */
 export const registerModel = async (ctx: Ctx, fields: Input<typeof ModelCreate>) => {
   await checkChain(ctx, fields.failover_chain);
-  return createNatural(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });
+  return createUnique(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });
 };

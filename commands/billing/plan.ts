@@ -5,7 +5,7 @@ import { Slug, text } from '../../domain/fields.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
-import { createNatural } from '../create-unique.ts';
+import { createUnique } from '../create-unique.ts';
 
 const Count = z.int().min(0);
 
@@ -20,10 +20,10 @@ export const PlanCreate = z
   .meta({ id: 'PlanCreate' });
 
 /** The plan that a tenant is on where none is named. */
-export const firstPlanId = (ctx: Pick<Ctx, 'naturalId'>): string => ctx.naturalId('plan', 'free', 0, PLATFORM);
+export const firstPlanId = (ctx: Pick<Ctx, 'uniqueId'>): string => ctx.uniqueId('plan', 'free', 0, PLATFORM);
 
 /** The plan by which the tenant may have what it may: its own, and the first one once that is canceled. */
-export const planOf = (ctx: Pick<Ctx, 'naturalId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
+export const planOf = (ctx: Pick<Ctx, 'uniqueId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
   plan_status === 'canceled' ? firstPlanId(ctx) : plan_id;
 
 /** What the tenant may have. */
@@ -34,7 +34,7 @@ export const limitsOf = async (ctx: Ctx): Promise<Plan.Limits> => {
 
 /** @throws Refusal slug_taken */
 export const createPlan = (ctx: Ctx, fields: Input<typeof PlanCreate>) =>
-  createNatural(ctx, Plan, {
+  createUnique(ctx, Plan, {
     kind: 'plan',
     key: fields.slug,
     claim: () => (plan) => {

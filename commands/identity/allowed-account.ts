@@ -3,7 +3,7 @@ import { PLATFORM } from '../../domain/event.ts';
 import { Email } from '../../domain/fields.ts';
 import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
 import type { Ctx, Input } from '../context.ts';
-import { createNatural } from '../create-unique.ts';
+import { createUnique } from '../create-unique.ts';
 
 export const AllowedAccountCreate = z.strictObject({ email: Email }).meta({ id: 'AllowedAccountCreate' });
 
@@ -12,7 +12,7 @@ const KIND = 'allowed-account';
 /** @throws Refusal conflict where the address is allowed already */
 export const allowAccount = (ctx: Ctx, { email }: Input<typeof AllowedAccountCreate>) => {
   const address = email.toLowerCase();
-  return createNatural(ctx, AllowedAccount, {
+  return createUnique(ctx, AllowedAccount, {
     kind: KIND,
     key: address,
     claim: (generation) => AllowedAccount.allow(address, generation),
@@ -24,9 +24,9 @@ export const allowAccount = (ctx: Ctx, { email }: Input<typeof AllowedAccountCre
 export const disallowAccount = (ctx: Ctx, { id }: { id: string }) => ctx.transact(AllowedAccount, id, AllowedAccount.disallow);
 
 /** Whether an address may sign in, by what the log says now. */
-export const isAllowedAccount = async (ctx: Pick<Ctx, 'load' | 'naturalId'>, email: string): Promise<boolean> => {
+export const isAllowedAccount = async (ctx: Pick<Ctx, 'load' | 'uniqueId'>, email: string): Promise<boolean> => {
   for (let generation = 0; ; generation++) {
-    const { state } = await ctx.load(AllowedAccount, ctx.naturalId(KIND, email.toLowerCase(), generation, PLATFORM));
+    const { state } = await ctx.load(AllowedAccount, ctx.uniqueId(KIND, email.toLowerCase(), generation, PLATFORM));
     if (state.status !== 'disallowed') return state.status === 'allowed';
   }
 };

@@ -14,7 +14,7 @@ export const ApiKeyCreate = z
 type Bound = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
 
 /** The id of the key whose public part this is. */
-export const keyId = (ctx: Pick<Ctx, 'naturalId'>, publicId: string): string => ctx.naturalId('apikey', publicId, 0, PLATFORM);
+export const keyId = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string => ctx.uniqueId('apikey', publicId, 0, PLATFORM);
 
 /** Makes a key; its text is in the answer and nowhere else. @throws Refusal invalid where it would be born expired */
 export const issueKey = async (
@@ -26,7 +26,7 @@ export const issueKey = async (
   const publicId = ctx.random(8);
   const key = keyText(publicId, ctx.random(32));
   const made = await ctx.transact(ApiKey, keyId(ctx, publicId), ApiKey.create({ ...bound, name, expires_at, digest: ctx.digest(key) }), {
-    fresh: true,
+    expectNew: true,
     ...(bound.tenant_id === null ? {} : { tenant: bound.tenant_id }),
   });
   return { ...made, state: { ...made.state, key } };

@@ -9,13 +9,13 @@ import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Loaded } from '../context.ts';
-import { admit, type Claims, checkAdmitted, type IsMember } from './sign-in.ts';
+import { type Claims, checkAdmitted, type IsMember, resolveSignedInUser } from './sign-in.ts';
 
 /** What authentication stands on; `load` answers from memory where it can. */
 export type AuthDeps = {
   peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
   load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
-  naturalId: (kind: string, tenant: string, key: string) => string;
+  uniqueId: (kind: string, tenant: string, key: string) => string;
   digest: (text: string) => string;
   /** The ids of keys that were good here before, by their text. */
   proven: { readonly get: (text: string) => string | undefined; readonly set: (text: string, id: string) => void };
@@ -33,7 +33,7 @@ export type AuthDeps = {
 
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** As long as a public id, another for every key, and none. */
-const nobody = (key: string): string => `?${key.slice(-7)}`;
+const anonymous = (key: string): string => `?${key.slice(-7)}`;
 const unauthorized = (detail = 'send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
 
 /** Somebody who came without a key: they may do what they may, wherever they are a member. */
@@ -46,7 +46,7 @@ export const asUser = ({ id, is_super_admin }: User.User): Principal & { kind: '
 });
 
 /** Finds out who asks: by an API key, by a token of the issuer, or by the cookie of a browser that signed in. */
-export const authenticator = ({ peek, load, naturalId, digest, proven, used, seen, verify, isMember, context, now }: AuthDeps) => {
+export const authenticator = ({ peek, load, uniqueId, digest, proven, used, seen, verify, isMember, context, now }: AuthDeps) => {
   const read = async <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string): Promise<S> =>
     (peek(aggregate, tenant, id) ?? (await load(aggregate, tenant, id))).state;
 
@@ -71,7 +71,7 @@ export const authenticator = ({ peek, load, naturalId, digest, proven, used, see
   /** What is no key costs one look into the log, whether its public id is known or not, so that the time tells nobody which are. */
   const proved = async (text: string, publicId: string): Promise<ApiKey.ApiKey> => {
     const claimed = digest(text);
-    const [id, none] = [publicId, nobody(text)].map((name) => naturalId('apikey', PLATFORM, name)) as [string, string];
+    const [id, none] = [publicId, anonymous(text)].map((name) => uniqueId('apikey', PLATFORM, name)) as [string, string];
     const known = peek(ApiKey, PLATFORM, id)?.state;
     const isKnown = ApiKey.matches(known ?? ApiKey.initial, claimed);
     const key = isKnown ? known! : (await load(ApiKey, PLATFORM, known ? none : id)).state;
@@ -89,7 +89,7 @@ export const authenticator = ({ peek, load, naturalId, digest, proven, used, see
   };
 
   const byToken = async (claims: Claims): Promise<Principal> => {
-    const { state } = await admit(context(), claims, isMember);
+    const { state } = await resolveSignedInUser(context(), claims, isMember);
     seen(state);
     return asUser(state);
   };
@@ -113,7 +113,7 @@ export const authenticator = ({ peek, load, naturalId, digest, proven, used, see
     byCookie: async (cookie: string): Promise<Principal & { sign_in_id: string }> => {
       const [id = ''] = cookie.split('.');
       const signIn = isId25(id) ? await read(SignIn, PLATFORM, id) : SignIn.initial;
-      if (!SignIn.holds(signIn, digest(cookie), now())) throw unauthorized('sign in again: /auth/login');
+      if (!SignIn.isValidFor(signIn, digest(cookie), now())) throw unauthorized('sign in again: /auth/login');
       const user = await read(User, PLATFORM, signIn.user_id);
       await checkAdmitted(context(), user, isMember);
       seen(user);

@@ -26,7 +26,7 @@ export const checkAdmitted = async (ctx: Ctx, user: User.User, isMember: IsMembe
 };
 
 /** The user of a verified address, registered where an allowed one comes for the first time. @throws Refusal forbidden */
-export const admit = async (ctx: Ctx, { email, name }: Claims, isMember: IsMember): Promise<Loaded<User.User>> => {
+export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isMember: IsMember): Promise<Loaded<User.User>> => {
   const known = await ctx.load(User, userId(ctx, email));
   if (known.state.status === 'registered') {
     await checkAdmitted(ctx, known.state, isMember);
@@ -37,15 +37,16 @@ export const admit = async (ctx: Ctx, { email, name }: Claims, isMember: IsMembe
 };
 
 /** Notes that a user came, at most once an hour. */
-export const noteSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>> => ctx.transact(User, user_id, User.see(ctx.at()));
+export const recordSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>> =>
+  ctx.transact(User, user_id, User.recordLogin(ctx.at()));
 
 /** Signs a browser in; `cookie` is all that it has to keep. A state counts once. @throws Refusal unauthorized */
 export const signIn = async (ctx: Ctx, user_id: string, state: string): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
-  const id = ctx.naturalId('signin', state, 0, PLATFORM);
+  const id = ctx.uniqueId('signin', state, 0, PLATFORM);
   const cookie = `${id}.${ctx.random(32)}`;
   const expires_at = new Date(Date.parse(ctx.at()) + SIGN_IN_SECONDS * 1_000).toISOString();
-  const made = await ctx.transact(SignIn, id, SignIn.begin({ user_id, digest: ctx.digest(cookie), expires_at }), { fresh: true });
-  await noteSeen(ctx, user_id);
+  const made = await ctx.transact(SignIn, id, SignIn.begin({ user_id, digest: ctx.digest(cookie), expires_at }), { expectNew: true });
+  await recordSeen(ctx, user_id);
   return { ...made, state: { ...made.state, cookie } };
 };
 

@@ -3,16 +3,21 @@ import { PLATFORM } from '../../domain/event.ts';
 import * as Upkeep from '../../domain/operations/projection-maintenance.ts';
 import type { Ctx, Loaded } from '../context.ts';
 
-const note = async <T>(ctx: Ctx, projection: string, decide: Decision<Upkeep.Upkeep, Upkeep.UpkeepEvent>, state: T): Promise<Loaded<T>> => {
-  const id = ctx.naturalId('projection', projection, 0, PLATFORM);
-  const { position } = await ctx.transact(Upkeep, id, decide, { aside: true });
+const note = async <T>(
+  ctx: Ctx,
+  projection: string,
+  decide: Decision<Upkeep.ProjectionMaintenance, Upkeep.UpkeepEvent>,
+  state: T,
+): Promise<Loaded<T>> => {
+  const id = ctx.uniqueId('projection', projection, 0, PLATFORM);
+  const { position } = await ctx.transact(Upkeep, id, decide, { ignoreIfMatch: true });
   return { id, revision: -1, position, state };
 };
 
 /** Notes who promoted a rebuild; `rebuild` is the answer. */
-export const notePromotion = <T extends { id: string; projection: string; version: number }>(ctx: Ctx, rebuild: T): Promise<Loaded<T>> =>
+export const recordPromotion = <T extends { id: string; projection: string; version: number }>(ctx: Ctx, rebuild: T): Promise<Loaded<T>> =>
   note(ctx, rebuild.projection, Upkeep.promote(rebuild.projection, rebuild.version, rebuild.id), rebuild);
 
 /** Notes who had a parked event tried again; `parked` is the answer. */
-export const noteRetry = <T extends { projection: string; event_id: string }>(ctx: Ctx, parked: T): Promise<Loaded<T>> =>
+export const recordRetry = <T extends { projection: string; event_id: string }>(ctx: Ctx, parked: T): Promise<Loaded<T>> =>
   note(ctx, parked.projection, Upkeep.retry(parked.projection, parked.event_id), parked);

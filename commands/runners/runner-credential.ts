@@ -20,7 +20,7 @@ export type Issued = RunnerCredential.RunnerCredential & BrokerUser;
 /** On whom it hangs, and until when it is good: an hour from now, or the end of the key that asks, whichever comes first. */
 const asker = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
   const { principal } = ctx;
-  const hour = new Date(Date.parse(ctx.at()) + RunnerCredential.MOST_SECONDS * 1_000).toISOString();
+  const hour = new Date(Date.parse(ctx.at()) + RunnerCredential.MAX_LIFETIME_SECONDS * 1_000).toISOString();
   if (principal.kind !== 'runner') return { owner_id: principal.kind === 'user' ? principal.user_id : null, expires_at: hour };
   const { owner_id, expires_at } = (await ctx.load(ApiKey, principal.key_id)).state;
   return { owner_id, expires_at: expires_at !== null && expires_at < hour ? expires_at : hour };
@@ -46,7 +46,7 @@ export const issueRunnerCredential =
         consumer: RunnerCredential.consumerName(agent_id),
         expires_at,
       }),
-      { fresh: true },
+      { expectNew: true },
     );
     return { ...issued, state: { ...issued.state, ...user } };
   };

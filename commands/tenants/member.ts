@@ -27,7 +27,7 @@ const asCaller =
     decide(callerRole(ctx, tenant))(tenant);
 
 /** A member with the name behind the id. */
-export const shownMember = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<ShownMember> => {
+export const memberView = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<ShownMember> => {
   const { email, name } = (await ctx.load(User, user_id)).state;
   const { role, created_at } = tenant.members[user_id]!;
   return { user_id, email, name, role, created_at };
@@ -35,7 +35,7 @@ export const shownMember = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: stri
 
 const shown = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: string): Promise<Loaded<ShownMember>> => ({
   ...loaded,
-  state: await shownMember(ctx, loaded.state, user_id),
+  state: await memberView(ctx, loaded.state, user_id),
 });
 
 /** Adds the user of an e-mail address, registered where nobody has it yet. @throws Refusal conflict, plan_limit, forbidden */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { resolved } from '../../domain/aggregate.ts';
+import { applyResets } from '../../domain/aggregate.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { Email, Slug, text } from '../../domain/fields.ts';
@@ -9,7 +9,7 @@ import { invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { firstPlanId } from '../billing/plan.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
-import { createNatural } from '../create-unique.ts';
+import { createUnique } from '../create-unique.ts';
 import { issueKey } from '../identity/api-key.ts';
 
 export const TenantCreate = z
@@ -55,18 +55,18 @@ export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
 };
 
 /** The id of whoever has, or will have, an e-mail address. */
-export const userId = (ctx: Pick<Ctx, 'naturalId'>, email: string): string => ctx.naturalId('user', email.toLowerCase(), 0, PLATFORM);
+export const userId = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => ctx.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
 
 /** The user of an e-mail address, registered where nobody has it yet. */
 export const registerUser = (ctx: Ctx, email: string, name: string | null = null) =>
-  ctx.transact(User, userId(ctx, email), User.register(email.toLowerCase(), name), { fresh: true, aside: true });
+  ctx.transact(User, userId(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreIfMatch: true });
 
 /** Creates tenant, owner and the owner's key, shown once as `owner_key`. @throws Refusal slug_taken, invalid */
 export const createTenant = async (ctx: Ctx, { owner_email, plan_id = firstPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
   const plan = await ctx.load(Plan, plan_id);
   if (plan.state.status === 'absent') throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
   const owner_id = userId(ctx, owner_email);
-  const tenant = await createNatural(ctx, Tenant, {
+  const tenant = await createUnique(ctx, Tenant, {
     kind: 'tenant',
     key: fields.slug,
     claim: (generation) => Tenant.create({ ...fields, plan_id, generation }, owner_id),
@@ -92,7 +92,7 @@ export const updateTenantAsPlatform = async (
   if (fields.plan_id && (await ctx.load(Plan, fields.plan_id)).state.status === 'absent')
     throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
   const resets = { billing_email: null, external_mail_enabled: false, paid: false };
-  return ctx.transact(Tenant, tenant_id, Tenant.update(resolved(fields, resets), reason));
+  return ctx.transact(Tenant, tenant_id, Tenant.update(applyResets(fields, resets), reason));
 };
 
 export const changeTenantSettings = (ctx: Ctx, { tenant_id, ...fields }: Input<typeof TenantUpdate, 'tenant_id'>) => {
@@ -102,7 +102,7 @@ export const changeTenantSettings = (ctx: Ctx, { tenant_id, ...fields }: Input<t
     default_skill_visibility_scope: 'private_only',
     external_mail_enabled: false,
   } as const;
-  return ctx.transact(Tenant, tenant_id, Tenant.changeSettings(resolved(fields, resets)));
+  return ctx.transact(Tenant, tenant_id, Tenant.changeSettings(applyResets(fields, resets)));
 };
 
 type Reasoned = Input<typeof Reason, 'tenant_id'>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
-import { resolved } from '../../domain/aggregate.ts';
+import { applyResets } from '../../domain/aggregate.ts';
 import { text } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
@@ -68,7 +68,7 @@ const shown = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>, 
 });
 
 /** An integration of the tenant as the context's time has it; null where it was not there. */
-export const integrationThen = async (ctx: Ctx, id: string): Promise<Loaded<ShownIntegration> | null> => {
+export const integrationAsOf = async (ctx: Ctx, id: string): Promise<Loaded<ShownIntegration> | null> => {
   const loaded = await ctx.load(Integration, id);
   return loaded.state.status === 'connected' && loaded.state.tenant_id === ctx.tenant ? shown(ctx, loaded) : null;
 };
@@ -91,7 +91,7 @@ export const connectIntegration = async (
   const plain = given ?? ctx.random(SECRET_CHARACTERS);
   const sealed_secret = await ctx.seal(placeOf(ctx.tenant, id), secret(plain));
   const data = { ...connection, tenant_id, sealed_secret, secret_hint: Integration.hintOf(plain) };
-  return shown(ctx, await ctx.transact(Integration, id, Integration.connect(data), { fresh: true }), plain);
+  return shown(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plain);
 };
 
 /** What null means for the fields that it does not leave as they are. */
@@ -103,12 +103,12 @@ export const updateIntegration = async (
   input: Input<typeof WebhookIntegrationUpdate, 'tenant_id' | 'id'>,
 ): Promise<Loaded<ShownIntegration>> => {
   const { tenant_id, id, ...changes } = input;
-  const update = Integration.update(tenant_id, resolved(changes, resets));
+  const update = Integration.update(tenant_id, applyResets(changes, resets));
   const { agent_id } = changes;
   if (agent_id) {
     update((await ctx.load(Integration, id)).state);
     // Of the request that was answered: a repeat is told the same, though the agent be gone by then.
-    await ctx.once(() => checkAgent(ctx, agent_id));
+    await ctx.sideEffect(() => checkAgent(ctx, agent_id));
   }
   return shown(ctx, await ctx.transact(Integration, id, update));
 };

@@ -1,22 +1,30 @@
 import { Refusal } from '../../domain/refusal.ts';
 import type { DeliveryEvent, DeliveryFacts } from '../../domain/webhooks/delivery.ts';
-import { MOST_BYTES, partsOf } from '../../domain/webhooks/delivery-body.ts';
-import { type Judgement, judge } from '../../domain/webhooks/guardrail.ts';
+import { chunkCount, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
-import { type Contents, eventName, isDeliveryId, type Media, mediaOf, type Naming, presetOf } from '../../domain/webhooks/provider.ts';
+import {
+  type Contents,
+  eventName,
+  isDeliveryId,
+  type Media,
+  mediaOf,
+  type ProviderHeaders,
+  presetOf,
+} from '../../domain/webhooks/provider.ts';
 import type { Rejection, RejectionReason } from '../../domain/webhooks/rejection.ts';
 import type { MatchedSecret, SignatureScheme, SignedRequest, SigningKeys, Verification } from '../../domain/webhooks/signature.ts';
 
 /** A provider's post, its bytes untouched. */
-export type HookRequest = SignedRequest & { readonly integration_id: string; readonly ip: string | null };
+export type WebhookRequest = SignedRequest & { readonly integration_id: string; readonly ip: string | null };
 
 /** A post whose body is not read yet. */
-type HookPost = Omit<HookRequest, 'body'>;
+type WebhookRequestHead = Omit<WebhookRequest, 'body'>;
 
 /** What the answer's header fields say of the tenant's limit. */
-export type Tell = (told: { readonly policy: string; readonly state: string }) => void;
+export type ReportRateLimit = (told: { readonly policy: string; readonly state: string }) => void;
 
-export type Recording = {
+export type NewDelivery = {
   readonly integration: Integration;
   readonly id: string;
   readonly type: Extract<DeliveryEvent['type'], 'WebhookAccepted' | 'WebhookBlocked'>;
@@ -30,10 +38,10 @@ export type Recording = {
 export type RecordedDelivery = { readonly token: string | null };
 
 /** Memory for a body, which threads share; what was there before is not cleared. After `leave` it is somebody else's. */
-export type HeldMemory = { readonly bytes: Uint8Array; readonly leave: () => void };
+export type BodyBuffer = { readonly bytes: Uint8Array; readonly leave: () => void };
 
 /** What the inbound path stands on; every look-up that memory can answer does so without waiting. */
-export type HookPorts = {
+export type WebhookPorts = {
   /** A connected integration of a tenant that is neither suspended nor closed. */
   readonly integration: (id: string) => Integration | null | Promise<Integration | null>;
   readonly agentActive: (tenant: string, agent_id: string) => boolean | Promise<boolean>;
@@ -43,7 +51,7 @@ export type HookPorts = {
   /** What the body is found to be; the same holds. @throws Refusal unavailable */
   readonly contents: (media: Media, body: Uint8Array) => Contents | Promise<Contents>;
   /** Room in memory for a large body. @throws Refusal unavailable where there is none left */
-  readonly hold: (bytes: number) => HeldMemory;
+  readonly allocateBody: (bytes: number) => BodyBuffer;
   readonly deliveryId: (integration: Integration, provider_delivery_id: string) => string;
   /** Whether this process remembers that the log holds the delivery. */
   readonly knows: (integration: Integration, id: string) => boolean;
@@ -51,26 +59,30 @@ export type HookPorts = {
    * Takes one from what the tenant's plan allows a minute; a promise only where memory does not know that, or another process' count has to
    * be heard. @throws Refusal rate_limited, unavailable
    */
-  readonly admit: (tenant: string, tell: Tell) => void | Promise<void>;
+  readonly enforceQuota: (tenant: string, tell: ReportRateLimit) => void | Promise<void>;
   /** Whether the body is known under another delivery id; only asked where the integration refuses replays. @throws Refusal unavailable */
   readonly replayed: (integration: Integration, facts: DeliveryFacts) => Promise<boolean>;
   /** Records the delivery once, whoever else records it at the same time. @throws Refusal unavailable */
-  readonly record: (recording: Recording) => Promise<RecordedDelivery>;
+  readonly record: (recording: NewDelivery) => Promise<RecordedDelivery>;
   /** Compares a redelivery with what was recorded, after the answer. */
-  readonly redelivered: (recording: Recording) => void;
+  readonly redelivered: (recording: NewDelivery) => void;
   /** Notes a post that was not taken, after the answer. */
   readonly rejected: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
   readonly now: () => string;
 };
 
-export type HookOutcome = { readonly id: string; readonly outcome: 'accepted' | 'blocked' | 'duplicate'; readonly token: string | null };
+export type DeliveryOutcome = {
+  readonly id: string;
+  readonly outcome: 'accepted' | 'blocked' | 'duplicate';
+  readonly token: string | null;
+};
 
 /**
  * Takes a provider's delivery: verified over its bytes, within the tenant's plan, judged, recorded once. Only what is verified counts
  * against the plan. A redelivery that this process remembers does not; one of which it has to ask the log counts like a new one.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, rate_limited, unavailable
  */
-export const receive = async (ports: HookPorts, request: HookRequest, tell: Tell): Promise<HookOutcome> => {
+export const receive = async (ports: WebhookPorts, request: WebhookRequest, tell: ReportRateLimit): Promise<DeliveryOutcome> => {
   const integration = await ports.integration(request.integration_id);
   const { scheme, naming } = presetOf(integration?.provider);
   const at = ports.now();
@@ -83,38 +95,38 @@ export const receive = async (ports: HookPorts, request: HookRequest, tell: Tell
     throw refusals[fault]();
   }
   const id = ports.deliveryId(integration, request.header(naming.delivery)!);
-  if (!ports.knows(integration, id)) await admit(ports, request, naming, integration, at, tell);
-  return keep(ports, await describe(ports, request, naming, integration, id, matched, at));
+  if (!ports.knows(integration, id)) await enforceQuota(ports, request, naming, integration, at, tell);
+  return recordOnce(ports, await evaluateDelivery(ports, request, naming, integration, id, matched, at));
 };
 
 /**
  * Lets a large body of so many bytes in before it is read: to a hook that there is, while memory has room.
  * @throws Refusal too_large, which is recorded; not_found, unavailable
  */
-export const admitLarge = async (ports: HookPorts, post: HookPost, size: number): Promise<HeldMemory> => {
+export const admitLarge = async (ports: WebhookPorts, post: WebhookRequestHead, size: number): Promise<BodyBuffer> => {
   const integration = await ports.integration(post.integration_id);
-  if (size > MOST_BYTES && integration) {
+  if (size > MAX_BODY_BYTES && integration) {
     const { naming } = presetOf(integration.provider);
     // A length that is announced may be any number.
     const announced = Math.min(size, Number.MAX_SAFE_INTEGER);
     ports.rejected(integration, rejectionOf(post, announced, naming, integration, 'too_large'), ports.now());
   }
-  if (size > MOST_BYTES) throw refusals.too_large();
+  if (size > MAX_BODY_BYTES) throw refusals.too_large();
   if (!integration) throw unknown();
-  return ports.hold(size);
+  return ports.allocateBody(size);
 };
 
 /** Lets a new delivery in where the tenant's plan does; one that it does not is counted, and else leaves nothing. */
-const admit = async (
-  ports: HookPorts,
-  request: HookRequest,
-  naming: Naming,
+const enforceQuota = async (
+  ports: WebhookPorts,
+  request: WebhookRequest,
+  naming: ProviderHeaders,
   integration: Integration,
   at: string,
-  tell: Tell,
+  tell: ReportRateLimit,
 ): Promise<void> => {
   try {
-    await ports.admit(integration.tenant_id, tell);
+    await ports.enforceQuota(integration.tenant_id, tell);
   } catch (error) {
     const isBeyond = error instanceof Refusal && error.code === 'rate_limited';
     if (isBeyond) ports.rejected(integration, rejectionOf(request, request.body.length, naming, integration, 'rate_limited'), at);
@@ -122,7 +134,7 @@ const admit = async (
   }
 };
 
-const keep = async (ports: HookPorts, recording: Recording): Promise<HookOutcome> => {
+const recordOnce = async (ports: WebhookPorts, recording: NewDelivery): Promise<DeliveryOutcome> => {
   const { id } = recording;
   const { token } = await ports.record(recording);
   if (token !== null) return { id, outcome: recording.type === 'WebhookAccepted' ? 'accepted' : 'blocked', token };
@@ -130,15 +142,15 @@ const keep = async (ports: HookPorts, recording: Recording): Promise<HookOutcome
   return { id, outcome: 'duplicate', token };
 };
 
-const describe = async (
-  ports: HookPorts,
-  request: HookRequest,
-  naming: Naming,
+const evaluateDelivery = async (
+  ports: WebhookPorts,
+  request: WebhookRequest,
+  naming: ProviderHeaders,
   integration: Integration,
   id: string,
   matched_secret: MatchedSecret | null,
   received_at: string,
-): Promise<Recording> => {
+): Promise<NewDelivery> => {
   const { header, body, ip } = request;
   const content_type = header('content-type')!;
   const event = eventName(header(naming.event));
@@ -155,13 +167,13 @@ const describe = async (
     content_type,
     sha256,
     size_bytes: body.length,
-    ...partsOf(body.length),
+    ...chunkCount(body.length),
     matched_secret,
     received_at,
-    ...judge({ integration, agentActive, event, json }),
+    ...evaluateGuardrails({ integration, agentActive, event, json }),
   };
   const judged =
-    integration.replay_guard === 'block' && (await ports.replayed(integration, facts)) ? { ...facts, ...replay(facts) } : facts;
+    integration.replay_guard === 'block' && (await ports.replayed(integration, facts)) ? { ...facts, ...blockedAsReplay(facts) } : facts;
   return {
     integration,
     id,
@@ -173,15 +185,15 @@ const describe = async (
   };
 };
 
-type Fault = Exclude<RejectionReason, 'rate_limited'>;
+type RejectionCause = Exclude<RejectionReason, 'rate_limited'>;
 
-const replay = ({ reason, guardrails }: Judgement): Judgement => ({
+const blockedAsReplay = ({ reason, guardrails }: GuardrailResult): GuardrailResult => ({
   reason: reason ?? 'replay',
   guardrails: [...guardrails, { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' }],
 });
 
 /** What is wrong with a post whose signature is right. */
-const faultOf = ({ header }: HookPost, naming: Naming): Fault | null => {
+const faultOf = ({ header }: WebhookRequestHead, naming: ProviderHeaders): RejectionCause | null => {
   if (!mediaOf(header('content-type') ?? '')) return 'unsupported_media_type';
   const id = header(naming.delivery);
   if (!id) return 'delivery_id_missing';
@@ -189,9 +201,9 @@ const faultOf = ({ header }: HookPost, naming: Naming): Fault | null => {
 };
 
 const rejectionOf = (
-  { header, ip }: HookPost,
+  { header, ip }: WebhookRequestHead,
   size_bytes: number,
-  naming: Naming,
+  naming: ProviderHeaders,
   { agent_id }: Integration,
   reason: RejectionReason,
 ): Omit<Rejection, 'delivery_id'> => {
@@ -207,12 +219,12 @@ const rejectionOf = (
   };
 };
 
-const agentOf = (header: HookRequest['header']): string | null => header('user-agent')?.slice(0, 512) ?? null;
+const agentOf = (header: WebhookRequest['header']): string | null => header('user-agent')?.slice(0, 512) ?? null;
 
 const unknown = () => new Refusal('not_found', 'there is no such hook');
 const unsigned = () => new Refusal('unauthorized', 'the signature does not fit the body');
 
-const refusals: Readonly<Record<Fault, () => Refusal>> = {
+const refusals: Readonly<Record<RejectionCause, () => Refusal>> = {
   signature_missing: () => new Refusal('unauthorized', 'the signature is missing'),
   signature_malformed: unsigned,
   signature_mismatch: unsigned,
@@ -220,5 +232,5 @@ const refusals: Readonly<Record<Fault, () => Refusal>> = {
     new Refusal('unsupported_media_type', 'a delivery is application/json or application/x-www-form-urlencoded'),
   delivery_id_missing: () => new Refusal('malformed', 'the delivery id is missing'),
   delivery_id_malformed: () => new Refusal('malformed', 'a delivery id is at most 255 bytes and has no control characters'),
-  too_large: () => new Refusal('too_large', `the body may have at most ${MOST_BYTES} bytes`, { members: { limit: MOST_BYTES } }),
+  too_large: () => new Refusal('too_large', `the body may have at most ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } }),
 };

@@ -1,8 +1,8 @@
 import type { Agent } from '../agents/agent.ts';
-import { GRANTED, standing } from '../agents/agent-roles.ts';
-import { AGENT_LABELS, type AgentLabel, type AgentPermission, type Grid, LABELS } from '../agents/role-permissions.ts';
-import { changed } from '../aggregate.ts';
-import type { Deciding } from '../event.ts';
+import { effectiveRole, ROLE_OF_GRANT } from '../agents/agent-roles.ts';
+import { AGENT_LABELS, type AgentLabel, type AgentPermission, LABELS, type RolePermissions } from '../agents/role-permissions.ts';
+import { changedFields } from '../aggregate.ts';
+import type { EventRef } from '../event.ts';
 import type { Principal } from '../principal.ts';
 import { invalid } from '../refusal.ts';
 import { present, type Tenant, type TenantEvent, type TenantRole } from '../tenants/tenant.ts';
@@ -49,9 +49,9 @@ export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permi
   if (member.role === 'OWNER' || member.role === 'ADMIN') return true;
   if (member.role === 'AUDITOR' && permission === 'agent:read') return true;
   if (agent.is_admin_only) return false;
-  const role = standing(agent.roles, tenant.members, user_id)?.role;
-  const grant = standing(agent.grants, tenant.members, user_id)?.role;
-  const labels = [...(role ? tenant.grid[role] : []), ...(grant ? tenant.grid[GRANTED[grant]] : [])];
+  const role = effectiveRole(agent.roles, tenant.members, user_id)?.role;
+  const grant = effectiveRole(agent.grants, tenant.members, user_id)?.role;
+  const labels = [...(role ? tenant.grid[role] : []), ...(grant ? tenant.grid[ROLE_OF_GRANT[grant]] : [])];
   return labels.some((label) => AGENT_LABELS[label] === permission);
 };
 
@@ -63,8 +63,8 @@ export const isAgentPermission = (permission: Permission): permission is AgentPe
 export const isTenantPermission = (permission: Permission): permission is TenantPermission => permission.startsWith('tenant:');
 
 /** Replaces the labels of the roles that are named. @throws Refusal invalid where OWNER would lose one */
-export const changeGrid =
-  (roles: Partial<Grid>) =>
+export const changeRolePermissions =
+  (roles: Partial<RolePermissions>) =>
   (tenant: Tenant): TenantEvent[] => {
     present(tenant);
     if (roles.OWNER && LABELS.some((label) => !roles.OWNER!.includes(label)))
@@ -72,21 +72,21 @@ export const changeGrid =
     const ordered = Object.fromEntries(
       Object.entries(roles).map(([role, labels]) => [role, LABELS.filter((label) => labels?.includes(label))]),
     );
-    const news = changed(tenant.grid, ordered);
+    const news = changedFields(tenant.grid, ordered);
     return Object.keys(news).length > 0 ? [{ type: 'AgentRolePermissionsChanged', data: { roles: news } }] : [];
   };
 
 /** One label of a user on an agent, and the event that gives it; null where nothing does. */
-export type Effective = { label: AgentLabel; allowed: boolean; decided_by: Deciding | null };
+export type EffectivePermission = { label: AgentLabel; allowed: boolean; decided_by: EventRef | null };
 
 /** Every label, with what decided it: the tenant role, a role on the agent, a grant, or the agent being for admins only. */
-export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): Effective[] => {
+export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): EffectivePermission[] => {
   const member = tenant.members[user_id];
-  const role = standing(agent.roles, tenant.members, user_id);
-  const grant = standing(agent.grants, tenant.members, user_id);
+  const role = effectiveRole(agent.roles, tenant.members, user_id);
+  const grant = effectiveRole(agent.grants, tenant.members, user_id);
   const sources = [
     ...(role ? [{ labels: tenant.grid[role.role], by: role.by }] : []),
-    ...(grant ? [{ labels: tenant.grid[GRANTED[grant.role]], by: grant.by }] : []),
+    ...(grant ? [{ labels: tenant.grid[ROLE_OF_GRANT[grant.role]], by: grant.by }] : []),
   ];
   const whole = member?.role === 'OWNER' || member?.role === 'ADMIN';
   return LABELS.map((label) => {

@@ -1,7 +1,7 @@
-import { changed, same } from '../aggregate.ts';
+import { changedFields, jsonEqual } from '../aggregate.ts';
 import { Refusal } from '../refusal.ts';
-import { type Agent, type AgentEvent, present, type Restorable } from './agent.ts';
-import { anew, appointed, type Members } from './agent-roles.ts';
+import { type Agent, type AgentEvent, assertExists, type Restorable } from './agent.ts';
+import { explicitOwners, type Members, revokeLapsedRole } from './agent-roles.ts';
 
 /**
  * Brings a deleted agent back. Where all who owned it have left the tenant meanwhile, the member who brings it back does.
@@ -11,9 +11,9 @@ export const undelete = (agent: Agent, members: Members, by: string | null): Age
   if (agent.status === 'absent') throw new Refusal('not_found', 'there is no such agent');
   if (agent.status === 'released') throw new Refusal('conflict', 'the slug was taken again: this agent can not come back');
   if (agent.status === 'live') return [];
-  const owner = by && members[by] && appointed(agent, members).length === 0 ? by : null;
+  const owner = by && members[by] && explicitOwners(agent, members).length === 0 ? by : null;
   const owned: AgentEvent[] = owner
-    ? [...anew(agent, members, owner), { type: 'AgentRoleAssigned', data: { user_id: owner, role: 'OWNER' } }]
+    ? [...revokeLapsedRole(agent, members, owner), { type: 'AgentRoleAssigned', data: { user_id: owner, role: 'OWNER' } }]
     : [];
   return [{ type: 'AgentRestored', data: { of_revision: null } }, ...owned];
 };
@@ -41,9 +41,9 @@ const restorable = (agent: Agent): Restorable => {
 export const restore =
   (then: Agent, of_revision: number) =>
   (agent: Agent): AgentEvent[] => {
-    present(agent);
-    const fields = changed(agent, restorable(then));
-    const models = same(then.models, agent.models)
+    assertExists(agent);
+    const fields = changedFields(agent, restorable(then));
+    const models = jsonEqual(then.models, agent.models)
       ? {}
       : { models: then.models.map(({ created_at, ...model }) => ({ ...model, since: created_at })) };
     const data = { of_revision, ...fields, ...models };

@@ -1,50 +1,54 @@
 import { invalid, Refusal } from '../refusal.ts';
 import type { Member } from '../tenants/tenant.ts';
-import { type Agent, type AgentEvent, type Held, present } from './agent.ts';
+import { type Agent, type AgentEvent, assertExists, type RoleAssignments } from './agent.ts';
 import type { AgentRole } from './role-permissions.ts';
 
-export const GRANTS = ['VIEWER', 'EDITOR'] as const;
-export type GrantRole = (typeof GRANTS)[number];
+export const GRANT_ROLES = ['VIEWER', 'EDITOR'] as const;
+export type GrantRole = (typeof GRANT_ROLES)[number];
 
 /** The role whose labels a grant gives. */
-export const GRANTED: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
+export const ROLE_OF_GRANT: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
 
 /** Who is a member of the tenant, as what, and since where in the log. */
 export type Members = Readonly<Record<string, Pick<Member, 'role' | 'since' | 'by'>>>;
 
 /** What somebody holds; what was given before they became a member (again), by the log's order, counts no more: clocks differ. */
-export const standing = <Role>(held: Held<Role>, members: Members, user_id: string): Held<Role>[string] | undefined => {
+export const effectiveRole = <Role>(
+  held: RoleAssignments<Role>,
+  members: Members,
+  user_id: string,
+): RoleAssignments<Role>[string] | undefined => {
   const given = held[user_id];
   const member = members[user_id];
   return given && member && given.since > member.since ? given : undefined;
 };
 
 /** What counts of all that is held. */
-export const counting = <Role>(held: Held<Role>, members: Members): Held<Role> =>
-  Object.fromEntries(Object.entries(held).filter(([user_id]) => standing(held, members, user_id)));
+export const effectiveRoles = <Role>(held: RoleAssignments<Role>, members: Members): RoleAssignments<Role> =>
+  Object.fromEntries(Object.entries(held).filter(([user_id]) => effectiveRole(held, members, user_id)));
 
 /** Left by an earlier membership: it counts as nothing, and is taken before the same is given anew, so that its dates begin then. */
-const lapsed = <Role>(held: Held<Role>, members: Members, user_id: string): boolean =>
-  held[user_id] !== undefined && !standing(held, members, user_id);
+const isLapsed = <Role>(held: RoleAssignments<Role>, members: Members, user_id: string): boolean =>
+  held[user_id] !== undefined && !effectiveRole(held, members, user_id);
 
 /** What takes a role of an earlier membership away before one is given anew. */
-export const anew = ({ roles }: Agent, members: Members, user_id: string): AgentEvent[] =>
-  lapsed(roles, members, user_id) ? [{ type: 'AgentRoleRevoked', data: { user_id } }] : [];
+export const revokeLapsedRole = ({ roles }: Agent, members: Members, user_id: string): AgentEvent[] =>
+  isLapsed(roles, members, user_id) ? [{ type: 'AgentRoleRevoked', data: { user_id } }] : [];
 
 const whereOwner = (held: Record<string, { readonly role: string }>): string[] =>
   Object.keys(held).filter((user_id) => held[user_id]!.role === 'OWNER');
 
 /** The members who were made OWNER of the agent: none where they have all left. */
-export const appointed = ({ roles }: Agent, members: Members): string[] => whereOwner(counting(roles, members));
+export const explicitOwners = ({ roles }: Agent, members: Members): string[] => whereOwner(effectiveRoles(roles, members));
 
 /**
  * The roles that members have on the agent. Where nobody is left of those who were made its OWNER, the tenant's OWNERs are: members leave in one
  * stream and agents are given in another, by processes that do not know of each other, but a tenant always has an OWNER by its own stream
  * alone. So an agent has one, whatever crosses.
  */
-export const rolesOf = (agent: Agent, members: Members): Held<AgentRole> => {
-  const held = counting(agent.roles, members);
-  const heirs = appointed(agent, members).length > 0 ? [] : whereOwner(members);
+export const rolesOf = (agent: Agent, members: Members): RoleAssignments<AgentRole> => {
+  const held = effectiveRoles(agent.roles, members);
+  const heirs = explicitOwners(agent, members).length > 0 ? [] : whereOwner(members);
   const inherited = (user_id: string) => {
     const { since, by } = members[user_id]!;
     return [user_id, { role: 'OWNER', created_at: by.at, updated_at: by.at, since, by }];
@@ -56,7 +60,7 @@ export const rolesOf = (agent: Agent, members: Members): Held<AgentRole> => {
 export const ownersOf = (agent: Agent, members: Members): string[] => whereOwner(rolesOf(agent, members));
 
 const checkLastOwner = (agent: Agent, members: Members, user_id: string): void => {
-  const others = appointed(agent, members).some((id) => id !== user_id);
+  const others = explicitOwners(agent, members).some((id) => id !== user_id);
   if (!others && ownersOf(agent, members).includes(user_id))
     throw new Refusal('conflict', 'an agent always has an OWNER: transfer the ownership instead');
 };
@@ -65,20 +69,20 @@ const checkLastOwner = (agent: Agent, members: Members, user_id: string): void =
 export const assignRole =
   (user_id: string, role: AgentRole, members: Members) =>
   (agent: Agent): AgentEvent[] => {
-    present(agent);
+    assertExists(agent);
     if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');
     if (role !== 'OWNER') checkLastOwner(agent, members, user_id);
-    if (standing(agent.roles, members, user_id)?.role === role) return [];
-    return [...anew(agent, members, user_id), { type: 'AgentRoleAssigned', data: { user_id, role } }];
+    if (effectiveRole(agent.roles, members, user_id)?.role === role) return [];
+    return [...revokeLapsedRole(agent, members, user_id), { type: 'AgentRoleAssigned', data: { user_id, role } }];
   };
 
 /** @throws Refusal not_found, conflict for the last OWNER */
 export const revokeRole =
   (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
-    present(agent);
+    assertExists(agent);
     checkLastOwner(agent, members, user_id);
-    if (!standing(agent.roles, members, user_id)) throw new Refusal('not_found', 'holds no role on this agent');
+    if (!effectiveRole(agent.roles, members, user_id)) throw new Refusal('not_found', 'holds no role on this agent');
     return [{ type: 'AgentRoleRevoked', data: { user_id } }];
   };
 
@@ -86,10 +90,10 @@ export const revokeRole =
 export const grant =
   (user_id: string, role: GrantRole, members: Members) =>
   (agent: Agent): AgentEvent[] => {
-    present(agent);
+    assertExists(agent);
     if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');
-    if (standing(agent.grants, members, user_id)?.role === role) return [];
-    const revoked: AgentEvent[] = lapsed(agent.grants, members, user_id) ? [{ type: 'AgentAccessRevoked', data: { user_id } }] : [];
+    if (effectiveRole(agent.grants, members, user_id)?.role === role) return [];
+    const revoked: AgentEvent[] = isLapsed(agent.grants, members, user_id) ? [{ type: 'AgentAccessRevoked', data: { user_id } }] : [];
     return [...revoked, { type: 'AgentAccessGranted', data: { user_id, role } }];
   };
 
@@ -97,8 +101,8 @@ export const grant =
 export const revokeGrant =
   (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
-    present(agent);
-    if (!standing(agent.grants, members, user_id)) throw new Refusal('not_found', 'has no grant on this agent');
+    assertExists(agent);
+    if (!effectiveRole(agent.grants, members, user_id)) throw new Refusal('not_found', 'has no grant on this agent');
     return [{ type: 'AgentAccessRevoked', data: { user_id } }];
   };
 
@@ -106,10 +110,13 @@ export const revokeGrant =
 export const transferOwnership =
   (new_owner_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
-    present(agent);
+    assertExists(agent);
     if (!members[new_owner_id]) throw invalid('/new_owner_id', 'is not a member of this tenant', 'not_a_member');
-    const owners = appointed(agent, members);
+    const owners = explicitOwners(agent, members);
     const old_owner_ids = owners.filter((user_id) => user_id !== new_owner_id);
     if (old_owner_ids.length === 0 && owners.includes(new_owner_id)) return [];
-    return [...anew(agent, members, new_owner_id), { type: 'AgentOwnershipTransferred', data: { new_owner_id, old_owner_ids } }];
+    return [
+      ...revokeLapsedRole(agent, members, new_owner_id),
+      { type: 'AgentOwnershipTransferred', data: { new_owner_id, old_owner_ids } },
+    ];
   };

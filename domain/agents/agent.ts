@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { changed, resolved, same } from '../aggregate.ts';
-import { type Deciding, type Recorded, sortable } from '../event.ts';
-import { type Keyed, type Own, put, without } from '../immutable-record.ts';
+import { applyResets, changedFields, jsonEqual } from '../aggregate.ts';
+import { type EventRef, type Recorded, sortKey } from '../event.ts';
+import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { invalid, Refusal } from '../refusal.ts';
 import type { SkillVisibilityScope } from '../tenants/tenant.ts';
 import type { GrantRole } from './agent-roles.ts';
@@ -75,7 +75,7 @@ export type ChainLink = { model_id: string; access: ModelAccess; since: string |
 export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
 
 /** What each person holds, and the event that gave it; `since` is that event's place in the log, as text that sorts. */
-export type Held<Role> = Keyed<{ role: Role; created_at: string; updated_at: string; since: string; by: Deciding }>;
+export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
 
 export type Agent = AgentSettings & {
   /** `released`: deleted, and its slug was taken again since; it can't come back. */
@@ -95,9 +95,9 @@ export type Agent = AgentSettings & {
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
   /** The event that made it visible to admins only. */
-  admin_only_by: Deciding | null;
-  roles: Held<AgentRole>;
-  grants: Held<GrantRole>;
+  admin_only_by: EventRef | null;
+  roles: RoleAssignments<AgentRole>;
+  grants: RoleAssignments<GrantRole>;
   created_at: string;
   updated_at: string;
 };
@@ -147,25 +147,31 @@ export const initial: Agent = {
 };
 
 /** The chain that the event of that time left behind. */
-export const chained = (models: readonly ChainLink[], at: string): AgentModel[] =>
+export const modelsOf = (models: readonly ChainLink[], at: string): AgentModel[] =>
   models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));
 
-const deciding = ({ event_id, type, at }: Recorded): Deciding => ({ event_id, type, at });
+const eventRef = ({ event_id, type, at }: Recorded): EventRef => ({ event_id, type, at });
 
-const given = <Role>(held: Held<Role>, user_id: string, role: Role, event: Recorded, own?: Own): Held<Role> => {
+const withAssignment = <Role>(
+  held: RoleAssignments<Role>,
+  user_id: string,
+  role: Role,
+  event: Recorded,
+  own?: Transient,
+): RoleAssignments<Role> => {
   const { at, position } = event;
   const created_at = held[user_id]?.created_at ?? at;
-  return put(held, user_id, { role, created_at, updated_at: at, since: sortable(position), by: deciding(event) }, own);
+  return withEntry(held, user_id, { role, created_at, updated_at: at, since: sortKey(position), by: eventRef(event) }, own);
 };
 
 type Transfer = Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>;
 
-const transferred = ({ roles }: Agent, event: Transfer, own?: Own): Held<AgentRole> => {
-  const demoted = event.data.old_owner_ids.reduce((held, user_id) => given(held, user_id, 'MANAGER', event, own), roles);
-  return given(demoted, event.data.new_owner_id, 'OWNER', event, own);
+const transferred = ({ roles }: Agent, event: Transfer, own?: Transient): RoleAssignments<AgentRole> => {
+  const demoted = event.data.old_owner_ids.reduce((held, user_id) => withAssignment(held, user_id, 'MANAGER', event, own), roles);
+  return withAssignment(demoted, event.data.new_owner_id, 'OWNER', event, own);
 };
 
-const born = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>): Agent => {
+const created = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>): Agent => {
   const { id, tenant, at, actor, data } = event;
   const { owner_id, generation: _, ...settings } = data;
   return {
@@ -174,8 +180,8 @@ const born = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCr
     status: 'live',
     id,
     tenant_id: tenant,
-    admin_only_by: data.is_admin_only ? deciding(event) : null,
-    roles: owner_id ? given({}, owner_id, 'OWNER', event) : {},
+    admin_only_by: data.is_admin_only ? eventRef(event) : null,
+    roles: owner_id ? withAssignment({}, owner_id, 'OWNER', event) : {},
     created_by_id: actor.kind === 'user' ? actor.id : null,
     created_by_agent_id: actor.kind === 'agent' ? actor.id : null,
     created_at: at,
@@ -183,32 +189,32 @@ const born = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCr
   };
 };
 
-const changedBy = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, own?: Own): Partial<Agent> => {
+const applyEvent = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, own?: Transient): Partial<Agent> => {
   switch (event.type) {
     case 'AgentUpdated':
     case 'AgentSkillAuthoringChanged':
       return event.data;
     case 'AgentAdminOnlyChanged':
-      return { ...event.data, admin_only_by: deciding(event) };
+      return { ...event.data, admin_only_by: eventRef(event) };
     case 'AgentActivated':
       return { is_active: true };
     case 'AgentDeactivated':
       return { is_active: false };
     case 'AgentModelChainReordered':
-      return { models: chained(event.data.models, event.at) };
+      return { models: modelsOf(event.data.models, event.at) };
     case 'AgentRoleAssigned':
-      return { roles: given(agent.roles, event.data.user_id, event.data.role, event, own) };
+      return { roles: withAssignment(agent.roles, event.data.user_id, event.data.role, event, own) };
     case 'AgentRoleRevoked':
-      return { roles: without(agent.roles, event.data.user_id, own) };
+      return { roles: withoutEntry(agent.roles, event.data.user_id, own) };
     case 'AgentOwnershipTransferred':
       return { roles: transferred(agent, event as Transfer, own) };
     case 'AgentAccessGranted':
-      return { grants: given(agent.grants, event.data.user_id, event.data.role, event, own) };
+      return { grants: withAssignment(agent.grants, event.data.user_id, event.data.role, event, own) };
     case 'AgentAccessRevoked':
-      return { grants: without(agent.grants, event.data.user_id, own) };
+      return { grants: withoutEntry(agent.grants, event.data.user_id, own) };
     case 'AgentRestored': {
       const { of_revision: _, models, ...fields } = event.data;
-      return { ...fields, ...(models ? { models: chained(models, event.at) } : {}), status: 'live' };
+      return { ...fields, ...(models ? { models: modelsOf(models, event.at) } : {}), status: 'live' };
     }
     case 'AgentDeleted':
       return { status: 'deleted' };
@@ -217,13 +223,13 @@ const changedBy = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'Ag
   }
 };
 
-export const evolve = (agent: Agent, event: Recorded<AgentEvent>, own?: Own): Agent =>
+export const evolve = (agent: Agent, event: Recorded<AgentEvent>, own?: Transient): Agent =>
   event.type === 'AgentCreated'
-    ? born(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>)
-    : { ...agent, ...changedBy(agent, event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, own), updated_at: event.at };
+    ? created(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>)
+    : { ...agent, ...applyEvent(agent, event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, own), updated_at: event.at };
 
 /** @throws Refusal not_found where there is no live agent */
-export const present = (agent: Agent): void => {
+export const assertExists = (agent: Agent): void => {
   if (agent.status !== 'live') throw new Refusal('not_found', 'there is no such agent');
 };
 
@@ -241,8 +247,8 @@ const resettable = { ...defaults, external_mail_enabled: true, ssh_public_key: n
 export const update =
   (changes: AgentChanges, mayManageRoles: boolean) =>
   (agent: Agent): AgentEvent[] => {
-    present(agent);
-    const { is_active, can_author_skills, is_admin_only, ...settings } = changed(agent, resolved(changes, resettable));
+    assertExists(agent);
+    const { is_active, can_author_skills, is_admin_only, ...settings } = changedFields(agent, applyResets(changes, resettable));
     const guarded = can_author_skills !== undefined || is_admin_only !== undefined;
     if (guarded && !mayManageRoles) throw new Refusal('forbidden', 'can_author_skills and is_admin_only need agent:roles:write');
     const events: AgentEvent[] = [];
@@ -257,10 +263,10 @@ export const update =
 export const reorderModelChain =
   (model_ids: readonly string[]) =>
   (agent: Agent): AgentEvent[] => {
-    present(agent);
+    assertExists(agent);
     if (new Set(model_ids).size !== model_ids.length) throw invalid('/model_ids', 'a model may stand in a chain once', 'duplicate');
     const current = agent.models.map((model) => model.model_id);
-    if (same(model_ids, current)) return [];
+    if (jsonEqual(model_ids, current)) return [];
     const link = (model_id: string): ChainLink => {
       const known = agent.models.find((model) => model.model_id === model_id);
       return { model_id, access: known?.access ?? 'full', since: known?.created_at ?? null };
@@ -270,6 +276,6 @@ export const reorderModelChain =
 
 /** @throws Refusal not_found */
 export const remove = (agent: Agent): AgentEvent[] => {
-  present(agent);
+  assertExists(agent);
   return [{ type: 'AgentDeleted', data: {} }];
 };

@@ -17,7 +17,7 @@ export const AGENT_LABELS = {
 
 export type AgentLabel = keyof typeof AGENT_LABELS;
 export type AgentPermission = (typeof AGENT_LABELS)[AgentLabel];
-export type Grid = Readonly<Record<AgentRole, readonly AgentLabel[]>>;
+export type RolePermissions = Readonly<Record<AgentRole, readonly AgentLabel[]>>;
 
 export const LABELS = Object.keys(AGENT_LABELS) as AgentLabel[];
 
@@ -25,4 +25,4 @@ const VIEWER: readonly AgentLabel[] = ['View', 'Chat (read-only)'];
 const MANAGER: readonly AgentLabel[] = [...VIEWER, 'Assign work', 'Edit settings', 'Edit skills', 'Edit tools'];
 
 /** The grid of a tenant that has not changed it. */
-export const AGENT_GRID: Grid = { VIEWER, MANAGER, OWNER: LABELS };
+export const DEFAULT_ROLE_PERMISSIONS: RolePermissions = { VIEWER, MANAGER, OWNER: LABELS };

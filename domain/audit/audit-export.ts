@@ -12,7 +12,7 @@ export const initial: AuditExport = { taken: null };
 export const evolve = (_: AuditExport, event: Recorded<AuditExportEvent>): AuditExport => ({ taken: event.data });
 
 /** `position` is the token up to which the log was handed out: with the format it says which bytes. */
-export const take =
+export const recordExport =
   (fields: AuditExportFields) =>
   ({ taken }: AuditExport): AuditExportEvent[] =>
     taken === null ? [{ type: 'AuditExported', data: fields }] : [];

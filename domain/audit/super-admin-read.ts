@@ -4,14 +4,14 @@ import type { Recorded } from '../event.ts';
 export const category = 'visit';
 
 export type VisitEvent = { type: 'SuperAdminRead'; data: { what: string } };
-export type Visit = { what: string | null };
+export type SuperAdminRead = { what: string | null };
 
-export const initial: Visit = { what: null };
+export const initial: SuperAdminRead = { what: null };
 
-export const evolve = (_: Visit, event: Recorded<VisitEvent>): Visit => ({ what: event.data.what });
+export const evolve = (_: SuperAdminRead, event: Recorded<VisitEvent>): SuperAdminRead => ({ what: event.data.what });
 
 /** `what` is the method and path of the read. */
-export const visit =
+export const recordRead =
   (what: string) =>
-  ({ what: known }: Visit): VisitEvent[] =>
+  ({ what: known }: SuperAdminRead): VisitEvent[] =>
     known === null ? [{ type: 'SuperAdminRead', data: { what } }] : [];

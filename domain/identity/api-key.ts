@@ -68,7 +68,7 @@ export const revoke =
 const HOUR = 3_600_000;
 
 /** Notes a use, at most once an hour. */
-export const use =
+export const recordUse =
   (at: string) =>
   (key: ApiKey): ApiKeyEvent[] =>
     key.status === 'active' && Date.parse(at) - Date.parse(key.last_used_at ?? key.created_at) >= (key.last_used_at ? HOUR : 0)

@@ -39,5 +39,5 @@ export const begin =
 export const end = ({ status }: SignIn): SignInEvent[] => (status === 'active' ? [{ type: 'SignedOut', data: {} }] : []);
 
 /** Whether a cookie of this digest is signed in; an absent one is compared with a dummy. */
-export const holds = (signIn: SignIn, digest: string, now: number): boolean =>
+export const isValidFor = (signIn: SignIn, digest: string, now: number): boolean =>
   sameDigest(signIn.digest, digest) && signIn.status === 'active' && Date.parse(signIn.expires_at) > now;

@@ -63,7 +63,7 @@ export const register =
 const HOUR = 3_600_000;
 
 /** Notes that somebody came, at most once an hour. */
-export const see =
+export const recordLogin =
   (at: string) =>
   (user: User): UserEvent[] =>
     user.last_login_at === null || Date.parse(at) - Date.parse(user.last_login_at) >= HOUR ? [{ type: 'UserSeen', data: {} }] : [];

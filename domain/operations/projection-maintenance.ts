@@ -9,16 +9,16 @@ export type UpkeepEvent =
   | { type: 'ParkedEventRetried'; data: { projection: string; event_id: string } };
 
 /** `promoted` is the last rebuild that an operator promoted. */
-export type Upkeep = { promoted: string | null };
+export type ProjectionMaintenance = { promoted: string | null };
 
-export const initial: Upkeep = { promoted: null };
+export const initial: ProjectionMaintenance = { promoted: null };
 
-export const evolve = (upkeep: Upkeep, event: Recorded<UpkeepEvent>): Upkeep =>
+export const evolve = (upkeep: ProjectionMaintenance, event: Recorded<UpkeepEvent>): ProjectionMaintenance =>
   event.type === 'ProjectionPromoted' ? { promoted: event.data.rebuild_id } : upkeep;
 
 export const promote =
   (projection: string, version: number, rebuild_id: string) =>
-  ({ promoted }: Upkeep): UpkeepEvent[] =>
+  ({ promoted }: ProjectionMaintenance): UpkeepEvent[] =>
     promoted === rebuild_id ? [] : [{ type: 'ProjectionPromoted', data: { projection, version, rebuild_id } }];
 
 export const retry = (projection: string, event_id: string) => (): UpkeepEvent[] => [

@@ -27,7 +27,7 @@ export type Message = {
 };
 
 /** How an event becomes a message. `type` is the CloudEvents type, `summary` what the interface's description says of it. */
-export type Delivering = {
+export type RunnerMessageType = {
   readonly type: string;
   readonly summary: string;
   readonly message: (event: Recorded, publicUrl: string) => Message;
@@ -66,7 +66,7 @@ const webhook = (event: Recorded, publicUrl: string): Message => {
 };
 
 /** The events that travel to runners, by their stored type. */
-export const delivering: Readonly<Record<string, Delivering>> = {
+export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
   WebhookAccepted: { type: 'annals.webhook.accepted', summary: 'A provider delivered an event that the agent is to see', message: webhook },
 };
 

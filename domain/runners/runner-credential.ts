@@ -7,7 +7,7 @@ export const STREAM = 'AGENTS';
 /** A message that its runner says nothing about for so long is handed out again. */
 export const ACK_WAIT_MS = 30_000;
 export const MAX_DELIVERIES = 10;
-export const MOST_SECONDS = 3_600;
+export const MAX_LIFETIME_SECONDS = 3_600;
 
 /** The durable consumer that all runners of an agent share. */
 export const consumerName = (agent: string): string => `runner-${agent}`;

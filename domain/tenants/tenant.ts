@@ -1,7 +1,7 @@
-import { AGENT_GRID, type Grid } from '../agents/role-permissions.ts';
-import { changed } from '../aggregate.ts';
-import { type Deciding, type Recorded, sortable } from '../event.ts';
-import { type Keyed, type Own, put, without } from '../immutable-record.ts';
+import { DEFAULT_ROLE_PERMISSIONS, type RolePermissions } from '../agents/role-permissions.ts';
+import { changedFields } from '../aggregate.ts';
+import { type EventRef, type Recorded, sortKey } from '../event.ts';
+import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { Refusal } from '../refusal.ts';
 
 export const category = 'tenant';
@@ -27,7 +27,7 @@ export type TenantEvent =
   | { type: 'MemberAdded'; data: { user_id: string; role: TenantRole } }
   | { type: 'MemberRoleChanged'; data: { user_id: string; role: TenantRole } }
   | { type: 'MemberRemoved'; data: { user_id: string } }
-  | { type: 'AgentRolePermissionsChanged'; data: { roles: Partial<Grid> } }
+  | { type: 'AgentRolePermissionsChanged'; data: { roles: Partial<RolePermissions> } }
   | { type: 'SuperAdminAccessOpened'; data: { user_id: string; reason: string; until: string } };
 
 /** What the tenant itself may change. */
@@ -37,7 +37,7 @@ export type TenantSettings = Pick<
 >;
 
 /** `by`: the event that gave the role. `since`: where in the log the membership began, as text that sorts. */
-export type Member = { role: TenantRole; created_at: string; since: string; by: Deciding };
+export type Member = { role: TenantRole; created_at: string; since: string; by: EventRef };
 
 export type Tenant = {
   status: TenantStatus;
@@ -55,10 +55,10 @@ export type Tenant = {
   /** The platform has switched external mail off: the tenant can't switch it on. */
   mail_forbidden: boolean;
   closes_at: string | null;
-  members: Keyed<Member>;
-  grid: Grid;
+  members: ById<Member>;
+  grid: RolePermissions;
   /** Until when each super-admin may look inside. */
-  opened: Keyed<string>;
+  opened: ById<string>;
   created_at: string;
   updated_at: string;
 };
@@ -79,13 +79,13 @@ export const initial: Tenant = {
   mail_forbidden: false,
   closes_at: null,
   members: {},
-  grid: AGENT_GRID,
+  grid: DEFAULT_ROLE_PERMISSIONS,
   opened: {},
   created_at: '',
   updated_at: '',
 };
 
-const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: Recorded<TenantEvent>, own?: Own): Partial<Tenant> => {
+const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: Recorded<TenantEvent>, own?: Transient): Partial<Tenant> => {
   switch (type) {
     case 'TenantCreated': {
       const { generation: _, ...fields } = data;
@@ -110,23 +110,23 @@ const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: R
     case 'TenantClosed':
       return { status: 'closed', closes_at: null };
     case 'MemberAdded': {
-      const member = { role: data.role, created_at: at, since: sortable(position), by: { event_id, type, at } };
-      return { members: put(tenant.members, data.user_id, member, own) };
+      const member = { role: data.role, created_at: at, since: sortKey(position), by: { event_id, type, at } };
+      return { members: withEntry(tenant.members, data.user_id, member, own) };
     }
     case 'MemberRoleChanged': {
       const member = { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } };
-      return { members: put(tenant.members, data.user_id, member, own) };
+      return { members: withEntry(tenant.members, data.user_id, member, own) };
     }
     case 'MemberRemoved':
-      return { members: without(tenant.members, data.user_id, own) };
+      return { members: withoutEntry(tenant.members, data.user_id, own) };
     case 'AgentRolePermissionsChanged':
       return { grid: { ...tenant.grid, ...data.roles } };
     case 'SuperAdminAccessOpened':
-      return { opened: put(tenant.opened, data.user_id, data.until, own) };
+      return { opened: withEntry(tenant.opened, data.user_id, data.until, own) };
   }
 };
 
-export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, own?: Own): Tenant => ({
+export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, own?: Transient): Tenant => ({
   ...tenant,
   ...changedBy(tenant, event, own),
   updated_at: event.at,
@@ -164,7 +164,7 @@ export const update =
   ) =>
   (tenant: Tenant): TenantEvent[] => {
     present(tenant);
-    const news = changed(asPlatformSaid(tenant), fields);
+    const news = changedFields(asPlatformSaid(tenant), fields);
     return [
       ...(Object.keys(news).length > 0 ? [{ type: 'TenantUpdated' as const, data: { ...news, reason } }] : []),
       ...(plan_id !== undefined && plan_id !== tenant.plan_id ? [{ type: 'TenantPlanChanged' as const, data: { plan_id, reason } }] : []),
@@ -176,7 +176,7 @@ export const changeSettings =
   (fields: Partial<TenantSettings>) =>
   (tenant: Tenant): TenantEvent[] => {
     present(tenant);
-    const data = changed(tenant, fields);
+    const data = changedFields(tenant, fields);
     if (data.external_mail_enabled && tenant.mail_forbidden)
       throw new Refusal('conflict', 'the platform has switched external mail off for this tenant');
     return Object.keys(data).length > 0 ? [{ type: 'TenantSettingsChanged', data }] : [];

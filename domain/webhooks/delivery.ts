@@ -1,11 +1,11 @@
 import type { Recorded } from '../event.ts';
-import type { Judgement } from './guardrail.ts';
+import type { GuardrailResult } from './guardrail.ts';
 import type { MatchedSecret } from './signature.ts';
 
 export const category = 'delivery';
 
 /** What is known of an inbound delivery beside its bytes: kept in the event's metadata as `facts`. */
-export type DeliveryFacts = Judgement & {
+export type DeliveryFacts = GuardrailResult & {
   integration_id: string;
   agent_id: string;
   provider: string;

@@ -10,7 +10,7 @@ export type GuardrailVerdict = {
 };
 
 /** What is known of a verified delivery before it is recorded. */
-export type Facts = {
+export type GuardrailInput = {
   readonly integration: Pick<Integration, 'is_paused' | 'event_filter'>;
   readonly agentActive: boolean;
   readonly event: string | null;
@@ -18,7 +18,7 @@ export type Facts = {
 };
 
 /** `reason`: why it is blocked; null where it is accepted. */
-export type Judgement = { readonly reason: BlockReason | null; readonly guardrails: readonly GuardrailVerdict[] };
+export type GuardrailResult = { readonly reason: BlockReason | null; readonly guardrails: readonly GuardrailVerdict[] };
 
 const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
 const block = (rule: string, note: string): GuardrailVerdict => ({ rule, verdict: 'block', note });
@@ -32,7 +32,7 @@ const verdicts: Readonly<Record<JsonVerdict, readonly GuardrailVerdict[]>> = {
 const byJson: Readonly<Record<JsonVerdict, BlockReason | null>> = { json: null, not_json: 'not_json', too_deep: 'too_deep' };
 
 /** The guardrails that are built in and on. A delivery that they block is acknowledged and recorded, and goes no further. */
-export const judge = ({ integration, agentActive, event, json }: Facts): Judgement => {
+export const evaluateGuardrails = ({ integration, agentActive, event, json }: GuardrailInput): GuardrailResult => {
   const guardrails = verdicts[json];
   if (integration.is_paused) return { reason: 'paused', guardrails };
   if (!agentActive) return { reason: 'agent_inactive', guardrails };

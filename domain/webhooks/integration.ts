@@ -1,4 +1,4 @@
-import { changed } from '../aggregate.ts';
+import { changedFields } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import { invalid, Refusal } from '../refusal.ts';
 import { type SignedProvider, signatureSchemes } from './signature.ts';
@@ -108,12 +108,12 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
 /** Whether deliveries of this provider can be verified yet. */
 export const isSigned = (provider: Provider): provider is SignedProvider => provider in signatureSchemes;
 
-const LEAST_SECRET = 24;
+const MIN_SECRET_LENGTH = 24;
 
 /** @throws Refusal invalid where a secret of the user's own choice is short */
 export const checkSecret = (secret: string | undefined): void => {
-  if (secret !== undefined && new TextEncoder().encode(secret).length < LEAST_SECRET)
-    throw invalid('/secret', `must be at least ${LEAST_SECRET} bytes`, 'too_small');
+  if (secret !== undefined && new TextEncoder().encode(secret).length < MIN_SECRET_LENGTH)
+    throw invalid('/secret', `must be at least ${MIN_SECRET_LENGTH} bytes`, 'too_small');
 };
 
 /** @throws Refusal invalid where the provider can't be verified, or what is chosen does not go with it */
@@ -150,7 +150,7 @@ export const update =
   (integration: Integration): IntegrationEvent[] => {
     present(integration, tenant_id);
     const wanted = changes.is_paused === false ? { ...changes, paused_reason: null } : changes;
-    const data = changed(integration, wanted);
+    const data = changedFields(integration, wanted);
     return Object.keys(data).length > 0 ? [{ type: 'IntegrationUpdated', data }] : [];
   };
 
@@ -172,5 +172,5 @@ export const disconnect =
   };
 
 /** Whether the secret before the last rotation still counts; `at` RFC 3339 UTC with milliseconds. */
-export const previousCounts = ({ sealed_previous_secret, previous_secret_valid_until }: Integration, at: string): boolean =>
+export const acceptsPreviousSecret = ({ sealed_previous_secret, previous_secret_valid_until }: Integration, at: string): boolean =>
   sealed_previous_secret !== null && previous_secret_valid_until !== null && at < previous_secret_valid_until;

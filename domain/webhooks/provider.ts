@@ -4,14 +4,14 @@ import { payloadOf } from './form-payload.ts';
 import { type SignatureScheme, type SignedProvider, signatureSchemes } from './signature.ts';
 
 /** Where a provider names the delivery, so that it is seen once, and its event. */
-export type Naming = { readonly delivery: string; readonly event: string };
+export type ProviderHeaders = { readonly delivery: string; readonly event: string };
 
-const naming: Readonly<Record<SignedProvider, Naming>> = {
+const naming: Readonly<Record<SignedProvider, ProviderHeaders>> = {
   github: { delivery: 'x-github-delivery', event: 'x-github-event' },
 };
 
 /** How a provider's deliveries are verified and named; that of `github` where there is none, for the same work to be done. */
-export const presetOf = (provider: string | undefined): { scheme: SignatureScheme; naming: Naming } => {
+export const presetOf = (provider: string | undefined): { scheme: SignatureScheme; naming: ProviderHeaders } => {
   const known = (provider ?? '') in signatureSchemes ? (provider as SignedProvider) : 'github';
   return { scheme: signatureSchemes[known], naming: naming[known] };
 };
@@ -35,9 +35,9 @@ export const jsonOf = (media: Media, body: Uint8Array): JsonVerdict => {
 export type Contents = { readonly sha256: string; readonly json: JsonVerdict };
 
 /** Reads every byte of a body. */
-export const contentsOf = (media: Media, body: Uint8Array): Contents => ({ sha256: sha256Of(body), json: jsonOf(media, body) });
+export const inspectBody = (media: Media, body: Uint8Array): Contents => ({ sha256: sha256Of(body), json: jsonOf(media, body) });
 
-const LONGEST_NAME = 255;
+const MAX_NAME_BYTES = 255;
 
 /** Header fields that were sent twice come as one, with this between. */
 const TWICE = ', ';
@@ -49,7 +49,7 @@ export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id
 export const eventName = (header: string | undefined): string | null => (header && isPlain(header) ? header : null);
 
 const isPlain = (text: string): boolean => {
-  if (text.length > LONGEST_NAME || new TextEncoder().encode(text).length > LONGEST_NAME) return false;
+  if (text.length > MAX_NAME_BYTES || new TextEncoder().encode(text).length > MAX_NAME_BYTES) return false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;

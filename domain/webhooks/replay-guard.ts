@@ -15,7 +15,7 @@ export const evolve = (_: SeenBody, event: Recorded<BodyEvent>): SeenBody => ({ 
 export const REPLAY_WINDOW_MS = 3 * 24 * 3_600_000;
 
 /** `replay`: the body is known under another delivery id. `known`: under this one. `first`: it is to be noted. */
-export const judgeBody = (seen: SeenBody, provider_delivery_id: string, at: string): 'first' | 'known' | 'replay' => {
+export const checkBodyReplay = (seen: SeenBody, provider_delivery_id: string, at: string): 'first' | 'known' | 'replay' => {
   if (seen.provider_delivery_id === provider_delivery_id) return 'known';
   if (seen.provider_delivery_id === null || Date.parse(at) - Date.parse(seen.at) > REPLAY_WINDOW_MS) return 'first';
   return 'replay';

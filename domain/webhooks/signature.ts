@@ -40,7 +40,7 @@ export const signatureSchemes = {
 
 export type SignedProvider = keyof typeof signatureSchemes;
 
-const LONGEST_HEADER = 4096;
+const MAX_HEADER_LENGTH = 4096;
 const digestBytes = { sha256: 32, sha1: 20 } as const;
 /** Does the work for an address that nobody has; what it signs is refused all the same. */
 const nobody: SigningKeys = { current: new Uint8Array(32), previous: null };
@@ -55,12 +55,12 @@ export type Claim = {
 
 /** Verifies a request against every secret there is, in constant time, over the bytes as they came; `keys` is null for an unknown address. */
 export const verifySignature = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Verification => {
-  const claim = claimOf(scheme, request, keys);
-  return typeof claim === 'string' ? refused(claim) : verified(keys, matching(claim));
+  const claim = signatureClaim(scheme, request, keys);
+  return typeof claim === 'string' ? rejectedVerification(claim) : verificationOf(keys, matchSecret(claim));
 };
 
 /** What there is to be verified of a request, or what is wrong with it before that. */
-export const claimOf = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Claim | SignatureFault => {
+export const signatureClaim = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Claim | SignatureFault => {
   const header = request.header(scheme.header);
   if (!header) return 'signature_missing';
   const digest = digestIn(scheme, header);
@@ -70,14 +70,14 @@ export const claimOf = (scheme: SignatureScheme, request: SignedRequest, keys: S
 };
 
 /** The verdict on a claim; an unknown address (`keys` null) has none that matches. */
-export const verified = (keys: SigningKeys | null, matched: MatchedSecret | null): Verification =>
-  keys && matched ? { ok: true, matched, reason: null } : refused('signature_mismatch');
+export const verificationOf = (keys: SigningKeys | null, matched: MatchedSecret | null): Verification =>
+  keys && matched ? { ok: true, matched, reason: null } : rejectedVerification('signature_mismatch');
 
 /**
  * Which secret a claim's digest was made with: the whole message goes through each. Both are always tried: the time must not tell which one
  * was near.
  */
-export const matching = ({ algorithm, message, digest, keys }: Claim): MatchedSecret | null => {
+export const matchSecret = ({ algorithm, message, digest, keys }: Claim): MatchedSecret | null => {
   const current = signedBy(algorithm, message, digest, keys.current);
   const previous = keys.previous !== null && signedBy(algorithm, message, digest, keys.previous);
   if (current) return 'current';
@@ -92,9 +92,9 @@ const signedBy = (algorithm: Claim['algorithm'], message: readonly Uint8Array[],
 
 // The strict shape comes first: Buffer.from drops what it can't decode without a word.
 const digestIn = ({ shape, encoding, algorithm }: SignatureScheme, header: string): Uint8Array | null => {
-  const text = header.length <= LONGEST_HEADER ? shape.exec(header)?.[1] : undefined;
+  const text = header.length <= MAX_HEADER_LENGTH ? shape.exec(header)?.[1] : undefined;
   const digest = text === undefined ? null : Buffer.from(text, encoding);
   return digest?.length === digestBytes[algorithm] ? digest : null;
 };
 
-export const refused = (reason: SignatureFault): Verification => ({ ok: false, matched: null, reason });
+export const rejectedVerification = (reason: SignatureFault): Verification => ({ ok: false, matched: null, reason });

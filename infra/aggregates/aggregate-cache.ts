@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Loaded } from '../../commands/context.ts';
 import type { Aggregate, AnyAggregate } from '../../domain/aggregate.ts';
 import { type DomainEvent, type Recorded, streamName } from '../../domain/event.ts';
-import type { Own } from '../../domain/immutable-record.ts';
+import type { Transient } from '../../domain/immutable-record.ts';
 import type { Log, Subscription } from '../eventstore/event-log.ts';
 
-const DEAF_MS = 500;
+const RESUBSCRIBE_DELAY_MS = 500;
 
 /** Folded aggregates in memory, bounded, and kept coherent by a live subscription to their categories. */
-export type Hot = {
+export type AggregateCache = {
   /** What is in memory, without waiting. */
   peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
   /** From memory, else from the log. Absent streams are revision -1, and kept of the aggregates that are `missed` alone. */
@@ -20,7 +20,12 @@ export type Hot = {
   close: () => Promise<void>;
 };
 
-const advance = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, loaded: Loaded<S>, event: Recorded<E>, own?: Own): Loaded<S> => ({
+const advance = <S, E extends DomainEvent>(
+  aggregate: Aggregate<S, E>,
+  loaded: Loaded<S>,
+  event: Recorded<E>,
+  own?: Transient,
+): Loaded<S> => ({
   id: loaded.id,
   state: aggregate.evolve(loaded.state, event, own),
   revision: event.revision,
@@ -28,30 +33,30 @@ const advance = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, loaded: L
 });
 
 /** What the events behind a state make of it. */
-export const advanced = async <S, E extends DomainEvent>(
+export const foldFrom = async <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
   from: Loaded<S>,
   events: AsyncIterable<Recorded>,
 ): Promise<Loaded<S>> => {
-  const own: Own = new WeakSet();
+  const own: Transient = new WeakSet();
   let loaded = from;
   for await (const event of events) loaded = advance(aggregate, loaded, event as Recorded<E>, own);
   return loaded;
 };
 
-export const emptyOf = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string): Loaded<S> => ({
+export const emptyAggregate = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string): Loaded<S> => ({
   id,
   state: aggregate.initial,
   revision: -1,
   position: null,
 });
 
-const LEAST = 512;
+const MIN_WEIGHT = 512;
 const ENTRY = 256;
 
 /** What a state takes of memory, in characters, as far as a glance tells: its texts, and so much for each entry of what it lists. */
 const weightOf = ({ state }: Loaded<unknown>): number => {
-  let weight = LEAST;
+  let weight = MIN_WEIGHT;
   const fields = state as Readonly<Record<string, unknown>>;
   for (const name in fields) {
     const value = fields[name];
@@ -66,15 +71,15 @@ const weightOf = ({ state }: Loaded<unknown>): number => {
  * of which it is remembered, too, that a stream is not there, until its first event comes. They lie apart, so that asking for what is
  * not there drives out nothing that is. `room`: in characters, half of what all states may take together.
  */
-export const openHot = (
+export const openAggregateCache = (
   log: Log,
   followed: readonly AnyAggregate[],
   {
     capacity = 20_000,
     room = 48_000_000,
-    missed = [],
+    missed: cacheAbsent = [],
   }: { readonly capacity?: number; readonly room?: number; readonly missed?: readonly AnyAggregate[] } = {},
-): Hot => {
+): AggregateCache => {
   const byCategory = new Map(followed.map((aggregate) => [aggregate.category, aggregate]));
   const absent = new Map<string, Loaded<unknown>>();
   // Two generations instead of a list: bounded at twice the capacity and the room, and a hit costs one look-up.
@@ -83,7 +88,7 @@ export const openHot = (
   let old = new Map<string, Loaded<unknown>>();
   const loading = new Map<string, { seen: number; work: Promise<Loaded<unknown>> }>();
   let subscription: Subscription | undefined;
-  let isDeaf = false;
+  let isDisconnected = false;
   /** What was begun to be read before the log was followed anew may be older than where that began. */
   let epoch = 0;
   let closed = false;
@@ -94,7 +99,7 @@ export const openHot = (
   };
 
   const put = (stream: string, loaded: Loaded<unknown>) => {
-    if (isDeaf) return;
+    if (isDisconnected) return;
     absent.delete(stream);
     drop(stream);
     weight += weightOf(loaded);
@@ -117,15 +122,15 @@ export const openHot = (
 
   /** Only while the log is followed would anybody hear that it is there now. */
   const miss = (aggregate: AnyAggregate, stream: string, empty: Loaded<unknown>) => {
-    if (!subscription || isDeaf || !missed.includes(aggregate)) return;
+    if (!subscription || isDisconnected || !cacheAbsent.includes(aggregate)) return;
     if (absent.size >= capacity) absent.clear();
     absent.set(stream, empty);
   };
 
   const read = async (aggregate: AnyAggregate, stream: string, id: string): Promise<Loaded<unknown>> => {
     const began = epoch;
-    const known = get(stream) ?? emptyOf(aggregate, id);
-    const loaded = await advanced(aggregate, known, log.read(stream, { from: known.revision + 1 }));
+    const known = get(stream) ?? emptyAggregate(aggregate, id);
+    const loaded = await foldFrom(aggregate, known, log.read(stream, { from: known.revision + 1 }));
     const newer = get(stream);
     if (newer && newer.revision > loaded.revision) return newer;
     if (began !== epoch) return loaded;
@@ -139,7 +144,7 @@ export const openHot = (
     const stream = streamName(aggregate.category, tenant, id);
     const running = loading.get(stream);
     if (running && joined) return running.work as Promise<Loaded<never>>;
-    const entry = { seen: -1, work: Promise.resolve(emptyOf(aggregate, id)) as Promise<Loaded<unknown>> };
+    const entry = { seen: -1, work: Promise.resolve(emptyAggregate(aggregate, id)) as Promise<Loaded<unknown>> };
     entry.work = (async () => {
       for (;;) {
         const loaded = await read(aggregate, stream, id);
@@ -152,7 +157,7 @@ export const openHot = (
     return entry.work as Promise<Loaded<never>>;
   };
 
-  const heard = (event: Recorded) => {
+  const onEvent = (event: Recorded) => {
     const running = loading.get(event.stream);
     if (running) running.seen = Math.max(running.seen, event.revision);
     absent.delete(event.stream);
@@ -176,22 +181,22 @@ export const openHot = (
     const following = log.follow({
       ...(end ? { from: end.position } : {}),
       filter: { streamPrefixes: [...byCategory.keys()].map((category) => `${category}-`) },
-      event: heard,
+      event: onEvent,
     });
     subscription = following;
-    void following.failure.then((error) => error && lost());
+    void following.failure.then((error) => error && onSubscriptionLost());
   };
 
   /** Nobody says any more what changes (the log is harmed where it is followed): nothing is kept until it is followed again, from its end. */
-  const lost = async (): Promise<void> => {
-    for (isDeaf = true; isDeaf && !closed; ) {
+  const onSubscriptionLost = async (): Promise<void> => {
+    for (isDisconnected = true; isDisconnected && !closed; ) {
       clear();
-      await pause(DEAF_MS);
+      await pause(RESUBSCRIBE_DELAY_MS);
       if (closed) return;
       await follow().then(
         () => {
           epoch++;
-          isDeaf = false;
+          isDisconnected = false;
         },
         () => {},
       );

@@ -1,16 +1,24 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Asked, Host, Once } from '../../api/http/mount.ts';
+import type { IdempotentRequest, RequestInfo, Runtime } from '../../api/http/mount.ts';
 import type { Ctx } from '../../api/http/operation.ts';
 import type { Loaded } from '../../commands/context.ts';
 import { type Metadata, type Recorded, streamName } from '../../domain/event.ts';
-import { category, evolve, held, type Idempotency, type IdempotencyEvent, initial, type Outcome } from '../../domain/idempotency-key.ts';
+import {
+  category,
+  evolve,
+  type Idempotency,
+  type IdempotencyEvent,
+  initial,
+  isClaimed,
+  type Outcome,
+} from '../../domain/idempotency-key.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalExtra } from '../../domain/refusal.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
-import type { Session } from './request-context.ts';
-import { mendLogError } from './transact.ts';
+import type { Execution } from './request-context.ts';
+import { throwAsRefusal } from './transact.ts';
 
-type Deps = { readonly log: Log; readonly context: (asked: Asked, session: Session) => Ctx; readonly now: () => number };
+type Deps = { readonly log: Log; readonly context: (asked: RequestInfo, session: Execution) => Ctx; readonly now: () => number };
 type Found = { readonly key: Idempotency; readonly revision: number };
 
 const callerOf = (principal: Principal): string =>
@@ -25,7 +33,8 @@ const sha256 = (...parts: (string | Uint8Array)[]): string => {
 const PASSING: ReadonlySet<string> = new Set(['unavailable', 'not_caught_up', 'rate_limited', 'internal']);
 
 /** Says nothing final: the same request may fare better. */
-const passes = (error: unknown): boolean => !(error instanceof Refusal) || PASSING.has(error.code) || error.extra.retryAfter !== undefined;
+const isRetryable = (error: unknown): boolean =>
+  !(error instanceof Refusal) || PASSING.has(error.code) || error.extra.retryAfter !== undefined;
 
 const refusedAs = ({ code, message, extra: { errors, members } }: Refusal): Outcome => ({
   kind: 'refused',
@@ -43,15 +52,15 @@ const takenByAnother = (error: unknown): never => {
 
 /** Another repeat took the key over meanwhile and ends it: what both did is one and the same. */
 const unlessTakenOver = (error: unknown): void => {
-  if (!(error instanceof LogError) || error.kind !== 'conflict') mendLogError(error);
+  if (!(error instanceof LogError) || error.kind !== 'conflict') throwAsRefusal(error);
 };
 
 /**
  * Runs a mutation once under its Idempotency-Key. The key has a stream of its own, claimed before anything is written; its end holds the
  * streams and revisions from which the answer is rendered again.
  */
-export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
-  const metaOf = (asked: Asked): Metadata => ({
+export const runIdempotent = ({ log, context, now }: Deps): Runtime['once'] => {
+  const metaOf = (asked: RequestInfo): Metadata => ({
     tenant: asked.tenant,
     actor: { kind: 'system', id: 'idempotency' },
     at: new Date(now()).toISOString(),
@@ -59,7 +68,7 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
     $correlationId: asked.requestId,
   });
 
-  const write = (asked: Asked, stream: string, expected: number | 'none', { type, data }: IdempotencyEvent) =>
+  const write = (asked: RequestInfo, stream: string, expected: number | 'none', { type, data }: IdempotencyEvent) =>
     log.append(stream, expected, [{ id: randomUUID(), type, data, meta: metaOf(asked) }]);
 
   const find = async (stream: string): Promise<Found> => {
@@ -70,7 +79,7 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
   };
 
   /** Takes the key, or finds out how it was used. @returns the revision to end it at and whether it was begun before */
-  const take = async (asked: Asked, stream: string, route: string, body_digest: string): Promise<Found & { mine: boolean }> => {
+  const take = async (asked: RequestInfo, stream: string, route: string, body_digest: string): Promise<Found & { mine: boolean }> => {
     try {
       const { revision } = await write(asked, stream, 'none', { type: 'IdempotencyKeyClaimed', data: { route, body_digest } });
       return { key: initial, revision, mine: true };
@@ -80,16 +89,16 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
     const found = await find(stream);
     if (found.key.body_digest !== body_digest) throw new Refusal('idempotency_mismatch', 'the key came with another body before');
     if (found.key.outcome) return { ...found, mine: false };
-    if (held(found.key, new Date(now()).toISOString())) throw inFlight();
+    if (isClaimed(found.key, new Date(now()).toISOString())) throw inFlight();
     const { revision } = await write(asked, stream, found.revision, { type: 'IdempotencyKeyTaken', data: {} }).catch(takenByAnother);
     return { key: found.key, revision, mine: true };
   };
 
   const replayed = async <T extends Loaded<unknown>>(
-    asked: Asked,
+    asked: RequestInfo,
     seed: string,
     outcome: Outcome,
-    once: Once,
+    once: IdempotentRequest,
     run: (ctx: Ctx) => Promise<T>,
   ): Promise<T> => {
     if (outcome.kind === 'refused') {
@@ -104,16 +113,16 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
   };
 
   return async <T extends Loaded<unknown>>(
-    asked: Asked,
-    once: Once,
+    asked: RequestInfo,
+    once: IdempotentRequest,
     run: (ctx: Ctx) => Promise<T>,
     locate: (loaded: T) => string | null,
   ): Promise<T> => {
     const seed = sha256(asked.tenant, callerOf(asked.principal), once.route, once.key);
     const stream = streamName(category, asked.tenant, seed.slice(0, 40));
-    const taken = await take(asked, stream, once.route, sha256(once.body)).catch(mendLogError);
+    const taken = await take(asked, stream, once.route, sha256(once.body)).catch(throwAsRefusal);
     if (taken.key.outcome && !taken.mine) return replayed(asked, seed, taken.key.outcome, once, run);
-    const session: Session = { seed, repeatable: true, resumed: taken.revision > 0, replay: null, touched: [], found: [] };
+    const session: Execution = { seed, repeatable: true, resumed: taken.revision > 0, replay: null, touched: [], found: [] };
     const end = (event: IdempotencyEvent) => write(asked, stream, taken.revision, event);
     try {
       const loaded = await run(context(asked, session));
@@ -123,7 +132,7 @@ export const onlyOnce = ({ log, context, now }: Deps): Host['once'] => {
       await end({ type: 'IdempotencyKeyFinished', data: outcome }).catch(unlessTakenOver);
       return loaded;
     } catch (error) {
-      const event = passes(error)
+      const event = isRetryable(error)
         ? { type: 'IdempotencyKeyReleased' as const, data: {} }
         : { type: 'IdempotencyKeyFinished' as const, data: refusedAs(error as Refusal) };
       await end(event).catch(() => {});

@@ -1,5 +1,5 @@
 import { createHmac, randomInt, randomUUID } from 'node:crypto';
-import type { Asked } from '../../api/http/mount.ts';
+import type { RequestInfo } from '../../api/http/mount.ts';
 import type { Ctx } from '../../api/http/operation.ts';
 import type { permitter } from '../../commands/access/authorize.ts';
 import type { Loaded } from '../../commands/context.ts';
@@ -15,18 +15,18 @@ import {
   streamName,
   tokenOf,
 } from '../../domain/event.ts';
-import type { Touched } from '../../domain/idempotency-key.ts';
+import type { StreamRevision } from '../../domain/idempotency-key.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
-import { advanced, emptyOf, type Hot } from './aggregate-cache.ts';
-import { mendLogError, transactor } from './transact.ts';
+import { type AggregateCache, emptyAggregate, foldFrom } from './aggregate-cache.ts';
+import { throwAsRefusal, transactor } from './transact.ts';
 
 export type ContextDeps = {
   readonly log: Log;
-  readonly hot: Hot;
+  readonly hot: AggregateCache;
   readonly vault: Vault;
   readonly reads: Reads;
   readonly permit: ReturnType<typeof permitter>;
@@ -35,15 +35,15 @@ export type ContextDeps = {
 };
 
 /** How a request is run: once, again after a crash, or only to render its answer again. */
-export type Session = {
+export type Execution = {
   /** What event ids, new ids and secrets are derived from; unguessable. */
   readonly seed: string;
   /** The same seed may come again: ids and secrets have to come out the same. */
   readonly repeatable: boolean;
   readonly resumed: boolean;
   /** The streams at the revisions at which the first run left them; nothing is written. */
-  readonly replay: readonly Touched[] | null;
-  readonly touched: Touched[];
+  readonly replay: readonly StreamRevision[] | null;
+  readonly touched: StreamRevision[];
   /** What `once` found, in order; a repeat begins with what the first run ended with. */
   readonly found: unknown[];
 };
@@ -51,7 +51,7 @@ export type Session = {
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
 
-export const freshSession = (): Session => ({
+export const freshSession = (): Execution => ({
   seed: randomUUID(),
   repeatable: false,
   resumed: false,
@@ -81,11 +81,11 @@ const derivedText = (key: string, label: string, alphabet: string, length: numbe
 };
 
 /** @throws Refusal unavailable where the log is down */
-async function* mended<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
+async function* withRefusals<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* events;
   } catch (error) {
-    mendLogError(error);
+    throwAsRefusal(error);
   }
 }
 
@@ -97,17 +97,17 @@ async function* upTo(until: Position, events: AsyncIterable<Recorded>): AsyncGen
 }
 
 /** Builds the context of a request from what it asked and how it is run. */
-export const contexts = (deps: ContextDeps) => {
+export const createContextFactory = (deps: ContextDeps) => {
   const { log, hot, vault, reads, permit, publicUrl } = deps;
   const transact = transactor(log, hot);
 
   const stateAt = async <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
     id: string,
-    { stream, revision }: Touched,
+    { stream, revision }: StreamRevision,
   ): Promise<Loaded<S>> => {
-    const empty = emptyOf(aggregate, id);
-    return revision < 0 ? empty : advanced(aggregate, empty, log.read(stream, { limit: revision + 1 }));
+    const empty = emptyAggregate(aggregate, id);
+    return revision < 0 ? empty : foldFrom(aggregate, empty, log.read(stream, { limit: revision + 1 }));
   };
 
   const historyOf = <S, E extends DomainEvent>(
@@ -126,14 +126,14 @@ export const contexts = (deps: ContextDeps) => {
   ): Promise<Loaded<S>> => {
     const held = hot.peek(aggregate, tenant, id);
     if (held?.position && comparePositions(held.position, until) === 0) return held;
-    return advanced(aggregate, emptyOf(aggregate, id), upTo(until, mended(historyOf(aggregate, tenant, id))));
+    return foldFrom(aggregate, emptyAggregate(aggregate, id), upTo(until, withRefusals(historyOf(aggregate, tenant, id))));
   };
 
-  return (asked: Asked, given?: Session): Ctx => {
+  return (asked: RequestInfo, given?: Execution): Ctx => {
     let session = given;
     let moment: string | undefined;
     // Both are made when they are asked for first: most reads never do.
-    const sessionOf = (): Session => {
+    const sessionOf = (): Execution => {
       session ??= freshSession();
       return session;
     };
@@ -177,21 +177,21 @@ export const contexts = (deps: ContextDeps) => {
         const { seed, resumed, replay, touched } = sessionOf();
         const number = writes++;
         const kept = replay?.[number];
-        if (kept) return stateAt(aggregate, id, kept).catch(mendLogError);
-        const matched = options.aside ? null : ifMatch;
-        if (!options.aside) ifMatch = null;
+        if (kept) return stateAt(aggregate, id, kept).catch(throwAsRefusal);
+        const matched = options.ignoreIfMatch ? null : ifMatch;
+        if (!options.ignoreIfMatch) ifMatch = null;
         const loaded = await transact(aggregate, tenant, id, decide, {
           meta: metaOf(options.tenant ?? asked.tenant),
           seed: `${seed}:${number}`,
-          fresh: options.fresh === true,
-          final: options.final,
+          fresh: options.expectNew === true,
+          final: options.trustCacheWhen,
           ifMatch: matched,
           resumed,
-        }).catch(mendLogError);
+        }).catch(throwAsRefusal);
         touched.push({ stream: streamName(aggregate.category, tenant, id), revision: loaded.revision });
         return loaded;
       },
-      history: (aggregate, id, options) => mended(historyOf(aggregate, tenantOf(aggregate), id, options)),
+      history: (aggregate, id, options) => withRefusals(historyOf(aggregate, tenantOf(aggregate), id, options)),
       load: (aggregate, id, options = {}) => {
         const tenant = tenantFor(aggregate, id, options.tenant);
         if (asked.asOf) return loadUntil(aggregate, tenant, id, asked.asOf);
@@ -199,10 +199,10 @@ export const contexts = (deps: ContextDeps) => {
         const kept = session?.replay?.findLast((touched) => touched.stream === stream);
         return (
           kept ? stateAt(aggregate, id, kept) : asked.fresh ? hot.refresh(aggregate, tenant, id) : hot.load(aggregate, tenant, id)
-        ).catch(mendLogError);
+        ).catch(throwAsRefusal);
       },
       logEnd: async () => {
-        const [last] = await Array.fromAsync(mended(log.readAll({ backwards: true, limit: 1 })));
+        const [last] = await Array.fromAsync(withRefusals(log.readAll({ backwards: true, limit: 1 })));
         return last ? tokenOf(last.position) : null;
       },
       may: async (permission, agent_id) => {
@@ -216,12 +216,12 @@ export const contexts = (deps: ContextDeps) => {
       },
       require: async (permission, agent_id) => void (await permit(asked.principal, permission, { ...place, agent_id })),
       newId: () => `c${random(BASE36, 24)}`,
-      naturalId: (kind, key, generation = 0, tenant = asked.tenant) => vault.naturalId(kind, tenant, key, generation),
+      uniqueId: (kind, key, generation = 0, tenant = asked.tenant) => vault.uniqueId(kind, tenant, key, generation),
       random: (characters) => random(BASE62, characters),
-      seal: (at, secret) => vault.seal(at, secret).catch(mendLogError),
-      open: (at, sealed) => vault.open(at, sealed).catch(mendLogError),
+      seal: (at, secret) => vault.seal(at, secret).catch(throwAsRefusal),
+      open: (at, sealed) => vault.open(at, sealed).catch(throwAsRefusal),
       digest: vault.digest,
-      once: async <T>(find: () => Promise<T>) => {
+      sideEffect: async <T>(find: () => Promise<T>) => {
         const number = finds++;
         if (!session) return find();
         if (!(number in session.found)) session.found[number] = await find();

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import type { Asked } from '../../api/http/mount.ts';
+import type { RequestInfo } from '../../api/http/mount.ts';
 import type { Loaded } from '../../commands/context.ts';
 import type { Aggregate, Decision } from '../../domain/aggregate.ts';
 import { type DomainEvent, type Metadata, type Recorded, streamName } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
-import { advanced, emptyOf, type Hot } from './aggregate-cache.ts';
+import { type AggregateCache, emptyAggregate, foldFrom } from './aggregate-cache.ts';
 
 const ATTEMPTS = 100;
 
@@ -15,13 +15,13 @@ export const derivedId = (...parts: (string | number)[]): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
 
-export type Writing<S> = {
+export type AppendOptions<S> = {
   meta: Metadata;
   /** Event ids are derived from it and the stream: the same seed again is recognised as the same request. */
   seed: string;
   /** Begin as if there were no stream: a creation is then one round trip. */
   fresh?: boolean;
-  ifMatch?: Asked['ifMatch'];
+  ifMatch?: RequestInfo['ifMatch'];
   /** Of such a state memory is believed. */
   final?: ((state: S) => boolean) | undefined;
   /** The request was begun before by a process that may have died: look for its events first. */
@@ -29,7 +29,7 @@ export type Writing<S> = {
 };
 
 /** @throws Refusal: unavailable where the log is down, not_found where the stream was tombstoned, too_large */
-export const mendLogError = (error: unknown): never => {
+export const throwAsRefusal = (error: unknown): never => {
   if (!(error instanceof LogError)) throw error;
   if (error.kind === 'unavailable') throw new Refusal('unavailable', 'the event store can not be reached', { retryAfter: 2 });
   if (error.kind === 'too-large') throw new Refusal('too_large', error.message);
@@ -37,7 +37,7 @@ export const mendLogError = (error: unknown): never => {
   throw error;
 };
 
-const checkMatch = (ifMatch: Asked['ifMatch'] | undefined, revision: number): void => {
+const checkMatch = (ifMatch: RequestInfo['ifMatch'] | undefined, revision: number): void => {
   if (ifMatch === undefined || ifMatch === null) return;
   if (ifMatch === '*' ? revision >= 0 : ifMatch.includes(revision)) return;
   throw new Refusal('precondition_failed', revision < 0 ? 'there is no such resource' : `the resource is at revision ${revision}`);
@@ -68,7 +68,7 @@ const recordedOf = (
   }));
 
 /** Loads, decides, appends at the revision that was read; on a conflict folds what came between and decides again. */
-export const transactor = (log: Log, hot: Hot) => {
+export const transactor = (log: Log, hot: AggregateCache) => {
   /** The state right behind this request's own events, where an earlier life of it wrote them. */
   const ownWrite = async <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
@@ -85,7 +85,7 @@ export const transactor = (log: Log, hot: Hot) => {
         yield event;
       }
     };
-    const loaded = await advanced(aggregate, emptyOf(aggregate, id), throughOurs());
+    const loaded = await foldFrom(aggregate, emptyAggregate(aggregate, id), throughOurs());
     return index > 0 ? loaded : null;
   };
 
@@ -94,7 +94,7 @@ export const transactor = (log: Log, hot: Hot) => {
     tenant: string,
     id: string,
     decide: Decision<S, E>,
-    writing: Writing<S>,
+    writing: AppendOptions<S>,
   ): Promise<Loaded<S>> => {
     const stream = streamName(aggregate.category, tenant, id);
     if (writing.resumed) {
@@ -102,7 +102,7 @@ export const transactor = (log: Log, hot: Hot) => {
       if (own) return own;
     }
     const warm = hot.peek(aggregate, tenant, id);
-    let loaded: Loaded<S> = warm ?? (writing.fresh ? emptyOf(aggregate, id) : await hot.load(aggregate, tenant, id));
+    let loaded: Loaded<S> = warm ?? (writing.fresh ? emptyAggregate(aggregate, id) : await hot.load(aggregate, tenant, id));
     // What memory says may be behind another process: a refusal or a 'nothing to do' is believed of the log alone.
     let sure = !warm && !writing.fresh;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -140,7 +140,7 @@ export const transactor = (log: Log, hot: Hot) => {
         if (!known || known.revision < revision) hot.put(stream, after);
         return after;
       } catch (error) {
-        if (!(error instanceof LogError) || error.kind !== 'conflict') return mendLogError(error);
+        if (!(error instanceof LogError) || error.kind !== 'conflict') return throwAsRefusal(error);
         loaded = await hot.refresh(aggregate, tenant, id);
         sure = true;
       }

@@ -11,7 +11,7 @@ const definitionsOf = <T extends ArgsDef>(command: CommandDef<T>): ArgsDef => (c
 const isMissing = (value: unknown): boolean => typeof value === 'string' && (value.trim() === '' || value.startsWith('--'));
 
 /** citty lets unknown options, empty values and extra words pass; what is mistyped must not start something else. */
-export const strict = <T extends ArgsDef>({ args, cmd }: CommandContext<T>): void => {
+export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: CommandContext<T>): void => {
   const defined = Object.entries(definitionsOf(cmd));
   const known = ['_', ...defined.flatMap(([name]) => [name, camel(name)])];
   const unknown = Object.keys(args).find((name) => !known.includes(name));

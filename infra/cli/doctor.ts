@@ -9,23 +9,25 @@ import { type Config, listenUrl, loopback } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { connectNats } from '../nats/connect.ts';
 import { refuseForeign } from '../nats/jetstream.ts';
-import { isOld, OLDEST_SAFE } from '../nats/server-version.ts';
+import { isOld, MIN_SAFE_VERSION } from '../nats/server-version.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
-import { type PublishedStatus, publishedStatuses, SILENT_S } from '../projector/status.ts';
+import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '../projector/status.ts';
 import { masterKey } from '../vault/master-key.ts';
 import { unwrap, wrappedKeys } from '../vault/wrapped-keys.ts';
-import { attach, reasonOf } from './locate-services.ts';
+import { locateServices, reasonOf } from './locate-services.ts';
 
 type Finding = { readonly what: string; readonly ok: boolean; readonly says: string; readonly cure?: string };
 
-const PATIENCE = 5_000;
-const OLDEST_POSTGRES = 150_000;
+const CHECK_TIMEOUT_MS = 5_000;
+const MIN_POSTGRES_VERSION = 150_000;
 const LITTLE_SPACE = 1024 ** 3;
 
 const inTime = <T>(work: Promise<T>): Promise<T> =>
   Promise.race([
     work,
-    sleep(PATIENCE, undefined, { ref: false }).then(() => Promise.reject(new Error(`no answer within ${PATIENCE / 1_000} s`))),
+    sleep(CHECK_TIMEOUT_MS, undefined, { ref: false }).then(() =>
+      Promise.reject(new Error(`no answer within ${CHECK_TIMEOUT_MS / 1_000} s`)),
+    ),
   ]);
 
 const examined = async (what: string, cure: string, look: () => Promise<string>): Promise<Finding> => {
@@ -56,7 +58,7 @@ const LOOK = `select current_setting('server_version') as version, current_setti
   (select string_agg(nspname, ', ') from pg_namespace where nspname = any($1) and to_regclass('annals.checkpoints') is null) as foreign_schemas`;
 
 const asked = async <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PATIENCE });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CHECK_TIMEOUT_MS });
   await client.connect();
   return work(client).finally(() => client.end());
 };
@@ -64,7 +66,7 @@ const asked = async <T>(url: string, work: (client: pg.Client) => Promise<T>): P
 const postgres = async (client: pg.Client): Promise<string> => {
   const { rows } = await client.query<Found>(LOOK, [projections.map(({ name }) => name)]);
   const { version, number, may_create, foreign_schemas } = rows[0]!;
-  if (number < OLDEST_POSTGRES) throw new Error(`version ${version} is older than 15`);
+  if (number < MIN_POSTGRES_VERSION) throw new Error(`version ${version} is older than 15`);
   if (!may_create) throw new Error('its user may not make schemas in this database: grant it CREATE there');
   if (foreign_schemas) throw new Error(`a database of its own is needed: this one has somebody else's schemas ${foreign_schemas}`);
   return `version ${version}`;
@@ -80,7 +82,8 @@ const worker = async (client: pg.Client): Promise<string> => {
   const [heard] = (await statuses(client)).sort((a, b) => a.silent_seconds - b.silent_seconds);
   if (!heard) throw new Error('none has ever run on this database');
   const { writer, silent_seconds } = heard;
-  if (silent_seconds > SILENT_S) throw new Error(`none was heard of for ${Math.round(silent_seconds)} s, ${writer} was the last`);
+  if (silent_seconds > WORKER_SILENT_SECONDS)
+    throw new Error(`none was heard of for ${Math.round(silent_seconds)} s, ${writer} was the last`);
   const waiting = await waitingReactors(client);
   if (waiting.length > 0) throw new Error(waiting.map(({ name, reason }) => `${name} waits: ${reason}`).join('; '));
   return `${writer} was heard of ${silent_seconds.toFixed(1)} s ago`;
@@ -100,7 +103,7 @@ const nats = async (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>): Promis
     await (await connection.jetstreamManager()).getAccountInfo();
     await refuseForeign(connection);
     if (isOld(version))
-      throw new Error(`version ${version} may lose streams when it is killed; ${OLDEST_SAFE} is the oldest that does not`);
+      throw new Error(`version ${version} may lose streams when it is killed; ${MIN_SAFE_VERSION} is the oldest that does not`);
     return `version ${version}, JetStream is on${config.natsAccountSeed ? '' : '; no runner is let in without NATS_ACCOUNT_SEED'}`;
   } finally {
     await connection.close();
@@ -150,7 +153,7 @@ const service = async (url: string): Promise<string> => {
 const startOf = ({ annalsData, eventstoreUrl, databaseUrl, natsUrl }: Config): string =>
   eventstoreUrl && databaseUrl && natsUrl ? 'start it: annals serve, annals work' : `look at ${annalsData}/logs, or start it: npm start`;
 
-const BROKER = `start ${OLDEST_SAFE} or later of it with JetStream, or correct NATS_URL and NATS_ACCOUNT_SEED`;
+const BROKER = `start ${MIN_SAFE_VERSION} or later of it with JetStream, or correct NATS_URL and NATS_ACCOUNT_SEED`;
 const PARKED = 'GET /admin/projections/<name>/parked says why; POST …/parked/<event_id>/retry once that is mended';
 
 /** What stands in the database, where that can be asked. */
@@ -168,7 +171,7 @@ const views = async (config: Config, url: string): Promise<Finding[]> => {
 
 /** Looks at everything the platform stands on and says what to do about what is wrong. Resolves to the exit code: 1 where something is. */
 export const doctor = async (config: Config): Promise<number> => {
-  const { eventstoreUrl, databaseUrl, ...broker } = attach(config);
+  const { eventstoreUrl, databaseUrl, ...broker } = locateServices(config);
   const own = config.annalsUrl ?? loopback(listenUrl(config));
   const [[database, ...others], ...findings] = await Promise.all([
     views(config, databaseUrl),

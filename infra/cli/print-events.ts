@@ -4,8 +4,8 @@ import { isId25 } from '../../domain/id.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { printable } from '../logging/escape-controls.ts';
-import { attach } from './locate-services.ts';
+import { escapeControls } from '../logging/escape-controls.ts';
+import { locateServices } from './locate-services.ts';
 
 export type ReplayOptions = {
   readonly stream?: string | undefined;
@@ -37,7 +37,7 @@ const behind = (event: Recorded, bound: Bound): boolean => {
 /** An event as one line of JSON: secrets as the ciphertext they are, other people's bytes as base64. */
 export const lineOf = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded): string => {
   const kept = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };
-  return printable(JSON.stringify({ id: event_id, stream, revision, position: tokenOf(position), type, at, ...kept, metadata: meta }));
+  return escapeControls(JSON.stringify({ id: event_id, stream, revision, position: tokenOf(position), type, at, ...kept, metadata: meta }));
 };
 
 const wanted = (event: Recorded, tenant: string | undefined): boolean => !tenant || event.tenant === tenant || event.meta.tenant === tenant;
@@ -55,7 +55,7 @@ export async function* replayed(log: Log, { stream, tenant, from, to }: ReplayOp
 /** Prints events as JSON lines; waits where the reader of its output does. Resolves to the exit code. */
 export const replay = async (config: Config, options: ReplayOptions): Promise<number> => {
   if (options.tenant !== undefined && !isId25(options.tenant)) throw new Error('--tenant must be a tenant id');
-  const log = openLog(attach(config).eventstoreUrl);
+  const log = openLog(locateServices(config).eventstoreUrl);
   try {
     for await (const event of replayed(log, options)) {
       if (!process.stdout.write(`${lineOf(event)}\n`)) await new Promise((resolve) => process.stdout.once('drain', resolve));

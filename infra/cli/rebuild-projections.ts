@@ -3,13 +3,13 @@ import pg from 'pg';
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { connection } from '../postgres/pool.ts';
-import { ask, requestState } from '../projector/maintenance-requests.ts';
-import type { Rebuilt } from '../projector/rebuild.ts';
+import { requestMaintenance, requestState } from '../projector/maintenance-requests.ts';
+import type { RebuildResult } from '../projector/rebuild.ts';
 import { type PublishedStatus, publishedStatuses } from '../projector/status.ts';
-import { attach } from './locate-services.ts';
+import { locateServices } from './locate-services.ts';
 
 const POLL_MS = 250;
-const QUIET_S = 10;
+const WORKER_TIMEOUT_SECONDS = 10;
 const WIDTH = 30;
 
 const time = (seconds: number | null): string =>
@@ -40,7 +40,7 @@ const progress = () => {
   };
 };
 
-const endOf = (name: string, { promoted, comparison }: Rebuilt): string => {
+const endOf = (name: string, { promoted, comparison }: RebuildResult): string => {
   const seen = comparison
     ? `${comparison.rows.toLocaleString('en')} rows compared, ${comparison.differing.toLocaleString('en')} differed`
     : 'another shape: nothing to compare';
@@ -52,17 +52,17 @@ const endOf = (name: string, { promoted, comparison }: Rebuilt): string => {
 };
 
 const one = async (db: pg.Client, name: string, kind: 'rebuild' | 'rebuild-if-equal'): Promise<boolean> => {
-  const id = await ask(db, kind, name);
+  const id = await requestMaintenance(db, kind, name);
   const { show, end } = progress();
   for (let quiet = Date.now(); ; await sleep(POLL_MS)) {
     const state = await requestState(db, id);
     if (state?.done_at) {
-      end(endOf(name, state.outcome as Rebuilt));
-      return (state.outcome as Rebuilt).promoted;
+      end(endOf(name, state.outcome as RebuildResult));
+      return (state.outcome as RebuildResult).promoted;
     }
     const status = (await publishedStatuses(db)).find((one) => one.name === name);
-    if (status && status.silent_seconds < QUIET_S) quiet = Date.now();
-    if (Date.now() - quiet > QUIET_S * 1_000) throw new Error(`no worker keeps ${name}: start one with annals work`);
+    if (status && status.silent_seconds < WORKER_TIMEOUT_SECONDS) quiet = Date.now();
+    if (Date.now() - quiet > WORKER_TIMEOUT_SECONDS * 1_000) throw new Error(`no worker keeps ${name}: start one with annals work`);
     if (status) show(lineOf(status));
   }
 };
@@ -75,7 +75,7 @@ export const rebuild = async (
   const known = projections.map(({ name }) => name);
   if (!all && (projection === undefined || !known.includes(projection)))
     throw new Error(`name a projection (${known.join(', ')}) or --all`);
-  const db = new pg.Client(connection(attach(config).databaseUrl, 'rebuild'));
+  const db = new pg.Client(connection(locateServices(config).databaseUrl, 'rebuild'));
   await db.connect();
   try {
     let promoted = true;

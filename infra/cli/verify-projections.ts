@@ -4,11 +4,11 @@ import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { openPool } from '../postgres/pool.ts';
 import { drift } from '../projector/drift-check.ts';
-import { attach } from './locate-services.ts';
+import { locateServices } from './locate-services.ts';
 
 /** Folds every row again from the log and compares. Resolves to the exit code: 1 where a row is not what the log makes of it. */
 export const verify = async (config: Config): Promise<number> => {
-  const { eventstoreUrl, databaseUrl } = attach(config);
+  const { eventstoreUrl, databaseUrl } = locateServices(config);
   const log = openLog(eventstoreUrl);
   const pool = openPool(databaseUrl, pino({ level: 'silent' }), 'verify', { max: 1 });
   let drifted = 0;

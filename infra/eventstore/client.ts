@@ -1,6 +1,6 @@
 import { BACKWARDS, END, ErrorType, EventStoreDBClient, FORWARDS, NO_STREAM, type ResolvedEvent, START } from '@eventstore/db-client';
 import type { Recorded } from '../../domain/event.ts';
-import { within } from './deadline.ts';
+import { withDeadline } from './deadline.ts';
 import { classify } from './errors.ts';
 import { prepared, toRecorded } from './event-codec.ts';
 import { type Appended, type Expected, type Log, LogError, type NewEvent } from './event-log.ts';
@@ -31,7 +31,7 @@ async function* recorded(source: Source, sorted: typeof classify): AsyncGenerato
   // Destroyed before its end, the client's stream never lets go of its call, and `dispose` would wait for it: it runs dry instead.
   const events = source.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
   try {
-    for (let step = await within(ANSWER_MS, events.next()); !step.done; step = await events.next()) {
+    for (let step = await withDeadline(ANSWER_MS, events.next()); !step.done; step = await events.next()) {
       const one = step.value.event && toRecorded(step.value.event);
       if (one) yield one;
     }
@@ -107,11 +107,11 @@ export const openLog = (url: string, { damaged = () => {} }: { readonly damaged?
     const left = (): number => Math.max(1, Math.min(ATTEMPT, end - Date.now()));
     for (let repeats = 0; ; repeats++) {
       try {
-        return await within(left(), attempt(stream, expected, events, data, left()));
+        return await withDeadline(left(), attempt(stream, expected, events, data, left()));
       } catch (caught) {
         const error = sorted(caught);
         if (error.kind === 'conflict' && repeats > 0) {
-          const there = await within(left(), already(stream, expected, events));
+          const there = await withDeadline(left(), already(stream, expected, events));
           if (there) return there;
         }
         if (error.kind !== 'unavailable' || Date.now() + REPEAT_AFTER >= end) throw error;
@@ -134,7 +134,7 @@ export const openLog = (url: string, { damaged = () => {} }: { readonly damaged?
     },
     follow: (follower) => follow(() => client, follower, sorted),
     ping: async () => {
-      await within(2_000, firstOf(recorded(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }), sorted)));
+      await withDeadline(2_000, firstOf(recorded(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }), sorted)));
     },
     close: async () => {
       await client.dispose();

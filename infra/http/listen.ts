@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { answerUnheard, faultOf, refuse, refuseTunnel, unreadable } from './malformed-requests.ts';
+import { answerClientError, answerUnparsable, faultOf, refuse, refuseTunnel } from './malformed-requests.ts';
 
 const DRAIN_MS = 10_000;
 const options = {
@@ -20,7 +20,7 @@ export const listen = async (
   app: Hono,
   { host, port }: { host: string; port: number },
 ): Promise<{ port: number; close: () => Promise<void> }> => {
-  const hear = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: unreadable });
+  const hear = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
   let closing = false;
   const taken: RequestListener = (incoming, outgoing) => {
     // Whoever keeps a connection busy would have it cut off in the midst of a request in the end.
@@ -29,7 +29,7 @@ export const listen = async (
     void (fault ? refuse(outgoing, fault) : hear(incoming, outgoing));
   };
   const server = createServer(options, taken);
-  server.on('clientError', answerUnheard);
+  server.on('clientError', answerClientError);
   server.on('connect', refuseTunnel);
   // What is expected beside 100-continue is nobody's duty: without this Node answers 417 and no problem.
   server.on('checkExpectation', taken);

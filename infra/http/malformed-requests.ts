@@ -5,7 +5,7 @@ import { RequestError } from '@hono/node-server';
 import { problem } from '../../api/http/problem.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
-const MOST_HEADERS = 200;
+const MAX_HEADERS = 200;
 /** In the path alone: nobody resolves those of a query. */
 const DOTS = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 /** Node unpacks chunks and nothing else. */
@@ -18,7 +18,7 @@ const isHost = (text: string, at: number): boolean => at % 2 === 0 && text.lengt
 /** What Node's parser takes and the application never sees: URLs resolve dots, and headers beyond 2,000 are dropped. */
 export const faultOf = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
   if (httpVersionMajor !== 1) return new Refusal('malformed', 'a request must be of HTTP/1.1 or HTTP/1.0');
-  if (rawHeaders.length > MOST_HEADERS * 2) return new Refusal('headers_too_large', `a request may have at most ${MOST_HEADERS} headers`);
+  if (rawHeaders.length > MAX_HEADERS * 2) return new Refusal('headers_too_large', `a request may have at most ${MAX_HEADERS} headers`);
   if (httpVersionMinor > 0 && !headers.host) return new Refusal('malformed', 'the header Host is missing');
   if (headers.host && !URL.canParse(`http://${headers.host}`)) return new Refusal('malformed', 'the header Host names no host');
   if (rawHeaders.filter(isHost).length > 1) return new Refusal('malformed', 'the header Host stands twice');
@@ -48,7 +48,7 @@ const written = async (refusal: Refusal) => {
 };
 
 /** The answer where the adapter makes no request of what came: of a Host with a path in it, a target that is no URL. */
-export const unreadable = async (error: unknown): Promise<Response> => {
+export const answerUnparsable = async (error: unknown): Promise<Response> => {
   const isUnreadable = error instanceof RequestError;
   const { status, headers, text } = await written(
     isUnreadable
@@ -84,7 +84,7 @@ const waiting = new WeakSet<Duplex>();
  * Answers on a bare socket what is no request: behind the answers to those that came whole before it, or theirs it would be taken for. What
  * breaks off in a request of which an answer is on its way there closes the connection.
  */
-export const answerUnheard = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {
+export const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {
   const answer = (socket as Duplex & Answering)._httpMessage;
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy(error);
   else if (answer?.req.complete) {
@@ -92,7 +92,7 @@ export const answerUnheard = async (error: NodeJS.ErrnoException, socket: Duplex
     waiting.add(socket);
     answer.once('close', () => {
       waiting.delete(socket);
-      void answerUnheard(error, socket);
+      void answerClientError(error, socket);
     });
   } else if (answer?.headersSent) socket.destroy(error);
   else socket.end(onWire(await written(refusalOf(error))));

@@ -2,5 +2,5 @@
 const OBEYED = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /** A line of JSON in which nothing moves a terminal: JSON.stringify escapes only what is below the space. */
-export const printable = (json: string): string =>
+export const escapeControls = (json: string): string =>
   json.replace(OBEYED, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);

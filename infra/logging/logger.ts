@@ -1,14 +1,17 @@
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
-import { printable } from './escape-controls.ts';
-import { logOutput } from './nonblocking-stdout.ts';
+import { escapeControls } from './escape-controls.ts';
+import { nonblockingStdout } from './nonblocking-stdout.ts';
 
 /** The log of a process: JSON lines on standard output, in which nothing moves a terminal. */
 export const loggerOf = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
-  pino({ level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'], hooks: { streamWrite: printable } }, logOutput());
+  pino(
+    { level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'], hooks: { streamWrite: escapeControls } },
+    nonblockingStdout(),
+  );
 
 /** Says of each place of the log that is harmed, once, that it was met. */
-export const damageTold = (logger: Logger) => {
+export const corruptionReporter = (logger: Logger) => {
   const places = new Set<string>();
   const tell = (message: string): void => {
     const place = /position (\d+)/.exec(message)?.[1] ?? '';

@@ -2,14 +2,14 @@ import { write, writeSync } from 'node:fs';
 
 const STDOUT = 1;
 /** So many characters wait for a reader that is slow; what comes then is left out. */
-const MOST_HELD = 4 << 20;
+const MAX_BUFFERED = 4 << 20;
 const BUSY_MS = 100;
 
 /**
  * Standard output of a log, which nothing waits for: what cannot be written, because the disk is full or the reader has gone, is left out,
  * and neither holds up nor ends the process that it tells of.
  */
-export const logOutput = (): { write(line: string): void } => {
+export const nonblockingStdout = (): { write(line: string): void } => {
   let held = '';
   let isWriting = false;
 
@@ -37,7 +37,7 @@ export const logOutput = (): { write(line: string): void } => {
   });
   return {
     write: (line) => {
-      if (held.length < MOST_HELD) held += line;
+      if (held.length < MAX_BUFFERED) held += line;
       if (isWriting) return;
       isWriting = true;
       // After this turn, so that its lines leave in one write, and those of a turn that ends the process are still here.
@@ -51,7 +51,7 @@ const READER_LEFT = 141;
 let outlasts = false;
 
 /** From now on the process goes on where its output cannot be written. */
-export const outlastReaders = (): void => {
+export const ignoreBrokenPipe = (): void => {
   outlasts = true;
 };
 

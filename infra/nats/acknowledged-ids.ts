@@ -47,7 +47,7 @@ const noted = (ids: IdSet, { type, data }: Recorded<AcknowledgementEvent>): void
   type === 'DeliveriesAcknowledged' ? data.deliveries.forEach(({ event_id }) => void ids.add(event_id)) : ids.add(data.event_id);
 
 /** The messages that were done with behind a position, as the log knows it now. @throws what stopped the reading, or the signal's reason */
-export const acknowledgedSince = async (log: Log, from: Position | undefined, signal: AbortSignal): Promise<IdSet> => {
+export const acknowledgedIdsSince = async (log: Log, from: Position | undefined, signal: AbortSignal): Promise<IdSet> => {
   const ids = idSet();
   const end = Promise.withResolvers<void>();
   const aborted = () => end.reject(signal.reason);

@@ -4,15 +4,15 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 import { connectNats } from './connect.ts';
-import { isOld, OLDEST_SAFE } from './server-version.ts';
+import { isOld, MIN_SAFE_VERSION } from './server-version.ts';
 
-const PATIENCE = 2_000;
+const CONNECT_TIMEOUT_MS = 2_000;
 /** A broker that only starts a little later than we is nothing to speak of; one that stays away is, once a minute. */
-const QUIET_MS = 5_000;
+const WARN_AFTER_MS = 5_000;
 const TELL_EVERY_MS = 60_000;
 
 /** A connection to the broker that is made in the background and for ever: nothing waits for it to start. */
-export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>, logger: Pick<Logger, 'warn'>) => {
+export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>, logger: Pick<Logger, 'warn'>) => {
   let connected: NatsConnection | undefined;
   let closed = false;
   /** The server is gone, and the client looks for one: it counts the connection as open all the while. */
@@ -25,7 +25,7 @@ export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
   };
   const warnOfAge = ({ info }: NatsConnection): void => {
     if (info && isOld(info.version))
-      logger.warn(`nats-server ${info.version} may lose messages when it is killed: take ${OLDEST_SAFE} or later`);
+      logger.warn(`nats-server ${info.version} may lose messages when it is killed: take ${MIN_SAFE_VERSION} or later`);
   };
   const watch = async (nats: NatsConnection): Promise<void> => {
     for await (const { type } of nats.status()) {
@@ -33,7 +33,7 @@ export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
       if (type === Events.Reconnect) isLost = false;
     }
   };
-  const waiting = setInterval(() => tell('no answer from NATS_URL'), QUIET_MS).unref();
+  const waiting = setInterval(() => tell('no answer from NATS_URL'), WARN_AFTER_MS).unref();
   const closing = Promise.withResolvers<undefined>();
   const connect = async (): Promise<NatsConnection | undefined> => {
     for (let wait = 50; !closed; wait = Math.min(2_000, wait * 2)) {
@@ -56,7 +56,7 @@ export const brokerLater = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
   return {
     /** @throws Refusal unavailable where the broker is not there within 2 s */
     connection: async (): Promise<NatsConnection> => {
-      const nats = connected ?? (await Promise.race([connecting, sleep(PATIENCE, undefined, { ref: false })]));
+      const nats = connected ?? (await Promise.race([connecting, sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]));
       if (!nats) throw new Refusal('unavailable', 'the message broker can not be reached', { retryAfter: 5 });
       return nats;
     },

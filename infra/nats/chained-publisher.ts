@@ -10,7 +10,7 @@ export type Outgoing = {
 };
 
 /** What the stream is known to end with. `messageId` is null where its last message is not known to the server’s memory of ids. */
-export type Chain = { sequence: number; messageId: string | null };
+export type ExpectedLastMessage = { sequence: number; messageId: string | null };
 
 const BATCH_MESSAGES = 512;
 const BATCH_BYTES = 2 * 1_048_576;
@@ -21,9 +21,9 @@ const HIGH_WATER_BYTES = 4 * 1_048_576;
 const ACK_TIMEOUT_MS = 5_000;
 
 /** Somebody else wrote to the stream, or a message before this one was not taken. */
-export class Overtaken extends Error {}
+export class SequenceConflict extends Error {}
 
-const headersOf = ({ id, token, delivery }: Outgoing, { sequence, messageId }: Chain) => {
+const headersOf = ({ id, token, delivery }: Outgoing, { sequence, messageId }: ExpectedLastMessage) => {
   const head = headers();
   head.set('Nats-Msg-Id', id);
   head.set('Annals-Position', token);
@@ -35,7 +35,7 @@ const headersOf = ({ id, token, delivery }: Outgoing, { sequence, messageId }: C
 };
 
 /** Sends a batch in which each message names the one before; so one acknowledgement, the last, speaks for all. @throws Overtaken, NatsError */
-const sendBatch = async (nats: NatsConnection, batch: readonly Outgoing[], chain: Chain): Promise<void> => {
+const sendBatch = async (nats: NatsConnection, batch: readonly Outgoing[], chain: ExpectedLastMessage): Promise<void> => {
   let at = chain;
   const last = batch.length - 1;
   for (const message of batch.slice(0, last)) {
@@ -44,11 +44,11 @@ const sendBatch = async (nats: NatsConnection, batch: readonly Outgoing[], chain
   }
   const end = batch[last]!;
   const ack = await nats.jetstream().publish(end.subject, end.payload, { headers: headersOf(end, at), timeout: ACK_TIMEOUT_MS });
-  if (ack.seq !== at.sequence + 1) throw new Overtaken(`a message was stored as ${ack.seq}, not as ${at.sequence + 1}`);
+  if (ack.seq !== at.sequence + 1) throw new SequenceConflict(`a message was stored as ${ack.seq}, not as ${at.sequence + 1}`);
 };
 
 /** The first goes alone: what keeps it out is said of it, while those behind it would only be said to miss it. */
-const batchSize = (pending: readonly Outgoing[], { messageId }: Chain): number => {
+const batchSize = (pending: readonly Outgoing[], { messageId }: ExpectedLastMessage): number => {
   if (messageId === null) return 1;
   let bytes = 0;
   const over = pending.findIndex(({ payload }) => {
@@ -58,7 +58,7 @@ const batchSize = (pending: readonly Outgoing[], { messageId }: Chain): number =
   return Math.min(BATCH_MESSAGES, over === -1 ? pending.length : Math.max(1, over));
 };
 
-const ahead = ({ sequence }: Chain, batch: readonly Outgoing[]): Chain => ({
+const ahead = ({ sequence }: ExpectedLastMessage, batch: readonly Outgoing[]): ExpectedLastMessage => ({
   sequence: sequence + batch.length,
   messageId: batch.at(-1)!.id,
 });
@@ -67,7 +67,7 @@ const ahead = ({ sequence }: Chain, batch: readonly Outgoing[]): Chain => ({
  * Publishes what is added, in that order: a batch at once, further ones behind it while they are full. `failed` settles with the first
  * error, for good; what was in flight behind it names messages that are not there, so the server takes none of it.
  */
-export const outbox = (nats: NatsConnection, tip: Chain, sent: (batch: readonly Outgoing[]) => void) => {
+export const chainedPublisher = (nats: NatsConnection, tip: ExpectedLastMessage, sent: (batch: readonly Outgoing[]) => void) => {
   let chain = tip;
   let pending: Outgoing[] = [];
   let bytes = 0;
@@ -124,7 +124,7 @@ export const outbox = (nats: NatsConnection, tip: Chain, sent: (batch: readonly 
 
   return {
     failed: failure.promise,
-    chain: (): Chain => chain,
+    chain: (): ExpectedLastMessage => chain,
     /** Messages that wait or are in flight. */
     waiting: (): number => pending.length + flying,
     /** A promise where the caller should wait until there is room again. */

@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount, createOperator } from 'nkeys.js';
 import { replaceFile } from '../durable-files.ts';
-import type { Piece } from '../supervision/supervisor.ts';
+import type { ManagedProcess } from '../supervision/supervisor.ts';
 import { accountJwt, credentialsFile, keyOf, newUser, operatorJwt, seedOf } from './jwt.ts';
 import { natsBinary } from './server-binary.ts';
 
 type Seeds = { operator: string; system: string; account: string };
 
-export type Nats = Piece & { readonly url: string; readonly accountSeed: string };
+export type Nats = ManagedProcess & { readonly url: string; readonly accountSeed: string };
 
 const MAX_PAYLOAD = 8 * 1024 * 1024;
 const MAX_MEMORY = 256 * 1024 * 1024;

@@ -138,10 +138,10 @@ export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> =
 };
 
 /** The stream's end: its last sequence, and its last message where it holds one. */
-export type Tip = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
+export type LastMessage = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
 
 /** Reads the end from the stream's leader. The sequence is read first: a message that comes in between can only push the answer forward. */
-export const readTip = async (nats: NatsConnection): Promise<Tip> => {
+export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   const { streams } = await manager(nats);
   const { state } = await streams.info(STREAM);
   const last = await orNull(streams.getMessage(STREAM, { last_by_subj: SUBJECTS }), NO_MESSAGE);

@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { help } from '../supervision/os-process.ts';
-import { isOld, OLDEST_SAFE } from './server-version.ts';
+import { runHelper } from '../supervision/os-process.ts';
+import { isOld, MIN_SAFE_VERSION } from './server-version.ts';
 
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const ARCHIVE = 'http://deb.debian.org/debian';
@@ -28,7 +28,7 @@ const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string
 
 const isUsable = async (binary: string): Promise<boolean> =>
   existsSync(binary) &&
-  help(binary, ['--version']).then(
+  runHelper(binary, ['--version']).then(
     (says) => !isOld(says),
     () => false,
   );
@@ -72,9 +72,9 @@ const packageIn = (dir: string): string => {
 /** dpkg where it is, else the two tools that a .deb is made of. */
 const unpack = async (file: string, to: string): Promise<void> => {
   mkdirSync(to);
-  await help('dpkg-deb', ['-x', file, to]).catch(async () => {
-    await help('ar', ['x', file, 'data.tar.xz'], { cwd: to });
-    await help('tar', ['-xJf', 'data.tar.xz'], { cwd: to });
+  await runHelper('dpkg-deb', ['-x', file, to]).catch(async () => {
+    await runHelper('ar', ['x', file, 'data.tar.xz'], { cwd: to });
+    await runHelper('tar', ['-xJf', 'data.tar.xz'], { cwd: to });
   });
 };
 
@@ -92,7 +92,7 @@ const apt = async (work: string, options: readonly string[]): Promise<void> => {
   ];
   const flags = [...own, ...options].flatMap((option) => ['-o', option]);
   for (const words of [['update'], ['download', 'nats-server']])
-    await help('apt-get', [...flags, ...words], { cwd: work, timeout: APT_MS });
+    await runHelper('apt-get', [...flags, ...words], { cwd: work, timeout: APT_MS });
 };
 
 /** From Debian's stable archive, whose signature apt checks, without touching the system's own package lists. */
@@ -130,7 +130,7 @@ const fetched = async (fetch: Fetch, cache: string, cached: string): Promise<boo
 };
 
 const HELP =
-  `nats-server ${OLDEST_SAFE} or later was not found and could not be fetched: install it (macOS: brew install nats-server; Debian 13: apt-get download nats-server; ` +
+  `nats-server ${MIN_SAFE_VERSION} or later was not found and could not be fetched: install it (macOS: brew install nats-server; Debian 13: apt-get download nats-server; ` +
   'others: the binary from nats.io on the PATH), or set NATS_URL to use a server of your own';
 
 /** A nats-server that may be run: kept from an earlier start, installed, or fetched without being root. @throws where there is none */

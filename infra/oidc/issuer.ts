@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 
 const TIMEOUT_SECONDS = 5;
 /** So long a failed discovery is not tried again: an issuer that is down is not asked once a request. */
-const QUIET_MS = 1_000;
+const RETRY_DELAY_MS = 1_000;
 
 export type IssuerConfig = Partial<Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret'>>;
 
@@ -26,7 +26,7 @@ export const issuerOf = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSec
       logger.warn({ err: error }, 'the discovery document of OIDC_ISSUER can not be had');
       setTimeout(() => {
         known = undefined;
-      }, QUIET_MS).unref();
+      }, RETRY_DELAY_MS).unref();
       throw unreachable();
     }
   };

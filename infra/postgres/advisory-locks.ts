@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { connection, GONE_MS } from './pool.ts';
+import { CONNECTION_TIMEOUT_MS, connection } from './pool.ts';
 
 /** So long the server keeps the locks of a session from which nothing comes: its process stands still, or its machine is gone without a word. */
-const SILENT_MS = 4_000;
+const IDLE_TIMEOUT_MS = 4_000;
 const BEAT_MS = 1_000;
-const HELD = `-c idle_session_timeout=${SILENT_MS} -c idle_in_transaction_session_timeout=${SILENT_MS}`;
+const SESSION_OPTIONS = `-c idle_session_timeout=${IDLE_TIMEOUT_MS} -c idle_in_transaction_session_timeout=${IDLE_TIMEOUT_MS}`;
 
 /**
  * Advisory locks of one session: who holds a projection's lock is its one writer, until it lets go, its connection ends or nothing is heard of
@@ -41,7 +41,11 @@ export const openLocks = (databaseUrl: string, lost: () => void): Locks => {
 
   const connect = async (): Promise<pg.Client> => {
     if (client) return client;
-    const opened = new pg.Client({ ...connection(databaseUrl, 'projection locks', HELD), query_timeout: GONE_MS, pipeline: true });
+    const opened = new pg.Client({
+      ...connection(databaseUrl, 'projection locks', SESSION_OPTIONS),
+      query_timeout: CONNECTION_TIMEOUT_MS,
+      pipeline: true,
+    });
     const ended = () => {
       if (client !== opened) return;
       client = null;

@@ -13,9 +13,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { replaceFile, textIn } from '../durable-files.ts';
-import { help } from '../supervision/os-process.ts';
-import type { Piece } from '../supervision/supervisor.ts';
+import { readText, replaceFile } from '../durable-files.ts';
+import { runHelper } from '../supervision/os-process.ts';
+import type { ManagedProcess } from '../supervision/supervisor.ts';
 import { type Account, accountFor } from './os-user.ts';
 import { isPassable, nativeDir, openPlace } from './server-binaries.ts';
 
@@ -66,7 +66,7 @@ const settings = (port: number): Record<string, string | number> => ({
 const FORGETFUL = { fsync: 'off', full_page_writes: 'off', shared_buffers: '128MB' };
 
 /** How another process, or a later start, reaches the server. */
-export type Postgres = Piece & { readonly url: string; readonly superuserUrl: string };
+export type Postgres = ManagedProcess & { readonly url: string; readonly superuserUrl: string };
 
 export type PostgresOptions = {
   /** Holds the cluster, or the record of where it is, and the password. */
@@ -87,15 +87,15 @@ const own = (path: string, account: Account | undefined): void => {
 
 /** A copy of a directory names the place of the original: two servers there would end each other, and mix two platforms' rows. */
 const isAnothers = (place: string, dir: string): boolean => {
-  const holder = textIn(join(place, HOLDER));
-  return holder !== undefined && holder !== realpathSync(dir) && textIn(join(holder, RECORD)) === place;
+  const holder = readText(join(place, HOLDER));
+  return holder !== undefined && holder !== realpathSync(dir) && readText(join(holder, RECORD)) === place;
 };
 
 /** Where the cluster is: here, or, where its user cannot come here, in an open place whose name is kept here. */
 const placeOf = (dir: string, account: Account | undefined): string => {
   if (!account || isPassable(dir)) return dir;
   const record = join(dir, RECORD);
-  const known = textIn(record);
+  const known = readText(record);
   if (known && !isAnothers(known, dir)) return known;
   const place = join(
     openPlace(),
@@ -149,7 +149,7 @@ const makeCluster = async (native: string, place: string, password: string, acco
   mkdirSync(half, { mode: 0o700 });
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   for (const path of [half, passwordFile]) own(path, account);
-  const run: Run = (command, args) => help(command, args, { cwd: '/', env: ENV, ...account });
+  const run: Run = (command, args) => runHelper(command, args, { cwd: '/', env: ENV, ...account });
   // Not flushed at once: what a power cut may spoil can be thrown away.
   const args = [...INITDB, '--no-sync', `--pwfile=${passwordFile}`, '-D', half];
   await initdb(run, join(native, 'bin', 'initdb'), args).finally(() => rmSync(passwordFile, { force: true }));

@@ -16,7 +16,7 @@ const types: pg.CustomTypesConfig = {
 
 const STATEMENT_MS = 60_000;
 /** The server ends a statement before that: what has no answer by then comes from nowhere any more, and the system would wait a quarter of an hour. */
-export const GONE_MS = STATEMENT_MS + 5_000;
+export const CONNECTION_TIMEOUT_MS = STATEMENT_MS + 5_000;
 
 /** Rows are found by key or in index order, whatever a fresh table's statistics say; compiling plans never pays here. */
 const always = `-c timezone=UTC -c datestyle=ISO -c jit=off -c enable_seqscan=off -c statement_timeout=${STATEMENT_MS}`;

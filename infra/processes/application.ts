@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 import { createApp } from '../../api/http/app.ts';
-import type { Host } from '../../api/http/mount.ts';
+import type { Runtime } from '../../api/http/mount.ts';
 import type { Operations } from '../../api/http/operation.ts';
-import { ownWrites } from '../../api/http/read-your-writes.ts';
+import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import { checkOwnPage, cookiesOf, mountSignIn } from '../../api/identity/sign-in.ts';
 import { permitter } from '../../commands/access/authorize.ts';
 import { authenticator } from '../../commands/identity/authenticate.ts';
-import { noteSeen } from '../../commands/identity/sign-in.ts';
+import { recordSeen } from '../../commands/identity/sign-in.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Model from '../../domain/agents/model.ts';
 import * as Visit from '../../domain/audit/super-admin-read.ts';
@@ -25,11 +25,11 @@ import * as Integration from '../../domain/webhooks/integration.ts';
 import { membershipPages } from '../../projections/identity/user.queries.ts';
 import { users } from '../../projections/identity/user.ts';
 import type { Reads } from '../../projections/read-model.ts';
-import { type Hot, openHot } from '../aggregates/aggregate-cache.ts';
-import { onlyOnce } from '../aggregates/idempotency.ts';
-import { contexts } from '../aggregates/request-context.ts';
+import { type AggregateCache, openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { runIdempotent } from '../aggregates/idempotency.ts';
+import { createContextFactory } from '../aggregates/request-context.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
-import { provenKeys } from '../http/verified-key-cache.ts';
+import { verifiedKeyCache } from '../http/verified-key-cache.ts';
 import { KEYS_ONLY, type SignInWays } from '../oidc/sign-in.ts';
 import type { Limiter } from '../ratelimit/limiter.ts';
 import { refusedAccesses } from '../refusals/access-refusals.ts';
@@ -39,19 +39,19 @@ import type { Vault } from '../vault/vault.ts';
 const followed = [Agent, AllowedAccount, ApiKey, Integration, Model, Plan, SignIn, Tenant, User];
 
 /** Of whom a token tells, every request asks whether they are there: the issuer's users, not whoever guesses, decide how many these are. */
-const missed = [AllowedAccount, User];
+const cacheAbsent = [AllowedAccount, User];
 
-export const hotOf = (log: Log): Hot => openHot(log, followed, { missed });
+export const openApplicationCache = (log: Log): AggregateCache => openAggregateCache(log, followed, { missed: cacheAbsent });
 
 export type PlatformParts = {
   readonly log: Log;
-  readonly hot: Hot;
+  readonly hot: AggregateCache;
   readonly vault: Vault;
   readonly reads: Reads;
   readonly logger: Logger;
   readonly publicUrl: string;
   readonly operations: Operations;
-  readonly plain: (app: Hono, host: Host) => void;
+  readonly plain: (app: Hono, host: Runtime) => void;
   readonly address: (c: Context) => string | null;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly answered?: (c: Context, status: number, milliseconds: number) => void;
@@ -68,11 +68,11 @@ const SYSTEM = { kind: 'system', name: 'annals' } as const;
  * Puts the platform together over its drivers: the HTTP application, and a context for what the platform does by itself. `close` records
  * the refusals that are left.
  */
-export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
+export const createApplication = ({ now = Date.now, ...parts }: PlatformParts) => {
   const { log, hot, vault, reads, logger, publicUrl, limits, signIn = KEYS_ONLY } = parts;
   const cookies = cookiesOf(publicUrl);
   const permit = permitter({ ...hot, now });
-  const context = contexts({ log, hot, vault, reads, permit, publicUrl, now });
+  const context = createContextFactory({ log, hot, vault, reads, permit, publicUrl, now });
   const usedIn = new Map<string, number>();
 
   const systemContext = (tenant = PLATFORM) =>
@@ -87,8 +87,8 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
     note().catch((error) => logger.debug({ err: error }, 'a use was not noted'));
   };
   const used = ({ id, tenant_id }: ApiKey.ApiKey): void =>
-    hourly(id, () => systemContext(tenant_id ?? PLATFORM).transact(ApiKey, id, ApiKey.use(new Date(now()).toISOString())));
-  const seen = ({ id }: User.User): void => hourly(id, () => noteSeen(systemContext(), id));
+    hourly(id, () => systemContext(tenant_id ?? PLATFORM).transact(ApiKey, id, ApiKey.recordUse(new Date(now()).toISOString())));
+  const seen = ({ id }: User.User): void => hourly(id, () => recordSeen(systemContext(), id));
 
   /** The view says where to look, each tenant whether it is so: one that is closed for good has no members any more. */
   const isSeenMember = async (user_id: string): Promise<boolean> => {
@@ -108,9 +108,9 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
   };
   const identify = authenticator({
     ...hot,
-    naturalId: vault.naturalId,
+    uniqueId: vault.uniqueId,
     digest: vault.digest,
-    proven: provenKeys(),
+    proven: verifiedKeyCache(),
     used,
     seen,
     verify: signIn.verify,
@@ -162,19 +162,19 @@ export const platform = ({ now = Date.now, ...parts }: PlatformParts) => {
 
   const noted = refusedAccesses({ log, logger, now: () => new Date(now()).toISOString(), address: parts.address });
 
-  const host: Host = {
+  const host: Runtime = {
     authenticate,
     permit,
     context: (asked) => context(asked),
-    once: onlyOnce({ log, context, now }),
-    guest: async (asked, what) => {
-      await context(asked).transact(Visit, context(asked).newId(), Visit.visit(what), { fresh: true });
+    once: runIdempotent({ log, context, now }),
+    recordSuperAdminRead: async (asked, what) => {
+      await context(asked).transact(Visit, context(asked).newId(), Visit.recordRead(what), { expectNew: true });
     },
     address: parts.address,
     broken: (c, error) => logger.error({ err: error, path: c.req.path, request_id: c.get('requestId') }, 'an answer broke off'),
     reads,
-    held: (aggregate, tenant, id) => hot.peek(aggregate, tenant, id)?.position ?? null,
-    own: ownWrites(reads),
+    cachedPosition: (aggregate, tenant, id) => hot.peek(aggregate, tenant, id)?.position ?? null,
+    readYourWrites: readYourWrites(reads),
   };
 
   const failed = (error: unknown, c: Context): Refusal => {

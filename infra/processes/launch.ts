@@ -2,13 +2,13 @@ import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, listenUrl, loopback } from '../config.ts';
-import { saidIn } from '../durable-files.ts';
+import { readJson } from '../durable-files.ts';
 import { nats } from '../nats/embedded-nats.ts';
 import { postgres } from '../postgres/embedded-postgres.ts';
 import { lock } from '../process-lock.ts';
 import { serve, store, work } from '../supervision/child-processes.ts';
-import { endHelpers, forget, freePort, isFree, remember, remembered } from '../supervision/os-process.ts';
-import { type Ground, type Piece, replace, type Supervised, supervise } from '../supervision/supervisor.ts';
+import { freePort, isFree, killHelpers, readPidFile, removePidFile, writePidFile } from '../supervision/os-process.ts';
+import { type ManagedProcess, type ProcessDirs, replaceProcess, type Supervised, supervise } from '../supervision/supervisor.ts';
 
 type Name = 'store' | 'postgres' | 'nats';
 
@@ -45,11 +45,11 @@ const OPEN_TO_PASS = 0o711;
 const PREPARING_MS = 1_000;
 
 /** SQLite, by which directories are held, knows no path of more than 512 bytes. */
-const LONGEST_DATA = 400;
+const MAX_DATA_PATH_BYTES = 400;
 
 /** Others may pass through a data directory of root's, so that PostgreSQL, which never is root, can reach its own part of it. */
 const makeData = (dir: string): void => {
-  if (Buffer.byteLength(dir) > LONGEST_DATA) throw new Error(`ANNALS_DATA must be a path of at most ${LONGEST_DATA} bytes`);
+  if (Buffer.byteLength(dir) > MAX_DATA_PATH_BYTES) throw new Error(`ANNALS_DATA must be a path of at most ${MAX_DATA_PATH_BYTES} bytes`);
   try {
     mkdirSync(dir, { recursive: true, mode: process.getuid?.() === 0 ? OPEN_TO_PASS : 0o700 });
     accessSync(dir, constants.W_OK);
@@ -59,7 +59,7 @@ const makeData = (dir: string): void => {
 };
 
 /** Those of last time; where there are none others serve as well. */
-const portsIn = (file: string): Partial<Record<Name, number>> => saidIn<{ ports: Partial<Record<Name, number>> }>(file)?.ports ?? {};
+const portsIn = (file: string): Partial<Record<Name, number>> => readJson<{ ports: Partial<Record<Name, number>> }>(file)?.ports ?? {};
 
 /** The port of last time, unless somebody has taken it since. */
 const portFor = async (last: number | undefined): Promise<number> => (last !== undefined && (await isFree(last)) ? last : freePort());
@@ -82,11 +82,11 @@ const holdData = (dir: string): { release(): void } => {
   makeData(dir);
   const pids = join(dir, 'annals.pid');
   const held = lock(join(dir, 'lock'));
-  if (!held) throw new Error(`annals already runs on ${dir}${remembered(pids) ? ` (process ${remembered(pids)?.pid})` : ''}`);
-  remember(pids, process.pid);
+  if (!held) throw new Error(`annals already runs on ${dir}${readPidFile(pids) ? ` (process ${readPidFile(pids)?.pid})` : ''}`);
+  writePidFile(pids, process.pid);
   return {
     release: () => {
-      forget(pids);
+      removePidFile(pids);
       held.release();
     },
   };
@@ -95,15 +95,15 @@ const holdData = (dir: string): { release(): void } => {
 /** Starts whatever has no URL of its own, then the service. Says what goes wrong later by `say`, and gives out the first key as soon as it is made. */
 export const launch = (config: Config, say: (line: string) => void, made: (first: FirstKey) => void = () => {}): Launch => {
   const data = config.annalsData;
-  const ground: Ground = { logs: join(data, 'logs'), run: join(data, 'run'), say };
+  const ground: ProcessDirs = { logs: join(data, 'logs'), run: join(data, 'run'), say };
   const running: Partial<Record<string, Supervised>> = {};
   const closing = new AbortController();
   const preparing: Promise<unknown>[] = [];
   let held: { release(): void } | undefined;
   let firstKey: FirstKey | undefined;
 
-  const run = async (piece: Piece): Promise<Supervised> => {
-    await replace(piece, ground);
+  const run = async (piece: ManagedProcess): Promise<Supervised> => {
+    await replaceProcess(piece, ground);
     closing.signal.throwIfAborted();
     const supervised = supervise(piece, ground);
     running[piece.name] = supervised;
@@ -118,12 +118,12 @@ export const launch = (config: Config, say: (line: string) => void, made: (first
 
   /** Begins each service that has no URL; who needs one may begin too, as its address is known before it answers. */
   const services = async (ports: Partial<Record<Name, number>>): Promise<{ urls: Launched['env']; ready: Promise<unknown> }> => {
-    const begun = async <P extends Piece>(name: Name, prepare: (port: number) => P | Promise<P>) => {
+    const begun = async <P extends ManagedProcess>(name: Name, prepare: (port: number) => P | Promise<P>) => {
       ports[name] = await portFor(ports[name]);
       const piece = await prepare(ports[name]);
       return { piece, ready: (await run(piece)).ready };
     };
-    const start = <P extends Piece>(name: Name, url: string | undefined, prepare: (port: number) => P | Promise<P>) => {
+    const start = <P extends ManagedProcess>(name: Name, url: string | undefined, prepare: (port: number) => P | Promise<P>) => {
       if (url) return undefined;
       const beginning = begun(name, prepare);
       preparing.push(beginning);
@@ -152,7 +152,7 @@ export const launch = (config: Config, say: (line: string) => void, made: (first
     const env = { ...process.env, ANNALS_DATA: data, PORT: String(config.port), HOST: config.host };
     const url = listenUrl(config);
     const leftovers = [serve({ env, base: url, say, hears }), work(env)];
-    await Promise.all(leftovers.map((piece) => replace(piece, ground)));
+    await Promise.all(leftovers.map((piece) => replaceProcess(piece, ground)));
     await requirePort(config);
     const ports = portsIn(state);
     const { urls, ready } = await services(ports);
@@ -168,7 +168,7 @@ export const launch = (config: Config, say: (line: string) => void, made: (first
   const stop = (name: string): Promise<void> | undefined => running[name]?.stop();
   const close = async (): Promise<void> => {
     closing.abort(new Error('told to stop'));
-    endHelpers();
+    killHelpers();
     await Promise.all([stop('serve'), stop('work')]);
     await stop('nats');
     await stop('postgres');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { registerModel } from '../../commands/agents/model.ts';
 import { firstPlanId } from '../../commands/billing/plan.ts';
 import type { Ctx } from '../../commands/context.ts';
-import { createNatural } from '../../commands/create-unique.ts';
+import { createUnique } from '../../commands/create-unique.ts';
 import { keyId } from '../../commands/identity/api-key.ts';
 import { registerUser } from '../../commands/tenants/tenant.ts';
 import * as Plan from '../../domain/billing/plan.ts';
@@ -55,7 +55,7 @@ const demoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => {
   const fields = { name: 'Demo', slug: 'demo', plan_id: firstPlanId(ctx), billing_email: null };
   const claim = (generation: number) => (state: Tenant.Tenant) =>
     state.status === 'absent' ? Tenant.create({ ...fields, generation }, owner_id)(state) : [];
-  const tenant = await createNatural(ctx, Tenant, { kind: 'tenant', key: 'demo', claim, tenantOf: (id) => id });
+  const tenant = await createUnique(ctx, Tenant, { kind: 'tenant', key: 'demo', claim, tenantOf: (id) => id });
   return tenant.id;
 };
 
@@ -70,7 +70,7 @@ const adminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<string
   if (!publicId) throw new Error('ANNALS_ADMIN_KEY is not a well-formed API key: its checksum is wrong');
   const bound = { kind: 'platform', tenant_id: null, agent_id: null, owner_id } as const;
   const fields = { ...bound, name: 'First key', expires_at: null, digest: ctx.digest(key) };
-  await ctx.transact(ApiKey, keyId(ctx, publicId), ApiKey.create(fields), { fresh: true });
+  await ctx.transact(ApiKey, keyId(ctx, publicId), ApiKey.create(fields), { expectNew: true });
   return key;
 };
 
@@ -78,9 +78,9 @@ const adminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<string
  * The first start of an empty log: a plan, two models, a super-admin, the tenant `demo` and one platform key, which is shown before the
  * start is marked as done, so that a crash between can't swallow it. @returns null where that was done before
  */
-export const bootstrap = async (log: Log, ctx: Ctx, given: string | undefined, show: (first: FirstKey) => void): Promise<void> => {
+export const seed = async (log: Log, ctx: Ctx, given: string | undefined, show: (first: FirstKey) => void): Promise<void> => {
   if (await log.last(MARK)) return;
-  await ctx.transact(Plan, firstPlanId(ctx), Plan.create(FREE), { fresh: true });
+  await ctx.transact(Plan, firstPlanId(ctx), Plan.create(FREE), { expectNew: true });
   await models(ctx);
   const admin = await registerUser(ctx, ADMIN, 'Administrator');
   await ctx.transact(User, admin.id, User.grantSuperAdmin('the first start'));

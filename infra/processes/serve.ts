@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import type { Logger } from 'pino';
 import { mountAuditExport } from '../../api/audit/audit-export.ts';
-import type { Host } from '../../api/http/mount.ts';
+import type { Runtime } from '../../api/http/mount.ts';
 import { openapi } from '../../api/http/openapi.ts';
 import { type Readiness, system } from '../../api/operations/system-routes.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
@@ -19,28 +19,28 @@ import { clientAddress, fromHere } from '../http/client-address.ts';
 import { docsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
 import { openMetrics } from '../http/metrics.ts';
-import { damageTold, loggerOf } from '../logging/logger.ts';
-import { brokerLater } from '../nats/background-connection.ts';
+import { corruptionReporter, loggerOf } from '../logging/logger.ts';
+import { connectInBackground } from '../nats/background-connection.ts';
 import { brokerUsers } from '../nats/runner-users.ts';
 import { signInWays } from '../oidc/sign-in.ts';
-import { openOperators } from '../projector/projection-admin.ts';
+import { openProjectionAdmin } from '../projector/projection-admin.ts';
 import { limiter, POLICIES } from '../ratelimit/limiter.ts';
 import { openLimits } from '../ratelimit/quota-table.ts';
-import { sharing } from '../ratelimit/shared-quota.ts';
+import { quotaSync } from '../ratelimit/shared-quota.ts';
 import { createReads, type PostgresReads } from '../readmodel/postgres-read-model.ts';
 import { openVault } from '../vault/vault.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
-import { hookPorts } from '../webhooks/webhook-ports.ts';
-import { hotOf, platform } from './application.ts';
-import { bootstrap, type FirstKey } from './seed.ts';
+import { webhookPorts } from '../webhooks/webhook-ports.ts';
+import { createApplication, openApplicationCache } from './application.ts';
+import { type FirstKey, seed } from './seed.ts';
 
 const ANSWER_FOR_MS = 500;
 /** A database that takes longer to say what the workers do is not waited for. */
-const NEGLECTED_MS = 300;
+const WORKER_STATUS_TIMEOUT_MS = 300;
 const { version } = packageJson;
 
 /** Repeats what needs the event store until it answers: it may still be starting. */
-const onceThere = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
+const retryUntilAvailable = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
   for (let wait = 25; ; wait = Math.min(1_000, wait * 2)) {
     try {
       return await work();
@@ -53,7 +53,7 @@ const onceThere = async <T>(work: () => Promise<T>, logger: Logger, what: string
 };
 
 /** One question at a time, its answer good for half a second. */
-const lately = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
+const memoizeFor = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
   let asked = Number.NEGATIVE_INFINITY;
   let answer: Promise<T>;
   return () => {
@@ -67,7 +67,7 @@ const lately = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
 
 /** Whether deliveries can be accepted: the log answers, and took the last one. */
 const readinessOf = (log: Log, isFailing: () => boolean, degraded: () => Promise<string[]>): (() => Promise<Readiness>) => {
-  const answers = lately(() =>
+  const answers = memoizeFor(() =>
     log.ping().then(
       () => true,
       () => false,
@@ -81,7 +81,8 @@ const readinessOf = (log: Log, isFailing: () => boolean, degraded: () => Promise
 };
 
 /** Every view is there and stands somewhere. */
-const viewsUp = (reads: PostgresReads): boolean => reads.healthy() && projections.every(({ name }) => reads.position(name) !== null);
+const readModelsReady = (reads: PostgresReads): boolean =>
+  reads.healthy() && projections.every(({ name }) => reads.position(name) !== null);
 
 const show = (first: FirstKey): void => {
   if (process.send) process.send({ kind: 'first-key', ...first });
@@ -91,16 +92,16 @@ const show = (first: FirstKey): void => {
 /** Serves HTTP over the three services of the configuration. Resolves once it listens; /readyz says when it is ready. */
 export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
   const logger = loggerOf(config, 'serve');
-  const harmed = damageTold(logger);
+  const harmed = corruptionReporter(logger);
   const log = openLog(config.eventstoreUrl!, { damaged: harmed.tell });
-  const vault = await onceThere(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
-  const hot = hotOf(log);
-  await onceThere(hot.start, logger, 'the cache');
+  const vault = await retryUntilAvailable(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
+  const hot = openApplicationCache(log);
+  await retryUntilAvailable(hot.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
   const shares = openLimits(config.databaseUrl!, logger);
-  const limits = limiter(POLICIES, sharing(shares));
-  const broker = brokerLater(config, logger);
-  const operators = openOperators(config.databaseUrl!, log, logger);
+  const limits = limiter(POLICIES, quotaSync(shares));
+  const broker = connectInBackground(config, logger);
+  const operators = openProjectionAdmin(config.databaseUrl!, log, logger);
   const storedDelivery = readDelivery(log);
   const operations = operationsOf({
     makeUser: (asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)),
@@ -111,11 +112,16 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const standing = metrics.projections(operators.statuses);
   const address = clientAddress(config.trustedProxies);
   const isHere = fromHere(address);
-  const ports = hookPorts({ log, vault, hot, logger, limits });
-  const neglected = lately(() => Promise.race([operators.neglected(), sleep(NEGLECTED_MS, [], { ref: false })]));
+  const ports = webhookPorts({ log, vault, hot, logger, limits });
+  const missingWorkers = memoizeFor(() => Promise.race([operators.missingWorkers(), sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false })]));
   const degraded = async () => {
-    const workers = await neglected();
-    return [...harmed.told(), ...(viewsUp(reads) ? [] : ['read models']), ...(broker.healthy() ? [] : ['message broker']), ...workers];
+    const workers = await missingWorkers();
+    return [
+      ...harmed.told(),
+      ...(readModelsReady(reads) ? [] : ['read models']),
+      ...(broker.healthy() ? [] : ['message broker']),
+      ...workers,
+    ];
   };
   let document: unknown;
   const describe = () => {
@@ -123,7 +129,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     return document;
   };
 
-  const plain = (app: Hono, host: Host): void => {
+  const plain = (app: Hono, host: Runtime): void => {
     mountHooks(app, { ports, address });
     mountDeliveryBodies(app, host, storedDelivery);
     mountAuditExport(app, host);
@@ -138,7 +144,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     });
   };
 
-  const { app, systemContext, close } = platform({
+  const { app, systemContext, close } = createApplication({
     log,
     hot,
     vault,
@@ -153,7 +159,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     signIn: await signInWays(config, { publicUrl: config.publicUrl, vault, logger }),
     answered: metrics.observe,
   });
-  await onceThere(() => bootstrap(log, systemContext(), config.annalsAdminKey, show), logger, 'the first start');
+  await retryUntilAvailable(() => seed(log, systemContext(), config.annalsAdminKey, show), logger, 'the first start');
   const server = await listen(app, config);
   logger.info({ port: server.port }, 'listening');
   return {

@@ -1,14 +1,14 @@
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
-import { damageTold, loggerOf } from '../logging/logger.ts';
-import { brokerLater } from '../nats/background-connection.ts';
+import { corruptionReporter, loggerOf } from '../logging/logger.ts';
+import { connectInBackground } from '../nats/background-connection.ts';
 import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
-import { startClosings } from '../reactors/close-tenants.ts';
+import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { startAcknowledgements } from '../reactors/record-acknowledgements.ts';
 import { type Relay, startRelay } from '../reactors/relay.ts';
-import { startRevocations } from '../reactors/revoke-runner-credentials.ts';
+import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
 
 type Closing = { close: () => Promise<void> };
 
@@ -21,16 +21,16 @@ const standingOf = (relay: Relay): ReactorStatus => {
 /** Keeps the projections and runs the reactors until closed. Each waits for what it needs, however long that is away. */
 export const work = async (config: Config): Promise<Closing> => {
   const logger = loggerOf(config, 'work');
-  const log = openLog(config.eventstoreUrl!, { damaged: damageTold(logger).tell });
-  const broker = brokerLater(config, logger);
+  const log = openLog(config.eventstoreUrl!, { damaged: corruptionReporter(logger).tell });
+  const broker = connectInBackground(config, logger);
   let relay: Relay | undefined;
   const reactors = () => (relay ? [standingOf(relay)] : []);
   const kept = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors });
-  const closings = startClosings({ log, databaseUrl: config.databaseUrl!, logger });
+  const closings = startTenantCloser({ log, databaseUrl: config.databaseUrl!, logger });
   const running = broker.whenConnected().then(async (nats): Promise<Closing[]> => {
     if (!nats) return [];
     relay = await startRelay({ log, nats, logger, publicUrl: config.publicUrl });
-    return [relay, startAcknowledgements({ log, nats, logger }), startRevocations({ ...config, log, logger })];
+    return [relay, startAcknowledgements({ log, nats, logger }), startCredentialRevoker({ ...config, log, logger })];
   });
   logger.info('working');
   return {

@@ -1,15 +1,15 @@
 import type { Client } from 'pg';
 import { type Position, tokenOf } from '../../domain/event.ts';
 import type { Unapplied } from '../../projections/engine/apply-changes.ts';
-import type { Held } from '../../projections/engine/compiled-projection.ts';
+import type { StoredRow } from '../../projections/engine/compiled-projection.ts';
 import type { Key } from '../../projections/projection.ts';
 import { arrayText, statement } from '../postgres/pool.ts';
 import { inTransaction, type Statement } from '../postgres/transaction.ts';
-import type { Entry } from './projection-writer.ts';
+import type { WriteSet } from './projection-writer.ts';
 
 /** Where projections tell that they moved: `<token> <name> <name> …`. */
-export const MOVED = 'annals_moved';
-const LONGEST_NOTICE = 7_500;
+export const CHECKPOINT_CHANNEL = 'annals_moved';
+const MAX_NOTICE_BYTES = 7_500;
 
 /** Divides by zero where a checkpoint does not stand where it stood: so what is sent behind it fails too, without a word in between. */
 const moving = statement(`
@@ -35,10 +35,10 @@ const parking = statement(`
 const unparking = statement(`
   delete from annals.parked held where projection = $1 and stream = any($2::text[])
     and not exists (select from unnest($3::text[], $4::bigint[]) again(stream, revision) where again.stream = held.stream and again.revision = held.revision)`);
-const telling = statement(`select pg_notify('${MOVED}', notice) from unnest($1::text[]) as notice`);
+const telling = statement(`select pg_notify('${CHECKPOINT_CHANNEL}', notice) from unnest($1::text[]) as notice`);
 
 /** Another writer has moved one of these checkpoints: whatever this process thinks it holds, it must read again. */
-const fenced = (entries: readonly Entry[]): Error =>
+const fenced = (entries: readonly WriteSet[]): Error =>
   Object.assign(new Error(`a checkpoint was moved by another writer: of ${entries.map(({ name }) => name).join(' or ')}`), {
     fenced: true,
   });
@@ -48,7 +48,7 @@ export const isFenced = (error: unknown): boolean => error instanceof Error && '
 const commitOf = (position: Position | null): string => String(position?.commit ?? -1);
 const prepareOf = (position: Position | null): string => String(position?.prepare ?? -1);
 
-const move = (entries: readonly Entry[]): Statement[] => {
+const move = (entries: readonly WriteSet[]): Statement[] => {
   if (entries.length === 0) return [];
   const columns = [
     entries.map(({ name }) => name),
@@ -61,7 +61,7 @@ const move = (entries: readonly Entry[]): Statement[] => {
   return [{ ...moving, values: [...columns.map(arrayText), String(entries.length)] }];
 };
 
-const park = ({ name, unapplied }: Entry): Statement[] => {
+const park = ({ name, unapplied }: WriteSet): Statement[] => {
   if (unapplied.length === 0) return [];
   const column = (read: (one: Unapplied) => unknown): string => arrayText(unapplied.map(read));
   const values = [
@@ -79,19 +79,19 @@ const park = ({ name, unapplied }: Entry): Statement[] => {
   return [{ ...parking, values }];
 };
 
-const unpark = ({ name, retried, unapplied }: Entry): Statement[] => {
+const unpark = ({ name, retried, unapplied }: WriteSet): Statement[] => {
   if (!retried) return [];
   const streams = arrayText(unapplied.map(({ event }) => event.stream));
   const revisions = arrayText(unapplied.map(({ event }) => event.revision));
   return [{ ...unparking, values: [name, arrayText(retried), streams, revisions] }];
 };
 
-const writeTables = ({ sink, plan, writes, assumed }: Entry): Statement[] =>
+const writeTables = ({ sink, plan, writes, assumed }: WriteSet): Statement[] =>
   [...writes].flatMap(([name, rows]) => {
     const table = sink.tables.get(name)!;
     const { keyOf } = plan.tables.get(name)!;
     const isNew = assumed.get(name);
-    const [gone, fresh, whole]: [Key[], Held[], Held[]] = [[], [], []];
+    const [gone, fresh, whole]: [Key[], StoredRow[], StoredRow[]] = [[], [], []];
     for (const [text, held] of rows) {
       if (!held) gone.push(keyOf(text));
       else if (isNew?.has(text)) fresh.push(held);
@@ -100,12 +100,12 @@ const writeTables = ({ sink, plan, writes, assumed }: Entry): Statement[] =>
     return [...table.remove(gone), ...table.insert(fresh), ...table.write(whole)];
   });
 
-const notices = (entries: readonly Entry[]): string[] => {
+const notices = (entries: readonly WriteSet[]): string[] => {
   const lines: string[] = [];
   for (const [token, moved] of Map.groupBy(entries, ({ to }) => tokenOf(to))) {
     let line = token;
     for (const { name } of moved) {
-      if (line.length + name.length > LONGEST_NOTICE) {
+      if (line.length + name.length > MAX_NOTICE_BYTES) {
         lines.push(line);
         line = token;
       }
@@ -121,7 +121,7 @@ const notices = (entries: readonly Entry[]): string[] => {
  * and the notice that they moved. `quiet` moved too, but have nothing to write, and their checkpoints wait.
  * @throws Error as `isFenced` tells, where another writer was there · the database's own errors
  */
-export const commit = (client: Client, entries: readonly Entry[], quiet: readonly Entry[] = []): Promise<void> =>
+export const commit = (client: Client, entries: readonly WriteSet[], quiet: readonly WriteSet[] = []): Promise<void> =>
   inTransaction(client, [
     ...move(entries),
     ...entries.flatMap((entry) => [...writeTables(entry), ...unpark(entry), ...park(entry)]),

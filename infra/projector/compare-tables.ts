@@ -2,7 +2,7 @@ import type { ClientBase, QueryConfig } from 'pg';
 import type { Table } from '../../projections/table.ts';
 import { quoted } from '../postgres/pool.ts';
 
-const MOST_SHOWN = 20;
+const MAX_SAMPLES = 20;
 /** Large tables take the time that they take. */
 const UNHURRIED_MS = 2 ** 31 - 1;
 
@@ -41,7 +41,7 @@ const sqlOf = (table: Table, old: string, fresh: string): string => {
     )
     select (select count(*)::integer from joined) as rows, (select count(*)::integer from joined where differs) as differing,
       (select coalesce(jsonb_agg(shown), '[]') from (select key, "only", case when "only" is null then columns else '{}' end as columns, touched
-        from joined where differs limit ${MOST_SHOWN}) shown) as shown`;
+        from joined where differs limit ${MAX_SAMPLES}) shown) as shown`;
 };
 
 /** Compares two schemas of the same tables row by row, under one snapshot. */
@@ -56,7 +56,7 @@ export const compare = async (db: ClientBase, tables: readonly Table[], old: str
       total = {
         rows: total.rows + count,
         differing: total.differing + differing,
-        shown: [...total.shown, ...shown.map((one) => ({ ...one, table: table.name }))].slice(0, MOST_SHOWN),
+        shown: [...total.shown, ...shown.map((one) => ({ ...one, table: table.name }))].slice(0, MAX_SAMPLES),
       };
     }
     return total;

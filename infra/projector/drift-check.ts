@@ -1,7 +1,7 @@
 import type { ClientBase, Pool } from 'pg';
 import { comparePositions, PLATFORM, type Position, parseToken, type Recorded, streamName } from '../../domain/event.ts';
-import { type Held, planOf, type TablePlan } from '../../projections/engine/compiled-projection.ts';
-import { memorySink } from '../../projections/engine/memory-store.ts';
+import { type CompiledTable, compileProjection, type StoredRow } from '../../projections/engine/compiled-projection.ts';
+import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { quoted } from '../postgres/pool.ts';
@@ -27,10 +27,10 @@ export type DriftReport = {
   readonly drifted: readonly Drift[];
 };
 
-type Sampled = { readonly plan: TablePlan; readonly key: string; readonly held: Held };
+type Sampled = { readonly plan: CompiledTable; readonly key: string; readonly held: StoredRow };
 type Snapshot = { readonly position: Position | null; readonly token: string | null; readonly rows: readonly Sampled[] };
 
-const MOST = 100_000;
+const MAX_ROWS = 100_000;
 const PER_FEED = 500;
 
 const sample = async (db: ClientBase, projection: AnyProjection, most: number | 'all'): Promise<Snapshot> => {
@@ -45,8 +45,8 @@ const sample = async (db: ClientBase, projection: AnyProjection, most: number | 
     if (checkpoints.length === 0) return { position: null, token: null, rows: [] };
     const { token } = checkpoints[0]!;
     const rows: Sampled[] = [];
-    for (const plan of planOf(projection).tables.values()) {
-      const limit = most === 'all' ? `limit ${MOST}` : `order by random() limit ${Math.floor(most)}`;
+    for (const plan of compileProjection(projection).tables.values()) {
+      const limit = most === 'all' ? `limit ${MAX_ROWS}` : `order by random() limit ${Math.floor(most)}`;
       const found = await db.query<Record<string, unknown>>(`select * from ${quoted(projection.name)}.${quoted(plan.table.name)} ${limit}`);
       for (const row of found.rows) rows.push({ plan, key: plan.keyText(row), held: heldOf(plan, row) });
     }
@@ -60,7 +60,7 @@ const sample = async (db: ClientBase, projection: AnyProjection, most: number | 
 const spelled = (value: unknown): string => JSON.stringify(value ?? null);
 
 /** The columns in which two rows differ; all of them where one is missing. */
-const differing = ({ columns, docs, table }: TablePlan, a: Held, b: Held | undefined): string[] => {
+const differing = ({ columns, docs, table }: CompiledTable, a: StoredRow, b: StoredRow | undefined): string[] => {
   const names = columns.map(([name]) => name);
   if (!b) return names;
   return [
@@ -80,9 +80,9 @@ const folded = async (
   events: AsyncIterable<Recorded>,
   position: Position,
   part = PER_FEED,
-  each?: (rows: (one: Sampled) => Held | undefined, last: Recorded) => void,
+  each?: (rows: (one: Sampled) => StoredRow | undefined, last: Recorded) => void,
 ) => {
-  const sink = memorySink([projection], (table, key) => wanted.has(nameOf(table, key)));
+  const sink = openMemoryStore([projection], (table, key) => wanted.has(nameOf(table, key)));
   const row = ({ plan, key }: Sampled) => sink.rows(projection.name, plan.table.name).get(key);
   let waiting: Recorded[] = [];
   const flush = () => {
@@ -102,8 +102,8 @@ const folded = async (
 const wantedOf = (rows: readonly Sampled[]): Wanted => new Map(rows.map((one) => [nameOf(one.plan.table.name, one.key), one]));
 
 async function* concerning(log: Log, projection: AnyProjection): AsyncIterable<Recorded> {
-  const { concerns } = planOf(projection);
-  for await (const event of log.readAll()) if (concerns(event)) yield event;
+  const { handles } = compileProjection(projection);
+  for await (const event of log.readAll()) if (handles(event)) yield event;
 }
 
 const ownStream = ({ plan: { table }, held: { row } }: Sampled): string | null =>
@@ -123,13 +123,13 @@ const unexplained = async (log: Log, projection: AnyProjection, { rows, position
 };
 
 /** The fields of a row's documents, or their items where one is a list. */
-const shownIn = (held: Held | undefined): [string, string][] =>
+const shownIn = (held: StoredRow | undefined): [string, string][] =>
   (held?.docs ?? []).flatMap((text, at) =>
     Object.entries(JSON.parse(text) as object).map(([name, value]): [string, string] => [`${at}.${name}`, spelled(value)]),
   );
 
 /** What can be told apart of a row: its columns, the fields of its documents, its revision, and whether it is there at all. */
-const fieldsOf = ({ table, columns }: TablePlan, held: Held | undefined): ReadonlyMap<string, string> =>
+const fieldsOf = ({ table, columns }: CompiledTable, held: StoredRow | undefined): ReadonlyMap<string, string> =>
   new Map([
     ['', String(held !== undefined)],
     ...columns.map(([name]): [string, string] => [name, spelled(held?.row[name])]),
@@ -141,7 +141,11 @@ const fieldsOf = ({ table, columns }: TablePlan, held: Held | undefined): Readon
  * How long a row's fields agreed with what is stored, each for itself: an event in the midst that was never applied is found though later
  * ones were. `parted` is the event by which the field went another way than it is stored; null while it agrees.
  */
-type Course = { readonly stored: ReadonlyMap<string, string>; readonly parted: Map<string, Recorded | null>; before: Held | undefined };
+type Course = {
+  readonly stored: ReadonlyMap<string, string>;
+  readonly parted: Map<string, Recorded | null>;
+  before: StoredRow | undefined;
+};
 
 const went = (course: Course, fields: ReadonlyMap<string, string>, event: Recorded): void => {
   for (const name of new Set([...course.stored.keys(), ...fields.keys()])) {

@@ -5,22 +5,22 @@ import { comparePositions, type Position, type Recorded } from '../../domain/eve
 import type { Filter, Log, Subscription } from '../eventstore/event-log.ts';
 import { isDown } from '../postgres/pool.ts';
 import { isFenced } from './commit-batch.ts';
-import type { Member } from './projection-writer.ts';
+import type { ProjectionWriter } from './projection-writer.ts';
 import { type Batch, writeBatch, writeCheckpoints } from './write-batch.ts';
 
-const SMALLEST = 64;
-const LARGEST = 8_192;
+const MIN_BATCH = 64;
+const MAX_BATCH = 8_192;
 const SHORT_MS = 150;
 const LONG_MS = 600;
 /** While so many come at once, the next batch gathers a little longer: what a batch costs is paid less often. */
 const BUSY = 16;
 const GATHER_MS = 25;
 /** So long the checkpoints of projections that had nothing to write may stand behind. */
-const QUIET_MS = 100;
+const IDLE_MS = 100;
 
 /** Members that read the log together: an event is decoded once, and what it changes in all of them is written in one transaction. */
-export type Lane = {
-  readonly members: () => readonly Member[];
+export type EventProcessor = {
+  readonly members: () => readonly ProjectionWriter[];
   readonly position: () => Position | null;
   /** Events a second over the last seconds. */
   readonly rate: () => number;
@@ -32,7 +32,7 @@ export type Lane = {
   readonly failed: () => boolean;
   /** Runs between two batches, when every member stands at the lane's position; what it returns become the members. */
   readonly between: <T>(
-    work: (members: readonly Member[], db: pg.PoolClient) => Promise<{ members: readonly Member[]; result: T }>,
+    work: (members: readonly ProjectionWriter[], db: pg.PoolClient) => Promise<{ members: readonly ProjectionWriter[]; result: T }>,
   ) => Promise<T>;
   readonly stop: () => Promise<void>;
 };
@@ -41,12 +41,12 @@ export type LaneOptions = {
   readonly log: Log;
   readonly pool: pg.Pool;
   readonly logger: Logger;
-  readonly members: readonly Member[];
+  readonly members: readonly ProjectionWriter[];
   readonly from: Position | null;
   readonly filter?: Filter | undefined;
   readonly caughtUp: () => void;
   /** The lane has ended by itself: its members have to be opened again. */
-  readonly broken: (error: Error, members: readonly Member[]) => void;
+  readonly broken: (error: Error, members: readonly ProjectionWriter[]) => void;
 };
 
 /** Whether something was asked of a lane just when it ended: its members are on their way to another one. */
@@ -88,7 +88,7 @@ const intake = () => {
       events.push(withoutBytes(event));
       tail = event.position;
       wake();
-      if (events.length < LARGEST) return;
+      if (events.length < MAX_BATCH) return;
       return new Promise((resolve) => {
         drained = resolve;
       });
@@ -106,7 +106,7 @@ const intake = () => {
         events = [];
         tail = null;
       }
-      if (events.length < LARGEST / 2) drained();
+      if (events.length < MAX_BATCH / 2) drained();
       return { events: taken, to };
     },
     arrival: (): Promise<void> =>
@@ -120,7 +120,7 @@ const intake = () => {
 };
 
 /** Starts reading for these members from a position that none of them is behind. */
-export const startLane = ({ log, pool, logger, members: first, from, filter, caughtUp, broken }: LaneOptions): Lane => {
+export const startEventProcessor = ({ log, pool, logger, members: first, from, filter, caughtUp, broken }: LaneOptions): EventProcessor => {
   const inbox = intake();
   const rate = rateOver(20);
   let members = first;
@@ -168,13 +168,13 @@ export const startLane = ({ log, pool, logger, members: first, from, filter, cau
     const started = performance.now();
     await withClient((db) => writeBatch(members, db, taken));
     // A lane that has ended meanwhile has given its members away.
-    if (!stopped) quiet ??= setTimeout(() => void inTurn(checkpoint).catch(fail), QUIET_MS);
+    if (!stopped) quiet ??= setTimeout(() => void inTurn(checkpoint).catch(fail), IDLE_MS);
     if (position && taken.events.length > 0) stretch += (Number(taken.to.commit - position.commit) / taken.events.length - stretch) / 8;
     position = taken.to;
     rate.add(taken.events.length);
     const took = performance.now() - started;
-    if (taken.events.length === size && took < SHORT_MS) size = Math.min(LARGEST, size * 2);
-    if (took > LONG_MS) size = Math.max(SMALLEST, size >> 1);
+    if (taken.events.length === size && took < SHORT_MS) size = Math.min(MAX_BATCH, size * 2);
+    if (took > LONG_MS) size = Math.max(MIN_BATCH, size >> 1);
     if (end && !live && inbox.size() === 0) {
       live = true;
       caughtUp();

@@ -2,19 +2,19 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { comparePositions, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
 import type { Filter, Log } from '../eventstore/event-log.ts';
-import { type Lane, startLane, withoutBytes } from './event-processor.ts';
-import type { Member } from './projection-writer.ts';
+import { type EventProcessor, startEventProcessor, withoutBytes } from './event-processor.ts';
+import type { ProjectionWriter } from './projection-writer.ts';
 import { writeBatch, writeCheckpoints } from './write-batch.ts';
 
 const BRIDGE_BATCH = 4_096;
 
 /** The lanes of a process: those that lag read on their own, those at the live end share one subscription. */
-export type Lanes = {
-  readonly all: () => readonly Lane[];
-  readonly live: () => Lane | null;
-  readonly laneOf: (name: string) => Lane | null;
+export type EventProcessors = {
+  readonly all: () => readonly EventProcessor[];
+  readonly live: () => EventProcessor | null;
+  readonly laneOf: (name: string) => EventProcessor | null;
   /** Members that stand at one position read together from there. */
-  readonly start: (members: readonly Member[]) => void;
+  readonly start: (members: readonly ProjectionWriter[]) => void;
   /** Takes members out between two batches. */
   readonly take: (names: ReadonlySet<string>) => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -27,7 +27,7 @@ type Options = {
   readonly broken: (error: Error, names: readonly string[]) => void;
 };
 
-const filterOf = (members: readonly Member[]): Filter | undefined => {
+const filterOf = (members: readonly ProjectionWriter[]): Filter | undefined => {
   const categories = members.map(({ plan }) => plan.projection.categories);
   if (categories.includes('*')) return undefined;
   return { streamPrefixes: [...new Set(categories.flat())].map((category) => `${category}-`) };
@@ -63,10 +63,10 @@ const readUntil = (log: Log, from: Position | null, to: Position, part: (events:
     void subscription.failure.then((error) => error && reject(error));
   });
 
-const bridge = async (
+const catchUpTo = async (
   log: Log,
   db: pg.PoolClient,
-  members: readonly Member[],
+  members: readonly ProjectionWriter[],
   from: Position | null,
   to: Position | null,
 ): Promise<void> => {
@@ -79,18 +79,18 @@ const bridge = async (
   await writeCheckpoints(members, db);
 };
 
-const without = async (members: readonly Member[], names: ReadonlySet<string>) => {
+const without = async (members: readonly ProjectionWriter[], names: ReadonlySet<string>) => {
   for (const member of members) if (names.has(member.name)) member.close();
   return { members: members.filter(({ name }) => !names.has(name)), result: null };
 };
 
-export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
-  const lanes = new Set<Lane>();
-  let live: Lane | null = null;
+export const openLanes = ({ log, pool, logger, broken }: Options): EventProcessors => {
+  const lanes = new Set<EventProcessor>();
+  let live: EventProcessor | null = null;
   let joining: Promise<unknown> = Promise.resolve();
 
-  const open = (members: readonly Member[], from: Position | null, shared: boolean): Lane => {
-    const lane = startLane({
+  const open = (members: readonly ProjectionWriter[], from: Position | null, shared: boolean): EventProcessor => {
+    const lane = startEventProcessor({
       log,
       pool,
       logger,
@@ -114,11 +114,11 @@ export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
     return lane;
   };
 
-  const handOver = async (target: Lane, lane: Lane): Promise<void> => {
+  const mergeInto = async (target: EventProcessor, lane: EventProcessor): Promise<void> => {
     const members = lane.members();
     try {
       await target.between(async (held, db) => {
-        await bridge(log, db, members, lane.position(), target.position());
+        await catchUpTo(log, db, members, lane.position(), target.position());
         return { members: [...held, ...members], result: null };
       });
     } catch (error) {
@@ -131,16 +131,16 @@ export const openLanes = ({ log, pool, logger, broken }: Options): Lanes => {
   };
 
   /** A lane that has caught up hands its members to the live one, or becomes it. It is known until they are there. */
-  const join = async (lane: Lane): Promise<void> => {
+  const join = async (lane: EventProcessor): Promise<void> => {
     if (!lanes.has(lane)) return;
     await lane.stop();
     if (lane.failed()) return;
-    if (live) await handOver(live, lane);
+    if (live) await mergeInto(live, lane);
     else if (lane.members().length > 0) live = open(lane.members(), lane.position(), true);
     lanes.delete(lane);
   };
 
-  const close = async (lane: Lane): Promise<void> => {
+  const close = async (lane: EventProcessor): Promise<void> => {
     lanes.delete(lane);
     if (lane === live) live = null;
     await lane.stop();

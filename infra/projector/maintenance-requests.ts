@@ -1,7 +1,7 @@
 import type { ClientBase, Pool } from 'pg';
 
 /** Where a request wakes the worker that holds the projection. */
-export const ASKED = 'annals_asked';
+export const REQUEST_CHANNEL = 'annals_asked';
 
 /**
  * `rebuild` promotes whatever it finds and reports it; `rebuild-if-equal` keeps the old rows where the new ones differ; `rebuild-held` has
@@ -27,10 +27,15 @@ export type RequestState = { readonly id: number; readonly projection: string; r
 type Querier = Pick<ClientBase, 'query'> | Pool;
 
 /** Asks the process that writes a projection; gives the request's id. It is taken up even if that process has to be started first. */
-export const ask = async (db: Querier, kind: RequestKind, projection: string, stream: string | null = null): Promise<number> => {
+export const requestMaintenance = async (
+  db: Querier,
+  kind: RequestKind,
+  projection: string,
+  stream: string | null = null,
+): Promise<number> => {
   const { rows } = await db.query<{ id: number }>(
     'insert into annals.requests (kind, projection, stream) values ($1, $2, $3) returning id::double precision as id, pg_notify($4, projection)',
-    [kind, projection, stream, ASKED],
+    [kind, projection, stream, REQUEST_CHANNEL],
   );
   return rows[0]!.id;
 };
@@ -60,7 +65,7 @@ export const endRequests = (db: Querier, projection: string, kinds: readonly Req
   );
 
 /** Leaves what is known of a request that goes on. */
-export const noteRequest = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
+export const recordRequest = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
   db.query('update annals.requests set outcome = $2 where id = $1', [id, JSON.stringify(outcome)]);
 
 export const endRequest = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>

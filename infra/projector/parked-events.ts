@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { comparePositions, type Recorded } from '../../domain/event.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { commit } from './commit-batch.ts';
-import type { Lane } from './event-processor.ts';
+import type { EventProcessor } from './event-processor.ts';
 
 /** An event that could not be applied, or that stands behind one of its stream (`first` is false). */
 export type ParkedEvent = {
@@ -63,7 +63,7 @@ const PART = 100;
  * Applies parked events again (of one stream, or of all), between two batches; what still cannot be applied stays parked, with its new
  * reason. Gives the number of streams that are free again.
  */
-export const retryParked = (log: Log, lane: Lane, name: string, stream: string | null): Promise<number> =>
+export const retryParked = (log: Log, lane: EventProcessor, name: string, stream: string | null): Promise<number> =>
   lane.between(async (members, db) => {
     const member = members.find((one) => one.name === name);
     const position = member?.position();

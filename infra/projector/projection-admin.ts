@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Operators } from '../../api/operations/projection-admin.ts';
+import type { ProjectionAdmin } from '../../api/operations/projection-admin.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
@@ -7,12 +7,12 @@ import type { Log } from '../eventstore/event-log.ts';
 import { isDown, openPool } from '../postgres/pool.ts';
 import type { Comparison } from './compare-tables.ts';
 import { type Drift, drift } from './drift-check.ts';
-import { ask, openRequests, type RequestKind, type RequestState, requestState } from './maintenance-requests.ts';
+import { openRequests, type RequestKind, type RequestState, requestMaintenance, requestState } from './maintenance-requests.ts';
 import { type ParkedEvent, parkedEvent, parkedEvents } from './parked-events.ts';
 import { waitingReactors } from './reactor-status.ts';
-import { type PublishedStatus, publishedStatuses, SILENT_S } from './status.ts';
+import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from './status.ts';
 
-type Rebuild = Awaited<ReturnType<Operators['rebuildOf']>> & object;
+type Rebuild = Awaited<ReturnType<ProjectionAdmin['rebuildOf']>> & object;
 type Outcome = { promoted?: boolean; comparison?: Comparison | null; events?: number | null } | null;
 
 const SAMPLED = 20;
@@ -34,10 +34,10 @@ const statusOf = (status: PublishedStatus) => ({
   lag_events: status.lag_events,
   lag_seconds: status.lag_seconds,
   events_per_second: status.rate,
-  state: status.silent_seconds > SILENT_S ? 'no_writer' : status.state,
+  state: status.silent_seconds > WORKER_SILENT_SECONDS ? 'no_writer' : status.state,
   last_error: status.last_error,
   parked: status.parked_streams,
-  writer: status.silent_seconds > SILENT_S ? null : status.writer,
+  writer: status.silent_seconds > WORKER_SILENT_SECONDS ? null : status.writer,
 });
 
 const rebuildOf = (request: RequestState, projection: AnyProjection, status: PublishedStatus | undefined): Rebuild => {
@@ -82,11 +82,15 @@ const down = (error: unknown): never => {
 
 type Standing = {
   /** What no worker does, as they said themselves or by their silence; nothing where the database can't be asked. */
-  readonly neglected: () => Promise<string[]>;
+  readonly missingWorkers: () => Promise<string[]>;
 };
 
 /** The engine of the projections as operators reach it: through the database, whoever writes there. */
-export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Operators & Standing & { close: () => Promise<void> } => {
+export const openProjectionAdmin = (
+  databaseUrl: string,
+  log: Log,
+  logger: Logger,
+): ProjectionAdmin & Standing & { close: () => Promise<void> } => {
   const pool = openPool(databaseUrl, logger, 'operators', { max: 2, answerMs: ANSWER_MS });
   const samples = openPool(databaseUrl, logger, 'drift', { max: 2 });
   const projectionOf = (name: string): AnyProjection | undefined => projections.find((projection) => projection.name === name);
@@ -116,7 +120,7 @@ export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Op
       throw new Refusal('conflict', 'the rebuild has not caught up yet', { retryAfter: 1 });
     const decided = (await openRequests(pool, [name])).find((request) => request.kind === 'promote' || request.kind === 'abort');
     if (decided && decided.kind !== kind) throw new Refusal('conflict', `to ${decided.kind} the rebuild was asked for already`);
-    if (!decided) await ask(pool, kind, name);
+    if (!decided) await requestMaintenance(pool, kind, name);
     return found(name, id);
   };
 
@@ -125,19 +129,19 @@ export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Op
     (...sent: A): Promise<T> =>
       work(...sent).catch(down);
 
-  const neglected = async (): Promise<string[]> => {
+  const missingWorkers = async (): Promise<string[]> => {
     const [statuses, waiting] = await Promise.all([publishedStatuses(pool), waitingReactors(pool)]);
     // A process that has just been started has nothing to go by: its workers may be starting too.
     const since = Math.min(process.uptime(), ...statuses.map(({ silent_seconds }) => silent_seconds));
-    return [...(since > SILENT_S ? ['worker'] : []), ...waiting.map(({ name }) => name)];
+    return [...(since > WORKER_SILENT_SECONDS ? ['worker'] : []), ...waiting.map(({ name }) => name)];
   };
 
   return {
-    neglected: () => neglected().catch(() => []),
+    missingWorkers: () => missingWorkers().catch(() => []),
     statuses: mended(async () => (await publishedStatuses(pool)).map(statusOf)),
     rebuild: mended(async (name: string) => {
       if (!projectionOf(name)) return null;
-      const id = (await standing(name)) ?? (await ask(pool, 'rebuild-held', name));
+      const id = (await standing(name)) ?? (await requestMaintenance(pool, 'rebuild-held', name));
       return found(name, String(id));
     }),
     rebuildOf: mended(found),
@@ -147,7 +151,7 @@ export const openOperators = (databaseUrl: string, log: Log, logger: Logger): Op
     retry: mended(async (name: string, event_id: string) => {
       const parked = projectionOf(name) ? await parkedEvent(pool, name, event_id) : null;
       if (!parked) return null;
-      await ask(pool, 'retry', name, parked.stream);
+      await requestMaintenance(pool, 'retry', name, parked.stream);
       return parkedOf(parked);
     }),
     drift: mended(async () => {

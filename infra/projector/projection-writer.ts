@@ -1,13 +1,21 @@
 import type { ClientBase } from 'pg';
 import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
-import { type Asked, ask, type Born, type Settled, settle, type Unapplied, type Writes } from '../../projections/engine/apply-changes.ts';
-import { type Held, type Plan, planOf } from '../../projections/engine/compiled-projection.ts';
+import {
+  type AppliedChanges,
+  applyChanges,
+  collectChanges,
+  type InsertedKeys,
+  type PendingChanges,
+  type Unapplied,
+  type Writes,
+} from '../../projections/engine/apply-changes.ts';
+import { type CompiledProjection, compileProjection, type StoredRow } from '../../projections/engine/compiled-projection.ts';
 import type { AnyProjection, Key } from '../../projections/projection.ts';
-import { type Room, type RowCache, rowCache } from './row-cache.ts';
+import { type RowBudget, type RowCache, rowCache } from './row-cache.ts';
 import { type SchemaSink, schemaSink, type TableSink } from './table-store.ts';
 
 /** What one projection has to write for one batch, from its checkpoint to the batch's end. */
-export type Entry = {
+export type WriteSet = {
   readonly name: string;
   readonly from: Position | null;
   /** Where its checkpoint stands, which may be further back. */
@@ -18,19 +26,19 @@ export type Entry = {
   /** How many events were considered for the first time. */
   readonly events: number;
   readonly sink: SchemaSink;
-  readonly plan: Plan;
+  readonly plan: CompiledProjection;
   readonly writes: Writes;
   /** Rows among them that are written for the first time, as far as is known without having looked: that fails where it is not so. */
-  readonly assumed: Born;
+  readonly assumed: InsertedKeys;
   readonly unapplied: readonly Unapplied[];
   /** Streams whose parked events are being tried again: what is parked of them now is replaced. */
   readonly retried?: readonly string[];
 };
 
 /** A projection as its one writer holds it: its place in the log, the rows it knows and the streams that are parked. */
-export type Member = {
+export type ProjectionWriter = {
   readonly name: string;
-  readonly plan: Plan;
+  readonly plan: CompiledProjection;
   readonly position: () => Position | null;
   readonly blocked: ReadonlySet<string>;
   /** When the last event happened that it has seen in this process; null before the first. */
@@ -41,22 +49,22 @@ export type Member = {
    * Applies events (those behind its own position only) and tells what is to be written; nothing has changed before `done`. Rows that are
    * inserted are not looked for, unless it must be `sure`.
    */
-  readonly entry: (db: ClientBase, events: readonly Recorded[], to: Position, sure?: boolean) => Promise<Entry>;
+  readonly entry: (db: ClientBase, events: readonly Recorded[], to: Position, sure?: boolean) => Promise<WriteSet>;
   /** Applies events of streams that were parked once more, at the position where the projection stands. */
-  readonly retry: (db: ClientBase, events: readonly Recorded[], streams: readonly string[]) => Promise<Entry | null>;
+  readonly retry: (db: ClientBase, events: readonly Recorded[], streams: readonly string[]) => Promise<WriteSet | null>;
   /** Takes over what was written; 'later': its checkpoint was not. */
-  readonly done: (entry: Entry, checkpoint?: 'written' | 'later') => void;
+  readonly done: (entry: WriteSet, checkpoint?: 'written' | 'later') => void;
   /** What its checkpoint lacks; null where it stands where the member does. */
-  readonly standing: () => Entry | null;
+  readonly standing: () => WriteSet | null;
   /** Gives the room of its rows back; it is not used again. */
   readonly close: () => void;
   /** The same projection under the name that it was promoted to. */
-  readonly renamed: (name: string) => Member;
+  readonly renamed: (name: string) => ProjectionWriter;
 };
 
-export type Standing = { readonly position: Position | null; readonly stored?: Position | null; readonly blocked: Iterable<string> };
+export type StartingPoint = { readonly position: Position | null; readonly stored?: Position | null; readonly blocked: Iterable<string> };
 
-type Known = ReadonlyMap<string, ReadonlyMap<string, Held | null>>;
+type Known = ReadonlyMap<string, ReadonlyMap<string, StoredRow | null>>;
 
 const loadTable = async (
   db: ClientBase,
@@ -66,7 +74,7 @@ const loadTable = async (
   cache: RowCache,
   taken: (key: string) => boolean,
 ) => {
-  const rows = new Map<string, Held | null>();
+  const rows = new Map<string, StoredRow | null>();
   const missing = new Map<string, Key>();
   for (const [text, key] of keys) {
     const held = cache.get(name, text);
@@ -86,7 +94,7 @@ const loadTable = async (
 const load = async (
   db: ClientBase,
   sink: SchemaSink,
-  { touched }: Asked,
+  { touched }: PendingChanges,
   cache: RowCache,
   taken: (table: string, key: string) => boolean,
 ): Promise<Known> =>
@@ -98,13 +106,13 @@ const load = async (
     ),
   );
 
-const NONE: Born = new Map();
+const NONE: InsertedKeys = new Map();
 
 /** Whether a row that was taken to be absent was not inserted after all: then others of the batch may have looked for it in vain. */
-const isOdd = ({ writes }: Settled, assumed: Born): boolean =>
+const isOdd = ({ writes }: AppliedChanges, assumed: InsertedKeys): boolean =>
   [...assumed].some(([table, keys]) => [...keys].some((key) => !writes.get(table)?.get(key)));
 
-const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache): Member => {
+const memberOf = (name: string, plan: CompiledProjection, standing: StartingPoint, cache: RowCache): ProjectionWriter => {
   const sink = schemaSink(name, plan);
   const blocked = new Set(standing.blocked);
   let { position, stored = position } = standing;
@@ -116,8 +124,8 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
     events: readonly Recorded[],
     held: ReadonlySet<string>,
     sure: boolean,
-  ): Promise<Pick<Entry, 'writes' | 'assumed' | 'unapplied'>> => {
-    const asked = ask(plan, events);
+  ): Promise<Pick<WriteSet, 'writes' | 'assumed' | 'unapplied'>> => {
+    const asked = collectChanges(plan, events);
     if (asked.steps.length === 0) return { writes: new Map(), assumed: NONE, unapplied: [] };
     const assumed = new Map<string, Set<string>>();
     const known = await load(db, sink, asked, cache, (table, key) => {
@@ -126,7 +134,7 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
       assumed.set(table, keys.add(key));
       return true;
     });
-    const settled = settle(plan, asked, (table, key) => known.get(table)?.get(key), held);
+    const settled = applyChanges(plan, asked, (table, key) => known.get(table)?.get(key), held);
     return isOdd(settled, assumed) ? applied(db, events, held, true) : { ...settled, assumed };
   };
 
@@ -155,7 +163,7 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
       seen = at ?? seen;
       for (const stream of retried) blocked.delete(stream);
       for (const [table, rows] of writes)
-        if (!plan.tables.get(table)!.table.once) for (const [key, held] of rows) cache.set(table, key, held);
+        if (!plan.tables.get(table)!.table.appendOnly) for (const [key, held] of rows) cache.set(table, key, held);
       for (const { event } of unapplied) blocked.add(event.stream);
       counted += events;
       position = to;
@@ -171,5 +179,5 @@ const memberOf = (name: string, plan: Plan, standing: Standing, cache: RowCache)
 };
 
 /** Opens a projection for its one writer, under the schema's name. A position of null says that its tables are empty. */
-export const openMember = (name: string, projection: AnyProjection, standing: Standing, room: Room): Member =>
-  memberOf(name, planOf(projection), standing, rowCache(room, standing.position === null));
+export const openProjectionWriter = (name: string, projection: AnyProjection, standing: StartingPoint, room: RowBudget): ProjectionWriter =>
+  memberOf(name, compileProjection(projection), standing, rowCache(room, standing.position === null));

@@ -2,18 +2,18 @@ import { hostname } from 'node:os';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
-import { within } from '../eventstore/deadline.ts';
+import { withDeadline } from '../eventstore/deadline.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type Locks, openLocks } from '../postgres/advisory-locks.ts';
-import { GONE_MS, openPool } from '../postgres/pool.ts';
-import { type Lanes, openLanes } from './event-processors.ts';
-import { tend } from './maintenance.ts';
-import { ASKED } from './maintenance-requests.ts';
-import { nextOf, openProjection } from './open-projection.ts';
-import type { Member } from './projection-writer.ts';
+import { CONNECTION_TIMEOUT_MS, openPool } from '../postgres/pool.ts';
+import { type EventProcessors, openLanes } from './event-processors.ts';
+import { handleRequests } from './maintenance.ts';
+import { REQUEST_CHANNEL } from './maintenance-requests.ts';
+import { openProjection, shadowSchemaOf } from './open-projection.ts';
+import type { ProjectionWriter } from './projection-writer.ts';
 import { publishReactors, type ReactorStatus } from './reactor-status.ts';
-import type { Rebuilt } from './rebuild.ts';
-import { openRoom, type Room } from './row-cache.ts';
+import type { RebuildResult } from './rebuild.ts';
+import { openRowBudget, type RowBudget } from './row-cache.ts';
 import { createAnnals } from './schema.ts';
 import { openHead, type ProjectionStatus, publishStatuses, statusOf } from './status.ts';
 
@@ -24,34 +24,34 @@ import { openHead, type ProjectionStatus, publishStatuses, statusOf } from './st
  */
 const WRITING = '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan -c idle_in_transaction_session_timeout=10000';
 const TICK_MS = 500;
-const FIRST_RETRY_MS = 25;
+const MIN_RETRY_DELAY_MS = 25;
 const PUBLISH_MS = 1_000;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_RETRY_DELAY_MS = 5_000;
 const ANSWER_MS = 2_000;
 /** So long the log gives no answer before another process, which may reach it, is let to the work of this one. */
-const CUT_OFF_MS = 3_000;
-const STEADY_MS = 30_000;
+const LOG_UNREACHABLE_MS = 3_000;
+const STABLE_AFTER_MS = 30_000;
 
 /** One projection in this process. `standby`: another process writes it. `lost`: its lane has ended and it is to be opened again. */
-export type Tended = {
+export type RunningProjection = {
   readonly projection: AnyProjection;
   state: 'standby' | 'opening' | 'reading' | 'lost';
   error: string | null;
   /** Its parked events have not been tried by this process. */
   fresh: boolean;
-  rebuilt: Rebuilt | null;
+  rebuilt: RebuildResult | null;
   /** How often in a row its lane has ended, and when it may be opened again (of the monotonic clock). */
   failures: number;
   retryAt: number;
 };
 
-export type Work = {
+export type Projector = {
   readonly log: Log;
   readonly pool: pg.Pool;
   readonly logger: Logger;
-  readonly lanes: Lanes;
-  readonly room: Room;
-  readonly tended: readonly Tended[];
+  readonly lanes: EventProcessors;
+  readonly room: RowBudget;
+  readonly tended: readonly RunningProjection[];
 };
 
 export type ProjectionOptions = {
@@ -65,9 +65,9 @@ export type ProjectionOptions = {
 
 export type Projections = { readonly close: () => Promise<void>; readonly status: () => ProjectionStatus[] };
 
-const namesOf = ({ projection }: Tended): ReadonlySet<string> => new Set([projection.name, nextOf(projection.name)]);
+const namesOf = ({ projection }: RunningProjection): ReadonlySet<string> => new Set([projection.name, shadowSchemaOf(projection.name)]);
 
-const open = async (db: pg.Client, locks: Locks, room: Room, one: Tended): Promise<Member[]> => {
+const open = async (db: pg.Client, locks: Locks, room: RowBudget, one: RunningProjection): Promise<ProjectionWriter[]> => {
   const opened = await openProjection(db, one.projection, room);
   if ('newer' in opened) {
     one.state = 'standby';
@@ -78,33 +78,33 @@ const open = async (db: pg.Client, locks: Locks, room: Room, one: Tended): Promi
   one.state = 'reading';
   one.error = null;
   one.fresh = true;
-  return [opened.main, opened.next].filter((member): member is Member => member !== null);
+  return [opened.main, opened.next].filter((member): member is ProjectionWriter => member !== null);
 };
 
 /** It is opened again, at once where all had gone well for long, else later and later. */
-const setBack = (one: Tended, { message }: Error): void => {
+const scheduleReopen = (one: RunningProjection, { message }: Error): void => {
   one.state = 'lost';
   one.error = message;
-  one.failures = performance.now() - one.retryAt > STEADY_MS ? 0 : one.failures + 1;
-  one.retryAt = performance.now() + Math.min(LONGEST_PAUSE_MS, one.failures * FIRST_RETRY_MS * 2 ** one.failures);
+  one.failures = performance.now() - one.retryAt > STABLE_AFTER_MS ? 0 : one.failures + 1;
+  one.retryAt = performance.now() + Math.min(MAX_RETRY_DELAY_MS, one.failures * MIN_RETRY_DELAY_MS * 2 ** one.failures);
 };
 
 /** What keeps one projection from being opened is no reason to leave those beside it shut. */
-const openOrSetBack = (db: pg.Client, locks: Locks, { room, logger }: Work, one: Tended): Promise<Member[]> => {
+const openOrSetBack = (db: pg.Client, locks: Locks, { room, logger }: Projector, one: RunningProjection): Promise<ProjectionWriter[]> => {
   const told = one.error;
   return open(db, locks, room, one).catch((error: Error) => {
     if (error.message !== told) logger.warn({ name: one.projection.name, reason: error.message }, 'a projection can not be opened');
-    setBack(one, error);
+    scheduleReopen(one, error);
     return [];
   });
 };
 
-const takeOver = async (db: pg.Client, locks: Locks, work: Work): Promise<void> => {
+const takeOver = async (db: pg.Client, locks: Locks, work: Projector): Promise<void> => {
   const { lanes, tended, logger } = work;
   const standby = tended.filter(({ state }) => state === 'standby');
   const won = new Set(await locks.acquire(standby.map(({ projection }) => projection.name)));
   for (const one of standby) if (won.has(one.projection.name)) one.state = 'opening';
-  const members: Member[] = [];
+  const members: ProjectionWriter[] = [];
   for (const one of tended) {
     if (one.state === 'lost' && performance.now() >= one.retryAt) {
       await lanes.take(namesOf(one));
@@ -117,7 +117,7 @@ const takeOver = async (db: pg.Client, locks: Locks, work: Work): Promise<void> 
 };
 
 /** Work beside the loop, which must not wait for it: one at a time, its failure is the next turn's to mend. */
-const aside = () => {
+const singleFlight = () => {
   let running: Promise<void> | null = null;
   const start = (work: () => Promise<void>): void => {
     running ??= work()
@@ -152,7 +152,7 @@ const everyTick = (turn: () => Promise<void>, failed: (error: Error) => void) =>
         failures++;
         failed(error as Error);
       }
-      const wait = Math.min(LONGEST_PAUSE_MS, failures === 0 ? TICK_MS : FIRST_RETRY_MS * 2 ** failures);
+      const wait = Math.min(MAX_RETRY_DELAY_MS, failures === 0 ? TICK_MS : MIN_RETRY_DELAY_MS * 2 ** failures);
       if (!closed && (!poked || failures > 0)) await pause(wait * (0.75 + Math.random() / 2));
     }
   };
@@ -181,8 +181,8 @@ export const startProjections = async ({
   logger,
   reactors = () => [],
 }: ProjectionOptions): Promise<Projections> => {
-  const pool = openPool(databaseUrl, logger, 'projections', { max: 6, options: WRITING, pipeline: true, answerMs: GONE_MS });
-  const tended: Tended[] = projections.map((projection) => ({
+  const pool = openPool(databaseUrl, logger, 'projections', { max: 6, options: WRITING, pipeline: true, answerMs: CONNECTION_TIMEOUT_MS });
+  const tended: RunningProjection[] = projections.map((projection) => ({
     projection,
     state: 'standby',
     error: null,
@@ -195,7 +195,7 @@ export const startProjections = async ({
   let lockless = false;
 
   const lose = (error: Error, names: readonly string[]) => {
-    for (const one of tended) if (names.some((name) => namesOf(one).has(name)) && one.state === 'reading') setBack(one, error);
+    for (const one of tended) if (names.some((name) => namesOf(one).has(name)) && one.state === 'reading') scheduleReopen(one, error);
     ticking.poke();
   };
   const lanes = openLanes({ log, pool, logger, broken: lose });
@@ -203,11 +203,11 @@ export const startProjections = async ({
     lockless = true;
     ticking.poke();
   });
-  const work: Work = { log, pool, logger, lanes, room: openRoom(), tended };
+  const work: Projector = { log, pool, logger, lanes, room: openRowBudget(), tended };
 
   const head = openHead(log);
   const writer = `${hostname()} ${process.pid}`;
-  const [looking, tending, publishing] = [aside(), aside(), aside()];
+  const [looking, tending, publishing] = [singleFlight(), singleFlight(), singleFlight()];
   let looked = 0;
   let published = 0;
   /** Since when every look at the log has failed. */
@@ -216,14 +216,14 @@ export const startProjections = async ({
   const look = async (): Promise<void> => {
     if (performance.now() - looked < PUBLISH_MS) return;
     looked = performance.now();
-    const answers = await within(ANSWER_MS, head.look()).then(
+    const answers = await withDeadline(ANSWER_MS, head.look()).then(
       () => true,
       () => false,
     );
     failing = answers ? null : (failing ?? performance.now());
   };
-  const isCutOff = (): boolean => failing !== null && performance.now() - failing > CUT_OFF_MS;
-  const letGo = async (): Promise<void> => {
+  const isCutOff = (): boolean => failing !== null && performance.now() - failing > LOG_UNREACHABLE_MS;
+  const releaseAll = async (): Promise<void> => {
     void locks.close();
     await lanes.stop();
     for (const one of tended) Object.assign(one, { state: 'standby', error: 'the log does not answer this process' });
@@ -236,7 +236,7 @@ export const startProjections = async ({
     await publishReactors(db, writer, reactors());
   };
   /** A process that was only slow goes on where nobody took its place meanwhile: what it writes is guarded by where the checkpoints stood. */
-  const holdAgain = async (): Promise<void> => {
+  const reacquireLocks = async (): Promise<void> => {
     const names = tended.filter(({ state }) => state !== 'standby').map(({ projection }) => projection.name);
     const held = await locks.acquire(names).catch(() => []);
     lockless = false;
@@ -247,17 +247,17 @@ export const startProjections = async ({
   };
   const turn = async (): Promise<void> => {
     looking(look);
-    if (isCutOff()) return letGo();
-    if (lockless) await holdAgain();
+    if (isCutOff()) return releaseAll();
+    if (lockless) await reacquireLocks();
     const db = await locks.connect();
     if (db !== prepared) {
       await createAnnals(db);
-      await db.query(`listen ${ASKED}`);
+      await db.query(`listen ${REQUEST_CHANNEL}`);
       db.on('notification', () => ticking.poke());
     }
     prepared = db;
     await takeOver(db, locks, work);
-    tending(() => tend(work, db));
+    tending(() => handleRequests(work, db));
     publishing(() => publish(db));
   };
   const ticking: ReturnType<typeof everyTick> = everyTick(turn, (error) => {

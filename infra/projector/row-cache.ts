@@ -1,26 +1,27 @@
-import type { Held } from '../../projections/engine/compiled-projection.ts';
+import type { StoredRow } from '../../projections/engine/compiled-projection.ts';
 
 /** Rows kept between batches, which one writer may: the least recently used ones leave first. */
 export type RowCache = {
   /** undefined: not known here; null: known to be absent. */
-  readonly get: (table: string, key: string) => Held | null | undefined;
-  readonly set: (table: string, key: string, held: Held | null) => void;
+  readonly get: (table: string, key: string) => StoredRow | null | undefined;
+  readonly set: (table: string, key: string, held: StoredRow | null) => void;
   /** Gives its room back. */
   readonly clear: () => void;
 };
 
 /** Room for rows, in characters of their documents: one for all projections of a process, so that its memory stays flat. */
-export type Room = { used: number; readonly most: number; readonly least: number };
+export type RowBudget = { used: number; readonly most: number; readonly least: number };
 
 /** `most` for all together; each cache may hold `least` however full the others are. */
-export const openRoom = (most = 64_000_000, least = 1_000_000): Room => ({ used: 0, most, least });
+export const openRowBudget = (most = 64_000_000, least = 1_000_000): RowBudget => ({ used: 0, most, least });
 
-const SMALLEST = 256;
-const sizeOf = (held: Held | null): number => (held ? held.docs.reduce((sum, doc) => sum + doc.length, SMALLEST) : SMALLEST);
+const MIN_ROW_WEIGHT = 256;
+const sizeOf = (held: StoredRow | null): number =>
+  held ? held.docs.reduce((sum, doc) => sum + doc.length, MIN_ROW_WEIGHT) : MIN_ROW_WEIGHT;
 
 /** Opens a cache. `complete`: the tables are empty now, so that what is not here is nowhere, until the first row has had to leave. */
-export const rowCache = (room: Room, complete: boolean): RowCache => {
-  const rows = new Map<string, Held | null>();
+export const rowCache = (room: RowBudget, complete: boolean): RowCache => {
+  const rows = new Map<string, StoredRow | null>();
   const nameOf = (table: string, key: string): string => `${table}\0${key}`;
   let used = 0;
   let whole = complete;

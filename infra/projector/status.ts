@@ -1,10 +1,10 @@
 import type { ClientBase, Pool } from 'pg';
 import { comparePositions, type Recorded, tokenOf } from '../../domain/event.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import type { Lane } from './event-processor.ts';
-import { nextOf } from './open-projection.ts';
-import type { Tended, Work } from './projector.ts';
-import type { Rebuilt } from './rebuild.ts';
+import type { EventProcessor } from './event-processor.ts';
+import { shadowSchemaOf } from './open-projection.ts';
+import type { Projector, RunningProjection } from './projector.ts';
+import type { RebuildResult } from './rebuild.ts';
 
 /** A projection as operators see it. Lag in events is an estimate while it catches up, `rate` is events a second, times are RFC 3339. */
 export type ProjectionStatus = {
@@ -21,7 +21,7 @@ export type ProjectionStatus = {
   /** This process is the one that writes it. */
   readonly writer: boolean;
   readonly rebuild: Progress | null;
-  readonly rebuilt: Rebuilt | null;
+  readonly rebuilt: RebuildResult | null;
 };
 
 /** How far a rebuild is: `done` of 1; `events` since the process that does it began; seconds left, null while nobody knows. */
@@ -47,14 +47,14 @@ export const openHead = (log: Log): Head => {
 };
 
 /** For display alone: positions are offsets in the log, and a stretch of it stands for its events. */
-const estimate = (lane: Lane, head: Recorded | null): number => {
+const estimate = (lane: EventProcessor, head: Recorded | null): number => {
   const at = lane.position()?.commit ?? 0n;
   if (!head || head.position.commit <= at || lane.caughtUp()) return lane.waiting();
   const stretch = lane.stretch();
   return Math.max(1, lane.waiting(), Math.round(Number(head.position.commit - at) / Math.max(1, stretch)));
 };
 
-const progressOf = (lane: Lane, name: string, head: Recorded | null): Progress => {
+const progressOf = (lane: EventProcessor, name: string, head: Recorded | null): Progress => {
   const lag = estimate(lane, head);
   const at = lane.position()?.commit ?? 0n;
   const done = head && !lane.caughtUp() ? Math.min(1, Number(at) / Number(head.position.commit)) : 1;
@@ -68,10 +68,14 @@ const progressOf = (lane: Lane, name: string, head: Recorded | null): Progress =
 };
 
 /** Where the projection of this process stands. */
-export const statusOf = ({ lanes }: Work, { projection, state, error, rebuilt }: Tended, head: Recorded | null): ProjectionStatus => {
+export const statusOf = (
+  { lanes }: Projector,
+  { projection, state, error, rebuilt }: RunningProjection,
+  head: Recorded | null,
+): ProjectionStatus => {
   const { name, version } = projection;
   const lane = lanes.laneOf(name);
-  const next = lanes.laneOf(nextOf(name));
+  const next = lanes.laneOf(shadowSchemaOf(name));
   const member = lane?.members().find((one) => one.name === name);
   const position = member?.position() ?? null;
   const behind = head && position && comparePositions(head.position, position) > 0 && lane && !lane.caughtUp();
@@ -88,7 +92,7 @@ export const statusOf = ({ lanes }: Work, { projection, state, error, rebuilt }:
     parked_streams: member?.blocked.size ?? 0,
     last_error: error,
     writer: state === 'reading',
-    rebuild: next && progressOf(next, nextOf(name), head),
+    rebuild: next && progressOf(next, shadowSchemaOf(name), head),
     rebuilt,
   };
 };
@@ -105,7 +109,7 @@ export const publishStatuses = async (db: ClientBase | Pool, writer: string, sta
 };
 
 /** A writer that leaves no status for so long does not write. */
-export const SILENT_S = 10;
+export const WORKER_SILENT_SECONDS = 10;
 
 /** A status as its writer left it: who that is, and for how many seconds nothing has been heard of it. */
 export type PublishedStatus = Omit<ProjectionStatus, 'writer'> & { readonly writer: string; readonly silent_seconds: number };

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { Held, Plan, TablePlan } from '../../projections/engine/compiled-projection.ts';
+import type { CompiledProjection, CompiledTable, StoredRow } from '../../projections/engine/compiled-projection.ts';
 import type { Key, Row } from '../../projections/projection.ts';
 import { arrayText, quoted, statement } from '../postgres/pool.ts';
 import type { Statement } from '../postgres/transaction.ts';
@@ -8,10 +8,10 @@ type Querier = Pick<ClientBase, 'query'>;
 
 /** One table of a projection in the schema that keeps it. */
 export type TableSink = {
-  readonly load: (db: Querier, keys: readonly Key[]) => Promise<Map<string, Held>>;
+  readonly load: (db: Querier, keys: readonly Key[]) => Promise<Map<string, StoredRow>>;
   /** The statements that write rows, write those that must not be there yet, or take rows away: none where there are none. */
-  readonly write: (rows: readonly Held[]) => Statement[];
-  readonly insert: (rows: readonly Held[]) => Statement[];
+  readonly write: (rows: readonly StoredRow[]) => Statement[];
+  readonly insert: (rows: readonly StoredRow[]) => Statement[];
   readonly remove: (keys: readonly Key[]) => Statement[];
 };
 
@@ -25,25 +25,28 @@ const merged = (docs: readonly string[]): Row => {
 };
 
 /** A row as its table gives it: the columns over the fields of its documents, the first document's before the others'. */
-export const heldOf = ({ columns, docs }: TablePlan, found: Row): Held => {
+export const heldOf = ({ columns, docs }: CompiledTable, found: Row): StoredRow => {
   const texts = docs.map(({ name }) => found[name] as string);
   const row = merged(texts);
   for (const [name] of columns) row[name] = found[name];
   return { row, revision: found.revision as number | null, touched: found.touched as string, docs: texts };
 };
 
-const columnsOf = ({ columns, docs }: TablePlan) => [
+const columnsOf = ({ columns, docs }: CompiledTable) => [
   ...columns.map(([name, type]) => ({
     name,
     type: type as string,
-    read: type === 'jsonb' ? ({ row }: Held) => (row[name] === null ? null : JSON.stringify(row[name])) : ({ row }: Held) => row[name],
+    read:
+      type === 'jsonb'
+        ? ({ row }: StoredRow) => (row[name] === null ? null : JSON.stringify(row[name]))
+        : ({ row }: StoredRow) => row[name],
   })),
-  ...docs.map(({ name }, index) => ({ name, type: 'text', read: (held: Held) => held.docs[index] as unknown })),
-  { name: 'revision', type: 'bigint', read: (held: Held) => held.revision as unknown },
-  { name: 'touched', type: 'text', read: (held: Held) => held.touched as unknown },
+  ...docs.map(({ name }, index) => ({ name, type: 'text', read: (held: StoredRow) => held.docs[index] as unknown })),
+  { name: 'revision', type: 'bigint', read: (held: StoredRow) => held.revision as unknown },
+  { name: 'touched', type: 'text', read: (held: StoredRow) => held.touched as unknown },
 ];
 
-export const tableSink = (schema: string, plan: TablePlan): TableSink => {
+export const tableSink = (schema: string, plan: CompiledTable): TableSink => {
   const { table, keyText } = plan;
   const name = `${quoted(schema)}.${quoted(table.name)}`;
   const keys = table.key.map(quoted);
@@ -59,7 +62,7 @@ export const tableSink = (schema: string, plan: TablePlan): TableSink => {
   );
   const writing = statement(`${inserting.text} on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`);
   const removing = statement(`delete from ${name} held using ${wanted} where ${same}`);
-  const byColumn = (rows: readonly Held[]) => columns.map(({ read }) => arrayText(rows.map(read)));
+  const byColumn = (rows: readonly StoredRow[]) => columns.map(({ read }) => arrayText(rows.map(read)));
   const byKey = (rows: readonly Key[]) => table.key.map((key) => arrayText(rows.map((row) => row[key])));
 
   return {
@@ -77,7 +80,7 @@ export const tableSink = (schema: string, plan: TablePlan): TableSink => {
 /** The tables of a projection in one schema, by name. */
 export type SchemaSink = { readonly schema: string; readonly tables: ReadonlyMap<string, TableSink> };
 
-export const schemaSink = (schema: string, plan: Plan): SchemaSink => ({
+export const schemaSink = (schema: string, plan: CompiledProjection): SchemaSink => ({
   schema,
   tables: new Map([...plan.tables].map(([name, table]) => [name, tableSink(schema, table)])),
 });

@@ -1,7 +1,7 @@
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Sharing } from './shared-quota.ts';
-import { type Bucket, bucket, type Policy, type Taken } from './token-bucket.ts';
+import { type Bucket, bucket, type Policy, type TakeResult } from './token-bucket.ts';
 
 /** What one API key or runner key may ask, or somebody who signed in: far above what a machine answers, so that it stops only what has run away. */
 export const CREDENTIAL: Policy = { name: 'credential', quota: 1_000_000, seconds: 60 };
@@ -20,11 +20,11 @@ export type Policies = { readonly credential: Policy; readonly tenant: Policy; r
 export const POLICIES: Policies = { credential: CREDENTIAL, tenant: TENANT, platform: PLATFORM_KEY, bad: BAD_CREDENTIALS };
 
 /** The header fields RateLimit-Policy and RateLimit, as of draft-ietf-httpapi-ratelimit-headers-10. */
-export type Told = { readonly policy: string; readonly state: string };
-type Tell = (told: Told) => void;
+export type RateLimitHeaders = { readonly policy: string; readonly state: string };
+type Tell = (told: RateLimitHeaders) => void;
 
 const policyText = ({ name, quota, seconds }: Policy): string => `"${name}";q=${quota};w=${seconds}`;
-const stateText = ({ name }: Policy, { remaining, reset }: Taken): string => `"${name}";r=${remaining};t=${reset}`;
+const stateText = ({ name }: Policy, { remaining, reset }: TakeResult): string => `"${name}";r=${remaining};t=${reset}`;
 
 const limited = (retryAfter: number, detail: string): Refusal => new Refusal('rate_limited', detail, { retryAfter });
 
@@ -49,7 +49,7 @@ const clientOf = (address: string | null): string => (address?.includes(':') ? n
 const NAMING = 19;
 /** Tokens all begin alike; the end of one is its signature's. */
 const nameOf = (credential: string): string => (credential.includes('.') ? credential.slice(-2 * NAMING) : credential.slice(0, NAMING));
-const MOST_KNOWN = 50_000;
+const MAX_BUCKETS = 50_000;
 
 /** One bucket that a request draws from. */
 type Draw = { readonly from: Bucket; readonly policy: Policy; readonly key: string };
@@ -106,11 +106,11 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
     draws.length > 1 ? bothPolicies : draws[0]!.policy === platform ? platformPolicy : credentialPolicy;
 
   /** Takes from one bucket after the other; where one is empty, the rest are only looked at. @returns what was refused */
-  const draw = (draws: readonly Draw[], policy: string, now: number, tell: Tell): { draw: Draw; taken: Taken } | null => {
-    let refused: { draw: Draw; taken: Taken } | null = null;
+  const draw = (draws: readonly Draw[], policy: string, now: number, tell: Tell): { draw: Draw; taken: TakeResult } | null => {
+    let refused: { draw: Draw; taken: TakeResult } | null = null;
     let state = '';
     for (const one of draws) {
-      const taken: Taken = refused ? one.from.look(one.key, now) : one.from.take(one.key, now);
+      const taken: TakeResult = refused ? one.from.look(one.key, now) : one.from.take(one.key, now);
       if (!taken.allowed) refused ??= { draw: one, taken };
       state += `${state && ', '}${stateText(one.policy, taken)}`;
     }
@@ -142,7 +142,7 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
     /** A credential that is none came from an address. @returns the refusal to answer with where it was one too many */
     guessed: async (address: string | null, now: number): Promise<Refusal | null> => {
       const client = clientOf(address);
-      const take = (): Taken => guesses.take(client, now);
+      const take = (): TakeResult => guesses.take(client, now);
       const { allowed, retry } = shared ? await shared.whenSettled(() => guesses.waits(client), take) : take();
       return allowed ? null : guessing(retry);
     },
@@ -152,7 +152,7 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
      */
     count: (principal: Principal, credential: string, now: number, tell: Tell): void | Promise<void> => {
       if (principal.kind === 'system') return;
-      if (known.size >= MOST_KNOWN) known = new Set();
+      if (known.size >= MAX_BUCKETS) known = new Set();
       known.add(nameOf(credential));
       const draws = drawsOf(principal);
       return spend(draws, policiesOf(draws), now, tell);

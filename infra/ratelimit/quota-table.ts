@@ -7,14 +7,14 @@ const ANSWER_MS = 500;
 const LOST_MS = 3_000;
 const PRUNE_MS = 60_000;
 /** No row is ahead of now by more: what a database with another clock wrote closes nothing for longer. */
-const MOST_MS = 120_000;
+const MAX_LEASE_MS = 120_000;
 
 // One clock for all processes: the database's.
 const NOW = '(extract(epoch from now()) * 1000)::double precision';
 const charging = statement(`
   insert into annals.limits as held (key, full_at)
   select key, ${NOW} + cost from unnest($1::text[], $2::double precision[]) as asked(key, cost) order by key
-  on conflict (key) do update set full_at = greatest(least(held.full_at, ${NOW} + ${MOST_MS}), ${NOW}) + excluded.full_at - ${NOW}
+  on conflict (key) do update set full_at = greatest(least(held.full_at, ${NOW} + ${MAX_LEASE_MS}), ${NOW}) + excluded.full_at - ${NOW}
   returning key, full_at - ${NOW} as ahead`);
 const pruning = `delete from annals.limits where key in (select key from annals.limits where full_at < ${NOW} for update skip locked)`;
 

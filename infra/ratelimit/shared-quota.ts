@@ -7,7 +7,7 @@ export type Rows = { readonly charge: (costs: ReadonlyMap<string, number>) => Pr
  * One key's bucket in this process, in ms: `at` when it is full, `owed` how much of that its row has not heard of, `lease` how much that
  * may be. By the monotonic clock: when the row answered last (`heard`), and since when there is no token (`emptied`).
  */
-export type Account = {
+export type BucketState = {
   readonly row: string;
   readonly lease: number;
   at: number;
@@ -18,7 +18,7 @@ export type Account = {
   hearing: Promise<void> | null;
 };
 
-export const opened = (row: string, lease: number, now: number): Account => ({
+export const newBucketState = (row: string, lease: number, now: number): BucketState => ({
   row,
   lease,
   at: now,
@@ -34,7 +34,7 @@ const SETTLE_MS = 100;
 const OTHERS_MS = 150;
 const RETRY_MS = 1_000;
 
-const sumsOf = (accounts: readonly Account[]): Map<string, number> => {
+const sumsOf = (accounts: readonly BucketState[]): Map<string, number> => {
   const sums = new Map<string, number>();
   for (const { row, owed } of accounts) sums.set(row, (sums.get(row) ?? 0) + owed);
   return sums;
@@ -44,8 +44,8 @@ const sumsOf = (accounts: readonly Account[]): Map<string, number> => {
  * Settles accounts with their rows, all that are due in one statement: ten times a second, sooner where one has spent half of its lease.
  * Nobody waits for that but who has spent a whole one. While the rows can't be reached nobody waits at all; it asks once a second.
  */
-export const sharing = (rows: Rows, clock: () => number = Date.now) => {
-  let due: Account[] = [];
+export const quotaSync = (rows: Rows, clock: () => number = Date.now) => {
+  let due: BucketState[] = [];
   let running: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isDown = false;
@@ -54,7 +54,7 @@ export const sharing = (rows: Rows, clock: () => number = Date.now) => {
     if (due.length > 0) timer ??= setTimeout(flush, isDown ? RETRY_MS : SETTLE_MS).unref();
   };
 
-  const note = (account: Account): void => {
+  const note = (account: BucketState): void => {
     if (!account.isDue) due.push(account);
     account.isDue = true;
     arm();
@@ -93,7 +93,7 @@ export const sharing = (rows: Rows, clock: () => number = Date.now) => {
     return running;
   };
 
-  const hear = async (account: Account): Promise<void> => {
+  const hear = async (account: BucketState): Promise<void> => {
     await sleep(OTHERS_MS);
     const asked = performance.now();
     // Twice where one was under way that may not have asked for this one.
@@ -106,7 +106,7 @@ export const sharing = (rows: Rows, clock: () => number = Date.now) => {
   return {
     isDown: (): boolean => isDown,
     /** A token of `cost` ms was spent. */
-    owe: (account: Account, cost: number): void => {
+    owe: (account: BucketState, cost: number): void => {
       account.owed += cost;
       account.emptied = null;
       note(account);
@@ -118,7 +118,7 @@ export const sharing = (rows: Rows, clock: () => number = Date.now) => {
       return decide();
     },
     /** An empty one hears from its row once the others have settled what they spent till then; after that at once. */
-    refresh: (account: Account): Promise<void> => {
+    refresh: (account: BucketState): Promise<void> => {
       account.emptied ??= performance.now();
       if (isDown || account.heard >= account.emptied + OTHERS_MS) return Promise.resolve();
       account.hearing ??= hear(account).finally(() => {
@@ -129,4 +129,4 @@ export const sharing = (rows: Rows, clock: () => number = Date.now) => {
   };
 };
 
-export type Sharing = ReturnType<typeof sharing>;
+export type Sharing = ReturnType<typeof quotaSync>;

@@ -1,4 +1,4 @@
-import { type Account, opened, type Sharing } from './shared-quota.ts';
+import { type BucketState, newBucketState, type Sharing } from './shared-quota.ts';
 
 /**
  * So many requests in any stretch of so many seconds, evenly refilled. `failsClosed`: where the other processes can't be heard of, one
@@ -7,7 +7,7 @@ import { type Account, opened, type Sharing } from './shared-quota.ts';
 export type Policy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
 
 /** `reset` and `retry` are seconds: until all of the quota is there again, and until one more request is. */
-export type Taken = { readonly allowed: boolean; readonly remaining: number; readonly reset: number; readonly retry: number };
+export type TakeResult = { readonly allowed: boolean; readonly remaining: number; readonly reset: number; readonly retry: number };
 
 /**
  * How many requests a process may let through before the shared row has heard of them: 50, but a thousandth of a quota that is large (a
@@ -28,15 +28,15 @@ export const bucket = (policy: Policy, capacity = CAPACITY, shared?: Sharing) =>
   const lease = leaseOf(policy) * each - EPSILON;
   // Processes together may be a few leases beyond the quota, and wait for them.
   const most = shared ? 2 * window : window;
-  let young = new Map<string, Account>();
-  let old = new Map<string, Account>();
+  let young = new Map<string, BucketState>();
+  let old = new Map<string, BucketState>();
 
-  const find = (key: string): Account | undefined => young.get(key) ?? old.get(key);
+  const find = (key: string): BucketState | undefined => young.get(key) ?? old.get(key);
 
-  const keep = (key: string, now: number): Account => {
+  const keep = (key: string, now: number): BucketState => {
     const known = young.get(key);
     if (known) return known;
-    const account = old.get(key) ?? opened(`${policy.name} ${key}`, lease, now);
+    const account = old.get(key) ?? newBucketState(`${policy.name} ${key}`, lease, now);
     young.set(key, account);
     if (young.size > capacity) {
       old = young;
@@ -46,12 +46,12 @@ export const bucket = (policy: Policy, capacity = CAPACITY, shared?: Sharing) =>
   };
 
   /** When the key's bucket is full; a clock that was set back must not close it for longer than a window. */
-  const fullAt = (account: Account | undefined, now: number): number => Math.max(now, Math.min(account?.at ?? now, now + most));
+  const fullAt = (account: BucketState | undefined, now: number): number => Math.max(now, Math.min(account?.at ?? now, now + most));
 
-  const isShut = (account: Account | undefined): boolean =>
+  const isShut = (account: BucketState | undefined): boolean =>
     policy.failsClosed === true && account !== undefined && account.owed >= account.lease && shared?.isDown() === true;
 
-  const told = (at: number, now: number, allowed: boolean): Taken => ({
+  const told = (at: number, now: number, allowed: boolean): TakeResult => ({
     allowed,
     remaining: Math.max(0, Math.floor((window - (at - now)) / each + EPSILON)),
     reset: Math.ceil((at - now) / 1_000),
@@ -61,12 +61,12 @@ export const bucket = (policy: Policy, capacity = CAPACITY, shared?: Sharing) =>
 
   return {
     /** How it stands, taking nothing: whether one more would be let through. */
-    look: (key: string, now: number): Taken => {
+    look: (key: string, now: number): TakeResult => {
       const account = find(key);
       const at = fullAt(account, now);
       return told(at, now, at + each - now <= window + EPSILON && !isShut(account));
     },
-    take: (key: string, now: number): Taken => {
+    take: (key: string, now: number): TakeResult => {
       const account = keep(key, now);
       const at = fullAt(account, now);
       const next = at + each;

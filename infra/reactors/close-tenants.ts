@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { table, tenants } from '../../projections/tenants/tenant.ts';
-import { openHot } from '../aggregates/aggregate-cache.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { transactor } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openLocks } from '../postgres/advisory-locks.ts';
@@ -26,8 +26,8 @@ const unlessErased = (error: unknown): void => {
  * Closes for good those of the tenants whose time has come at `at` (RFC 3339 UTC). The view only says where to look: each tenant's own
  * events decide, at their revision, so that a second process, a crash or a stale view closes none twice and none too early.
  */
-export const closer = (log: Log) => {
-  const transact = transactor(log, openHot(log, []));
+export const closeDueTenants = (log: Log) => {
+  const transact = transactor(log, openAggregateCache(log, []));
   return async (ids: readonly string[], at: string): Promise<void> => {
     for (const id of ids)
       await transact(Tenant, id, id, Tenant.closeForGood(at), {
@@ -49,8 +49,8 @@ export type ClosingParts = {
  * Looks every five minutes, by the clock of that moment, for tenants that are to be closed for good: one probe of an index while there
  * are none. One process at a time does so, by lock; the others stand by.
  */
-export const startClosings = ({ log, databaseUrl, logger, now = Date.now, everyMs = EVERY_MS }: ClosingParts) => {
-  const close = closer(log);
+export const startTenantCloser = ({ log, databaseUrl, logger, now = Date.now, everyMs = EVERY_MS }: ClosingParts) => {
+  const close = closeDueTenants(log);
   let isOurs = false;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;

@@ -5,14 +5,14 @@ import { type Metadata, type Recorded, streamName } from '../../domain/event.ts'
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import { derivedId } from '../aggregates/transact.ts';
 import { type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
-import { type Addressed, type Batch, openNotices } from '../nats/advisories.ts';
+import { type AddressedAdvisory, type Batch, openAdvisories } from '../nats/advisories.ts';
 import { ensureInbound, reasonOf } from '../nats/jetstream.ts';
 
 export type AcknowledgementParts = { log: Log; nats: NatsConnection; logger: Logger; everyMs?: number };
 
 const EVERY_MS = 2_000;
 const RETRY_MS = 500;
-const MOST_RETRY_MS = 10_000;
+const MAX_RETRY_DELAY_MS = 10_000;
 
 type Standing = { state: Acknowledgement.Acknowledgements; revision: number };
 
@@ -38,12 +38,12 @@ const record = async (
   epoch: string,
   tenant: string,
   agent: string,
-  notices: readonly Acknowledgement.Notice[],
+  notices: readonly Acknowledgement.Advisory[],
 ): Promise<void> => {
   const stream = streamName(Acknowledgement.category, tenant, agent);
   for (;;) {
     const now = await standing(log, stream);
-    const events = Acknowledgement.take(epoch, notices)(now.state);
+    const events = Acknowledgement.recordAdvisories(epoch, notices)(now.state);
     if (events.length === 0) return;
     const meta: Metadata = { tenant, actor: { kind: 'system', id: 'acknowledgements' }, at: new Date().toISOString(), v: 1 };
     const named = events.map(({ type, data }, index) => ({
@@ -56,7 +56,7 @@ const record = async (
   }
 };
 
-const byAgent = (notices: readonly Addressed[]): Addressed[][] => [
+const byAgent = (notices: readonly AddressedAdvisory[]): AddressedAdvisory[][] => [
   ...Map.groupBy(notices, ({ tenant, agent }) => `${tenant}.${agent}`).values(),
 ];
 
@@ -84,7 +84,7 @@ export const startAcknowledgements = ({ log, nats, logger, everyMs = EVERY_MS }:
 
   const follow = async (): Promise<void> => {
     await ensureInbound(nats);
-    const notices = await openNotices(nats);
+    const notices = await openAdvisories(nats);
     try {
       while (!signal.aborted) {
         const batch = await notices.next(everyMs);
@@ -105,7 +105,7 @@ export const startAcknowledgements = ({ log, nats, logger, everyMs = EVERY_MS }:
       } catch (error) {
         if (signal.aborted) return;
         logger[failures === 0 ? 'warn' : 'debug']({ error: reasonOf(error) }, 'acknowledgements wait');
-        await sleep(Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** failures++), undefined, { signal }).catch(() => {});
+        await sleep(Math.min(MAX_RETRY_DELAY_MS, RETRY_MS * 2 ** failures++), undefined, { signal }).catch(() => {});
       }
     }
   };

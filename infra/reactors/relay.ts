@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../../domain/event.ts';
-import { delivering, encode, INLINE_LIMIT, inboundSubject } from '../../domain/runners/cloud-event.ts';
+import { encode, INLINE_LIMIT, inboundSubject, runnerMessages } from '../../domain/runners/cloud-event.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { acknowledgedSince } from '../nats/acknowledged-ids.ts';
-import { type Outgoing, Overtaken, outbox } from '../nats/chained-publisher.ts';
-import { ensureInbound, isWrongSequence, MAX_AGE_MS, readTip, reasonOf, STREAM, type Tip } from '../nats/jetstream.ts';
+import { acknowledgedIdsSince } from '../nats/acknowledged-ids.ts';
+import { chainedPublisher, type Outgoing, SequenceConflict } from '../nats/chained-publisher.ts';
+import { ensureInbound, isWrongSequence, type LastMessage, MAX_AGE_MS, readTip, reasonOf, STREAM } from '../nats/jetstream.ts';
 
 /** `relaying`: follows the log. `waiting`: something it needs is away, or another relay is ahead; it tries again. */
 export type RelayStatus = {
@@ -22,20 +22,20 @@ export type Relay = { close: () => Promise<void>; status: () => RelayStatus };
 export type RelayParts = { log: Log; nats: NatsConnection; logger: Logger; publicUrl: string };
 
 const RETRY_MS = 250;
-const MOST_RETRY_MS = 5_000;
+const MAX_RETRY_DELAY_MS = 5_000;
 /** How often a quiet relay looks whether the stream is still the one it knows. */
 const CHECK_MS = 5_000;
 /** What a message bears besides its body. */
 const HEAD_BYTES = 16_384;
 
-const eventTypes = Object.keys(delivering);
+const eventTypes = Object.keys(runnerMessages);
 
 /** Base64 makes four bytes of three. */
 const inlineLimit = (nats: NatsConnection): number =>
   Math.max(0, Math.min(INLINE_LIMIT, Math.floor((((nats.info?.max_payload ?? 1_048_576) - HEAD_BYTES) * 3) / 4)));
 
 const outgoing = (event: Recorded, publicUrl: string, limit: number): Outgoing => {
-  const { type, message: messageOf } = delivering[event.type]!;
+  const { type, message: messageOf } = runnerMessages[event.type]!;
   const message = messageOf(event, publicUrl);
   return {
     id: event.event_id,
@@ -62,7 +62,7 @@ const heldBy = async (log: Log, position: Position): Promise<Position> => {
   throw new Error(`the stream ${STREAM} on the broker holds messages of another log, or of a later state of this one: delete it`);
 };
 
-const resumeFrom = (log: Log, { token }: Tip, signal: AbortSignal): Promise<Position | undefined> => {
+const resumeFrom = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {
   const position = token === null ? null : parseToken(token);
   return position ? heldBy(log, position) : startOfWindow(log, signal);
 };
@@ -96,25 +96,25 @@ export const startRelay = async ({ log, nats, logger, publicUrl }: RelayParts): 
   };
 
   /** Rejects when the stream's end is no longer where this relay left it: emptied, made anew, or carried on by another. */
-  const watch = async (box: ReturnType<typeof outbox>, signal: AbortSignal): Promise<never> => {
+  const watch = async (box: ReturnType<typeof chainedPublisher>, signal: AbortSignal): Promise<never> => {
     for (;;) {
       await pause(CHECK_MS, signal);
       signal.throwIfAborted();
       if (box.waiting() > 0) continue;
       const { sequence } = await readTip(nats);
-      if (box.waiting() === 0 && sequence !== box.chain().sequence) throw new Overtaken(`the stream ends at ${sequence} now`);
+      if (box.waiting() === 0 && sequence !== box.chain().sequence) throw new SequenceConflict(`the stream ends at ${sequence} now`);
     }
   };
 
   /** From the stream's end on, until something breaks or the signal comes. */
-  const carry = async (signal: AbortSignal): Promise<void> => {
+  const publishUntilFailure = async (signal: AbortSignal): Promise<void> => {
     await ensureInbound(nats);
     const tip = await readTip(nats);
     const from = await resumeFrom(log, tip, signal);
-    const done = await acknowledgedSince(log, from, signal);
+    const done = await acknowledgedIdsSince(log, from, signal);
     position = tip.token ?? position;
     // The server forgets ids in time: the first message goes by the sequence alone, which was just read.
-    const box = outbox(nats, { sequence: tip.sequence, messageId: null }, sent);
+    const box = chainedPublisher(nats, { sequence: tip.sequence, messageId: null }, sent);
     waiting = box.waiting;
     const limit = inlineLimit(nats);
     const subscription = log.follow({
@@ -144,16 +144,16 @@ export const startRelay = async ({ log, nats, logger, publicUrl }: RelayParts): 
     }
   };
 
-  const stepBack = async (error: unknown): Promise<void> => {
+  const backOff = async (error: unknown): Promise<void> => {
     state = 'waiting';
     lastError = reasonOf(error);
-    const overtaken = error instanceof Overtaken || isWrongSequence(error);
+    const overtaken = error instanceof SequenceConflict || isWrongSequence(error);
     logger[overtaken || told ? 'debug' : 'warn'](
       { error: lastError },
       overtaken ? 'the stream moved without this relay' : 'the relay waits',
     );
     told ||= !overtaken;
-    await pause(Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** failures++) * (0.5 + Math.random()), control.signal);
+    await pause(Math.min(MAX_RETRY_DELAY_MS, RETRY_MS * 2 ** failures++) * (0.5 + Math.random()), control.signal);
   };
 
   const live = async (): Promise<void> => {
@@ -162,9 +162,9 @@ export const startRelay = async ({ log, nats, logger, publicUrl }: RelayParts): 
       const stop = () => round.abort();
       control.signal.addEventListener('abort', stop);
       try {
-        await carry(round.signal);
+        await publishUntilFailure(round.signal);
       } catch (error) {
-        if (!control.signal.aborted) await stepBack(error);
+        if (!control.signal.aborted) await backOff(error);
       } finally {
         round.abort();
         control.signal.removeEventListener('abort', stop);

@@ -4,7 +4,7 @@ import type * as Agent from '../../domain/agents/agent.ts';
 import type { Position, Recorded } from '../../domain/event.ts';
 import type * as ApiKey from '../../domain/identity/api-key.ts';
 import type * as User from '../../domain/identity/user.ts';
-import { MOST_SECONDS, type RunnerCredentialEvent } from '../../domain/runners/runner-credential.ts';
+import { MAX_LIFETIME_SECONDS, type RunnerCredentialEvent } from '../../domain/runners/runner-credential.ts';
 import type * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type AccountParts, openAccount } from '../nats/account.ts';
@@ -21,7 +21,7 @@ const member = ({ id, data }: Told): string => membership(id, (data as { user_id
 type CauseOf = Partial<Record<Any['type'], (event: Told) => string>>;
 
 /** The events by which something ends that credentials stand and fall with, and what it is. */
-const ENDS = {
+const REVOKING_EVENTS = {
   RunnerCredentialRevoked: itself,
   ApiKeyRevoked: itself,
   AgentDeleted: itself,
@@ -32,9 +32,9 @@ const ENDS = {
 } satisfies CauseOf;
 
 /** Those by which it is there again: for credentials to come, not for those that it ended. */
-const BEGINS = { AgentRestored: itself, TenantResumed: itself, UserResumed: itself, MemberAdded: member } satisfies CauseOf;
+const REINSTATING_EVENTS = { AgentRestored: itself, TenantResumed: itself, UserResumed: itself, MemberAdded: member } satisfies CauseOf;
 
-const eventTypes = ['RunnerCredentialIssued', ...Object.keys(ENDS), ...Object.keys(BEGINS)];
+const eventTypes = ['RunnerCredentialIssued', ...Object.keys(REVOKING_EVENTS), ...Object.keys(REINSTATING_EVENTS)];
 const RETRY_MS = 1_000;
 
 /** A credential that may still be in use, and what it stands and falls with. */
@@ -49,7 +49,7 @@ const causesOf = ({ id, tenant, actor, data: { agent_id, owner_id } }: Issued): 
   ...(owner_id ? [owner_id, membership(tenant, owner_id)] : []),
 ];
 
-const MOST_MS = MOST_SECONDS * 1_000;
+const MAX_LIFETIME_MS = MAX_LIFETIME_SECONDS * 1_000;
 
 /** Takes away from the front, which is the oldest, what is over. */
 const shed = <T>(map: Map<string, T>, isOver: (one: T) => boolean): void => {
@@ -66,7 +66,7 @@ export const revocationList = () => {
   const ended = new Map<string, number>();
   const shedUntil = (now: number): void => {
     shed(living, ({ expires }) => expires < now);
-    shed(ended, (at) => at < now - MOST_MS);
+    shed(ended, (at) => at < now - MAX_LIFETIME_MS);
   };
   const issued = (event: Issued): boolean => {
     const { public_key, expires_at } = event.data;
@@ -89,9 +89,9 @@ export const revocationList = () => {
       const at = Date.parse(event.at);
       shedUntil(at);
       if (event.type === 'RunnerCredentialIssued') return issued(event as Issued);
-      const begun = (BEGINS as CauseOf)[event.type]?.(event);
+      const begun = (REINSTATING_EVENTS as CauseOf)[event.type]?.(event);
       if (begun !== undefined) ended.delete(begun);
-      const cause = (ENDS as CauseOf)[event.type]?.(event);
+      const cause = (REVOKING_EVENTS as CauseOf)[event.type]?.(event);
       return cause !== undefined && struck(cause, at);
     },
     /** The void ones that have not expired by themselves, by public key; void from this second on. */
@@ -105,7 +105,7 @@ export const revocationList = () => {
 
 /** What is older ended by itself: no credential lives longer. */
 const anHourAgo = async (log: Log): Promise<Position | undefined> => {
-  const since = new Date(Date.now() - MOST_MS).toISOString();
+  const since = new Date(Date.now() - MAX_LIFETIME_MS).toISOString();
   for await (const event of log.readAll({ backwards: true })) if (event.at < since) return event.position;
   return undefined;
 };
@@ -145,7 +145,7 @@ const keepTold = async (
  * Ends broker connections whose credential, runner key, agent or tenant is no more, or whose tenant or owner may do nothing any more, within a
  * moment of the event. On a cluster of somebody else's that can't be done with the account's key alone: there credentials end when they expire.
  */
-export const startRevocations = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
+export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
   const { log, logger } = parts;
   const control = new AbortController();
   const { signal } = control;

@@ -2,13 +2,13 @@ import { escapeText } from '../../projections/column-values.ts';
 import type { Key } from '../../projections/projection.ts';
 import type { Source } from '../../projections/read-model.ts';
 import { arrayText, quoted, statement } from '../postgres/pool.ts';
-import type { Late } from './query-queue.ts';
+import type { LateError } from './query-queue.ts';
 
 /** One column of one row, and the row's revision. */
-export type Point = { readonly value: unknown; readonly revision: number | null };
+export type Lookup = { readonly value: unknown; readonly revision: number | null };
 export type Run = <R>(query: { name: string; text: string; values: unknown[] }) => Promise<R[]>;
 
-type Asked = { readonly resolve: (point: Point | null) => void; readonly reject: (error: unknown) => void };
+type Asked = { readonly resolve: (point: Lookup | null) => void; readonly reject: (error: unknown) => void };
 /** What is asked together, by key. */
 type Batch = Map<string, { key: Key; by: Asked[] }>;
 /** Reads of one table and column by one key: those that wait to be asked together until `over`, and how many queries are under way. */
@@ -22,13 +22,13 @@ type Group = {
 };
 
 /** While so many queries are under way, more would only make each of them smaller. */
-const MOST_AT_ONCE = 2;
+const MAX_BATCH = 2;
 
 const sqlOf = ({ projection, table }: Source, names: readonly string[], column: string): { name: string; text: string } => {
   const keys = names.map(quoted);
   const wanted = `unnest(${names.map((_, index) => `$${index + 1}::text[]`).join(', ')}) with ordinality as wanted(${keys.join(', ')}, at)`;
   const same = keys.map((key) => `held.${key} = wanted.${key}`);
-  const shown = table.hidden ? [`held.${quoted(table.hidden)} is not true`] : [];
+  const shown = table.softDelete ? [`held.${quoted(table.softDelete)} is not true`] : [];
   return statement(
     `select wanted.at::integer as at, found.value, found.revision from ${wanted} cross join lateral (select held.${quoted(column)} as value, held.revision` +
       ` from ${quoted(projection)}.${quoted(table.name)} held where ${[...same, ...shown].join(' and ')} limit 1) found`,
@@ -44,21 +44,21 @@ const refuse = (batch: Batch, error: unknown): void => {
  * prepared query. `run` is given the statement and its values. Those that had to wait and have no answer `late.ms` after the first of them came
  * fail with `late.error`; those that are asked at once are answered when `run` gives up.
  */
-export const openPoints = (run: Run, late: Late): ((from: Source, key: Key, column: string) => Promise<Point | null>) => {
+export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, key: Key, column: string) => Promise<Lookup | null>) => {
   const groups = new Map<Source['table'], Group[]>();
 
   const ask = async ({ names, query }: Group, waiting: Batch): Promise<void> => {
     const all = [...waiting.values()];
     const values = names.map((name) => arrayText(all.map(({ key }) => key[name])));
     try {
-      const found = new Map((await run<Point & { at: number }>({ ...query, values })).map((row) => [row.at, row]));
+      const found = new Map((await run<Lookup & { at: number }>({ ...query, values })).map((row) => [row.at, row]));
       for (const [index, { by }] of all.entries()) for (const { resolve } of by) resolve(found.get(index + 1) ?? null);
     } catch (error) {
       refuse(waiting, error);
     }
   };
   const next = (group: Group): void => {
-    if (group.waiting.size === 0 || group.asked >= MOST_AT_ONCE) return;
+    if (group.waiting.size === 0 || group.asked >= MAX_BATCH) return;
     const { waiting, over } = group;
     group.waiting = new Map();
     group.asked++;
@@ -89,7 +89,7 @@ export const openPoints = (run: Run, late: Late): ((from: Source, key: Key, colu
     const text = names.map((name) => key[name]).join('\0');
     if (group.waiting.size === 0) {
       setImmediate(next, group);
-      group.over = group.asked < MOST_AT_ONCE ? undefined : setTimeout(expire, late.ms, group, group.waiting);
+      group.over = group.asked < MAX_BATCH ? undefined : setTimeout(expire, late.ms, group, group.waiting);
     }
     return new Promise((resolve, reject) => {
       const one = group.waiting.get(text);

@@ -3,11 +3,11 @@ import type { Logger } from 'pino';
 import { comparePositions, type Position, parseToken, tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { connection } from '../postgres/pool.ts';
-import { MOVED } from '../projector/commit-batch.ts';
+import { CHECKPOINT_CHANNEL } from '../projector/commit-batch.ts';
 
 const POLL_MS = 1_000;
-const FIRST_RETRY_MS = 25;
-const LONGEST_PAUSE_MS = 5_000;
+const MIN_RETRY_DELAY_MS = 25;
+const MAX_RETRY_DELAY_MS = 5_000;
 
 /** Where the projections are known to stand: told by the database as they move, and asked for once a second. */
 export type Positions = {
@@ -22,7 +22,7 @@ type Waiting = { readonly projection: string; readonly wanted: Position; readonl
 const late = () => new Refusal('not_caught_up', 'The read model has not come that far yet.', { retryAfter: 1 });
 
 /** Listens from now on; while the database is away it tries again. The first look is over when this resolves, or has failed. */
-export const openPositions = async (databaseUrl: string, logger: Logger): Promise<Positions> => {
+export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Promise<Positions> => {
   const known = new Map<string, Position>();
   /** The checkpoints as they were looked at last: of a quiet projection they may stand behind what was heard. */
   const stored = new Map<string, Position>();
@@ -68,13 +68,13 @@ export const openPositions = async (databaseUrl: string, logger: Logger): Promis
       const ours = client === opened;
       if (ours) client = null;
       void opened.end().catch(() => {});
-      if (ours && !closed) again(FIRST_RETRY_MS);
+      if (ours && !closed) again(MIN_RETRY_DELAY_MS);
     };
     opened.on('error', ended);
     opened.on('end', ended);
     opened.on('notification', ({ payload }) => heard(payload ?? ''));
     await opened.connect();
-    await opened.query(`listen ${MOVED}`);
+    await opened.query(`listen ${CHECKPOINT_CHANNEL}`);
     // Closed while this was on its way: nobody else would end it.
     if (closed) await opened.end();
     known.clear();
@@ -101,7 +101,7 @@ export const openPositions = async (databaseUrl: string, logger: Logger): Promis
         await held?.end().catch(() => {});
       }
     }
-    again(failures === 0 ? POLL_MS : Math.min(LONGEST_PAUSE_MS, FIRST_RETRY_MS * 2 ** failures));
+    again(failures === 0 ? POLL_MS : Math.min(MAX_RETRY_DELAY_MS, MIN_RETRY_DELAY_MS * 2 ** failures));
   };
   await turn();
 

@@ -1,7 +1,7 @@
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type RawBuilder, sql } from 'kysely';
 import { escapeText } from '../../projections/column-values.ts';
-import { columnType, type Place } from '../../projections/cursor.ts';
-import { BETWEEN_DOCS, type Condition, PAGE_BYTES, type PageQuery } from '../../projections/read-model.ts';
+import { type CursorKey, columnType } from '../../projections/cursor.ts';
+import { type Condition, DOC_SEPARATOR, PAGE_BYTES, type PageQuery } from '../../projections/read-model.ts';
 import { arrayText, statement } from '../postgres/pool.ts';
 
 /** Compiles only: the statement that it makes is prepared and run by name. */
@@ -19,7 +19,7 @@ export type PageRow = { body: string | null; found: number; held: number; value:
 export type PageStatement = {
   readonly name: string;
   readonly text: string;
-  readonly values: (query: PageQuery, place: Place | null) => unknown[];
+  readonly values: (query: PageQuery, place: CursorKey | null) => unknown[];
 };
 
 type Slot = { readonly slot: number };
@@ -37,7 +37,7 @@ const valuesOf = (where: readonly Condition[]): unknown[] =>
     return [typeof condition.value === 'string' ? escapeText(condition.value) : condition.value];
   });
 
-const placeValues = (place: Place | null): unknown[] => (place ? (place[0] === null ? [place[1]] : [...place]) : []);
+const placeValues = (place: CursorKey | null): unknown[] => (place ? (place[0] === null ? [place[1]] : [...place]) : []);
 
 /** What makes two queries one statement: everything but the values. */
 const shapeOf = (where: readonly Condition[]): unknown =>
@@ -48,7 +48,7 @@ const shapeOf = (where: readonly Condition[]): unknown =>
 
 /** The documents of a page as a JSON array, one a line; of one more than its limit, the last was only asked for to know whether there are more. */
 export const bodyOf = ({ body, held }: PageRow, limit: number): string =>
-  `[${held > limit ? body!.slice(0, body!.lastIndexOf(BETWEEN_DOCS)) : (body ?? '')}]`;
+  `[${held > limit ? body!.slice(0, body!.lastIndexOf(DOC_SEPARATOR)) : (body ?? '')}]`;
 
 const ref = (table: string, column: string): RawBuilder<unknown> => sql.ref(`${table}.${column}`);
 
@@ -70,7 +70,7 @@ const comparison = (condition: Condition, table: string, schema: string, slot: (
 };
 
 /** Behind the place of the page before, in Postgres' own order: nulls are greater than everything. */
-const behind = ({ from, sort, tieBreak = 'id' }: PageQuery, place: Place | null, slot: () => Slot): RawBuilder<boolean> | null => {
+const behind = ({ from, sort, tieBreak = 'id' }: PageQuery, place: CursorKey | null, slot: () => Slot): RawBuilder<boolean> | null => {
   if (!place) return null;
   const [value, id] = [ref('held', sort.column), ref('held', tieBreak)];
   const order = sql.raw(sort.descending ? '<' : '>');
@@ -88,7 +88,7 @@ const behind = ({ from, sort, tieBreak = 'id' }: PageQuery, place: Place | null,
  * row takes a sixth more time, so that only where one is larger the same page is asked for again, `measured`.
  */
 const aggregated = (page: RawBuilder<unknown>, limit: number, isMeasured: boolean): RawBuilder<PageRow> => {
-  const between = sql.lit(BETWEEN_DOCS);
+  const between = sql.lit(DOC_SEPARATOR);
   const last = sql.lit(limit);
   if (!isMeasured) {
     const held = sql`filter (where octet_length(doc) <= ${sql.lit(Math.floor(PAGE_BYTES / (limit + 1)))})`;
@@ -102,7 +102,7 @@ const aggregated = (page: RawBuilder<unknown>, limit: number, isMeasured: boolea
       from (${page}) as page window before as (rows unbounded preceding)) as page`;
 };
 
-const compile = (query: PageQuery, place: Place | null, isMeasured: boolean): PageStatement => {
+const compile = (query: PageQuery, place: CursorKey | null, isMeasured: boolean): PageStatement => {
   const { from, where, sort, tieBreak = 'id', limit } = query;
   const doc = query.doc ?? Object.keys(from.table.docs)[0];
   if (!doc || !(doc in from.table.docs)) throw new Error(`table ${from.table.name} has no document ${doc}`);
@@ -111,7 +111,7 @@ const compile = (query: PageQuery, place: Place | null, isMeasured: boolean): Pa
   const direction = sql.raw(sort.descending ? 'desc' : 'asc');
   const conditions = where.map((condition) => comparison(condition, 'held', from.projection, slot));
   const next = behind(query, place, slot);
-  if (from.table.hidden) conditions.push(sql`${ref('held', from.table.hidden)} is not true`);
+  if (from.table.softDelete) conditions.push(sql`${ref('held', from.table.softDelete)} is not true`);
   if (next) conditions.push(next);
   if (conditions.length === 0) conditions.push(sql`true`);
   const page = sql`select ${ref('held', doc)} as doc, ${ref('held', sort.column)} as value, ${ref('held', tieBreak)} as id
@@ -127,20 +127,20 @@ const compile = (query: PageQuery, place: Place | null, isMeasured: boolean): Pa
   };
 };
 
-const LARGEST_LIMIT = 1_000;
-const MOST_SHAPES = 2_000;
+const MAX_LIMIT = 1_000;
+const MAX_SHAPES = 2_000;
 
 /** Statements by the shape of the query, so that compiling is paid once; `isMeasured` for a page with documents too large to be all in one. */
-export const pageStatements = (): ((query: PageQuery, place: Place | null, isMeasured?: boolean) => PageStatement) => {
+export const pageStatements = (): ((query: PageQuery, place: CursorKey | null, isMeasured?: boolean) => PageStatement) => {
   const known = new Map<string, PageStatement>();
   return (query, place, isMeasured = false) => {
     const { from, doc, sort, tieBreak, limit } = query;
-    if (!Number.isInteger(limit) || limit < 1 || limit > LARGEST_LIMIT) throw new Error(`a page of ${limit}`);
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) throw new Error(`a page of ${limit}`);
     const behindNull = place && (place[0] === null ? 'null' : 'value');
     const shape = JSON.stringify([
       from.projection,
       from.table.name,
-      from.table.hidden,
+      from.table.softDelete,
       doc,
       sort,
       tieBreak,
@@ -151,7 +151,7 @@ export const pageStatements = (): ((query: PageQuery, place: Place | null, isMea
     ]);
     const held = known.get(shape);
     if (held) return held;
-    if (known.size >= MOST_SHAPES) known.clear();
+    if (known.size >= MAX_SHAPES) known.clear();
     const made = compile(query, place, isMeasured);
     known.set(shape, made);
     return made;

@@ -3,10 +3,10 @@ import { Refusal } from '../../domain/refusal.ts';
 import { readCursor, type SortValue, writeCursor } from '../../projections/cursor.ts';
 import type { Page, Reads, Source } from '../../projections/read-model.ts';
 import { isDown, openPool } from '../postgres/pool.ts';
-import { openPoints, type Run } from './batched-lookups.ts';
-import { openPositions } from './checkpoint-watch.ts';
+import { createLookupBatcher, type Run } from './batched-lookups.ts';
+import { watchCheckpoints } from './checkpoint-watch.ts';
 import type { bodyOf, PageRow, pageStatements } from './page-queries.ts';
-import { shared } from './query-queue.ts';
+import { coalesce } from './query-queue.ts';
 
 /** A schema or table that is not there, of another shape, or gone between planning and reading. */
 const isMissing = (error: unknown): boolean =>
@@ -47,7 +47,7 @@ export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly 
  */
 export const createReads = async (databaseUrl: string, logger: Logger): Promise<PostgresReads> => {
   const pool = openPool(databaseUrl, logger, 'reads', { max: 6, answerMs: ANSWER_MS });
-  const positions = await openPositions(databaseUrl, logger);
+  const positions = await watchCheckpoints(databaseUrl, logger);
   const builder = pageBuilder();
 
   const run: Run = async <R>(query: Parameters<Run>[0]) => {
@@ -63,8 +63,8 @@ export const createReads = async (databaseUrl: string, logger: Logger): Promise<
     }
   };
   const late = { ms: ANSWER_MS, error: () => unavailable(5) };
-  const point = openPoints(run, late);
-  const pages = shared<Page>(PAGES_AT_ONCE, late);
+  const point = createLookupBatcher(run, late);
+  const pages = coalesce<Page>(PAGES_AT_ONCE, late);
 
   return {
     one: async (from, key, doc) => {

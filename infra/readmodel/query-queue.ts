@@ -1,12 +1,12 @@
 type Waiting<T> = { readonly ask: () => Promise<T>; readonly answer: PromiseWithResolvers<T> };
-export type Late = { readonly ms: number; readonly error: () => Error };
+export type LateError = { readonly ms: number; readonly error: () => Error };
 
 /**
  * Asks at most `most` questions at a time. Whoever comes with a question that is waiting for its turn shares its answer: it is asked after
  * they came, so it is as fresh as one of their own. `key` says which questions are the same. One that had to wait for its turn and has no
  * answer `late.ms` after it came fails with `late.error`; who is asked at once is answered when whoever is asked gives up.
  */
-export const shared = <T>(most: number, late: Late): ((key: string, ask: () => Promise<T>) => Promise<T>) => {
+export const coalesce = <T>(most: number, late: LateError): ((key: string, ask: () => Promise<T>) => Promise<T>) => {
   const waiting = new Map<string, Waiting<T>>();
   let asked = 0;
 

@@ -4,8 +4,8 @@ import { type Actor, type DomainEvent, PLATFORM } from '../../domain/event.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Refusal } from '../../domain/refusal.ts';
 import { actorOf } from '../aggregates/request-context.ts';
-import { type BatchDeps, batches } from './batched-writer.ts';
-import { type Tallied, tallyOf } from './capped-counter.ts';
+import { type BatchDeps, batchedWriter } from './batched-writer.ts';
+import { cappedCounter, type RefusalKind } from './capped-counter.ts';
 
 type From = { readonly actor: Actor; readonly ip: string | null; readonly userAgent: string | null };
 type Refused = { readonly access: RefusedAccess; readonly from: From };
@@ -15,7 +15,7 @@ type Sourced = RefusedAccessEvent & { readonly from: From | null };
 const PATH = 512;
 const IN_TENANT = /^\/(?:tenant|v1\/tenants)\/(c[a-z0-9]{24})(?:\/agents\/(c[a-z0-9]{24}))?(?:\/|$)/;
 
-const kind: Tallied<Refused, Sourced> = {
+const kind: RefusalKind<Refused, Sourced> = {
   one: ({ access, from }) => ({ type: 'AccessRefused', data: access, from }),
   counted: (data) => ({ type: 'AccessRefusalsCounted', data, from: null }),
   callerOf: ({ from }) => from.actor.id,
@@ -28,9 +28,9 @@ const bare = ({ type, data }: Sourced): DomainEvent => ({ type, data });
  * a minute and caller one by one, beyond that summed.
  */
 export const refusedAccesses = (deps: BatchDeps & { readonly address: (c: Context) => string | null }) => {
-  const { note, close } = batches<Refused, Sourced>(deps, {
+  const { note, close } = batchedWriter<Refused, Sourced>(deps, {
     category,
-    tally: () => tallyOf(kind),
+    tally: () => cappedCounter(kind),
     meta: (id, { from }) => from ?? { actor: { kind: 'system', id } },
     stored: bare,
   });

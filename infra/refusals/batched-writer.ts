@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type DomainEvent, type Metadata, streamName } from '../../domain/event.ts';
 import { type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
-import type { Noted, Tally } from './capped-counter.ts';
+import type { Tally, TimedEvent } from './capped-counter.ts';
 
 const FLUSH_MS = 1_000;
 const ATTEMPTS = 5;
@@ -21,7 +21,7 @@ export type Batched<T, E extends DomainEvent> = {
 };
 
 /** Records refusals in batches, after the answers: whoever is refused buys no write of their own. */
-export const batches = <T, E extends DomainEvent>(
+export const batchedWriter = <T, E extends DomainEvent>(
   { log, logger, now }: BatchDeps,
   { category, tally, meta, stored = (event) => event }: Batched<T, E>,
 ) => {
@@ -29,7 +29,7 @@ export const batches = <T, E extends DomainEvent>(
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> = Promise.resolve();
 
-  const eventOf = (id: string, tenant: string, { event, at }: Noted<E>): NewEvent => {
+  const eventOf = (id: string, tenant: string, { event, at }: TimedEvent<E>): NewEvent => {
     const { type, data } = stored(event);
     return { id: randomUUID(), type, data, meta: { tenant, at, v: 1, ...meta(id, event) } };
   };

@@ -1,17 +1,17 @@
 import type { Rejection, RejectionEvent } from '../../domain/webhooks/rejection.ts';
 
 const ONE_BY_ONE = 60;
-const MOST_CALLERS = 100;
-const MOST_PENDING = 1_000;
+const MAX_CALLERS = 100;
+const MAX_PENDING = 1_000;
 /** The caller of all those for whom there was no room. */
 const OTHERS = 'others';
 
-export type Noted<E = RejectionEvent> = { readonly event: E; readonly at: string };
+export type TimedEvent<E = RejectionEvent> = { readonly event: E; readonly at: string };
 
 type Sum = { count: number; first: string; last: string };
 
 /** How something refused becomes an event, alone and summed, and by whom it is summed. */
-export type Tallied<T, E> = {
+export type RefusalKind<T, E> = {
   readonly one: (refused: T) => E;
   readonly counted: (sum: Sum & { caller: string }) => E;
   readonly callerOf: (refused: T) => string | null;
@@ -20,10 +20,10 @@ export type Tallied<T, E> = {
 };
 
 /** What one place refused: so many a minute one by one, beyond that how many of which caller, so that nobody fills the log. */
-export const tallyOf = <T, E>({ one, counted, callerOf, isSummed = () => false }: Tallied<T, E>) => {
+export const cappedCounter = <T, E>({ one, counted, callerOf, isSummed = () => false }: RefusalKind<T, E>) => {
   let minute = '';
   let admitted = 0;
-  let pending: Noted<E>[] = [];
+  let pending: TimedEvent<E>[] = [];
   let sums = new Map<string, Sum>();
 
   const sum = (caller: string, at: string): void => {
@@ -31,7 +31,7 @@ export const tallyOf = <T, E>({ one, counted, callerOf, isSummed = () => false }
     if (known) {
       known.count++;
       known.last = at;
-    } else if (sums.size < MOST_CALLERS || caller === OTHERS) sums.set(caller, { count: 1, first: at, last: at });
+    } else if (sums.size < MAX_CALLERS || caller === OTHERS) sums.set(caller, { count: 1, first: at, last: at });
     else sum(OTHERS, at);
   };
 
@@ -54,7 +54,7 @@ export const tallyOf = <T, E>({ one, counted, callerOf, isSummed = () => false }
       else sum(callerOf(refused) ?? OTHERS, at);
     },
     /** What is ready to be recorded; `last`: with the minute that still runs. */
-    take: (at: string, last: boolean): readonly Noted<E>[] => {
+    take: (at: string, last: boolean): readonly TimedEvent<E>[] => {
       turn(at);
       if (last) closeMinute();
       const taken = pending;
@@ -62,17 +62,17 @@ export const tallyOf = <T, E>({ one, counted, callerOf, isSummed = () => false }
       return taken;
     },
     /** Gives back what could not be recorded; an outage of hours must not fill the memory. */
-    giveBack: (noted: readonly Noted<E>[]): void => {
-      pending = [...noted, ...pending].slice(0, MOST_PENDING);
+    giveBack: (noted: readonly TimedEvent<E>[]): void => {
+      pending = [...noted, ...pending].slice(0, MAX_PENDING);
     },
     /** Nothing waits, and what the running minute has seen need not be known any more. */
     idle: (at: string): boolean => pending.length === 0 && sums.size === 0 && at.slice(0, 16) !== minute,
   };
 };
 
-export type Tally<T, E> = ReturnType<typeof tallyOf<T, E>>;
+export type Tally<T, E> = ReturnType<typeof cappedCounter<T, E>>;
 
-const webhooks: Tallied<Rejection, RejectionEvent> = {
+const webhooks: RefusalKind<Rejection, RejectionEvent> = {
   one: (data) => ({ type: 'WebhookRejected', data }),
   counted: (data) => ({ type: 'WebhookRejectionsCounted', data }),
   callerOf: ({ ip, reason }) => (reason === 'rate_limited' ? reason : ip),
@@ -80,4 +80,4 @@ const webhooks: Tallied<Rejection, RejectionEvent> = {
 };
 
 /** What one hook rejected. */
-export const tally = (): Tally<Rejection, RejectionEvent> => tallyOf(webhooks);
+export const tally = (): Tally<Rejection, RejectionEvent> => cappedCounter(webhooks);

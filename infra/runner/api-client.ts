@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 
 const ANSWER_MS = 15_000;
-const FIRST_RETRY_MS = 250;
-const MOST_RETRY_MS = 10_000;
+const MIN_RETRY_DELAY_MS = 250;
+const MAX_RETRY_DELAY_MS = 10_000;
 
 const Named = z.object({ id: z.string(), slug: z.string() });
 const Me = z.object({ agent: Named.nullish(), tenants: z.array(z.object({ id: z.string() })) });
@@ -32,7 +32,7 @@ const refusalOf = async (response: Response): Promise<Refusal> => {
 };
 
 /** What a runner asks of the service, with its key. @throws Refusal: unavailable is worth another try, all else is not */
-export const service = ({ url, key }: { url: string; key: string }) => {
+export const apiClient = ({ url, key }: { url: string; key: string }) => {
   const base = url.replace(/\/+$/, '');
 
   const ask = async (method: string, path: string): Promise<Response> => {
@@ -85,19 +85,21 @@ export const service = ({ url, key }: { url: string; key: string }) => {
   };
 };
 
-export type Service = ReturnType<typeof service>;
+export type Service = ReturnType<typeof apiClient>;
 
 export const isPassing = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
 
 /** Tries until it is done, with longer and longer pauses; what is no passing trouble is thrown. */
-export const patiently = async <T>(work: () => Promise<T>, say: (line: string) => void, signal: AbortSignal): Promise<T> => {
+export const retryTransient = async <T>(work: () => Promise<T>, say: (line: string) => void, signal: AbortSignal): Promise<T> => {
   for (let tries = 0; ; tries++) {
     try {
       return await work();
     } catch (error) {
       if (!isPassing(error) || signal.aborted) throw error;
       if (tries % 10 === 0) say(`${(error as Error).message}; trying again`);
-      await sleep(Math.min(MOST_RETRY_MS, FIRST_RETRY_MS * 2 ** tries) * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => {});
+      await sleep(Math.min(MAX_RETRY_DELAY_MS, MIN_RETRY_DELAY_MS * 2 ** tries) * (0.75 + Math.random() / 2), undefined, { signal }).catch(
+        () => {},
+      );
     }
   }
 };

@@ -55,7 +55,7 @@ const hold = async (credential: Credential): Promise<Held> => {
  * A runner's way to the broker, with credentials that are renewed before they expire and after they were refused.
  * `issue` gets new ones and `patient` repeats what fails in passing; what it throws in the end, ends the runner.
  */
-export const brokerLink = (issue: () => Promise<Credential>, patient: <T>(work: () => Promise<T>) => Promise<T>) => {
+export const messageConsumer = (issue: () => Promise<Credential>, patient: <T>(work: () => Promise<T>) => Promise<T>) => {
   let held: Held | null = null;
   let renewing: Promise<Held> | null = null;
   let closed = false;
@@ -138,4 +138,4 @@ export const brokerLink = (issue: () => Promise<Credential>, patient: <T>(work: 
   };
 };
 
-export type BrokerLink = ReturnType<typeof brokerLink>;
+export type BrokerLink = ReturnType<typeof messageConsumer>;

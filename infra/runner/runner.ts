@@ -3,8 +3,8 @@ import { type Msg, nanos } from 'nats';
 import { z } from 'zod';
 import { isJsonType, SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
 import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
-import { patiently, service } from './api-client.ts';
-import { type BrokerLink, brokerLink } from './message-consumer.ts';
+import { apiClient, retryTransient } from './api-client.ts';
+import { type BrokerLink, messageConsumer } from './message-consumer.ts';
 import { type Ledger, openLedger } from './processed-ids.ts';
 import { type Run, runCommand } from './run-command.ts';
 
@@ -24,8 +24,8 @@ export type RunnerOptions = {
   workingMs?: number;
 };
 
-const FIRST_DELAY_MS = 1_000;
-const MOST_DELAY_MS = 300_000;
+const MIN_RETRY_DELAY_MS = 1_000;
+const MAX_RETRY_DELAY_MS = 300_000;
 
 const CloudEvent = z.looseObject({
   specversion: z.literal(SPEC_VERSION),
@@ -62,7 +62,7 @@ const withBody = ({ dataref: _, ...event }: CloudEvent, body: Uint8Array): Uint8
 };
 
 /** How long a message rests before it is handed out again. */
-const delayAfter = (attempts: number): number => Math.min(MOST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempts - 1));
+const delayAfter = (attempts: number): number => Math.min(MAX_RETRY_DELAY_MS, MIN_RETRY_DELAY_MS * 2 ** (attempts - 1));
 
 /** How often a message was handed out: `$JS.ACK.<stream>.<consumer>.<times>.…`, or with domain and account before the stream. */
 const attemptsOf = ({ reply = '' }: Msg): number => {
@@ -151,17 +151,17 @@ const lane = async (parts: Parts, stop: AbortSignal): Promise<void> => {
 export const runner = async (options: RunnerOptions): Promise<number> => {
   const { url, key, agent, exec, signal, concurrency = 1, dir = join('.annals', 'runner'), workingMs = ACK_WAIT_MS / 2 } = options;
   const { stop, ...asked } = signal ? { stop: signal, ...unasked() } : signals();
-  const annals = service({ url, key });
-  const place = await patiently(() => annals.find(agent), say, stop).catch((error: unknown) => {
+  const annals = apiClient({ url, key });
+  const place = await retryTransient(() => annals.find(agent), say, stop).catch((error: unknown) => {
     if (stop.aborted) return null;
     throw error;
   });
   if (!place) return 0;
   const failed = new AbortController();
   const ending = AbortSignal.any([stop, failed.signal]);
-  const link = brokerLink(
+  const link = messageConsumer(
     () => annals.credential(place),
-    (work) => patiently(work, say, ending),
+    (work) => retryTransient(work, say, ending),
   );
   const ledger = openLedger(join(dir, `${place.agent}.ledger`));
   const parts: Parts = { link, ledger, body: annals.body, exec, slug: place.slug, asked, workingMs };

@@ -2,15 +2,15 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Piece } from './supervisor.ts';
+import type { ManagedProcess } from './supervisor.ts';
 
 const main = join(import.meta.dirname, '../main.ts');
 const POLL_MS = 20;
-const QUIET_MS = 10_000;
+const REPEAT_WARNING_MS = 10_000;
 /** Deliveries are accepted; the views get so long to come up too before the start counts as done without them. */
 const WHOLE_MS = 10_000;
 
-const node = (name: string, words: readonly string[], env: NodeJS.ProcessEnv): Omit<Piece, 'grace'> => ({
+const node = (name: string, words: readonly string[], env: NodeJS.ProcessEnv): Omit<ManagedProcess, 'grace'> => ({
   name,
   command: process.execPath,
   args: [main, ...words],
@@ -20,7 +20,7 @@ const node = (name: string, words: readonly string[], env: NodeJS.ProcessEnv): O
   hears: () => {},
 });
 
-export type Store = Piece & {
+export type Store = ManagedProcess & {
   readonly url: () => string;
   /** Whether `url` can be told before it runs. */
   readonly isKnown: () => boolean;
@@ -62,7 +62,7 @@ const readyz = async (base: string, say: (line: string) => void, ended: AbortSig
     const found = await readiness(base, ended);
     readySince = found?.status === 200 ? (readySince ?? Date.now()) : undefined;
     if (readySince && (found?.degraded.length === 0 || Date.now() - readySince > WHOLE_MS)) return;
-    if (found === undefined || Date.now() - told < QUIET_MS) continue;
+    if (found === undefined || Date.now() - told < REPEAT_WARNING_MS) continue;
     told = Date.now();
     say(`still waiting for ${found.degraded.join(', ')}: ${base}/readyz answers ${found.status}`);
   }
@@ -71,7 +71,7 @@ const readyz = async (base: string, say: (line: string) => void, ended: AbortSig
 export type ServeOptions = { env: NodeJS.ProcessEnv; base: string; say: (line: string) => void; hears: (message: unknown) => void };
 
 /** The HTTP service as a process; ready when it accepts deliveries. */
-export const serve = ({ env, base, say, hears }: ServeOptions): Piece => ({
+export const serve = ({ env, base, say, hears }: ServeOptions): ManagedProcess => ({
   ...node('serve', ['serve'], env),
   grace: 15_000,
   hears,
@@ -79,4 +79,4 @@ export const serve = ({ env, base, say, hears }: ServeOptions): Piece => ({
 });
 
 /** Projections and reactors as a process. */
-export const work = (env: NodeJS.ProcessEnv): Piece => ({ ...node('work', ['work'], env), grace: 15_000, yields: true });
+export const work = (env: NodeJS.ProcessEnv): ManagedProcess => ({ ...node('work', ['work'], env), grace: 15_000, yields: true });

@@ -43,24 +43,24 @@ export const commandOf = (pid: number): string =>
     ? (attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')) ?? '')
     : (ps(pid, 'command') ?? '');
 
-export type Known = { pid: number; start: string };
+export type ProcessRef = { pid: number; start: string };
 
-const same = ({ pid, start }: Known): boolean => startOf(pid) === start;
+const same = ({ pid, start }: ProcessRef): boolean => startOf(pid) === start;
 
-export const knownBy = (pid: number): Known | undefined => {
+export const findProcess = (pid: number): ProcessRef | undefined => {
   const start = startOf(pid);
   return start ? { pid, start } : undefined;
 };
 
 const send = (pid: number, signal: NodeJS.Signals): void => void attempt(() => process.kill(pid, signal));
 
-const gone = async (known: Known, within: number): Promise<boolean> => {
+const gone = async (known: ProcessRef, within: number): Promise<boolean> => {
   for (const end = Date.now() + within; same(known); await sleep(POLL_MS)) if (Date.now() > end) return false;
   return true;
 };
 
 /** Ends a process that may not be our child: politely, and after `grace` ms for good. */
-export const end = async (known: Known, signal: NodeJS.Signals, grace: number): Promise<void> => {
+export const end = async (known: ProcessRef, signal: NodeJS.Signals, grace: number): Promise<void> => {
   if (!same(known)) return;
   send(known.pid, signal);
   if (await gone(known, grace)) return;
@@ -69,23 +69,23 @@ export const end = async (known: Known, signal: NodeJS.Signals, grace: number): 
 };
 
 /** Writes down which process it is, so that the next start can find it. */
-export const remember = (file: string, pid: number): void => {
-  const known = knownBy(pid);
+export const writePidFile = (file: string, pid: number): void => {
+  const known = findProcess(pid);
   if (known) writeFileSync(file, JSON.stringify(known), { mode: 0o600 });
 };
 
-export const forget = (file: string): void => rmSync(file, { force: true });
+export const removePidFile = (file: string): void => rmSync(file, { force: true });
 
 /** The process that a pid file tells of, where it still lives. */
-export const remembered = (file: string): Known | undefined => {
-  const known = attempt(() => JSON.parse(readFileSync(file, 'utf8')) as Known);
+export const readPidFile = (file: string): ProcessRef | undefined => {
+  const known = attempt(() => JSON.parse(readFileSync(file, 'utf8')) as ProcessRef);
   return known && same(known) ? known : undefined;
 };
 
 /** The process whose pid is a file's first line, where it lives and its command line holds `mark`: for servers that keep their own pid file. */
-export const marked = (file: string, mark: string): Known | undefined => {
+export const findByPidFile = (file: string, mark: string): ProcessRef | undefined => {
   const pid = Number(attempt(() => readFileSync(file, 'utf8').split('\n', 1)[0]) ?? 0);
-  return pid > 1 && commandOf(pid).includes(mark) ? knownBy(pid) : undefined;
+  return pid > 1 && commandOf(pid).includes(mark) ? findProcess(pid) : undefined;
 };
 
 /** Whether a port can be listened on. @throws what listening throws, but for a port that is taken */
@@ -111,7 +111,7 @@ const helpers = new Set<ChildProcess>();
 let helpersMayBegin = true;
 
 /** Runs a program that prepares something, and resolves to what it says. @throws with its `stderr` where it fails */
-export const help = (command: string, args: readonly string[], options: ExecFileOptions = {}): Promise<string> =>
+export const runHelper = (command: string, args: readonly string[], options: ExecFileOptions = {}): Promise<string> =>
   new Promise((resolve, reject) => {
     if (!helpersMayBegin) return reject(new Error('told to stop'));
     const child = execFile(command, args, { ...options, encoding: 'utf8' }, (error, stdout, stderr) => {
@@ -123,7 +123,7 @@ export const help = (command: string, args: readonly string[], options: ExecFile
   });
 
 /** Ends the programs that still prepare something, and lets no other begin: this process is about to end. initdb would outlive a polite signal. */
-export const endHelpers = (): void => {
+export const killHelpers = (): void => {
   helpersMayBegin = false;
   for (const child of helpers) child.kill('SIGKILL');
 };

@@ -15,10 +15,10 @@ import {
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { end, forget, type Known, marked, remember, remembered } from './os-process.ts';
+import { end, findByPidFile, type ProcessRef, readPidFile, removePidFile, writePidFile } from './os-process.ts';
 
 /** A process that is kept running. */
-export type Piece = {
+export type ManagedProcess = {
   name: string;
   command: string;
   args: readonly string[];
@@ -41,7 +41,7 @@ export type Piece = {
   hears?: (message: unknown) => void;
 };
 
-export type Ground = {
+export type ProcessDirs = {
   /** Directories of logs and of pid files. */
   logs: string;
   run: string;
@@ -60,8 +60,8 @@ export type Supervised = {
 };
 
 const ATTEMPTS = 5;
-const FIRST_DELAY_MS = 50;
-const LONGEST_DELAY_MS = 2_000;
+const MIN_RESTART_DELAY_MS = 50;
+const MAX_RESTART_DELAY_MS = 2_000;
 const SETTLED_MS = 1_000;
 const LOG_LIMIT = 10 * 1024 * 1024;
 const LOOK_MS = 60_000;
@@ -71,8 +71,8 @@ const NICENESS = 5;
 const READY_MS = 600_000;
 const POLL_MS = 10;
 
-export const logFile = ({ logs }: Pick<Ground, 'logs'>, name: string): string => join(logs, `${name}.log`);
-const pidFile = ({ run }: Pick<Ground, 'run'>, name: string): string => join(run, `${name}.pid`);
+export const logFile = ({ logs }: Pick<ProcessDirs, 'logs'>, name: string): string => join(logs, `${name}.log`);
+const pidFile = ({ run }: Pick<ProcessDirs, 'run'>, name: string): string => join(run, `${name}.pid`);
 
 const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
 
@@ -82,7 +82,7 @@ const rotate = (file: string): void => {
 };
 
 /** The same of a log that is being written: its process only appends, and so goes on at the beginning. Where there is no room the older part goes. */
-export const cutDown = (file: string): void => {
+export const truncateLog = (file: string): void => {
   if (sizeOf(file) <= LOG_LIMIT) return;
   try {
     copyFileSync(file, `${file}.1`);
@@ -118,7 +118,7 @@ const tellingLine = (text: string): string => {
   return messageIn(lines.findLast((line) => /error|fatal|annals:/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 300);
 };
 
-const begin = (piece: Piece, file: string): ChildProcess => {
+const begin = (piece: ManagedProcess, file: string): ChildProcess => {
   const log = openSync(file, 'a', 0o600);
   const { command, args, env, uid, gid, cwd = '/' } = piece;
   const stdio = piece.hears ? (['ignore', log, log, 'ipc'] as const) : (['ignore', log, log] as const);
@@ -138,15 +138,17 @@ const lowerPriority = (pid: number): void => {
 };
 
 /** Ends what an earlier supervisor has left of a piece, however that one ended. */
-export const replace = async (
-  { name, stop, grace, own }: Pick<Piece, 'name' | 'stop' | 'grace' | 'own'>,
-  ground: Ground,
+export const replaceProcess = async (
+  { name, stop, grace, own }: Pick<ManagedProcess, 'name' | 'stop' | 'grace' | 'own'>,
+  ground: ProcessDirs,
 ): Promise<void> => {
-  const left = [remembered(pidFile(ground, name)), own && marked(own.file, own.mark)].filter((known): known is Known => !!known);
+  const left = [readPidFile(pidFile(ground, name)), own && findByPidFile(own.file, own.mark)].filter(
+    (known): known is ProcessRef => !!known,
+  );
   for (const known of left) await end(known, stop, grace);
-  forget(pidFile(ground, name));
+  removePidFile(pidFile(ground, name));
   // The pid in it may be anybody's by now (in a container it soon is), and PostgreSQL would take that for a server of its own.
-  if (own && left.length === 0) forget(own.file);
+  if (own && left.length === 0) removePidFile(own.file);
 };
 
 const endOf = (child: ChildProcess): Promise<string> =>
@@ -166,7 +168,12 @@ const isOver = ({ exitCode, signalCode, pid }: ChildProcess): boolean => exitCod
 type Life = { readonly how: string; readonly servedMs: number };
 
 /** Resolves to whether the process got so far that others may rely on it. */
-const serves = async ({ says, prepare }: Piece, child: ChildProcess, ended: AbortSignal, textOf: () => string): Promise<boolean> => {
+const serves = async (
+  { says, prepare }: ManagedProcess,
+  child: ChildProcess,
+  ended: AbortSignal,
+  textOf: () => string,
+): Promise<boolean> => {
   const late = Date.now() + READY_MS;
   while (says && !says.test(textOf())) {
     if (isOver(child) || Date.now() > late) return false;
@@ -177,7 +184,7 @@ const serves = async ({ says, prepare }: Piece, child: ChildProcess, ended: Abor
 };
 
 /** Starts a piece and starts it again whenever it ends, at once after a time of service, ever later after failures, until told to stop. */
-export const supervise = (piece: Piece, ground: Ground): Supervised => {
+export const supervise = (piece: ManagedProcess, ground: ProcessDirs): Supervised => {
   const log = logFile(ground, piece.name);
   const pids = pidFile(ground, piece.name);
   const stopping = new AbortController();
@@ -190,7 +197,7 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
   /** What can't be written down only keeps the next start from finding what this one leaves. */
   const note = (pid: number): void => {
     try {
-      remember(pids, pid);
+      writePidFile(pids, pid);
     } catch (error) {
       ground.say(`${piece.name} runs, but ${pids} can not be written: ${(error as Error).message}`);
     }
@@ -198,7 +205,7 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
 
   const look = (): void => {
     try {
-      cutDown(log);
+      truncateLog(log);
     } catch (error) {
       ground.say(`${log} grows, and can not be cut: ${(error as Error).message}`);
     }
@@ -237,7 +244,7 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
     if (loose) letGo(born);
     const how = await ended;
     await watch;
-    forget(pids);
+    removePidFile(pids);
     return { how: everServed ? how : `${how}: ${tellingLine(text())}`, servedMs: Date.now() - servedAt };
   };
 
@@ -248,7 +255,7 @@ export const supervise = (piece: Piece, ground: Ground): Supervised => {
       failures = servedMs > SETTLED_MS ? 0 : failures + 1;
       if (!everServed && failures >= ATTEMPTS) return ready.reject(new Error(`${piece.name} does not start (${how}); its log is ${log}`));
       if (everServed) ground.say(`${piece.name} ended (${how}) and is started again; its log is ${log}`);
-      const delay = Math.min(FIRST_DELAY_MS * 2 ** Math.max(0, failures - 1), LONGEST_DELAY_MS);
+      const delay = Math.min(MIN_RESTART_DELAY_MS * 2 ** Math.max(0, failures - 1), MAX_RESTART_DELAY_MS);
       await sleep(delay, undefined, { signal: stopping.signal }).catch(() => {});
     }
   };

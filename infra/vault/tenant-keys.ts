@@ -7,7 +7,7 @@ type Ring = readonly NamedKey[];
 const CAPACITY = 1_000;
 
 /** The tenants' data keys, unwrapped; those used last stay in memory. */
-export const keyrings = (log: Log, master: NamedKey) => {
+export const tenantKeyCache = (log: Log, master: NamedKey) => {
   const rings = new Map<string, Promise<Ring>>();
 
   const load = async (tenant: string): Promise<Ring> =>

@@ -7,7 +7,7 @@ const range = 36n ** 24n;
 const id25Of = (bytes: Buffer): string => `c${(BigInt(`0x${bytes.toString('hex')}`) % range).toString(36).padStart(24, '0')}`;
 
 /** The id25 of what has a natural key: `c` and 24 base36 characters of HMAC-SHA256(name key, kind, tenant, key, generation). */
-export const naturalId = (nameKey: Uint8Array, kind: string, tenant: string, key: string, generation: number): string =>
+export const uniqueId = (nameKey: Uint8Array, kind: string, tenant: string, key: string, generation: number): string =>
   id25Of(
     createHmac('sha256', nameKey)
       .update(lengthPrefixed(kind, tenant, key, String(generation)))

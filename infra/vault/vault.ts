@@ -6,8 +6,8 @@ import type { WrappedKeys } from '../../domain/wrapped-key.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, kidOf, type NamedKey } from './cipher.ts';
 import { masterKey } from './master-key.ts';
-import { keyrings } from './tenant-keys.ts';
-import { naturalId } from './unique-id.ts';
+import { tenantKeyCache } from './tenant-keys.ts';
+import { uniqueId } from './unique-id.ts';
 import { createKey, unwrap, wrappedKeys } from './wrapped-keys.ts';
 
 /** What keeps secrets, and makes the names and digests that need a key. */
@@ -17,7 +17,7 @@ export type Vault = {
   /** Decrypts what was sealed for this place. @throws Error where it was altered or belongs elsewhere; LogError gone after erasure */
   open: (place: SecretPlace, sealed: Sealed) => Promise<Secret>;
   /** The id25 of what has a natural key; the same everywhere on this log, unguessable without the name key. */
-  naturalId: (kind: string, tenant: string, key: string, generation?: number) => string;
+  uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
   /** HMAC-SHA-256 under the platform's pepper, hex. */
   digest: (text: string) => string;
 };
@@ -28,11 +28,11 @@ export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFil
   const master = await masterKey(masterKeyFile, names.length + peppers.length === 0);
   const nameKey = await platformKey(log, master, 'name', names);
   const pepper = await platformKey(log, master, 'pepper', peppers);
-  const rings = keyrings(log, master);
+  const rings = tenantKeyCache(log, master);
   return {
     seal: async (place, plain) => encrypt(await rings.sealing(place.tenant), place, Buffer.from(plain.reveal())),
     open: async (place, sealed) => secret(decrypt(await rings.opening(place.tenant, kidOf(sealed)), place, sealed).toString()),
-    naturalId: (kind, tenant, key, generation = 0) => naturalId(nameKey.key, kind, tenant, key, generation),
+    uniqueId: (kind, tenant, key, generation = 0) => uniqueId(nameKey.key, kind, tenant, key, generation),
     digest: (text) => createHmac('sha256', pepper.key).update(text).digest('hex'),
   };
 };

@@ -1,9 +1,9 @@
 import type { ReadDelivery } from '../../commands/webhooks/delivery.ts';
 import { streamName } from '../../domain/event.ts';
 import { category, factsOf } from '../../domain/webhooks/delivery.ts';
-import { mendLogError } from '../aggregates/transact.ts';
+import { throwAsRefusal } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { readParts } from './body-chunks.ts';
+import { readChunks } from './body-chunks.ts';
 
 /** Reads deliveries from the log: the first event of the stream is the delivery. Parts of a body are read when they are taken. */
 export const readDelivery =
@@ -12,10 +12,10 @@ export const readDelivery =
     try {
       for await (const event of log.read(streamName(category, tenant, id), { limit: 1 })) {
         const facts = factsOf(event);
-        return { facts, body: facts.parts === undefined ? (event.data as Uint8Array) : readParts(log, tenant, id, facts) };
+        return { facts, body: facts.parts === undefined ? (event.data as Uint8Array) : readChunks(log, tenant, id, facts) };
       }
       return null;
     } catch (error) {
-      return mendLogError(error);
+      return throwAsRefusal(error);
     }
   };

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as afterAnswers } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Recording } from '../../commands/webhooks/receive-delivery.ts';
+import type { NewDelivery } from '../../commands/webhooks/receive-delivery.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { type DeliveryEvent, evolve, initial } from '../../domain/webhooks/delivery.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { bounded } from '../lru-map.ts';
 import { streamOf } from './record-delivery.ts';
 
-type Redelivery = Pick<Recording['facts'], 'sha256' | 'size_bytes'> & {
+type Redelivery = Pick<NewDelivery['facts'], 'sha256' | 'size_bytes'> & {
   readonly stream: string;
   readonly tenant: string;
   readonly by: string;
 };
 
 const AT_ONCE = 4;
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 /** Compares redeliveries with what was recorded, after the answer, a few at a time; the first one that differs is an event. */
 export const redeliveries = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
@@ -46,7 +46,7 @@ export const redeliveries = ({ log, logger, now }: { log: Log; logger: Pick<Logg
     }
   };
 
-  const again = (redelivery: Redelivery): void => void (waiting.length < MOST_WAITING && waiting.push(redelivery));
+  const again = (redelivery: Redelivery): void => void (waiting.length < MAX_WAITING && waiting.push(redelivery));
 
   const drain = async (): Promise<void> => {
     await afterAnswers();
@@ -60,10 +60,10 @@ export const redeliveries = ({ log, logger, now }: { log: Log; logger: Pick<Logg
 
   return {
     /** What was just recorded: its redelivery soon needs no reading. */
-    recorded: (recording: Recording): void => known.set(streamOf(recording), recording.facts.sha256),
+    recorded: (recording: NewDelivery): void => known.set(streamOf(recording), recording.facts.sha256),
     /** The log is known to hold it: what was recorded stays, so memory may say yes for the log, and never no. */
-    knows: (recording: Pick<Recording, 'integration' | 'id'>): boolean => known.get(streamOf(recording)) !== undefined,
-    redelivered: (recording: Recording): void => {
+    knows: (recording: Pick<NewDelivery, 'integration' | 'id'>): boolean => known.get(streamOf(recording)) !== undefined,
+    redelivered: (recording: NewDelivery): void => {
       const stream = streamOf(recording);
       const { sha256, size_bytes } = recording.facts;
       if (known.get(stream) === sha256) return;

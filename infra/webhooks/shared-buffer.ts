@@ -1,14 +1,14 @@
-import type { HeldMemory } from '../../commands/webhooks/receive-delivery.ts';
-import { busy } from './record-delivery.ts';
+import type { BodyBuffer } from '../../commands/webhooks/receive-delivery.ts';
+import { retryLater } from './record-delivery.ts';
 
 /** So many bytes of large bodies a process holds at once: five of the largest. */
-const MOST_HELD = 128 * 1024 * 1024;
+const MAX_BUFFERED_BYTES = 128 * 1024 * 1024;
 
 /**
  * Memory for large bodies, shared by threads. It is one piece, made with the first of them and used again: what two threads have seen is
  * freed when both happen to collect it, which no bound survives. @throws Refusal unavailable where there is no room
  */
-export const room = (most = MOST_HELD): ((bytes: number) => HeldMemory) => {
+export const sharedBuffer = (most = MAX_BUFFERED_BYTES): ((bytes: number) => BodyBuffer) => {
   let memory: SharedArrayBuffer | undefined;
   /** In order. */
   let places: readonly { readonly from: number; readonly to: number }[] = [];
@@ -24,7 +24,7 @@ export const room = (most = MOST_HELD): ((bytes: number) => HeldMemory) => {
 
   return (bytes) => {
     const from = gapOf(bytes);
-    if (from === null) throw busy();
+    if (from === null) throw retryLater();
     memory ??= new SharedArrayBuffer(most);
     const mine = { from, to: from + bytes };
     places = [...places, mine].sort((a, b) => a.from - b.from);

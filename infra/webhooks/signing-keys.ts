@@ -1,10 +1,10 @@
 import type { Secret } from '../../domain/secret.ts';
-import { category, type Integration, previousCounts } from '../../domain/webhooks/integration.ts';
+import { acceptsPreviousSecret, category, type Integration } from '../../domain/webhooks/integration.ts';
 import { presetOf } from '../../domain/webhooks/provider.ts';
 import type { SigningKeys } from '../../domain/webhooks/signature.ts';
 import { bounded } from '../lru-map.ts';
 import type { Vault } from '../vault/vault.ts';
-import { busyWhereDown } from './record-delivery.ts';
+import { toRetryLater } from './record-delivery.ts';
 
 /** Opened secrets by the sealed text: a rotation makes another text, so that nothing has to be forgotten in time. */
 type Opened = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
@@ -27,13 +27,11 @@ export const signingKeys = (vault: Pick<Vault, 'open'>) => {
   };
 
   const valid = ({ keys }: Opened, integration: Integration, at: string): SigningKeys =>
-    keys.previous === null || previousCounts(integration, at) ? keys : { current: keys.current, previous: null };
+    keys.previous === null || acceptsPreviousSecret(integration, at) ? keys : { current: keys.current, previous: null };
 
   return (integration: Integration, at: string): SigningKeys | Promise<SigningKeys> => {
     const known = opened.get(integration.id);
     const stands = known?.sealed === integration.sealed_secret && known.sealedPrevious === integration.sealed_previous_secret;
-    return known && stands
-      ? valid(known, integration, at)
-      : open(integration).then((entry) => valid(entry, integration, at), busyWhereDown);
+    return known && stands ? valid(known, integration, at) : open(integration).then((entry) => valid(entry, integration, at), toRetryLater);
   };
 };

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import { busy } from './record-delivery.ts';
+import { retryLater } from './record-delivery.ts';
 import type { Done, Task, Work } from './verification-worker.ts';
 
 type Waiting = { readonly done: (result: Done['result']) => void; readonly failed: (error: Error) => void };
@@ -9,7 +9,7 @@ type Waiting = { readonly done: (result: Done['result']) => void; readonly faile
  * Has large bodies examined in a thread of their own, one after the other, so that the event loop goes on meanwhile. The bytes should lie in
  * shared memory, or are copied. The thread begins with the first of them. @throws Refusal unavailable where it ended
  */
-export const examining = (logger: Pick<Logger, 'warn'>) => {
+export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   const waiting = new Map<number, Waiting>();
   let thread: Worker | undefined;
   let tasks = 0;
@@ -27,7 +27,7 @@ export const examining = (logger: Pick<Logger, 'warn'>) => {
     );
     begun.on('exit', () => {
       if (thread === begun) thread = undefined;
-      for (const { failed } of waiting.values()) failed(busy());
+      for (const { failed } of waiting.values()) failed(retryLater());
       waiting.clear();
     });
     return begun;

@@ -1,11 +1,11 @@
 import { parentPort } from 'node:worker_threads';
-import { contentsOf, type Media } from '../../domain/webhooks/provider.ts';
-import { type Claim, matching } from '../../domain/webhooks/signature.ts';
+import { inspectBody, type Media } from '../../domain/webhooks/provider.ts';
+import { type Claim, matchSecret } from '../../domain/webhooks/signature.ts';
 
 /** What takes the length of a body, and can be done by another thread. */
 const work = {
-  matching,
-  contents: ({ media, body }: { media: Media; body: Uint8Array }) => contentsOf(media, body),
+  matching: matchSecret,
+  contents: ({ media, body }: { media: Media; body: Uint8Array }) => inspectBody(media, body),
 };
 
 export type Work = typeof work;

@@ -1,32 +1,32 @@
 import type { Logger } from 'pino';
 import { planOf } from '../../commands/billing/plan.ts';
-import type { HookPorts, RecordedDelivery, Recording } from '../../commands/webhooks/receive-delivery.ts';
+import type { NewDelivery, RecordedDelivery, WebhookPorts } from '../../commands/webhooks/receive-delivery.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { PART_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import { CHUNK_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
-import { contentsOf } from '../../domain/webhooks/provider.ts';
-import { claimOf, refused, verified, verifySignature } from '../../domain/webhooks/signature.ts';
-import type { Hot } from '../aggregates/aggregate-cache.ts';
+import { inspectBody } from '../../domain/webhooks/provider.ts';
+import { rejectedVerification, signatureClaim, verificationOf, verifySignature } from '../../domain/webhooks/signature.ts';
+import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { Limiter } from '../ratelimit/limiter.ts';
 import { rejections } from '../refusals/webhook-rejections.ts';
 import type { Vault } from '../vault/vault.ts';
-import { isSeen, writeParts } from './body-chunks.ts';
-import { busyWhereDown, type Recorder, recorder, soon } from './record-delivery.ts';
+import { isRecorded, writeChunks } from './body-chunks.ts';
+import { type Recorder, recorder, toRetryLater, withTimeout } from './record-delivery.ts';
 import { redeliveries } from './redelivery-check.ts';
 import { replayGuard } from './replay-guard.ts';
-import { room } from './shared-buffer.ts';
+import { sharedBuffer } from './shared-buffer.ts';
 import { signingKeys } from './signing-keys.ts';
-import { examining } from './verification-client.ts';
+import { openVerificationClient } from './verification-client.ts';
 
 export type HookDeps = {
   readonly log: Log;
-  readonly vault: Pick<Vault, 'open' | 'naturalId'>;
-  readonly hot: Pick<Hot, 'peek' | 'load'>;
+  readonly vault: Pick<Vault, 'open' | 'uniqueId'>;
+  readonly hot: Pick<AggregateCache, 'peek' | 'load'>;
   readonly logger: Pick<Logger, 'warn'>;
   /** Absent: no tenant is limited, as in tests that ask for nothing else. */
   readonly limits?: Pick<Limiter, 'delivered'> | undefined;
@@ -36,33 +36,34 @@ export type HookDeps = {
 const clock = (): string => new Date().toISOString();
 
 /** What the inbound path stands on. `close` waits for what goes on after the answers, and records the rejections that are left. */
-export const hookPorts = ({
+export const webhookPorts = ({
   log,
   vault,
   hot,
   logger,
   limits,
   now = clock,
-}: HookDeps): HookPorts & Pick<Recorder, 'isFailing'> & { close: () => Promise<void> } => {
-  const { record, isFailing } = recordedWhole(log);
+}: HookDeps): WebhookPorts & Pick<Recorder, 'isFailing'> & { close: () => Promise<void> } => {
+  const { record, isFailing } = recordingWithChunks(log);
   const compared = redeliveries({ log, logger, now });
   const rejects = rejections({ log, logger, now });
-  const large = examinedAside(logger);
+  const large = verification(logger);
   const { integration, agentActive } = lookUps(hot);
   const quota = quotas(hot, vault);
   const keys = signingKeys(vault);
   const replayed = replayGuard({ log, vault });
   return {
-    integration: (id) => soon(integration(id)),
-    agentActive: (tenant, agent_id) => soon(agentActive(tenant, agent_id)),
-    keys: (integration, at) => soon(keys(integration, at)),
+    integration: (id) => withTimeout(integration(id)),
+    agentActive: (tenant, agent_id) => withTimeout(agentActive(tenant, agent_id)),
+    keys: (integration, at) => withTimeout(keys(integration, at)),
     verify: large.verify,
     contents: large.contents,
-    hold: room(),
-    deliveryId: ({ id, tenant_id }, delivery) => vault.naturalId('delivery', tenant_id, `${id}\0${delivery}`),
+    allocateBody: sharedBuffer(),
+    deliveryId: ({ id, tenant_id }, delivery) => vault.uniqueId('delivery', tenant_id, `${id}\0${delivery}`),
     knows: (integration, id) => compared.knows({ integration, id }),
-    admit: (tenant, tell) => limits && drawn(soon(quota(tenant)), (allowed) => limits.delivered(tenant, allowed, Date.parse(now()), tell)),
-    replayed: async (integration, facts) => soon(replayed(integration, facts)),
+    enforceQuota: (tenant, tell) =>
+      limits && drawn(withTimeout(quota(tenant)), (allowed) => limits.delivered(tenant, allowed, Date.parse(now()), tell)),
+    replayed: async (integration, facts) => withTimeout(replayed(integration, facts)),
     record: async (recording) => {
       if (compared.knows(recording)) return { token: null };
       const recorded = await record(recording);
@@ -82,25 +83,27 @@ export const hookPorts = ({
 };
 
 /** What is done to every byte: here where they are few, in a thread of its own where they are many. */
-const examinedAside = (logger: HookDeps['logger']): Pick<HookPorts, 'verify' | 'contents'> & { close: () => Promise<void> } => {
-  const { ask, close } = examining(logger);
+const verification = (logger: HookDeps['logger']): Pick<WebhookPorts, 'verify' | 'contents'> & { close: () => Promise<void> } => {
+  const { ask, close } = openVerificationClient(logger);
   return {
     verify: (scheme, request, keys) => {
-      if (request.body.length <= PART_BYTES) return verifySignature(scheme, request, keys);
-      const claim = claimOf(scheme, request, keys);
-      return typeof claim === 'string' ? refused(claim) : ask('matching', claim).then((matched) => verified(keys, matched));
+      if (request.body.length <= CHUNK_BYTES) return verifySignature(scheme, request, keys);
+      const claim = signatureClaim(scheme, request, keys);
+      return typeof claim === 'string'
+        ? rejectedVerification(claim)
+        : ask('matching', claim).then((matched) => verificationOf(keys, matched));
     },
-    contents: (media, body) => (body.length <= PART_BYTES ? contentsOf(media, body) : ask('contents', { media, body })),
+    contents: (media, body) => (body.length <= CHUNK_BYTES ? inspectBody(media, body) : ask('contents', { media, body })),
     close,
   };
 };
 
 /** Records a delivery; the parts of a large body first, unless the delivery has been seen: other bytes under its id would lie there for nobody. */
-const recordedWhole = (log: Log): Recorder => {
+const recordingWithChunks = (log: Log): Recorder => {
   const { record, isFailing } = recorder(log);
-  const whole = async (recording: Recording): Promise<RecordedDelivery> => {
-    if (await isSeen(log, recording)) return { token: null };
-    await writeParts(log, recording);
+  const whole = async (recording: NewDelivery): Promise<RecordedDelivery> => {
+    if (await isRecorded(log, recording)) return { token: null };
+    await writeChunks(log, recording);
     return record(recording);
   };
   return { record: (recording) => (recording.facts.parts === undefined ? record(recording) : whole(recording)), isFailing };
@@ -111,11 +114,11 @@ const isTaking = ({ status, is_suspended }: Tenant.Tenant): boolean => (status =
 const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
 
 /** How many deliveries a minute a tenant may have: by the plan that it is on now, as memory has it. */
-const quotas = (hot: HookDeps['hot'], { naturalId }: HookDeps['vault']): ((tenant: string) => number | Promise<number>) => {
-  const ids = { naturalId: (kind: string, key: string, generation?: number) => naturalId(kind, PLATFORM, key, generation) };
+const quotas = (hot: HookDeps['hot'], { uniqueId }: HookDeps['vault']): ((tenant: string) => number | Promise<number>) => {
+  const ids = { uniqueId: (kind: string, key: string, generation?: number) => uniqueId(kind, PLATFORM, key, generation) };
   const found = async (tenant: string): Promise<number> => {
-    const { state } = await hot.load(Tenant, tenant, tenant).catch(busyWhereDown);
-    return (await hot.load(Plan, PLATFORM, planOf(ids, state)).catch(busyWhereDown)).state.limits.webhooks_per_minute;
+    const { state } = await hot.load(Tenant, tenant, tenant).catch(toRetryLater);
+    return (await hot.load(Plan, PLATFORM, planOf(ids, state)).catch(toRetryLater)).state.limits.webhooks_per_minute;
   };
   return (tenant) => {
     const known = hot.peek(Tenant, tenant, tenant)?.state;
@@ -126,11 +129,11 @@ const quotas = (hot: HookDeps['hot'], { naturalId }: HookDeps['vault']): ((tenan
 const drawn = <T, R>(known: T | Promise<T>, draw: (value: T) => R | Promise<R>): R | Promise<R> =>
   known instanceof Promise ? known.then(draw) : draw(known);
 
-const lookUps = (hot: HookDeps['hot']): Pick<HookPorts, 'integration' | 'agentActive'> => {
+const lookUps = (hot: HookDeps['hot']): Pick<WebhookPorts, 'integration' | 'agentActive'> => {
   const found = async (id: string): Promise<Integration.Integration | null> => {
-    const { state } = await hot.load(Integration, PLATFORM, id).catch(busyWhereDown);
+    const { state } = await hot.load(Integration, PLATFORM, id).catch(toRetryLater);
     if (state.status !== 'connected') return null;
-    const tenant = await hot.load(Tenant, state.tenant_id, state.tenant_id).catch(busyWhereDown);
+    const tenant = await hot.load(Tenant, state.tenant_id, state.tenant_id).catch(toRetryLater);
     return isTaking(tenant.state) ? state : null;
   };
 
@@ -148,7 +151,7 @@ const lookUps = (hot: HookDeps['hot']): Pick<HookPorts, 'integration' | 'agentAc
       return hot
         .load(Agent, tenant, agent_id)
         .then(({ state }) => isActive(state))
-        .catch(busyWhereDown);
+        .catch(toRetryLater);
     },
   };
 };

@@ -1,17 +1,17 @@
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
-import { type Position, sortable } from '../../domain/event.ts';
+import { type Position, sortKey } from '../../domain/event.ts';
 import type { Condition, Doc, Page, Reads, Source } from '../read-model.ts';
 import { sortFields } from '../table.ts';
-import { AgentListRead, agents, counts, everyAgent, table } from './agent.ts';
+import { AgentListRead, agentCounter, agents, agentsWithDeleted, table } from './agent.ts';
 
 const from: Source = { projection: agents.name, table };
 
 /** Which agents a caller sees: all of the tenant, or those that a role or grant shows which was given behind `since`, where they became a member. */
-export type Sight =
+export type AgentVisibility =
   | { readonly all: true }
   | { readonly all: false; readonly user_id: string; readonly roles: readonly AgentRole[]; readonly since: string };
 
-const visible = (sight: Sight): Condition[] =>
+const visible = (sight: AgentVisibility): Condition[] =>
   sight.all
     ? []
     : [
@@ -41,7 +41,7 @@ export const AGENT_SORTS = sortFields(table, AgentListRead);
 export const agentPage = (
   reads: Reads,
   tenant_id: string,
-  sight: Sight,
+  sight: AgentVisibility,
   filter: AgentFilter,
   page: { sort: { column: string; descending: boolean }; limit: number; cursor?: string | undefined },
 ): Promise<Page> =>
@@ -59,7 +59,7 @@ export const agentPage = (
   });
 
 /** How many agents the tenant has. */
-export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => counts.of(reads, agents.name, tenant_id);
+export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => agentCounter.of(reads, agents.name, tenant_id);
 
 /** The ids of the agents on which a user is OWNER, as far as the views know. */
 export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> => {
@@ -83,7 +83,7 @@ export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: st
 };
 
 /** The ids of a page of the agents that there were at a position. */
-export const agentsAlive = async (
+export const agentIdsAsOf = async (
   reads: Reads,
   tenant_id: string,
   at: Position,
@@ -91,9 +91,9 @@ export const agentsAlive = async (
 ): Promise<{ ids: string[]; next: string | null }> => {
   const where: Condition[] = [
     { column: 'tenant_id', op: '=', value: tenant_id },
-    { column: 'born', op: '<=', value: sortable(at) },
-    { column: 'died', op: '>', value: sortable(at) },
+    { column: 'born', op: '<=', value: sortKey(at) },
+    { column: 'died', op: '>', value: sortKey(at) },
   ];
-  const { body, next } = await reads.page({ from: { projection: agents.name, table: everyAgent }, where, ...page });
+  const { body, next } = await reads.page({ from: { projection: agents.name, table: agentsWithDeleted }, where, ...page });
   return { ids: (JSON.parse(body) as { id: string }[]).map(({ id }) => id), next };
 };

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
-import { GRANTED } from '../../domain/agents/agent-roles.ts';
+import { ROLE_OF_GRANT } from '../../domain/agents/agent-roles.ts';
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
-import { NEVER, type Position, sortable } from '../../domain/event.ts';
+import { MAX_SORT_KEY, type Position, sortKey } from '../../domain/event.ts';
 import { Id25 } from '../../domain/id.ts';
 import { type Change, insert, type Key, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
-import { tally } from '../tenant-counter.ts';
+import { tenantCounter } from '../tenant-counter.ts';
 
 const AgentListFields = z.object({
   id: Id25,
@@ -66,7 +66,7 @@ export const table: Table = {
   name: 'agents',
   key: ['tenant_id', 'id'],
   stream: 'agent',
-  hidden: 'deleted',
+  softDelete: 'deleted',
   columns: {
     tenant_id: 'text',
     id: 'text',
@@ -99,9 +99,9 @@ const access: Table = {
 };
 
 /** Deleted ones too, for who asks which there were: from `born` to `died` in the log. */
-export const everyAgent: Table = { ...table, hidden: undefined };
+export const agentsWithDeleted: Table = { ...table, softDelete: undefined };
 
-export const counts = tally('agent', 'agents');
+export const agentCounter = tenantCounter('agent', 'agents');
 
 /** Who may what is no field of the agent's row, yet it changed the agent: `updated_at` moves with the ETag. */
 const moved = (event: Of): Change => patch('agents', here(event), { updated_at: event.at });
@@ -110,7 +110,7 @@ type Of = { tenant: string; id: string; at: string; position: Position };
 
 /** Which role's labels somebody has on an agent, by a role or by a grant. */
 const held = ({ tenant, id, position }: Of, kind: 'role' | 'grant', user_id: string, role: AgentRole): Change =>
-  insert('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind, role, given: sortable(position) });
+  insert('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind, role, given: sortKey(position) });
 
 const lost = ({ tenant, id }: Of, kind: 'role' | 'grant', user_id: string): Change =>
   remove('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind });
@@ -122,14 +122,14 @@ export const agents: Projection<Agent.AgentEvent> = {
   name: 'agents',
   version: 3,
   categories: ['agent'],
-  tables: [table, access, counts.table],
+  tables: [table, access, agentCounter.table],
   on: {
     AgentCreated: (event) => {
       const { status: _, roles: __, grants: ___, admin_only_by: ____, ...row } = Agent.evolve(Agent.initial, event);
       const { owner_id } = event.data;
       const owner = owner_id ? [held(event, 'role', owner_id, 'OWNER')] : [];
-      const life = { born: sortable(event.position), died: NEVER };
-      return [insert('agents', { ...row, ...life, deleted: false }), ...owner, counts.by(event.tenant, 1)];
+      const life = { born: sortKey(event.position), died: MAX_SORT_KEY };
+      return [insert('agents', { ...row, ...life, deleted: false }), ...owner, agentCounter.by(event.tenant, 1)];
     },
     AgentRoleAssigned: (event) => [moved(event), held(event, 'role', event.data.user_id, event.data.role)],
     AgentRoleRevoked: (event) => [moved(event), lost(event, 'role', event.data.user_id)],
@@ -138,7 +138,7 @@ export const agents: Projection<Agent.AgentEvent> = {
       ...event.data.old_owner_ids.map((user_id) => held(event, 'role', user_id, 'MANAGER')),
       held(event, 'role', event.data.new_owner_id, 'OWNER'),
     ],
-    AgentAccessGranted: (event) => [moved(event), held(event, 'grant', event.data.user_id, GRANTED[event.data.role])],
+    AgentAccessGranted: (event) => [moved(event), held(event, 'grant', event.data.user_id, ROLE_OF_GRANT[event.data.role])],
     AgentAccessRevoked: (event) => [moved(event), lost(event, 'grant', event.data.user_id)],
     AgentUpdated: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
     AgentActivated: (event) => patch('agents', here(event), { is_active: true, updated_at: event.at }),
@@ -146,16 +146,16 @@ export const agents: Projection<Agent.AgentEvent> = {
     AgentSkillAuthoringChanged: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
     AgentAdminOnlyChanged: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
     AgentModelChainReordered: (event) =>
-      patch('agents', here(event), { models: Agent.chained(event.data.models, event.at), updated_at: event.at }),
+      patch('agents', here(event), { models: Agent.modelsOf(event.data.models, event.at), updated_at: event.at }),
     AgentDeleted: (event) => [
-      patch('agents', here(event), { deleted: true, died: sortable(event.position), updated_at: event.at }),
-      counts.by(event.tenant, -1),
+      patch('agents', here(event), { deleted: true, died: sortKey(event.position), updated_at: event.at }),
+      agentCounter.by(event.tenant, -1),
     ],
     AgentRestored: (event) => {
       const { of_revision, models, ...fields } = event.data;
-      const chain = models ? { models: Agent.chained(models, event.at) } : {};
-      const change = patch('agents', here(event), { ...fields, ...chain, deleted: false, died: NEVER, updated_at: event.at });
-      return of_revision === null ? [change, counts.by(event.tenant, 1)] : change;
+      const chain = models ? { models: Agent.modelsOf(models, event.at) } : {};
+      const change = patch('agents', here(event), { ...fields, ...chain, deleted: false, died: MAX_SORT_KEY, updated_at: event.at });
+      return of_revision === null ? [change, agentCounter.by(event.tenant, 1)] : change;
     },
     AgentSlugReleased: 'ignore',
   },

@@ -1,6 +1,6 @@
-import { type Position, parseToken, sortable } from '../../domain/event.ts';
-import { BETWEEN_DOCS, type Condition, type Page, type PageQuery, type Reads } from '../read-model.ts';
-import { audit, counts, platformTable, table } from './audit-log.ts';
+import { type Position, parseToken, sortKey } from '../../domain/event.ts';
+import { type Condition, DOC_SEPARATOR, type Page, type PageQuery, type Reads } from '../read-model.ts';
+import { audit, auditCounter, platformTable, table } from './audit-log.ts';
 
 export type AuditFilter = {
   action?: string | undefined;
@@ -34,7 +34,7 @@ export const auditPage = (
   });
 
 /** How many lines the tenant's log has. */
-export const auditCount = (reads: Reads, tenant_id: string): Promise<number> => counts.of(reads, audit.name, tenant_id);
+export const auditCount = (reads: Reads, tenant_id: string): Promise<number> => auditCounter.of(reads, audit.name, tenant_id);
 
 /** The position of a tenant's last event at or before a time, as a token; null where there is none. */
 export const positionAt = async (reads: Reads, tenant_id: string, time: string): Promise<string | null> => {
@@ -49,18 +49,18 @@ export const positionAt = async (reads: Reads, tenant_id: string, time: string):
 };
 
 /** Where an event stands in the log; null where no line tells of it. */
-export const placeOf = async (reads: Reads, event_id: string): Promise<Position | null> => {
+export const positionOfEvent = async (reads: Reads, event_id: string): Promise<Position | null> => {
   const found = await reads.one({ projection: audit.name, table }, { id: event_id });
   return found && parseToken((JSON.parse(found.doc) as { position: string }).position);
 };
 
 /** A tenant's newest line, of those up to a position where one is given: where it stands and when it happened. */
-export const newestOf = async (
+export const latestEntry = async (
   reads: Reads,
   tenant_id: string,
   until?: Position,
 ): Promise<{ readonly place: Position; readonly at: string } | null> => {
-  const upTo: Condition[] = until ? [{ column: 'place', op: '<=', value: sortable(until) }] : [];
+  const upTo: Condition[] = until ? [{ column: 'place', op: '<=', value: sortKey(until) }] : [];
   const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }, ...upTo];
   const sort = { column: 'place', descending: true };
   const page = await reads.page({ from: { projection: audit.name, table }, where, sort, tieBreak: 'place', limit: 1 });
@@ -74,14 +74,14 @@ const LINES_AT_ONCE = 200;
 export async function* linesUntil(reads: Reads, tenant_id: string, until: Position): AsyncGenerator<string[], void> {
   const where: Condition[] = [
     { column: 'tenant_id', op: '=', value: tenant_id },
-    { column: 'place', op: '<=', value: sortable(until) },
+    { column: 'place', op: '<=', value: sortKey(until) },
   ];
   const sort = { column: 'place', descending: false };
   const query = { from: { projection: audit.name, table }, where, sort, tieBreak: 'place', limit: LINES_AT_ONCE };
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page: Page = await reads.page({ ...query, cursor });
     const lines = page.body.slice(1, -1);
-    yield lines === '' ? [] : lines.split(BETWEEN_DOCS);
+    yield lines === '' ? [] : lines.split(DOC_SEPARATOR);
     cursor = page.next;
   }
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
-import { PLATFORM, type Recorded, sortable, tokenOf } from '../../domain/event.ts';
+import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import type { TenantEvent } from '../../domain/tenants/tenant.ts';
 import * as DeliveryBody from '../../domain/webhooks/delivery-body.ts';
 import * as Rejection from '../../domain/webhooks/rejection.ts';
 import { insert, type Projection, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
-import { tally } from '../tenant-counter.ts';
+import { tenantCounter } from '../tenant-counter.ts';
 
 export const AuditLogRead = z
   .object({
@@ -29,7 +29,7 @@ export const AuditLogRead = z
 export const table: Table = {
   name: 'audit_logs',
   key: ['id'],
-  once: true,
+  appendOnly: true,
   columns: {
     id: 'text',
     tenant_id: 'text',
@@ -117,28 +117,28 @@ const lineOf = (event: Recorded): Row => {
     meta,
     created_at: event.at,
     position: tokenOf(event.position),
-    place: sortable(event.position),
+    place: sortKey(event.position),
   };
 };
 
 /** How many lines each tenant has. */
-export const counts = tally('audit', 'lines');
+export const auditCounter = tenantCounter('audit', 'lines');
 
 const lines = (event: Recorded) => {
   const line = lineOf(event);
-  const told = [insert(table.name, line), counts.by(event.meta.tenant, 1)];
+  const told = [insert(table.name, line), auditCounter.by(event.meta.tenant, 1)];
   return isOfPlatform(event) ? [...told, insert(platformTable.name, line)] : told;
 };
 
 /** What tells nobody anything: what keeps a promise to a client (idempotency keys), wrapped keys, and the parts of a delivery's body. */
-const untold = new Set(['idempotency', 'key', DeliveryBody.category]);
+const excludedFromAudit = new Set(['idempotency', 'key', DeliveryBody.category]);
 
 /** Every event there is, as a line for auditors, but for those that tell nobody anything. */
 export const audit: Projection = {
   name: 'audit',
   version: 5,
   categories: '*',
-  tables: [table, platformTable, counts.table],
+  tables: [table, platformTable, auditCounter.table],
   on: {},
-  every: (event) => (untold.has(event.category) ? [] : lines(event)),
+  every: (event) => (excludedFromAudit.has(event.category) ? [] : lines(event)),
 };

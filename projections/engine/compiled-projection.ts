@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { Recorded } from '../../domain/event.ts';
-import { columnValue, escapeText, indexable, shallow } from '../column-values.ts';
+import { assertDepth, assertIndexable, columnValue, escapeText } from '../column-values.ts';
 import type { AnyProjection, Changes, Handler, Key, Row } from '../projection.ts';
 import type { ColumnType, Table } from '../table.ts';
 
 /** A row as it is held between batches: `touched` is `<stream>@<revision>` of the event that last moved it, `docs` stand in the table's order. */
-export type Held = { readonly row: Row; readonly revision: number | null; readonly touched: string; readonly docs: readonly string[] };
+export type StoredRow = { readonly row: Row; readonly revision: number | null; readonly touched: string; readonly docs: readonly string[] };
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type DocPlan = { readonly name: string; readonly render: (row: Row) => string; readonly shape: Shape | null };
 
 /** A table made ready: what each of its fields takes, and how its keys and documents are written. */
-export type TablePlan = {
+export type CompiledTable = {
   readonly table: Table;
   readonly columns: readonly (readonly [string, ColumnType])[];
   readonly docs: readonly DocPlan[];
@@ -28,15 +28,15 @@ export type TablePlan = {
   readonly render: (row: Row) => readonly string[];
 };
 
-export type Plan = {
+export type CompiledProjection = {
   readonly projection: AnyProjection;
-  readonly tables: ReadonlyMap<string, TablePlan>;
-  readonly concerns: (event: Recorded) => boolean;
+  readonly tables: ReadonlyMap<string, CompiledTable>;
+  readonly handles: (event: Recorded) => boolean;
   readonly changesOf: (event: Recorded) => Changes;
 };
 
 /** The columns that every table has beside its own. */
-export const OWN_COLUMNS = ['revision', 'touched'] as const;
+export const SYSTEM_COLUMNS = ['revision', 'touched'] as const;
 
 const shapeOf = (schema: z.ZodType): Shape | null => {
   if (schema instanceof z.ZodObject) return schema.shape as Shape;
@@ -73,9 +73,13 @@ const checked = (projection: string, table: Table): void => {
   const columns = [...Object.keys(table.columns), ...(table.counters ?? [])];
   for (const name of [projection, table.name, ...columns, ...Object.keys(table.docs)])
     if (!/^[a-z][a-z0-9_]{0,55}$/.test(name)) wrong(`${name} is not a name`);
-  if (new Set([...columns, ...Object.keys(table.docs), ...OWN_COLUMNS]).size !== columns.length + Object.keys(table.docs).length + 2)
+  if (new Set([...columns, ...Object.keys(table.docs), ...SYSTEM_COLUMNS]).size !== columns.length + Object.keys(table.docs).length + 2)
     wrong('two columns of one name');
-  for (const name of [...table.key, ...(table.indexes ?? []).flatMap((index) => index.columns), ...(table.hidden ? [table.hidden] : [])])
+  for (const name of [
+    ...table.key,
+    ...(table.indexes ?? []).flatMap((index) => index.columns),
+    ...(table.softDelete ? [table.softDelete] : []),
+  ])
     if (!columns.includes(name)) wrong(`${name} is no column`);
   for (const name of table.key) if (table.columns[name] !== 'text') wrong(`key column ${name} is not a text`);
   if (table.stream && !table.key.every(typeOfKeyColumn)) wrong('the key of a stream’s row is made of id and tenant_id');
@@ -96,7 +100,7 @@ const keyTexts =
     return text;
   };
 
-const tablePlan = (projection: string, table: Table): TablePlan => {
+const tablePlan = (projection: string, table: Table): CompiledTable => {
   checked(projection, table);
   const counters = new Set(table.counters ?? []);
   const types = new Map<string, ColumnType>([
@@ -110,14 +114,14 @@ const tablePlan = (projection: string, table: Table): TablePlan => {
   const indexed = new Set([...table.key, ...(table.indexes ?? []).flatMap(({ columns }) => columns)]);
   const blank = Object.fromEntries([...types.keys()].map((name) => [name, counters.has(name) ? 0 : null]));
 
-  const field: TablePlan['field'] = (name, value, strict) => {
+  const field: CompiledTable['field'] = (name, value, strict) => {
     const type = types.get(name);
     const taken = schemas.get(name);
     if (!type && !taken) throw new Error(`${table.name}: neither a column nor a document knows ${name}`);
     try {
       const kept = type ? columnValue(type, value) : value;
-      if (indexed.has(name)) indexable(kept);
-      if (!type) shallow(kept);
+      if (indexed.has(name)) assertIndexable(kept);
+      if (!type) assertDepth(kept);
       if (strict) for (const schema of taken ?? []) schema.parse(kept);
       return kept;
     } catch (error) {
@@ -140,7 +144,7 @@ const tablePlan = (projection: string, table: Table): TablePlan => {
     streamText: keyTexts(
       table,
       table.key.map((name) => typeOfKeyColumn(name) ?? name),
-    ) as TablePlan['streamText'],
+    ) as CompiledTable['streamText'],
     field,
     isCounter: (name) => counters.has(name),
     render: (row) => docs.map((doc) => doc.render(row)),
@@ -159,12 +163,12 @@ const handled = ({ on, every, name, versions = {} }: AnyProjection): ((event: Re
 };
 
 /** Makes a projection ready to be applied. @throws Error that names the table whose definition cannot work */
-export const planOf = (projection: AnyProjection): Plan => {
+export const compileProjection = (projection: AnyProjection): CompiledProjection => {
   const categories = projection.categories === '*' ? null : new Set(projection.categories);
   return {
     projection,
     tables: new Map(projection.tables.map((table) => [table.name, tablePlan(projection.name, table)])),
-    concerns: (event) => !categories || categories.has(event.category),
+    handles: (event) => !categories || categories.has(event.category),
     changesOf: handled(projection),
   };
 };

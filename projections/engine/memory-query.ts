@@ -1,10 +1,10 @@
 import { compareText, escapeText } from '../column-values.ts';
-import { columnType, type Place, readCursor, type SortValue } from '../cursor.ts';
+import { type CursorKey, columnType, readCursor, type SortValue } from '../cursor.ts';
 import type { Row } from '../projection.ts';
-import { type Condition, fitting, type PageQuery } from '../read-model.ts';
-import type { Held } from './compiled-projection.ts';
+import { type Condition, type PageQuery, takeUpToPageSize } from '../read-model.ts';
+import type { StoredRow } from './compiled-projection.ts';
 
-type Rows = (table: string) => readonly Held[];
+type Rows = (table: string) => readonly StoredRow[];
 
 /** In Postgres' default order: nulls are greater than everything. */
 const compare = (a: unknown, b: unknown): number => {
@@ -48,13 +48,13 @@ const holds = (condition: Condition, row: Row, rows: Rows, typeOf: (column: stri
 };
 
 /** One page of rows by their document of that index, and the place behind it where there are more. @throws Refusal invalid for a malformed cursor */
-export const pageOf = (query: PageQuery, rows: Rows, doc: number): { held: readonly Held[]; next: Place | null } => {
+export const pageOf = (query: PageQuery, rows: Rows, doc: number): { held: readonly StoredRow[]; next: CursorKey | null } => {
   const { from, sort, limit, tieBreak = 'id' } = query;
   columnType(from, sort.column);
   const place = readCursor(query);
   const direction = sort.descending ? -1 : 1;
   const order = (a: Row, b: Row): number => direction * (compare(a[sort.column], b[sort.column]) || compare(a[tieBreak], b[tieBreak]));
-  const hidden = from.table.hidden;
+  const hidden = from.table.softDelete;
   const found = rows(from.table.name).filter(
     ({ row }) =>
       !(hidden && row[hidden]) &&
@@ -62,7 +62,7 @@ export const pageOf = (query: PageQuery, rows: Rows, doc: number): { held: reado
       (!place || order({ [sort.column]: place[0], [tieBreak]: place[1] }, row) < 0),
   );
   const most = found.sort((a, b) => order(a.row, b.row)).slice(0, limit);
-  const held = most.slice(0, fitting(most.map(({ docs }) => docs[doc]!)).length);
+  const held = most.slice(0, takeUpToPageSize(most.map(({ docs }) => docs[doc]!)).length);
   const last = held.at(-1)?.row;
   return { held, next: last && found.length > held.length ? [(last[sort.column] ?? null) as SortValue, last[tieBreak] as string] : null };
 };

@@ -2,37 +2,37 @@ import { comparePositions, type Position, parseToken, type Recorded, tokenOf } f
 import { Refusal } from '../../domain/refusal.ts';
 import { writeCursor } from '../cursor.ts';
 import type { AnyProjection } from '../projection.ts';
-import { BETWEEN_DOCS, type Reads, type Source } from '../read-model.ts';
-import { ask, type Only, settle, type Unapplied } from './apply-changes.ts';
-import { type Held, type Plan, planOf } from './compiled-projection.ts';
+import { DOC_SEPARATOR, type Reads, type Source } from '../read-model.ts';
+import { applyChanges, collectChanges, type RowFilter, type Unapplied } from './apply-changes.ts';
+import { type CompiledProjection, compileProjection, type StoredRow } from './compiled-projection.ts';
 import { pageOf } from './memory-query.ts';
 
 /** Projections kept in maps: for tests without a database, `as_of` reads, comparison and drift. */
-export type MemorySink = {
+export type MemoryStore = {
   /** Applies events in log order; those of categories that no projection follows only move the position. */
   readonly feed: (events: readonly Recorded[]) => void;
   readonly reads: Reads;
   /** The rows of one table by key text, hidden ones too. */
-  readonly rows: (projection: string, table: string) => ReadonlyMap<string, Held>;
+  readonly rows: (projection: string, table: string) => ReadonlyMap<string, StoredRow>;
   readonly unapplied: (projection: string) => readonly Unapplied[];
 };
 
 type Kept = {
-  readonly plan: Plan;
-  readonly tables: Map<string, Map<string, Held>>;
+  readonly plan: CompiledProjection;
+  readonly tables: Map<string, Map<string, StoredRow>>;
   readonly unapplied: Unapplied[];
   readonly blocked: Set<string>;
 };
 
 const keep = (projection: AnyProjection): Kept => ({
-  plan: planOf(projection),
+  plan: compileProjection(projection),
   tables: new Map(projection.tables.map(({ name }) => [name, new Map()])),
   unapplied: [],
   blocked: new Set(),
 });
 
-const feedOne = ({ plan, tables, unapplied, blocked }: Kept, events: readonly Recorded[], only?: Only): void => {
-  const settled = settle(plan, ask(plan, events, only), (table, key) => tables.get(table)!.get(key), blocked);
+const feedOne = ({ plan, tables, unapplied, blocked }: Kept, events: readonly Recorded[], only?: RowFilter): void => {
+  const settled = applyChanges(plan, collectChanges(plan, events, only), (table, key) => tables.get(table)!.get(key), blocked);
   for (const [table, rows] of settled.writes)
     for (const [key, held] of rows) held ? tables.get(table)!.set(key, held) : tables.get(table)!.delete(key);
   for (const one of settled.unapplied) {
@@ -41,10 +41,11 @@ const feedOne = ({ plan, tables, unapplied, blocked }: Kept, events: readonly Re
   }
 };
 
-const shown = ({ table }: Source, held: Held | undefined): Held | null => (held && !(table.hidden && held.row[table.hidden]) ? held : null);
+const shown = ({ table }: Source, held: StoredRow | undefined): StoredRow | null =>
+  held && !(table.softDelete && held.row[table.softDelete]) ? held : null;
 
 /** Opens an empty sink over these projections; with `only`, of the rows that it names alone. */
-export const memorySink = (projections: readonly AnyProjection[], only?: Only): MemorySink => {
+export const openMemoryStore = (projections: readonly AnyProjection[], only?: RowFilter): MemoryStore => {
   const kept = new Map(projections.map((projection) => [projection.name, keep(projection)]));
   const waiting = new Set<() => void>();
   let position: Position | null = null;
@@ -54,12 +55,12 @@ export const memorySink = (projections: readonly AnyProjection[], only?: Only): 
     if (!found) throw new Error(`there is no projection ${projection}`);
     return found;
   };
-  const rowsOf = (projection: string, table: string): Map<string, Held> => {
+  const rowsOf = (projection: string, table: string): Map<string, StoredRow> => {
     const rows = of(projection).tables.get(table);
     if (!rows) throw new Error(`projection ${projection} has no table ${table}`);
     return rows;
   };
-  const find = (from: Source, key: Readonly<Record<string, string>>): Held | null => {
+  const find = (from: Source, key: Readonly<Record<string, string>>): StoredRow | null => {
     const rows = rowsOf(from.projection, from.table.name);
     const names = Object.keys(key);
     if (from.table.key.every((name) => name in key)) {
@@ -112,7 +113,7 @@ export const memorySink = (projections: readonly AnyProjection[], only?: Only): 
       page: async (query) => {
         const index = docIndex(query.from, query.doc);
         const { held, next } = pageOf(query, (table) => [...rowsOf(query.from.projection, table).values()], index);
-        return { body: `[${held.map(({ docs }) => docs[index]).join(BETWEEN_DOCS)}]`, next: next && writeCursor(next) };
+        return { body: `[${held.map(({ docs }) => docs[index]).join(DOC_SEPARATOR)}]`, next: next && writeCursor(next) };
       },
       counter: async (from, key, column) => (find(from, key)?.row[column] as number | undefined) ?? 0,
       passed: async (projection, token, ms = 2_000) => {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { comparePositions, type Position } from '../../domain/event.ts';
 import { REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
-import { newestOf, placeOf } from '../audit/audit-log.queries.ts';
+import { latestEntry, positionOfEvent } from '../audit/audit-log.queries.ts';
 import type { Condition, Page, PageQuery, Reads, Source } from '../read-model.ts';
 import { type DeliveryDetailRow, type DeliveryRead, deliveries, type OUTCOMES, table } from './delivery.ts';
 
@@ -11,7 +11,7 @@ type Listed = z.output<typeof DeliveryRead>;
 type Detailed = z.output<typeof DeliveryDetailRow>;
 
 /** Whose deliveries are asked for, and whether a body that came before is remarkable to its owner. */
-export type Hook = { readonly tenant_id: string; readonly integration_id: string; readonly marks: boolean };
+export type IntegrationRef = { readonly tenant_id: string; readonly integration_id: string; readonly marks: boolean };
 
 export type DeliveryFilter = {
   readonly outcome?: (typeof OUTCOMES)[number] | undefined;
@@ -26,7 +26,7 @@ const received = (op: '>=' | '<=' | '<', value: string | undefined): Condition[]
 /** Whether the same body came under another delivery id within the days in which a provider sends again. */
 const isReplay = async (
   reads: Reads,
-  { tenant_id, integration_id, marks }: Hook,
+  { tenant_id, integration_id, marks }: IntegrationRef,
   { id, sha256, received_at }: Listed,
 ): Promise<boolean> => {
   if (!marks || sha256 === null) return false;
@@ -48,7 +48,7 @@ const isReplay = async (
   return first !== undefined && first.id !== id;
 };
 
-const marked = async <T extends Listed>(reads: Reads, hook: Hook, delivery: T): Promise<T> => ({
+const marked = async <T extends Listed>(reads: Reads, hook: IntegrationRef, delivery: T): Promise<T> => ({
   ...delivery,
   replay_suspect: await isReplay(reads, hook, delivery),
 });
@@ -56,7 +56,7 @@ const marked = async <T extends Listed>(reads: Reads, hook: Hook, delivery: T): 
 /** A page of what came to one hook, newest first, `from` inclusive, `to` exclusive. */
 export const deliveryPage = async (
   reads: Reads,
-  hook: Hook,
+  hook: IntegrationRef,
   filter: DeliveryFilter,
   window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>,
 ): Promise<Page> => {
@@ -86,13 +86,13 @@ export const deliveryById = async (reads: Reads, tenant_id: string, id: string):
 };
 
 /** The delivery, marked where its body came before. */
-export const markedDelivery = (reads: Reads, hook: Hook, delivery: Detailed): Promise<Detailed> => marked(reads, hook, delivery);
+export const markedDelivery = (reads: Reads, hook: IntegrationRef, delivery: Detailed): Promise<Detailed> => marked(reads, hook, delivery);
 
 /** Clocks of two processes differ by less. */
 const SKEW_MS = 60_000;
 const PAGE = 50;
 /** So many deliveries are looked through for the last one that was signed with a secret that had been replaced. */
-const LOOKED_THROUGH = 1_000;
+const MAX_EXAMINED = 1_000;
 
 type LastDeliveries = { readonly last_delivery_at: string | null; readonly last_delivery_on_previous_secret_at: string | null };
 
@@ -107,16 +107,16 @@ export const lastDeliveriesUntil = async (
   until: Position,
   everOnPrevious: boolean,
 ): Promise<LastDeliveries> => {
-  const newest = await newestOf(reads, tenant_id, until);
+  const newest = await latestEntry(reads, tenant_id, until);
   const end = new Date(Date.parse(newest?.at ?? '1970-01-01T00:00:00Z') + SKEW_MS).toISOString();
   const taken: Condition = { column: 'outcome', op: 'in', value: ['accepted', 'blocked', 'dead'] };
   const where = [equal('tenant_id', tenant_id), equal('integration_id', integration_id), taken, ...received('<=', end)];
   const query = { from, doc: 'doc', where, sort: { column: 'received_at', descending: true }, limit: PAGE };
   let last: string | null = null;
-  for (let cursor: string | null | undefined, looked = 0; cursor !== null && looked < LOOKED_THROUGH; looked += PAGE) {
+  for (let cursor: string | null | undefined, looked = 0; cursor !== null && looked < MAX_EXAMINED; looked += PAGE) {
     const page: Page = await reads.page({ ...query, cursor });
     const wanted = (JSON.parse(page.body) as Detailed[]).filter(({ matched_secret }) => last === null || matched_secret === 'previous');
-    const places = await Promise.all(wanted.map(({ causation }) => placeOf(reads, causation[0]!.event_id)));
+    const places = await Promise.all(wanted.map(({ causation }) => positionOfEvent(reads, causation[0]!.event_id)));
     for (const [n, { received_at, matched_secret }] of wanted.entries()) {
       const place = places[n];
       if (!place || comparePositions(place, until) > 0) continue;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Recorded } from '../../domain/event.ts';
 import { Id25 } from '../../domain/id.ts';
-import type { AcknowledgementEvent, Settled } from '../../domain/runners/acknowledgement.ts';
+import type { AcknowledgementEvent, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
-import { PART_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import { CHUNK_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
 import { type Change, insert, type Projection, patch, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
@@ -47,7 +47,7 @@ export const DeliveryDetailRow = DeliveryRead.extend({
 
 export const DeliveryDetail = DeliveryDetailRow.extend({
   payload: z.unknown().meta({
-    description: `The JSON as it was delivered; text where it is none; null where nothing was kept, and where it is of more than ${PART_BYTES} bytes: \`/body\` has those`,
+    description: `The JSON as it was delivered; text where it is none; null where nothing was kept, and where it is of more than ${CHUNK_BYTES} bytes: \`/body\` has those`,
   }),
 }).meta({ id: 'DeliveryDetail' });
 
@@ -111,7 +111,11 @@ const rejected = ({ id, tenant, at, event_id, type, data }: Recorded<Extract<Rej
   return insert('deliveries', row);
 };
 
-const settled = (tenant_id: string, { delivery_id, at, attempts }: Settled, outcome: z.output<typeof Attempts>['outcome']): Change =>
+const settled = (
+  tenant_id: string,
+  { delivery_id, at, attempts }: SettledDelivery,
+  outcome: z.output<typeof Attempts>['outcome'],
+): Change =>
   patch(
     'deliveries',
     { tenant_id, id: delivery_id },

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Condition, Doc, Page, PageQuery, Reads, Source } from '../read-model.ts';
 import { sortFields } from '../table.ts';
-import { counts, integrations, table, WebhookIntegrationRead } from './integration.ts';
+import { integrationCounter, integrations, table, WebhookIntegrationRead } from './integration.ts';
 
 const from: Source = { projection: integrations.name, table };
 
@@ -44,4 +44,5 @@ export const integrationPage = async (
 };
 
 /** How many integrations the tenant has. */
-export const integrationCount = (reads: Reads, tenant_id: string): Promise<number> => counts.of(reads, integrations.name, tenant_id);
+export const integrationCount = (reads: Reads, tenant_id: string): Promise<number> =>
+  integrationCounter.of(reads, integrations.name, tenant_id);

@@ -5,7 +5,7 @@ import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
-import { tally } from '../tenant-counter.ts';
+import { tenantCounter } from '../tenant-counter.ts';
 
 const time = z.string().nullable().default(null);
 
@@ -39,7 +39,7 @@ export const table: Table = {
   name: 'integrations',
   key: ['id'],
   stream: Integration.category,
-  hidden: 'disconnected',
+  softDelete: 'disconnected',
   columns: {
     id: 'text',
     tenant_id: 'text',
@@ -56,7 +56,7 @@ export const table: Table = {
   indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
 };
 
-export const counts = tally('integration', 'integrations');
+export const integrationCounter = tenantCounter('integration', 'integrations');
 
 const delivered = (event: Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>): Change => {
   const { integration_id, matched_secret } = factsOf(event);
@@ -69,18 +69,21 @@ export const integrations: Projection<Integration.IntegrationEvent | DeliveryEve
   name: 'integrations',
   version: 2,
   categories: [Integration.category, 'delivery'],
-  tables: [table, counts.table],
+  tables: [table, integrationCounter.table],
   on: {
     IntegrationConnected: (event) => {
       const { status: _, sealed_secret: __, sealed_previous_secret: ___, ...row } = Integration.evolve(Integration.initial, event);
-      return [insert('integrations', { ...row, url: Integration.pathOf(row.id), disconnected: false }), counts.by(row.tenant_id, 1)];
+      return [
+        insert('integrations', { ...row, url: Integration.pathOf(row.id), disconnected: false }),
+        integrationCounter.by(row.tenant_id, 1),
+      ];
     },
     IntegrationUpdated: ({ id, at, data }) => patch('integrations', { id }, { ...data, updated_at: at }),
     IntegrationSecretRotated: ({ id, at, data: { sealed_secret: _, ...shown } }) =>
       patch('integrations', { id }, { ...shown, updated_at: at }),
     IntegrationDisconnected: ({ id, at, meta }) => [
       patch('integrations', { id }, { disconnected: true, updated_at: at }),
-      counts.by(meta.tenant, -1),
+      integrationCounter.by(meta.tenant, -1),
     ],
     WebhookAccepted: delivered,
     WebhookBlocked: delivered,

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { agentAllows, roleIn, type TenantPermission, tenantRoleAllows } from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
-import { AGENT_GRID, AGENT_LABELS, type AgentPermission, LABELS } from '../../domain/agents/role-permissions.ts';
+import { AGENT_LABELS, type AgentPermission, DEFAULT_ROLE_PERMISSIONS, LABELS } from '../../domain/agents/role-permissions.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { given } from '../fixtures/given.ts';
 
@@ -87,7 +87,7 @@ test('tenant roles give what the table of roles says', () => {
 
 test('the default grid is the one of the interface', () => {
   for (const role of ['VIEWER', 'MANAGER', 'OWNER'] as const)
-    assert.equal(AGENT_GRID[role].map((label) => AGENT_LABELS[label]).sort(), [...AGENT_TABLE[role]!].sort());
+    assert.equal(DEFAULT_ROLE_PERMISSIONS[role].map((label) => AGENT_LABELS[label]).sort(), [...AGENT_TABLE[role]!].sort());
   assert.is(LABELS.length, 9);
 });
 
@@ -110,7 +110,7 @@ test('tenant role, role on the agent and grant together give what the table says
   ));
 
 test('what a tenant wrote into its grid is what counts', () => {
-  const tenant = { ...tenantWith('MEMBER'), grid: { ...AGENT_GRID, VIEWER: ['View', 'Delete agent'] as const } };
+  const tenant = { ...tenantWith('MEMBER'), grid: { ...DEFAULT_ROLE_PERMISSIONS, VIEWER: ['View', 'Delete agent'] as const } };
   const agent = agentWith({ role: 'VIEWER', grant: 'none', is_admin_only: false });
   assert.ok(agentAllows(tenant, USER, agent, 'agent:delete'));
   assert.not(agentAllows(tenant, USER, agent, 'agent:chat:read'));

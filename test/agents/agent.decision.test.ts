@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Access from '../../domain/agents/agent-roles.ts';
-import { NEVER } from '../../domain/event.ts';
+import { MAX_SORT_KEY } from '../../domain/event.ts';
 import type { TenantRole } from '../../domain/tenants/tenant.ts';
 import { ACTOR, at, given, ID, TENANT } from '../fixtures/given.ts';
 
@@ -127,7 +127,7 @@ const member = (since: string, role: TenantRole = 'MEMBER'): Access.Members[stri
   since,
   by: { event_id: `${role} since ${since}`, type: 'MemberAdded', at: at(0) },
 });
-const [before, behind] = [member(''), member(NEVER)];
+const [before, behind] = [member(''), member(MAX_SORT_KEY)];
 const members = { [ACTOR]: before, [B]: before };
 
 test('the last owner of an agent can be neither revoked nor made less', () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { issueKey } from '../../commands/identity/api-key.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
-import { bootstrap } from '../../infra/processes/seed.ts';
+import { seed } from '../../infra/processes/seed.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { beside } from '../fixtures/second-platform.ts';
 import { startStore } from '../fixtures/store-process.ts';
@@ -116,7 +116,7 @@ test('over a real store, what one process takes back is dead on another within a
   for (const log of logs) afterwards(log.close);
   const [here, there] = [await beside(p, logs[0]), await beside(p, logs[1])];
   let first = { key: '', tenant_id: '' };
-  await bootstrap(logs[0], here.systemContext(), undefined, (shown) => {
+  await seed(logs[0], here.systemContext(), undefined, (shown) => {
     first = shown;
   });
   const tenant = `/tenant/${first.tenant_id}`;

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import type { Aggregate } from '../../domain/aggregate.ts';
 import { type Metadata, streamName } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { openHot } from '../../infra/aggregates/aggregate-cache.ts';
+import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { transactor } from '../../infra/aggregates/transact.ts';
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
@@ -31,7 +31,7 @@ const meta: Metadata = { tenant: 't', actor: { kind: 'system', id: 'test' }, at:
 const STREAM = streamName('door', 't', 'd');
 
 /** A process of its own over a log that others write too. */
-const processOn = (log: Log, hot = openHot(log, [])) => {
+const processOn = (log: Log, hot = openAggregateCache(log, [])) => {
   const transact = transactor(log, hot);
   return { hot, does: (decide: (state: State) => Moved[]) => transact(Door, 't', 'd', decide, { meta, seed: randomUUID() }) };
 };
@@ -80,7 +80,7 @@ test('what is heard while a stream is read is read too, before it counts', async
   const source = memoryLog();
   const { log, halt, goOn } = haltingReads(source);
   await written(source, -1, opened);
-  const hot = openHot(log, [Door]);
+  const hot = openAggregateCache(log, [Door]);
   await hot.start();
   halt();
   const loading = hot.load(Door, 't', 'd');
@@ -97,7 +97,7 @@ test('neither a slow read nor a slow append takes the place of what is newer', a
   const source = memoryLog();
   const { log, halt, goOn } = haltingReads(source);
   await written(source, -1, opened);
-  const slow = openHot(log, []);
+  const slow = openAggregateCache(log, []);
   halt();
   const reading = slow.refresh(Door, 't', 'd');
   await heard();
@@ -115,7 +115,7 @@ test('neither a slow read nor a slow append takes the place of what is newer', a
       return answer;
     },
   };
-  const hot = openHot(late, [Door]);
+  const hot = openAggregateCache(late, [Door]);
   await hot.start();
   await hot.load(Door, 't', 'd');
   assert.is((await processOn(late, hot).does(close)).revision, 1);
@@ -129,7 +129,7 @@ test('what was begun to be read before the log was followed anew is not kept', a
   await written(source, -1, opened);
   const harmed = Promise.withResolvers<Error | null>();
   let follows = 0;
-  const hot = openHot(
+  const hot = openAggregateCache(
     {
       ...log,
       follow: (follower) => {
@@ -155,7 +155,7 @@ test('what was begun to be read before the log was followed anew is not kept', a
 });
 
 test('of what is not there no more is remembered than of what is', async () => {
-  const hot = openHot(memoryLog(), [Door], { capacity: 5, missed: [Door] });
+  const hot = openAggregateCache(memoryLog(), [Door], { capacity: 5, missed: [Door] });
   await hot.start();
   const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
   for (const id of ids) await hot.load(Door, 't', id);
@@ -165,7 +165,7 @@ test('of what is not there no more is remembered than of what is', async () => {
 });
 
 test('of large states fewer are remembered; one that changes or is too large for all counts once', () => {
-  const hot = openHot(memoryLog(), [Door], { room: 100_000 });
+  const hot = openAggregateCache(memoryLog(), [Door], { room: 100_000 });
   const put = (id: string, length: number) => {
     const state = { isOpen: true, sign: 'x'.repeat(length) };
     hot.put(streamName('door', 't', id), { id, state, revision: 0, position: null });

@@ -3,21 +3,21 @@ import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
 import { fold } from '../../domain/aggregate.ts';
 import type { Recorded } from '../../domain/event.ts';
-import { type Own, put, without } from '../../domain/immutable-record.ts';
+import { type Transient, withEntry, withoutEntry } from '../../domain/immutable-record.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { advanced, emptyOf, openHot } from '../../infra/aggregates/aggregate-cache.ts';
+import { emptyAggregate, foldFrom, openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { ACTOR, at, ID, recorded, TENANT } from '../fixtures/given.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
 test('a record that was seen is never written into', () => {
   const seen = { a: 1 };
-  const own: Own = new WeakSet();
-  const made = put(seen, 'b', 2, own);
+  const own: Transient = new WeakSet();
+  const made = withEntry(seen, 'b', 2, own);
   assert.equal([seen, made], [{ a: 1 }, { a: 1, b: 2 }]);
-  assert.is(put(made, 'c', 3, own), made, 'what a fold has made itself is its own');
-  assert.is(without(made, 'a', own), made);
+  assert.is(withEntry(made, 'c', 3, own), made, 'what a fold has made itself is its own');
+  assert.is(withoutEntry(made, 'a', own), made);
   assert.equal(made, { b: 2, c: 3 });
-  assert.equal([put(made, 'd', 4), without(made, 'b'), made], [{ b: 2, c: 3, d: 4 }, { c: 3 }, { b: 2, c: 3 }]);
+  assert.equal([withEntry(made, 'd', 4), withoutEntry(made, 'b'), made], [{ b: 2, c: 3, d: 4 }, { c: 3 }, { b: 2, c: 3 }]);
 });
 
 const people = Array.from({ length: 3 }, (_, n) => `cperson${n}`);
@@ -39,7 +39,7 @@ test('members and roles are the same whether they are folded at once or one by o
     fold(Agent, roles),
     roles.reduce((agent, event) => Agent.evolve(agent, event), Agent.initial),
   );
-  const own: Own = new WeakSet();
+  const own: Transient = new WeakSet();
   const first = Tenant.evolve(Tenant.initial, membership[0]!, own);
   const last = membership.slice(1).reduce((tenant, event) => Tenant.evolve(tenant, event, own), first);
   assert.is(last.members, first.members);
@@ -48,8 +48,8 @@ test('members and roles are the same whether they are folded at once or one by o
 
 /** Notes with what each event was folded. */
 const spying = () => {
-  const folds: (Own | undefined)[] = [];
-  const evolve = (sum: number, _: Recorded, own?: Own) => {
+  const folds: (Transient | undefined)[] = [];
+  const evolve = (sum: number, _: Recorded, own?: Transient) => {
     folds.push(own);
     return sum + 1;
   };
@@ -67,10 +67,10 @@ test('what is read from the log is one fold', async () => {
     meta: { tenant: TENANT, actor, at: at(n), v: 1 },
   }));
   await log.append(`thing-${TENANT}.${ID}`, 'none', events);
-  assert.is((await openHot(log, []).load(counting, TENANT, ID)).state, 3);
+  assert.is((await openAggregateCache(log, []).load(counting, TENANT, ID)).state, 3);
   assert.ok(folds[0]);
   assert.is(new Set(folds.splice(0)).size, 1);
-  const loaded = await advanced(counting, emptyOf(counting, ID), log.read(`thing-${TENANT}.${ID}`));
+  const loaded = await foldFrom(counting, emptyAggregate(counting, ID), log.read(`thing-${TENANT}.${ID}`));
   assert.equal([loaded.state, loaded.revision, new Set(folds).size], [3, 2, 1]);
 });
 

@@ -81,8 +81,8 @@ test('every operation names itself, its answer, its parameters and its permissio
   for (const [name, row] of Object.entries(p.operations)) {
     assert.ok(row.permit, name);
     const { description } = described.find(({ operation }) => operation.operationId === name)!.operation;
-    if (row.needs) assert.is(description, row.needs);
-    for (const one of row.needs ? [] : typeof row.permit === 'string' ? [row.permit] : row.permit.all)
+    if (row.permissionNote) assert.is(description, row.permissionNote);
+    for (const one of row.permissionNote ? [] : typeof row.permit === 'string' ? [row.permit] : row.permit.all)
       if (one !== 'none' && one !== 'any') assert.ok(description.includes(one), `${name}: ${description}`);
   }
 });

@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
-import { ask, requestState } from '../../infra/projector/maintenance-requests.ts';
+import { requestMaintenance, requestState } from '../../infra/projector/maintenance-requests.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { PageQuery } from '../../projections/read-model.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
@@ -84,7 +84,7 @@ const digestOf = async (answer: IncomingMessage) => {
 const rebuilt = async (databaseUrl: string): Promise<void> => {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   afterwards(() => pool.end());
-  const id = await ask(pool, 'rebuild', audit.name);
+  const id = await requestMaintenance(pool, 'rebuild', audit.name);
   const done = await until(
     'the rebuild',
     () => requestState(pool, id),

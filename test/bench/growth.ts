@@ -12,7 +12,7 @@ const PER_CALL = 500;
 const ROUNDS = 7;
 const APPENDS = 4_000;
 const READS = 4_000;
-const MOST_READ = 50_000;
+const MAX_READ = 50_000;
 const EVENTS_A_STREAM = 10;
 
 const newEvent = (line: number) =>
@@ -81,7 +81,7 @@ const followed = async (subscription: AllStreamSubscription, most: number): Prom
 type Work = { readonly name: string; readonly each: (held: Held) => number; readonly run: (server: Server, held: Held) => Promise<void> };
 
 /** What is read at once: no more than there is behind the middle. */
-const pageOf = ({ events }: Size): number => Math.min(MOST_READ, events >> 1);
+const pageOf = ({ events }: Size): number => Math.min(MAX_READ, events >> 1);
 
 const works: readonly Work[] = [
   {

@@ -22,7 +22,7 @@ const HERE = {
   NATS_URL: 'nats://127.0.0.1:7422',
   LOG_LEVEL: 'warn',
 };
-const MOST_IN_SAMPLE = 10_000;
+const MAX_IN_SAMPLE = 10_000;
 
 const env = Object.fromEntries(Object.entries(HERE).map(([name, value]) => [name, process.env[name] ?? value])) as typeof HERE;
 
@@ -76,7 +76,7 @@ const emptyBroker = async (natsUrl: string): Promise<void> => {
 
 /** As many as the bench may address, spread evenly. */
 const sampleOf = ({ agents, tenants }: Fixture): string[][] => {
-  const size = Math.min(MOST_IN_SAMPLE, agents.length);
+  const size = Math.min(MAX_IN_SAMPLE, agents.length);
   return Array.from({ length: size }, (_, each) => agents[Math.floor((each * agents.length) / size)]!).map(({ id, tenant }) => [
     tenants[tenant]!.id,
     id,

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyText } from '../../domain/identity/api-key-format.ts';
-import { freePort, remembered } from '../../infra/supervision/os-process.ts';
+import { freePort, readPidFile } from '../../infra/supervision/os-process.ts';
 import { type Program, program } from '../fixtures/child-process.ts';
 import { scratch } from '../fixtures/temp-directory.ts';
 
@@ -67,7 +67,7 @@ export const startAnnals = async ({ dir: given, port: wanted, key = newKey(), en
     port,
     key,
     dir,
-    pids: () => Object.fromEntries(PIECES.map((name) => [name, remembered(join(dir, 'run', `${name}.pid`))?.pid])),
+    pids: () => Object.fromEntries(PIECES.map((name) => [name, readPidFile(join(dir, 'run', `${name}.pid`))?.pid])),
     databaseUrl: () => readFileSync(join(dir, 'postgres', 'url'), 'utf8').trim(),
     natsUrl: () => `127.0.0.1:${portsIn(dir).nats}`,
     natsCredentials: () => readFileSync(join(dir, 'nats', 'annals.creds')),

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log, NewEvent } from '../../infra/eventstore/event-log.ts';
-import { ask, requestState } from '../../infra/projector/maintenance-requests.ts';
+import { requestMaintenance, requestState } from '../../infra/projector/maintenance-requests.ts';
 import { startProjections } from '../../infra/projector/projector.ts';
 import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
 import { eventId, ideasOf } from '../fixtures/test-projection.ts';
@@ -115,7 +115,7 @@ export const rebuildBench = async (events = 1_000_000): Promise<RebuildFigures> 
   const rebuilds: Pace[] = [];
   for (let run = 0; run < 2; run++) {
     const over = pace(events);
-    const id = await ask(db, 'rebuild', 'ideas');
+    const id = await requestMaintenance(db, 'rebuild', 'ideas');
     while (!(await requestState(db, id))?.done_at) await new Promise((resolve) => setTimeout(resolve, 50));
     rebuilds.push(over());
     catchUps.push(await bareCatchUp(log, category, events));

@@ -145,7 +145,7 @@ export const settled = async (bench: Bench): Promise<number> => {
   return (performance.now() - began) / 1_000;
 };
 
-const QUIET_MS = 300;
+const IDLE_MS = 300;
 
 /** Resolves when the runners' stream grows no more. */
 const relayed = async (annals: Annals): Promise<void> => {
@@ -154,7 +154,7 @@ const relayed = async (annals: Annals): Promise<void> => {
   const last = async (): Promise<number> => (await streams.info(STREAM)).state.last_seq;
   for (let seen = -1, now = await last(); now !== seen; now = await last()) {
     seen = now;
-    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+    await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   }
   await nats.close();
 };

@@ -6,7 +6,7 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createAnnals } from '../../infra/projector/schema.ts';
 import { type Limiter, limiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
 import { openLimits } from '../../infra/ratelimit/quota-table.ts';
-import { sharing } from '../../infra/ratelimit/shared-quota.ts';
+import { quotaSync } from '../../infra/ratelimit/shared-quota.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { quiet } from '../fixtures/live-projections.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -20,7 +20,7 @@ type Given = Awaited<ReturnType<typeof givenHook>>;
 /** Puts the tenant on a plan of its own. */
 const allow = async ({ systemContext, tenant_id }: Pick<Given, 'systemContext' | 'tenant_id'>, webhooks_per_minute: number) => {
   const ctx = systemContext(tenant_id);
-  const plan_id = ctx.naturalId('plan', `plan ${webhooks_per_minute}`, 0, 'platform');
+  const plan_id = ctx.uniqueId('plan', `plan ${webhooks_per_minute}`, 0, 'platform');
   const limits = { agents: 10, members: 10, cron_jobs: 10, webhooks_per_minute };
   await ctx.transact(Plan, plan_id, Plan.create({ slug: 'one', name: 'One', monthly_usd: 0, price_id: null, limits }));
   await ctx.transact(Tenant, tenant_id, Tenant.update({ plan_id }, 'a test'));
@@ -152,7 +152,7 @@ const pair = async (webhooks_per_minute: number) => {
   const limits = rows.map(({ charge }) =>
     limiter(
       POLICIES,
-      sharing({
+      quotaSync({
         charge: (costs) => {
           asked.charges++;
           return charge(costs).catch((error) => {
@@ -202,7 +202,7 @@ test('while the database is away each process lets its own count through: a prov
   const charge = async () => {
     throw new Error('away');
   };
-  const [one, two] = [limiter(POLICIES, sharing({ charge })), limiter(POLICIES, sharing({ charge }))];
+  const [one, two] = [limiter(POLICIES, quotaSync({ charge })), limiter(POLICIES, quotaSync({ charge }))];
   const given = await givenHook({}, one);
   afterwards(given.close);
   await allow(given, 20);

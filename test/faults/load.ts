@@ -24,7 +24,7 @@ export const isAnswered = ({ answers }: Sent): boolean => answers.some(({ kind }
 
 const ANSWER_MS = 10_000;
 const AGAIN_MS = 250;
-const MOST_AGAIN_MS = 3_000;
+const MAX_AGAIN_MS = 3_000;
 /** Who sends again by hand or script does not do it with all at once: that would be another fault than the one on trial. */
 const REPEATERS = 16;
 
@@ -117,7 +117,7 @@ export const startLoad = ({ bases, hooks, perSecond, duplicates, most }: LoadOpt
   let repeaters = 0;
 
   const repeat = async (one: Sent): Promise<void> => {
-    for (let wait = AGAIN_MS; (await once(one)).kind === 'unknown' && Date.now() < giveUpAt; wait = Math.min(MOST_AGAIN_MS, 2 * wait))
+    for (let wait = AGAIN_MS; (await once(one)).kind === 'unknown' && Date.now() < giveUpAt; wait = Math.min(MAX_AGAIN_MS, 2 * wait))
       await sleep(wait * (0.5 + Math.random()));
   };
 

@@ -3,7 +3,7 @@ import { isClean } from './checker.ts';
 import { withPlatform } from './platform.ts';
 import { type Report, TARGETS, type Target, trial } from './trial.ts';
 
-const MOST_SHOWN = 10;
+const MAX_SHOWN = 10;
 
 const { values } = parseArgs({
   options: {
@@ -29,7 +29,7 @@ const print = ({ kills, figures, findings }: Report): void => {
   for (const [name, value] of Object.entries(figures)) line(name, value);
   for (const [name, lines] of Object.entries(findings)) {
     line(name, lines.length);
-    for (const text of lines.slice(0, MOST_SHOWN)) console.log(`    ${text}`);
+    for (const text of lines.slice(0, MAX_SHOWN)) console.log(`    ${text}`);
   }
 };
 

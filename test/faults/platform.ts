@@ -6,7 +6,7 @@ import { keyText } from '../../domain/identity/api-key-format.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
-import { end, freePort, type Known, remembered } from '../../infra/supervision/os-process.ts';
+import { end, freePort, type ProcessRef, readPidFile } from '../../infra/supervision/os-process.ts';
 import { bareEnvironment, inDir, type Program, program, root } from '../fixtures/child-process.ts';
 
 export const PIECES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
@@ -19,7 +19,7 @@ export const main = join(root, 'infra', 'main.ts');
 export const ADMIN_KEY = keyText('Fau1tK3y', 'onlyTestsHaveThisKeyForThePlatfo');
 
 const STOP_MS = 30_000;
-const PATIENCE = 200;
+const TIMEOUT_MS = 200;
 
 /** How other processes reach the services of a data directory: as `annals start` writes it down there. */
 const urlsIn = (data: string) => {
@@ -54,8 +54,8 @@ export const openPlatform = async (dir: string) => {
   const company: Program[] = [];
   let running: Program | undefined;
 
-  const known = (name: PieceName): Known | undefined => remembered(join(data, 'run', `${name}.pid`));
-  const everyone = (): Known[] => [...PIECES.map(known), remembered(join(data, 'annals.pid'))].filter((each) => each !== undefined);
+  const known = (name: PieceName): ProcessRef | undefined => readPidFile(join(data, 'run', `${name}.pid`));
+  const everyone = (): ProcessRef[] => [...PIECES.map(known), readPidFile(join(data, 'annals.pid'))].filter((each) => each !== undefined);
 
   const start = async (): Promise<void> => {
     running = program(process.execPath, [main, 'start'], { env });
@@ -80,14 +80,14 @@ export const openPlatform = async (dir: string) => {
   /** Kills a piece at once; resolves with the ms until its successor is there. */
   const kill = async (name: PieceName): Promise<number> => {
     let victim = known(name);
-    for (let tries = 0; !victim && tries < PATIENCE; tries++) {
+    for (let tries = 0; !victim && tries < TIMEOUT_MS; tries++) {
       await sleep(50);
       victim = known(name);
     }
     if (!victim) throw new Error(`there is no ${name} to kill`);
     process.kill(victim.pid, 'SIGKILL');
     const killedAt = Date.now();
-    for (let tries = 0; tries < PATIENCE; tries++) {
+    for (let tries = 0; tries < TIMEOUT_MS; tries++) {
       await sleep(25);
       const next = known(name);
       if (next && next.pid !== victim.pid) return Date.now() - killedAt;
@@ -109,7 +109,7 @@ export const openPlatform = async (dir: string) => {
     for (let tries = 1; ; tries++) {
       const reply = await ask(url, method, path, key, body, headers).catch((error: Error) => error);
       if (!(reply instanceof Error) && reply.status !== 503) return reply;
-      if (tries === PATIENCE) throw new Error(`${method} ${path}: ${reply instanceof Error ? reply.message : reply.text}`);
+      if (tries === TIMEOUT_MS) throw new Error(`${method} ${path}: ${reply instanceof Error ? reply.message : reply.text}`);
       await sleep(200);
     }
   };

@@ -3,7 +3,7 @@ import { listAll, readWhole } from './final-state.ts';
 import { ADMIN_KEY, must, type Platform } from './platform.ts';
 import type { Estate } from './tenants.ts';
 
-const QUIET_MS = 3_000;
+const IDLE_MS = 3_000;
 /** What shows the log. Other paths of operators show who keeps the views and how: that is another process after a start. */
 const SHOWN = /^\/(tenant|(api\/v1\/)?admin\/(tenants|users|plans|models|api-keys|audit-logs|allowed-accounts))(\/|$)/;
 
@@ -14,7 +14,7 @@ export const quietLog = async (platform: Platform): Promise<string> => {
     for (let [last, since] = ['', Date.now()]; ; await sleep(250)) {
       const { token } = await readWhole(log);
       if (token !== last) [last, since] = [token, Date.now()];
-      else if (Date.now() - since > QUIET_MS) return token;
+      else if (Date.now() - since > IDLE_MS) return token;
     }
   } finally {
     await log.close();

@@ -31,7 +31,7 @@ const SIZE: EstateSize = { tenants: 2, agents: 2, hooks: 2 };
 const WARM_MS = 1_500;
 const PAUSE_MS = [300, 1_700] as const;
 /** A load that nobody ends must end by itself. */
-const MOST = 30_000;
+const MAX_DELIVERIES = 30_000;
 
 const shuffled = <T>(items: readonly T[]): T[] =>
   items
@@ -97,7 +97,7 @@ export const trial = async (platform: Platform, options: TrialOptions): Promise<
   const { agents, hooks } = await makeEstate(platform, size);
   const runners = await Promise.all(agents.map((agent) => startRunner(platform, agent)));
   const began = Date.now();
-  const load = startLoad({ bases: [platform.url], hooks, perSecond, duplicates: 0.1, most: MOST });
+  const load = startLoad({ bases: [platform.url], hooks, perSecond, duplicates: 0.1, most: MAX_DELIVERIES });
   await sleep(WARM_MS);
   const kills = await killAll({ platform, runners }, options);
   await sleep(WARM_MS);

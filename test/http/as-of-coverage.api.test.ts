@@ -39,7 +39,7 @@ const settle = async (): Promise<void> => {
     sequence: 1,
     outcome: 'acknowledged',
   } as const;
-  await world.systemContext(own.tenant).transact(Acknowledgement, own.agent!, Acknowledgement.take('one', [notice]));
+  await world.systemContext(own.tenant).transact(Acknowledgement, own.agent!, Acknowledgement.recordAdvisories('one', [notice]));
   await world.settled();
 };
 await settle();
@@ -118,7 +118,7 @@ test('a delivery is what it was at each step, whatever else its agent’s runner
     return ctx.transact(
       Acknowledgement,
       own.agent!,
-      Acknowledgement.take(
+      Acknowledgement.recordAdvisories(
         'two',
         about.map((one, index) => ({
           ...one,

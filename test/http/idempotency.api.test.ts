@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { evolve, held, type IdempotencyEvent, initial } from '../../domain/idempotency-key.ts';
+import { evolve, type IdempotencyEvent, initial, isClaimed } from '../../domain/idempotency-key.ts';
 import { at, recorded } from '../fixtures/given.ts';
 import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
 import { type InMemory, join } from '../fixtures/users.ts';
@@ -37,10 +37,10 @@ const claimed: IdempotencyEvent = { type: 'IdempotencyKeyClaimed', data: { route
 
 test('a key is held for 30 s from its claim, from each time it is taken, and not once it is released', () => {
   const after = (index: number, ms: number) => new Date(Date.parse(at(index)) + ms).toISOString();
-  assert.ok(held(story(claimed), after(0, 29_999)));
-  assert.not(held(story(claimed), after(0, 30_000)));
-  assert.ok(held(story(claimed, { type: 'IdempotencyKeyTaken', data: {} }), after(1, 29_999)));
-  assert.not(held(story(claimed, { type: 'IdempotencyKeyReleased', data: {} }), at(1)));
+  assert.ok(isClaimed(story(claimed), after(0, 29_999)));
+  assert.not(isClaimed(story(claimed), after(0, 30_000)));
+  assert.ok(isClaimed(story(claimed, { type: 'IdempotencyKeyTaken', data: {} }), after(1, 29_999)));
+  assert.not(isClaimed(story(claimed, { type: 'IdempotencyKeyReleased', data: {} }), at(1)));
 });
 
 test('50 parallel repeats make one event; each is answered 201, or 409 while the first is at work', async () => {

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { parseToken } from '../../domain/event.ts';
-import { AGENT_SORTS, agentPage, agentsAlive } from '../../projections/agents/agent.queries.ts';
+import { AGENT_SORTS, agentIdsAsOf, agentPage } from '../../projections/agents/agent.queries.ts';
 import { allModels, MODEL_SORTS } from '../../projections/agents/model.queries.ts';
 import { compareText } from '../../projections/column-values.ts';
 import { USER_SORTS, userPage } from '../../projections/identity/user.queries.ts';
@@ -151,8 +151,8 @@ test('Postgres knows which agents there were as the memory sink does, those that
   await settled(reads, p.log, 'agents');
   const window = { sort: { column: 'created_at', descending: true }, limit: 3 };
   for (const [n, at] of positions.entries()) {
-    const there = await agentsAlive(reads, p.tenant_id, at, window);
-    assert.equal(there, await agentsAlive(p.sink.reads, p.tenant_id, at, window));
+    const there = await agentIdsAsOf(reads, p.tenant_id, at, window);
+    assert.equal(there, await agentIdsAsOf(p.sink.reads, p.tenant_id, at, window));
     assert.equal([there.ids.includes(String(first!.id)), there.ids.includes(String(second!.id))], [true, n === 0]);
   }
   await close();

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { totalled } from '../../api/http/paging.ts';
+import { withTotalCount } from '../../api/http/paging.ts';
 import { agentCount } from '../../projections/agents/agent.queries.ts';
 import { auditCount, auditPage } from '../../projections/audit/audit-log.queries.ts';
 import { projections } from '../../projections/registry.ts';
@@ -72,7 +72,7 @@ test('Postgres counts as the memory sink does; a view of an older version, which
   }
   await query(databaseUrl, 'drop table audit.audit_counts');
   const newest = { sort: { column: 'created_at', descending: true }, limit: 1 };
-  const page = await totalled({}, auditPage(reads, p.tenant_id, {}, newest), () => auditCount(reads, p.tenant_id));
+  const page = await withTotalCount({}, auditPage(reads, p.tenant_id, {}, newest), () => auditCount(reads, p.tenant_id));
   assert.equal([JSON.parse(page.body).length, page.total], [1, undefined]);
   await close();
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ownWrites } from '../../api/http/read-your-writes.ts';
+import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
@@ -157,7 +157,7 @@ const somebody: Principal = { kind: 'user', user_id: 'u', key_id: null, bound_to
 test('the furthest of what was written at once is waited for, for two seconds', async () => {
   const asked: string[] = [];
   let clock = 0;
-  const own = ownWrites({ passed: async (view, token) => void asked.push(`${view} ${token}`) }, () => clock);
+  const own = readYourWrites({ passed: async (view, token) => void asked.push(`${view} ${token}`) }, () => clock);
   own.noted(somebody, { commit: 20n, prepare: 20n });
   own.noted(somebody, { commit: 10n, prepare: 10n });
   own.noted({ kind: 'system', name: 'annals' }, { commit: 30n, prepare: 30n });
@@ -176,7 +176,7 @@ test('a view that was waited for in vain is waited for again after a second', as
     asked++;
     throw new Refusal('not_caught_up', 'not yet');
   };
-  const own = ownWrites({ passed: late }, () => clock);
+  const own = readYourWrites({ passed: late }, () => clock);
   own.noted(somebody, { commit: 20n, prepare: 20n });
   for (clock of [0, 1, 999]) await own.settled(somebody, ['agents'], undefined);
   assert.is(asked, 1);

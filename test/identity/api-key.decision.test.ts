@@ -45,19 +45,19 @@ test('a revoked key does not come back by being made again', () => {
 
 test('the first use is noted at once, the next one an hour later, none of a revoked key', () => {
   given(ApiKey, created)
-    .when(ApiKey.use(later(0)))
+    .when(ApiKey.recordUse(later(0)))
     .emits(used);
   given(ApiKey, created, used)
-    .when(ApiKey.use(later(1_000 + 3_599_999)))
+    .when(ApiKey.recordUse(later(1_000 + 3_599_999)))
     .emits();
   given(ApiKey, created, used)
-    .when(ApiKey.use(later(1_000 + 3_600_000)))
+    .when(ApiKey.recordUse(later(1_000 + 3_600_000)))
     .emits(used);
   given(ApiKey, created, revoked)
-    .when(ApiKey.use(later(7_200_000)))
+    .when(ApiKey.recordUse(later(7_200_000)))
     .emits();
   given(ApiKey)
-    .when(ApiKey.use(later(0)))
+    .when(ApiKey.recordUse(later(0)))
     .emits();
 });
 

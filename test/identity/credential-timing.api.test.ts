@@ -8,21 +8,21 @@ import { keyText, publicIdOf } from '../../domain/identity/api-key-format.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { presetOf } from '../../domain/webhooks/provider.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
-import { provenKeys } from '../../infra/http/verified-key-cache.ts';
+import { verifiedKeyCache } from '../../infra/http/verified-key-cache.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 import { type Classes, compare, type Difference, welch } from '../fixtures/welch-t-test.ts';
 
-const MOST = 4.5;
+const MAX_T_VALUE = 4.5;
 /** What compiled code happens to cost in one process or another: some 0.3 of 20 µs, far below what can be seen over a socket. */
-const LEAST_SHARE = 0.05;
+const MIN_SHARE = 0.05;
 const TRIES = 3;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const letters = (count: number): string => Array.from(randomBytes(count), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
 const many = <T>(make: () => T): T[] => Array.from({ length: 256 }, make);
 
-const leaks = ({ t, share }: Difference): boolean => Math.abs(t) >= MOST && share >= LEAST_SHARE;
+const leaks = ({ t, share }: Difference): boolean => Math.abs(t) >= MAX_T_VALUE && share >= MIN_SHARE;
 const text = ({ t, share }: Difference): string => `t = ${t.toFixed(1)} (${(share * 100).toFixed(1)} %)`;
 
 /** Fails where the two classes differ in every one of three tries: noise does not, a leak does. */
@@ -42,15 +42,15 @@ const identify = authenticator({
     looks.loads++;
     return p.hot.load(...place);
   },
-  naturalId: (...named) => {
+  uniqueId: (...named) => {
     looks.names++;
-    return p.vault.naturalId(...named);
+    return p.vault.uniqueId(...named);
   },
   digest: (text) => {
     looks.digests++;
     return p.vault.digest(text);
   },
-  proven: provenKeys(),
+  proven: verifiedKeyCache(),
   used: () => undefined,
   seen: () => undefined,
   verify: null,

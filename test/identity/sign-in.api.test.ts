@@ -7,7 +7,7 @@ import { firstPlanId } from '../../commands/billing/plan.ts';
 import { registerUser } from '../../commands/tenants/tenant.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { BAD_CREDENTIALS, limiter } from '../../infra/ratelimit/limiter.ts';
-import { closer } from '../../infra/reactors/close-tenants.ts';
+import { closeDueTenants } from '../../infra/reactors/close-tenants.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { allow, SOMEBODY, type Stage, staged } from '../fixtures/sign-in-platform.ts';
@@ -78,7 +78,7 @@ staged('an address that is disallowed again, and a user who is suspended, are ou
 /** Tenants that are closed for good from now on. */
 const closedForGood = async ({ p }: Stage, ...tenants: readonly { id: string; tenant: string; key: string }[]): Promise<void> => {
   for (const { tenant, key } of tenants) await p.send('POST', `${tenant}/close`, { key, body: { reason: 'a test' } });
-  await closer(p.log)(
+  await closeDueTenants(p.log)(
     tenants.map(({ id }) => id),
     new Date(Date.now() + 31 * 86_400_000).toISOString(),
   );
@@ -128,7 +128,7 @@ staged('one tenant that lives is enough, however many closed ones come before it
   for (let index = 0; index < 201; index++) {
     const ctx = p.systemContext();
     const id = ctx.newId();
-    await ctx.transact(Tenant, id, Tenant.create({ ...fields, slug: `t${index}` }, user_id), { tenant: id, fresh: true });
+    await ctx.transact(Tenant, id, Tenant.create({ ...fields, slug: `t${index}` }, user_id), { tenant: id, expectNew: true });
     made.push(id);
   }
   const live = made.at(-1)!;

@@ -5,9 +5,9 @@ import { keyText } from '../../domain/identity/api-key-format.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { signInWays } from '../../infra/oidc/sign-in.ts';
-import { hotOf, platform } from '../../infra/processes/application.ts';
-import { bootstrap } from '../../infra/processes/seed.ts';
-import { memorySink } from '../../projections/engine/memory-store.ts';
+import { createApplication, openApplicationCache } from '../../infra/processes/application.ts';
+import { seed } from '../../infra/processes/seed.ts';
+import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import { projections } from '../../projections/registry.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
@@ -38,13 +38,13 @@ const stage = async (logs: readonly Log[]) => {
   const config = { oidcIssuer: issuer.url, oidcAudience: CLIENT.id };
   const processes = [];
   for (const log of logs) {
-    const hot = hotOf(log);
+    const hot = openApplicationCache(log);
     await hot.start();
-    const sink = memorySink(projections);
+    const sink = openMemoryStore(projections);
     const following = log.follow({ event: (event) => sink.feed([event]) });
     const signIn = await signInWays(config, { publicUrl, vault: p.vault, logger });
     const parts = { log, hot, vault: p.vault, reads: sink.reads, logger, publicUrl, operations: p.operations, signIn };
-    const { app, close, systemContext } = platform({ ...parts, plain: () => undefined, address: () => '127.0.0.1' });
+    const { app, close, systemContext } = createApplication({ ...parts, plain: () => undefined, address: () => '127.0.0.1' });
     afterwards(async () => {
       await close();
       await hot.close();
@@ -61,7 +61,7 @@ const stage = async (logs: readonly Log[]) => {
     processes.push({ send, systemContext, come: async (token: string) => (await send('GET', '/me', token)).status });
   }
   let admin = '';
-  await bootstrap(logs[0]!, processes[0]!.systemContext(), undefined, ({ key }) => {
+  await seed(logs[0]!, processes[0]!.systemContext(), undefined, ({ key }) => {
     admin = key;
   });
   return { issuer, processes, admin };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { STREAM } from '../../domain/runners/runner-credential.ts';
-import { remembered } from '../../infra/supervision/os-process.ts';
+import { readPidFile } from '../../infra/supervision/os-process.ts';
 import { main, type Platform, withPlatform } from '../faults/platform.ts';
 import { bareEnvironment, eventually, program } from '../fixtures/child-process.ts';
 import { limitFiles } from '../fixtures/store-process.ts';
@@ -78,7 +78,7 @@ test('a store without room makes the service not ready as soon as a delivery fin
     };
     const ready = async (): Promise<number> => (await fetch(`${url}/readyz`)).status;
     assert.equal([await deliver('1'), await ready()], [202, 200]);
-    const { pid } = remembered(join(data, 'run', 'store.pid'))!;
+    const { pid } = readPidFile(join(data, 'run', 'store.pid'))!;
     limitFiles(pid, '1');
     assert.equal([await deliver('2'), await ready()], [503, 503]);
     limitFiles(pid, 'unlimited');
@@ -97,7 +97,7 @@ test('a master key that is not the one of the log is named by the doctor', () =>
 test('a worker of which nothing is heard is named until it is heard of again', () =>
   withPlatform(async (platform) => {
     await heard(platform);
-    const { pid } = remembered(join(platform.data, 'run', 'work.pid'))!;
+    const { pid } = readPidFile(join(platform.data, 'run', 'work.pid'))!;
     process.kill(pid, 'SIGSTOP');
     try {
       await named(platform, 'worker');

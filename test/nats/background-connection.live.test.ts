@@ -1,13 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { brokerLater } from '../../infra/nats/background-connection.ts';
+import { connectInBackground } from '../../infra/nats/background-connection.ts';
 import { quiet } from '../fixtures/live-projections.ts';
 import { until, withBroker } from '../fixtures/nats-server.ts';
 
 test(
   'a broker that is gone counts as away until it is there again',
   withBroker(async ({ address, kill, start }) => {
-    const later = brokerLater(address, quiet);
+    const later = connectInBackground(address, quiet);
     assert.not(later.healthy());
     await later.whenConnected();
     for (let round = 0; round < 2; round++) {

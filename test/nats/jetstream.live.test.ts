@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AckPolicy, type Consumer, connect, jwtAuthenticator, type NatsConnection } from 'nats';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Chain, type Outgoing, outbox } from '../../infra/nats/chained-publisher.ts';
+import { chainedPublisher, type ExpectedLastMessage, type Outgoing } from '../../infra/nats/chained-publisher.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
 import { ensureStream, errorCode, isWrongSequence, manager } from '../../infra/nats/jetstream.ts';
 import { newUser } from '../../infra/nats/jwt.ts';
@@ -29,9 +29,9 @@ const outgoing = (n: number): Outgoing => ({
   payload: tokens.encode(String(n)),
 });
 
-const sent = async (tip: Chain, messages: readonly Outgoing[]): Promise<void> => {
+const sent = async (tip: ExpectedLastMessage, messages: readonly Outgoing[]): Promise<void> => {
   let count = 0;
-  const box = outbox(nats, tip, (batch) => {
+  const box = chainedPublisher(nats, tip, (batch) => {
     count += batch.length;
   });
   for (const message of messages) await box.add(message);

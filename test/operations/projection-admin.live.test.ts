@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { openOperators } from '../../infra/projector/projection-admin.ts';
+import { openProjectionAdmin } from '../../infra/projector/projection-admin.ts';
 import { projections } from '../../projections/registry.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { query, quiet, until, working } from '../fixtures/live-projections.ts';
@@ -27,7 +27,7 @@ const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = asyn
   let close = async (): Promise<void> => {};
   const p = await inMemory({
     operators: (log) => {
-      const operators = openOperators(url, log, quiet);
+      const operators = openProjectionAdmin(url, log, quiet);
       close = operators.close;
       return operators;
     },

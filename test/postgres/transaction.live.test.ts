@@ -4,9 +4,9 @@ import * as assert from 'uvu/assert';
 import { arrayText, openPool, statement } from '../../infra/postgres/pool.ts';
 import { inTransaction, type Statement } from '../../infra/postgres/transaction.ts';
 import { commit, isFenced } from '../../infra/projector/commit-batch.ts';
-import type { Entry } from '../../infra/projector/projection-writer.ts';
+import type { WriteSet } from '../../infra/projector/projection-writer.ts';
 import { createAnnals } from '../../infra/projector/schema.ts';
-import { planOf } from '../../projections/engine/compiled-projection.ts';
+import { compileProjection } from '../../projections/engine/compiled-projection.ts';
 import { ideas } from '../fixtures/test-projection.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
@@ -98,7 +98,7 @@ test('a transaction whose connection is cut fails', async () => {
 
 const at = (commit: number) => ({ commit: BigInt(commit), prepare: BigInt(commit) });
 
-const entry = (name: string, from: number | null, to: number): Entry => ({
+const entry = (name: string, from: number | null, to: number): WriteSet => ({
   name,
   from: from === null ? null : at(from),
   stored: from === null ? null : at(from),
@@ -106,7 +106,7 @@ const entry = (name: string, from: number | null, to: number): Entry => ({
   at: null,
   events: 1,
   sink: { schema: name, tables: new Map() },
-  plan: planOf(ideas),
+  plan: compileProjection(ideas),
   writes: new Map(),
   assumed: new Map(),
   unapplied: [],

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { bootstrap } from '../../infra/processes/seed.ts';
+import { seed } from '../../infra/processes/seed.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { scratch } from '../fixtures/temp-directory.ts';
 import { processOver } from '../fixtures/webhook-platform.ts';
@@ -11,7 +11,7 @@ test('processes that begin on an empty log at once make one key, and each prints
   const { dir, clear } = scratch();
   const processes = await Promise.all([1, 2, 3].map(() => processOver(log, join(dir, 'master.key'))));
   const shown: string[] = [];
-  await Promise.all(processes.map(({ systemContext }) => bootstrap(log, systemContext(), undefined, ({ key }) => void shown.push(key))));
+  await Promise.all(processes.map(({ systemContext }) => seed(log, systemContext(), undefined, ({ key }) => void shown.push(key))));
   assert.is(new Set(shown).size, 1, shown.join(' '));
   const made = (type: string) => log.events.filter((event) => event.type === type).length;
   assert.equal([made('ApiKeyCreated'), made('PlatformStarted'), made('TenantCreated')], [1, 1, 1]);
@@ -27,7 +27,7 @@ test('each log has a first key of its own', async () => {
     const { dir, clear } = scratch();
     const log = memoryLog();
     const { systemContext, close } = await processOver(log, join(dir, 'master.key'));
-    await bootstrap(log, systemContext(), undefined, ({ key }) => void shown.add(key));
+    await seed(log, systemContext(), undefined, ({ key }) => void shown.add(key));
     await close();
     clear();
   }

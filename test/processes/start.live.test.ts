@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import { equal, is, match, not, ok } from 'uvu/assert';
-import { freePort, remembered, startOf } from '../../infra/supervision/os-process.ts';
+import { freePort, readPidFile, startOf } from '../../infra/supervision/os-process.ts';
 import { bareEnvironment, eventually, inDir, livingWith, type Program, program } from '../fixtures/child-process.ts';
 import { broker } from '../fixtures/nats-server.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -39,7 +39,7 @@ const degradedOf = (base: string): Promise<string[]> =>
     () => ['all'],
   );
 
-const pidOf = (data: string, name: string): number | undefined => remembered(join(data, 'run', `${name}.pid`))?.pid;
+const pidOf = (data: string, name: string): number | undefined => readPidFile(join(data, 'run', `${name}.pid`))?.pid;
 const pidsOf = (data: string): number[] => PIECES.flatMap((name) => pidOf(data, name) ?? []);
 const portsOf = (data: string): Record<string, number> => JSON.parse(readFileSync(join(data, 'state.json'), 'utf8')).ports;
 const linesOf = (running: Program): string[] => running.output().trim().split('\n');

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Recorded } from '../../domain/event.ts';
-import { planOf } from '../../projections/engine/compiled-projection.ts';
-import { memorySink } from '../../projections/engine/memory-store.ts';
-import { tally } from '../../projections/tenant-counter.ts';
+import { compileProjection } from '../../projections/engine/compiled-projection.ts';
+import { openMemoryStore } from '../../projections/engine/memory-store.ts';
+import { tenantCounter } from '../../projections/tenant-counter.ts';
 import { scenario } from '../fixtures/projection-scenario.ts';
 import { type Given, happened, ideas, ideasTable, idle } from '../fixtures/test-projection.ts';
 
 const fed = (events: readonly Recorded[], sizes: readonly number[] = []) => {
-  const sink = memorySink([ideas]);
+  const sink = openMemoryStore([ideas]);
   let at = 0;
   for (const size of sizes) {
     sink.feed(events.slice(at, at + size));
@@ -66,9 +66,9 @@ test('a patch or a counter without a row parks the event and its followers; the 
 });
 
 test('a tally begins at zero with its first count', () => {
-  const notes = tally('idea', 'notes');
+  const notes = tenantCounter('idea', 'notes');
   const on = { IdeaNoted: ({ tenant }: Recorded) => notes.by(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.by(tenant, -1) };
-  const sink = memorySink([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
+  const sink = openMemoryStore([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
   sink.feed(story(['a', 'IdeaNoted'], ['b', 'IdeaNoted'], ['a', 'IdeaDropped'], ['c', 'IdeaNoted']));
   assert.equal(sink.unapplied('notes'), []);
   assert.equal(
@@ -110,7 +110,7 @@ test('types named like members of an object are unknown events', () =>
   assert.equal(reasons(story(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
 
 test('a table that cannot work is refused at start, by name', () => {
-  const with_ = (table: Partial<typeof ideasTable>) => () => planOf({ ...ideas, tables: [{ ...ideasTable, ...table }] });
+  const with_ = (table: Partial<typeof ideasTable>) => () => compileProjection({ ...ideas, tables: [{ ...ideasTable, ...table }] });
   assert.throws(with_({ key: ['nothing'] }), /ideas\.ideas: nothing is no column/);
   assert.throws(with_({ columns: { ...ideasTable.columns, revision: 'bigint' } }), /two columns of one name/);
   assert.throws(with_({ name: 'Drop"' }), /is not a name/);

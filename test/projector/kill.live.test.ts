@@ -5,7 +5,7 @@ import pino from 'pino';
 import * as assert from 'uvu/assert';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
-import { memorySink } from '../../projections/engine/memory-store.ts';
+import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import { comparable, foldedRows, query, quiet, rowsIn, settled, until, watch, working } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { startStore } from '../fixtures/store-process.ts';
@@ -125,7 +125,7 @@ test(`a worker that is killed ${KILLS} times leaves the rows of a single fold, a
   const projection = ideasOf(category);
   for (const table of ['ideas', 'tags'])
     assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, projection, table)));
-  const sink = memorySink([projection]);
+  const sink = openMemoryStore([projection]);
   for await (const event of log.readAll()) sink.feed([event]);
   assert.ok(sink.rows('ideas', 'ideas').size === 30 && sink.unapplied('ideas').length > 0);
 });

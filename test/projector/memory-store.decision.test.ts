@@ -2,14 +2,14 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { memorySink } from '../../projections/engine/memory-store.ts';
+import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import type { PageQuery, Source } from '../../projections/read-model.ts';
 import { type Given, happened, ideas, ideasTable } from '../fixtures/test-projection.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
 const noted = (id: string, title: string, more: object = {}): Given => [id, 'IdeaNoted', { title, ...more }];
 const sinkOf = (...given: Given[]) => {
-  const sink = memorySink([ideas]);
+  const sink = openMemoryStore([ideas]);
   sink.feed(happened(given));
   return sink;
 };
@@ -96,7 +96,7 @@ test('a cursor that no page gave is refused where it stands', async () => {
 });
 
 test('a read waits for its token, and no longer than it was told', async () => {
-  const sink = memorySink([ideas]);
+  const sink = openMemoryStore([ideas]);
   const [first, second] = happened([noted('a', 'A'), noted('b', 'B')]);
   assert.is(sink.reads.position('ideas'), null);
   sink.feed([first!]);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { Recorded } from '../../domain/event.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { memorySink } from '../../projections/engine/memory-store.ts';
+import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import { type Condition, PAGE_BYTES, type PageQuery, type Reads, type Source } from '../../projections/read-model.ts';
 import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
@@ -171,7 +171,7 @@ test('Postgres and the memory sink give the same pages to the same questions', a
   ]);
   await append(log, happened(given));
   await settled(reads, log, 'ideas');
-  const sink = memorySink([ideas]);
+  const sink = openMemoryStore([ideas]);
   sink.feed(log.events);
   await fc.assert(
     fc.asyncProperty(pageQuery, async (query) => {
@@ -190,7 +190,7 @@ test('a page ends before its documents are more than eight mebibytes, with one a
   const given = sizes.map((size, n): Given => [`i${n}`, 'IdeaNoted', { title: `${n} ${'€'.repeat(size / 3)}` }]);
   await append(log, happened(given));
   await settled(reads, log, 'ideas');
-  const sink = memorySink([ideas]);
+  const sink = openMemoryStore([ideas]);
   sink.feed(log.events);
   const all = given.map(([id]) => id).sort();
   const idsOf = (page: string) => (JSON.parse(page) as { id: string }[]).map(({ id }) => id);

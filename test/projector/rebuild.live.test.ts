@@ -1,6 +1,6 @@
 import pg from 'pg';
 import * as assert from 'uvu/assert';
-import { ask, type RequestKind, requestState } from '../../infra/projector/maintenance-requests.ts';
+import { type RequestKind, requestMaintenance, requestState } from '../../infra/projector/maintenance-requests.ts';
 import { parkedEvents } from '../../infra/projector/parked-events.ts';
 import { publishedStatuses } from '../../infra/projector/status.ts';
 import { patch } from '../../projections/projection.ts';
@@ -19,7 +19,7 @@ const titleOf = async (reads: Reads, id: string) => JSON.parse((await reads.one(
 const asked = async (databaseUrl: string, kind: RequestKind, stream: string | null = null) => {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   try {
-    const id = await ask(pool, kind, 'ideas', stream);
+    const id = await requestMaintenance(pool, kind, 'ideas', stream);
     return (await until(
       kind,
       () => requestState(pool, id),
@@ -206,7 +206,7 @@ test('a rebuild that was interrupted at any point is taken up or begun again, an
       ({ length }) => length === 1,
     );
     const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-    await ask(pool, 'rebuild', 'ideas');
+    await requestMaintenance(pool, 'rebuild', 'ideas');
     await new Promise((resolve) => setTimeout(resolve, 40 * round));
     await pool.end();
     await worker.close();
@@ -240,7 +240,7 @@ test('what was built anew takes its place and what was asked is answered in one 
     `create trigger dies before update on annals.requests for each row when (new.done_at is not null) execute function annals.die()`,
   );
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-  const id = await ask(pool, 'rebuild', 'ideas');
+  const id = await requestMaintenance(pool, 'rebuild', 'ideas');
   const [status] = await until(
     'it dies',
     () => publishedStatuses(pool),

@@ -3,12 +3,12 @@ import pg from 'pg';
 import * as assert from 'uvu/assert';
 import { type Position, tokenOf } from '../../domain/event.ts';
 import { isFenced } from '../../infra/projector/commit-batch.ts';
-import { type Member, openMember } from '../../infra/projector/projection-writer.ts';
-import { openRoom, rowCache } from '../../infra/projector/row-cache.ts';
+import { openProjectionWriter, type ProjectionWriter } from '../../infra/projector/projection-writer.ts';
+import { openRowBudget, rowCache } from '../../infra/projector/row-cache.ts';
 import { createAnnals, createSchema } from '../../infra/projector/schema.ts';
 import { writeBatch, writeCheckpoints } from '../../infra/projector/write-batch.ts';
-import { openPositions } from '../../infra/readmodel/checkpoint-watch.ts';
-import type { Held } from '../../projections/engine/compiled-projection.ts';
+import { watchCheckpoints } from '../../infra/readmodel/checkpoint-watch.ts';
+import type { StoredRow } from '../../projections/engine/compiled-projection.ts';
 import { checkpoint, comparable, foldedRows, query, quiet, rowsIn, settled, until, world } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { append, type Given, happened, ideas } from '../fixtures/test-projection.ts';
@@ -68,10 +68,10 @@ test('a projection in which nothing changes is told of at once, while its checkp
   const told: (string | undefined)[] = [];
   db.on('notification', ({ payload }) => told.push(payload));
   await db.query('listen annals_moved');
-  const members: Member[] = [];
+  const members: ProjectionWriter[] = [];
   for (const projection of [ideas, { ...ideas, name: 'still', categories: ['nothing'] }]) {
     await createSchema(db, projection.name, projection);
-    members.push(openMember(projection.name, projection, { position: null, blocked: [] }, openRoom()));
+    members.push(openProjectionWriter(projection.name, projection, { position: null, blocked: [] }, openRowBudget()));
   }
   const stand = () => Promise.all(members.map(({ name }) => checkpoint(databaseUrl, name)));
   const [first, second] = happened([noted('a'), noted('b')]).map((event) => ({ events: [event], to: event.position }));
@@ -121,7 +121,7 @@ test('a checkpoint behind what was heard takes nothing back; one that itself wen
   const stand = (commit: number) => db.query('update annals.checkpoints set commit_position = $1, prepare_position = $1', [commit]);
   await db.query(`insert into annals.checkpoints (name, version, shape) values ('one', 1, '')`);
   await stand(10);
-  const positions = await openPositions(databaseUrl, quiet);
+  const positions = await watchCheckpoints(databaseUrl, quiet);
   afterwards(() => Promise.all([positions.close(), db.end()]).then(() => {}));
   assert.is(positions.position('one'), tokenOf(at(10)));
   await db.query(`select pg_notify('annals_moved', '30:30 one')`);
@@ -141,7 +141,7 @@ test('a checkpoint behind what was heard takes nothing back; one that itself wen
   );
 });
 
-const held = (text: string): Held => ({ row: {}, revision: 0, touched: '', docs: [text] });
+const held = (text: string): StoredRow => ({ row: {}, revision: 0, touched: '', docs: [text] });
 
 test('rows that were used last stay, whatever else comes', () => {
   const keys = fc.integer({ min: 0, max: 12 });
@@ -149,7 +149,7 @@ test('rows that were used last stay, whatever else comes', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 40, maxLength: 100 }), (steps) => {
       // Room for five rows of 300 characters, the rest of which is the least that a row counts.
-      const cache = rowCache(openRoom(1_500, 0), false);
+      const cache = rowCache(openRowBudget(1_500, 0), false);
       let known: { key: number; text: string }[] = [];
       for (const [index, { key, set }] of steps.entries()) {
         const text = String(index).padEnd(44);
@@ -164,7 +164,7 @@ test('rows that were used last stay, whatever else comes', () => {
 });
 
 test('of empty tables what is not known is not there; once a row has had to leave, nobody knows', () => {
-  const cache = rowCache(openRoom(1_500, 0), true);
+  const cache = rowCache(openRowBudget(1_500, 0), true);
   assert.is(cache.get('t', 'never'), null);
   for (let key = 0; key < 12; key++) cache.set('t', String(key), held('x'.repeat(44)));
   assert.is(cache.get('t', '0'), undefined);

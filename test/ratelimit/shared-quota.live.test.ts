@@ -5,7 +5,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { createAnnals } from '../../infra/projector/schema.ts';
 import { BAD_CREDENTIALS, CREDENTIAL, limiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
 import { openLimits } from '../../infra/ratelimit/quota-table.ts';
-import { type Rows, sharing } from '../../infra/ratelimit/shared-quota.ts';
+import { quotaSync, type Rows } from '../../infra/ratelimit/shared-quota.ts';
 import { leaseOf } from '../../infra/ratelimit/token-bucket.ts';
 import { quiet } from '../fixtures/live-projections.ts';
 import { road } from '../fixtures/tcp-proxy.ts';
@@ -40,7 +40,7 @@ const processes = async (count: number, policies = POLICIES) => {
   await createAnnals(client);
   await client.end();
   const rows = Array.from({ length: count }, () => openLimits(databaseUrl, quiet));
-  return { limiters: rows.map((one) => limiter(policies, sharing(one))), close: () => Promise.all(rows.map((one) => one.close())) };
+  return { limiters: rows.map((one) => limiter(policies, quotaSync(one))), close: () => Promise.all(rows.map((one) => one.close())) };
 };
 
 /** Rows that nobody can reach until `isDown` is false. */
@@ -121,7 +121,7 @@ test('without the database requests are counted in the process, and an address g
   let now = Date.now();
   const limits = limiter(
     small,
-    sharing(rows, () => now),
+    quotaSync(rows, () => now),
   );
   const ask = asker(limits, () => now);
   const passing = async (): Promise<number> => {
@@ -146,7 +146,7 @@ test('without the database requests are counted in the process, and an address g
 });
 
 test('while tokens are at hand nobody waits, and a request costs two microseconds at most', () => {
-  const { count, admit } = limiter(POLICIES, sharing({ charge: async (costs) => new Map(costs) }));
+  const { count, admit } = limiter(POLICIES, quotaSync({ charge: async (costs) => new Map(costs) }));
   let waited = 0;
   const batch = (): number => {
     const began = performance.now();

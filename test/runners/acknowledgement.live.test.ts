@@ -67,7 +67,7 @@ const settle = async (nats: NatsConnection, count: number, word: 'ack' | 'nak' |
 };
 
 test('notices that the stream holds already are not taken in again', () => {
-  const notice = (sequence: number, outcome: Acknowledgement.Notice['outcome'] = 'acknowledged') => ({
+  const notice = (sequence: number, outcome: Acknowledgement.Advisory['outcome'] = 'acknowledged') => ({
     delivery_id: deliveryOf(sequence),
     event_id: eventIdOf(sequence),
     at: '2026-01-01T00:00:00.000Z',
@@ -76,13 +76,13 @@ test('notices that the stream holds already are not taken in again', () => {
     outcome,
   });
   const notices = [notice(3), notice(4, 'terminated'), notice(5)];
-  const [acknowledged, dead] = Acknowledgement.take('e', notices)({ capture: { epoch: 'e', sequence: 3 } });
+  const [acknowledged, dead] = Acknowledgement.recordAdvisories('e', notices)({ capture: { epoch: 'e', sequence: 3 } });
   assert.equal(acknowledged?.type === 'DeliveriesAcknowledged' && acknowledged.data.deliveries.map(({ delivery_id }) => delivery_id), [
     deliveryOf(5),
   ]);
   assert.equal(dead?.type === 'DeliveryDeadLettered' && [dead.data.delivery_id, dead.data.reason], [deliveryOf(4), 'terminated']);
-  assert.equal(Acknowledgement.take('e', notices)({ capture: { epoch: 'e', sequence: 5 } }), []);
-  assert.is(Acknowledgement.take('another', notices)({ capture: { epoch: 'e', sequence: 5 } }).length, 2);
+  assert.equal(Acknowledgement.recordAdvisories('e', notices)({ capture: { epoch: 'e', sequence: 5 } }), []);
+  assert.is(Acknowledgement.recordAdvisories('another', notices)({ capture: { epoch: 'e', sequence: 5 } }).length, 2);
 });
 
 test(

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
 import type { Recorded } from '../../domain/event.ts';
-import { delivering, encode, INLINE_LIMIT } from '../../domain/runners/cloud-event.ts';
+import { encode, INLINE_LIMIT, runnerMessages } from '../../domain/runners/cloud-event.ts';
 import { TENANT } from '../fixtures/given.ts';
 import { faults, type Schema } from '../fixtures/json-schema.ts';
 
@@ -30,7 +30,7 @@ const accepted = (body: string | Uint8Array, more: object = {}): Recorded => ({
   meta: { tenant: TENANT, actor, at: '2026-01-01T00:00:00.000Z', v: 1, facts: { ...facts, ...more } },
 });
 
-const row = delivering.WebhookAccepted!;
+const row = runnerMessages.WebhookAccepted!;
 const textOf = (event: Recorded, limit?: number): string =>
   new TextDecoder().decode(encode(event, row.type, row.message(event, 'https://annals.test'), limit));
 const parsed = (event: Recorded, limit?: number) => JSON.parse(textOf(event, limit)) as Record<string, unknown>;

@@ -7,8 +7,8 @@ import * as assert from 'uvu/assert';
 import type { Actor } from '../../domain/event.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { brokerUsers } from '../../infra/nats/runner-users.ts';
-import { revocationList, startRevocations } from '../../infra/reactors/revoke-runner-credentials.ts';
-import { patiently } from '../../infra/runner/api-client.ts';
+import { revocationList, startCredentialRevoker } from '../../infra/reactors/revoke-runner-credentials.ts';
+import { retryTransient } from '../../infra/runner/api-client.ts';
 import { agentOf, TENANT } from '../fixtures/generated-log.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { type Broker, until, withBroker } from '../fixtures/nats-server.ts';
@@ -31,7 +31,7 @@ const issued = async (broker: Broker, nats: NatsConnection, log: Log, id: string
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
   // The server has no answer while it takes what it is told of the account.
   const make = () => brokerUsers(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
-  const user = await patiently(make, () => {}, AbortSignal.timeout(10_000));
+  const user = await retryTransient(make, () => {}, AbortSignal.timeout(10_000));
   const data = { agent_id: agent, owner_id, public_key: user.public_key, subject: '', stream: '', consumer: '', expires_at };
   await happened(log, `runnercredential-${TENANT}.${id}`, 'none', 'RunnerCredentialIssued', data, {
     kind: 'agent',
@@ -48,7 +48,7 @@ const issued = async (broker: Broker, nats: NatsConnection, log: Log, id: string
 const revoking = (broker: Broker, log: Log): void => {
   const { dir, clear } = scratch();
   cpSync(join(broker.dir, 'keys.json'), join(dir, 'nats', 'keys.json'));
-  const running = startRevocations({ ...broker.address, annalsData: dir, log, logger });
+  const running = startCredentialRevoker({ ...broker.address, annalsData: dir, log, logger });
   afterwards(() => running.close().finally(clear));
 };
 

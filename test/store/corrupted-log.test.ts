@@ -2,10 +2,10 @@ import { pino } from 'pino';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Plan from '../../domain/billing/plan.ts';
-import { openHot } from '../../infra/aggregates/aggregate-cache.ts';
+import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { classify } from '../../infra/eventstore/errors.ts';
 import type { Follower, Log } from '../../infra/eventstore/event-log.ts';
-import { damageTold } from '../../infra/logging/logger.ts';
+import { corruptionReporter } from '../../infra/logging/logger.ts';
 import { until } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
@@ -45,7 +45,7 @@ const harmable = () => {
 
 test('a cache that hears nothing any more keeps nothing, and keeps again what it follows again', async () => {
   const { log, state } = harmable();
-  const hot = openHot(log, [Plan]);
+  const hot = openAggregateCache(log, [Plan]);
   await change(log, -1, 'One');
   await hot.start();
   const nameNow = async () => (await hot.load(Plan, 'platform', 'p')).state.name;
@@ -84,7 +84,7 @@ test('damage is final whatever its type, told once of each place, and named as d
     assert.is(classify(new Error(message)).kind, 'damaged');
   assert.is(classify(new Error('damaged goods')).kind, 'wrong-request');
   const lines: string[] = [];
-  const { tell, told } = damageTold(pino({}, { write: (line: string) => void lines.push(line) }));
+  const { tell, told } = corruptionReporter(pino({}, { write: (line: string) => void lines.push(line) }));
   assert.equal(told(), []);
   for (const position of [12, 12, 40]) tell(`the log is damaged at position ${position}: run "annals store verify"`);
   assert.equal(told(), ['event log (damaged at position 12)', 'event log (damaged at position 40)']);

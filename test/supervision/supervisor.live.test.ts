@@ -2,7 +2,7 @@ import { openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cutDown } from '../../infra/supervision/supervisor.ts';
+import { truncateLog } from '../../infra/supervision/supervisor.ts';
 import { scratch } from '../fixtures/temp-directory.ts';
 
 const MIB = 1024 * 1024;
@@ -12,10 +12,10 @@ test('a log that has grown beyond 10 MiB is cut while its process writes it, and
   const writing = openSync(file, 'a');
   const write = (text: string, times: number) => writeSync(writing, text.repeat(times));
   write('a', 10 * MIB);
-  cutDown(file);
+  truncateLog(file);
   assert.is(statSync(file).size, 10 * MIB);
   write('b', 1);
-  cutDown(file);
+  truncateLog(file);
   assert.equal([statSync(file).size, statSync(`${file}.1`).size], [0, 10 * MIB + 1]);
   write('c', 3);
   assert.is(readFileSync(file, 'utf8'), 'ccc');

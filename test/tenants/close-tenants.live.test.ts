@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { openHot } from '../../infra/aggregates/aggregate-cache.ts';
+import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { transactor } from '../../infra/aggregates/transact.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { closer, startClosings } from '../../infra/reactors/close-tenants.ts';
+import { closeDueTenants, startTenantCloser } from '../../infra/reactors/close-tenants.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { tenants } from '../../projections/tenants/tenant.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
@@ -20,7 +20,7 @@ const reason = { reason: 'a test' };
 /** What the reactor does, asked to look at every tenant there is. */
 const looked = async (p: InMemory): Promise<void> => {
   const ids = p.eventsOf('TenantCreated').map(({ id }) => id);
-  await closer(p.log)(ids, new Date(p.clock.now()).toISOString());
+  await closeDueTenants(p.log)(ids, new Date(p.clock.now()).toISOString());
 };
 
 /** A tenant with an agent, its runner key and a hook of its own. */
@@ -103,7 +103,7 @@ test('a tenant that is reopened in time, or by a clock that is set back, stays',
 });
 
 const happens = (log: Log) => {
-  const transact = transactor(log, openHot(log, []));
+  const transact = transactor(log, openAggregateCache(log, []));
   const meta = (tenant: string) => ({ tenant, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 });
   return (id: string, decide: (tenant: Tenant.Tenant) => Tenant.TenantEvent[]) =>
     transact(Tenant, id, id, decide, { meta: meta(id), seed: String(Math.random()) });
@@ -114,7 +114,7 @@ test('over the real store and database: two workers, restarted and with a clock 
   const log = openLog(store.url);
   const databaseUrl = await freshDatabase();
   let now = Date.now();
-  const start = () => startClosings({ log, databaseUrl, logger: quiet, now: () => now, everyMs: 50 });
+  const start = () => startTenantCloser({ log, databaseUrl, logger: quiet, now: () => now, everyMs: 50 });
   // First: the workers are up before there is a view to look at.
   let workers = [start(), start()];
   const views = await world(log, databaseUrl, [tenants as unknown as AnyProjection]);

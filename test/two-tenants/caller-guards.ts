@@ -16,7 +16,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
     ],
   },
   permit('everybody is a super-admin on the platform', 'principal.super_admin && principal.bound_to', 'principal.bound_to'),
-  permit('everybody may be a guest', 'if (!principal.super_admin) throw nothingHere();', ''),
+  permit('everybody may be a guest', 'if (!principal.super_admin) throw notFound();', ''),
   permit('no break-glass is needed', 'if (!open) throw', 'if (false) throw'),
   permit('a guest may everything', 'if (!GUEST.includes(permission)) throw forbidden(permission);', ''),
   permit(
@@ -26,7 +26,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   ),
   permit('a break-glass never ends', '> new Date(now()).toISOString()', "> ''"),
   permit('a tenant can not shut super-admins out', 'tenant.allow_superadmin_access && ', ''),
-  permit('a closed tenant goes on for who is bound to none', ' || Tenant.isClosed(tenant)) throw nothingHere()', ') throw nothingHere()'),
+  permit('a closed tenant goes on for who is bound to none', ' || Tenant.isClosed(tenant)) throw notFound()', ') throw notFound()'),
   permit(
     'a suspended tenant goes on for who is bound to none',
     "    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');\n    if (isTenant",
@@ -86,8 +86,8 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   permit('whoever sees an agent may everything with it', '|| !agentAllows(tenant, principal.user_id, agent, permission)) throw', ') throw'),
   permit(
     'an agent that is not seen is refused, not hidden',
-    " || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw nothingHere()",
-    ') throw nothingHere()',
+    " || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound()",
+    ') throw notFound()',
   ),
   one(
     'a suspended tenant goes on',

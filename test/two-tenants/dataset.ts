@@ -76,7 +76,7 @@ const delivered = async (p: Platform, { url, secret }: Made): Promise<string> =>
 const credentialOf = (p: Platform, tenant: string, agent_id: string): Promise<{ id: string }> => {
   const ctx = p.systemContext(tenant);
   const fields = { public_key: 'U', subject: 's', stream: 's', consumer: 'c', expires_at: new Date(Date.now() + 600_000).toISOString() };
-  return ctx.transact(RunnerCredential, ctx.newId(), RunnerCredential.issue({ ...fields, agent_id }), { fresh: true });
+  return ctx.transact(RunnerCredential, ctx.newId(), RunnerCredential.issue({ ...fields, agent_id }), { expectNew: true });
 };
 
 /** One of everything in a tenant, and somebody of every role. */

@@ -1,7 +1,7 @@
 import { type Mutant, one, seenBy } from './guard.ts';
 
 const TENANT_IS = "{ column: 'tenant_id', op: '=', value: tenant_id },";
-const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw nothingHere();';
+const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw notFound();';
 
 /** What keeps the things of one tenant, and of one agent, from the others. */
 export const FENCES_OF_THINGS: readonly Mutant[] = [
@@ -154,21 +154,21 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
     name: 'deliveries: one is read by its id alone',
     edits: [
       ['projections/webhooks/delivery.queries.ts', 'reads.one(from, { tenant_id, id })', 'reads.one(from, { id })'],
-      ['api/webhooks/delivery.ts', HOOK_OF, ') throw nothingHere();'],
+      ['api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'],
     ],
   },
-  one('deliveries: the list of a foreign hook is empty, not absent', 'api/webhooks/delivery.ts', HOOK_OF, ') throw nothingHere();'),
+  one('deliveries: the list of a foreign hook is empty, not absent', 'api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'),
   {
     name: 'deliveries: the list of a foreign hook is shown',
     edits: [
-      ['api/webhooks/delivery.ts', HOOK_OF, ') throw nothingHere();'],
+      ['api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'],
       ['projections/webhooks/delivery.queries.ts', "      equal('tenant_id', hook.tenant_id),\n", ''],
     ],
   },
   one(
     'deliveries: whoever is a member reads them',
     'api/webhooks/delivery.ts',
-    "if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw nothingHere();",
+    "if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw notFound();",
     '',
   ),
   {

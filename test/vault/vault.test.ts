@@ -92,7 +92,7 @@ test('two vaults that start at once agree on everything, and two that seal at on
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const vaults = await Promise.all(Array.from({ length: 8 }, () => openVault({ log, masterKeyFile })));
-  assert.is(new Set(vaults.map((vault) => vault.naturalId('agent', 'acme', 'slug'))).size, 1);
+  assert.is(new Set(vaults.map((vault) => vault.uniqueId('agent', 'acme', 'slug'))).size, 1);
   assert.is(new Set(vaults.map((vault) => vault.digest('key'))).size, 1);
   const sealed = await Promise.all(vaults.map((vault, n) => vault.seal(place, secret(`s${n}`))));
   for (const [n, text] of sealed.entries()) assert.is((await vaults[(n + 3) % 8]!.open(place, text)).reveal(), `s${n}`);
@@ -166,7 +166,7 @@ test('a secret prints as redacted however it is printed', () => {
 
 test('natural ids are id25, depend on every part, and on the name key', async () => {
   const [vault, other] = await Promise.all([1, 2].map(() => openVault({ log: memoryLog(), masterKeyFile: keyFile() })));
-  const of = vault!.naturalId;
+  const of = vault!.uniqueId;
   const ids = [
     of('agent', 't', 'k'),
     of('agent', 't', 'k', 1),
@@ -174,7 +174,7 @@ test('natural ids are id25, depend on every part, and on the name key', async ()
     of('agent', 'u', 'k'),
     of('skill', 't', 'k'),
     of('agen', 'tt', 'k'),
-    other!.naturalId('agent', 't', 'k'),
+    other!.uniqueId('agent', 't', 'k'),
   ];
   assert.is(new Set(ids).size, ids.length);
   assert.ok(ids.every((id) => id25.test(id)));

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { partsStream } from '../../domain/webhooks/delivery-body.ts';
+import { chunkStream } from '../../domain/webhooks/delivery-body.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { deliveryById, deliveryPage } from '../../projections/webhooks/delivery.queries.ts';
@@ -71,7 +71,7 @@ test('the parts of a large body make no row, and hold no view back, be they the 
   assert.is(before[1], 1);
   const [part] = given.ofType('DeliveryBodyPart');
   const left = { id: crypto.randomUUID(), type: part!.type, data: part!.data, meta: part!.meta };
-  await given.log.append(partsStream(given.tenant_id, 'c000000000000000000000000', 'another'), 'none', [left]);
+  await given.log.append(chunkStream(given.tenant_id, 'c000000000000000000000000', 'another'), 'none', [left]);
   assert.equal([await rows(audit), await rows(deliveries)], before);
   await close();
   await given.close();

@@ -3,10 +3,10 @@ import * as assert from 'uvu/assert';
 import { fold } from '../../domain/aggregate.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { judge } from '../../domain/webhooks/guardrail.ts';
+import { evaluateGuardrails } from '../../domain/webhooks/guardrail.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { isDeliveryId, jsonOf, mediaOf } from '../../domain/webhooks/provider.ts';
-import { judgeBody, REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
+import { checkBodyReplay, REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
 import { givenHook, SECRET, sign } from '../fixtures/webhook-platform.ts';
 
 const connection: Integration.IntegrationConnection = {
@@ -65,9 +65,9 @@ test('a rotated secret leaves the one before good until the overlap ends; withou
     after(connected, ...Integration.rotateSecret('t', { sealed_secret: 'sealed-2', secret_hint: '…2222' }, overlap, at)(after(connected)));
   const kept = rotated(60);
   assert.equal([kept.sealed_secret, kept.sealed_previous_secret], ['sealed-2', 'sealed-1']);
-  assert.ok(Integration.previousCounts(kept, '2026-01-01T00:00:59.999Z'));
-  assert.not.ok(Integration.previousCounts(kept, '2026-01-01T00:01:00.000Z'));
-  assert.equal([rotated(0).sealed_previous_secret, Integration.previousCounts(rotated(0), at)], [null, false]);
+  assert.ok(Integration.acceptsPreviousSecret(kept, '2026-01-01T00:00:59.999Z'));
+  assert.not.ok(Integration.acceptsPreviousSecret(kept, '2026-01-01T00:01:00.000Z'));
+  assert.equal([rotated(0).sealed_previous_secret, Integration.acceptsPreviousSecret(rotated(0), at)], [null, false]);
 });
 
 test('what stands in the way of a delivery is told in one order', () => {
@@ -77,7 +77,7 @@ test('what stands in the way of a delivery is told in one order', () => {
     event: 'push',
     json: 'json',
   } as const;
-  const reason = (more: object) => judge({ ...facts, ...more } as never).reason;
+  const reason = (more: object) => evaluateGuardrails({ ...facts, ...more } as never).reason;
   assert.is(reason({}), null);
   assert.is(reason({ integration: { is_paused: true, event_filter: ['x'] }, agentActive: false, json: 'not_json' }), 'paused');
   assert.is(reason({ agentActive: false, json: 'not_json' }), 'agent_inactive');
@@ -119,10 +119,10 @@ test('content types, forms and delivery ids are read strictly', () => {
 test('a body is a replay under another id within three days', () => {
   const seen = { provider_delivery_id: '1', at };
   const later = (ms: number) => new Date(Date.parse(at) + ms).toISOString();
-  assert.is(judgeBody({ provider_delivery_id: null, at: '' }, '1', at), 'first');
-  assert.is(judgeBody(seen, '1', later(1)), 'known');
-  assert.is(judgeBody(seen, '2', later(REPLAY_WINDOW_MS)), 'replay');
-  assert.is(judgeBody(seen, '2', later(REPLAY_WINDOW_MS + 1)), 'first');
+  assert.is(checkBodyReplay({ provider_delivery_id: null, at: '' }, '1', at), 'first');
+  assert.is(checkBodyReplay(seen, '1', later(1)), 'known');
+  assert.is(checkBodyReplay(seen, '2', later(REPLAY_WINDOW_MS)), 'replay');
+  assert.is(checkBodyReplay(seen, '2', later(REPLAY_WINDOW_MS + 1)), 'first');
 });
 
 test('connecting answers with address and secret once; reading never shows the secret', async () => {

@@ -1,16 +1,16 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { delivering, encode } from '../../domain/runners/cloud-event.ts';
+import { encode, runnerMessages } from '../../domain/runners/cloud-event.ts';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
-import { partOf, partsOf, partsStream } from '../../domain/webhooks/delivery-body.ts';
+import { chunkAt, chunkCount, chunkStream } from '../../domain/webhooks/delivery-body.ts';
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
-import { writeParts } from '../../infra/webhooks/body-chunks.ts';
+import { writeChunks } from '../../infra/webhooks/body-chunks.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
 import { givenHook, sign } from '../fixtures/webhook-platform.ts';
 
 const PART = 900_000;
-const MOST = 26_214_400;
+const MAX_BODY_BYTES = 26_214_400;
 
 /** A JSON text of so many bytes, none of whose parts are alike. */
 const json = (size: number): Buffer =>
@@ -48,7 +48,7 @@ const given = async (...asked: Parameters<typeof givenHook>) => {
   return { ...hook, deliver, stream, parts, bytes };
 };
 
-for (const size of [PART, PART + 1, 2 * PART, 2 * PART + 1, MOST])
+for (const size of [PART, PART + 1, 2 * PART, 2 * PART + 1, MAX_BODY_BYTES])
   test(`a body of ${size} bytes is ${size > PART ? 'kept in parts' : 'in its event'}, and comes back as it came`, async () => {
     const hook = await given();
     const body = json(size);
@@ -79,7 +79,7 @@ test('a body whose length nobody says is taken all the same, small or large', as
 
 test('a body above the limit is 413, and noted as rejected where there is such a hook', async () => {
   const hook = await given();
-  const body = json(MOST + 1);
+  const body = json(MAX_BODY_BYTES + 1);
   const before = hook.log.events.length;
   const endless = () => new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
   const answers = [
@@ -87,7 +87,7 @@ test('a body above the limit is 413, and noted as rejected where there is such a
     await hook.stream(endless(), named('chunked')),
     await hook.stream(endless(), { ...named('huge'), 'content-length': '18446744073709551615' }),
   ];
-  for (const { status, json } of answers) assert.equal([status, json.limit], [413, MOST]);
+  for (const { status, json } of answers) assert.equal([status, json.limit], [413, MAX_BODY_BYTES]);
   const nobody = `c${'0'.repeat(24)}`;
   assert.is((await hook.stream(chunked(body), lengthOf(body), nobody)).status, 413);
   assert.is((await hook.stream(endless(), {}, nobody)).status, 404);
@@ -103,8 +103,8 @@ test('a body above the limit is 413, and noted as rejected where there is such a
       ['too_large', 'huge'],
     ],
   );
-  assert.is(noted[0]!.size_bytes, MOST + 1);
-  assert.ok(noted[1]!.size_bytes > MOST);
+  assert.is(noted[0]!.size_bytes, MAX_BODY_BYTES + 1);
+  assert.ok(noted[1]!.size_bytes > MAX_BODY_BYTES);
   assert.is(noted[2]!.size_bytes, Number.MAX_SAFE_INTEGER);
   assert.is(hook.log.events.length, before + 3);
   await hook.settled();
@@ -130,9 +130,9 @@ test('copies of one large delivery at once, in two processes: one event, and its
 /** What a crash between the parts and the event leaves of a delivery, or one between two parts. */
 const crashed = async (hook: Awaited<ReturnType<typeof given>>, body: Uint8Array, log: Log) => {
   const integration = (await hook.ports.integration(hook.hook))!;
-  const facts = { sha256: sha256(body), size_bytes: body.length, ...partsOf(body.length), received_at: '2026-01-01T00:00:00.000Z' };
+  const facts = { sha256: sha256(body), size_bytes: body.length, ...chunkCount(body.length), received_at: '2026-01-01T00:00:00.000Z' };
   const id = hook.ports.deliveryId(integration, 'd-1');
-  return writeParts(log, { integration, id, facts: facts as never, body });
+  return writeChunks(log, { integration, id, facts: facts as never, body });
 };
 
 test('what a crash left of the parts, some or all of them, the next post completes', async () => {
@@ -162,8 +162,8 @@ test('where a store no longer knows that a repeat is one, what lies there alread
   const integration = (await hook.ports.integration(hook.hook))!;
   const id = hook.ports.deliveryId(integration, 'd-1');
   const meta = { tenant: hook.tenant_id, actor: { kind: 'system', id: hook.hook } as const, at: '2026-01-01T00:00:00.000Z', v: 1 };
-  const stream = partsStream(hook.tenant_id, id, sha256(body));
-  const part = (n: number) => ({ id: randomUUID(), type: 'DeliveryBodyPart', data: partOf(body, n), meta });
+  const stream = chunkStream(hook.tenant_id, id, sha256(body));
+  const part = (n: number) => ({ id: randomUUID(), type: 'DeliveryBodyPart', data: chunkAt(body, n), meta });
   await hook.log.append(stream, 'none', [part(0)]);
   await hook.log.append(stream, 0, [part(1)]);
   assert.is((await hook.deliver(body)).status, 202);
@@ -225,7 +225,7 @@ test('messages refer to a large body; the list and the detail show its size, and
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [event] = hook.accepted();
-  const { type, message } = delivering.WebhookAccepted!;
+  const { type, message } = runnerMessages.WebhookAccepted!;
   const said = JSON.parse(Buffer.from(encode(event!, type, message(event!, 'https://annals.test'))).toString());
   assert.is(said.dataref, `https://annals.test${hook.tenant}/deliveries/${id}/body`);
   assert.not.ok('data' in said || 'data_base64' in said);
@@ -266,10 +266,10 @@ test('only so many large bodies are held at once: the next is 503 before it is r
   const hook = await given();
   const stalled: ReadableStreamDefaultController[] = [];
   const stalling = () =>
-    hook.stream(new ReadableStream({ start: (controller) => void stalled.push(controller) }), { 'content-length': String(MOST) });
+    hook.stream(new ReadableStream({ start: (controller) => void stalled.push(controller) }), { 'content-length': String(MAX_BODY_BYTES) });
   const held = Array.from({ length: 5 }, stalling);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  const body = json(MOST);
+  const body = json(MAX_BODY_BYTES);
   const refused = await hook.deliver(body);
   assert.is(refused.status, 503);
   assert.ok(Number(refused.headers.get('retry-after')) >= 5);

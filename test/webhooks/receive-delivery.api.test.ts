@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Recording } from '../../commands/webhooks/receive-delivery.ts';
+import type { NewDelivery } from '../../commands/webhooks/receive-delivery.ts';
 import type { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
@@ -271,7 +271,7 @@ test('where replays are refused, a known body under another id is blocked, and u
 test('while a store says nothing to anybody, no more deliveries wait for it than it could take in a second', async () => {
   const { record } = recorder({ ...memoryLog(), append: () => new Promise(() => {}) });
   const integration = { id: 'c1', tenant_id: 'c2' };
-  const one = (id: string) => ({ integration, id, type: 'WebhookAccepted', facts: {}, body: new Uint8Array() }) as unknown as Recording;
+  const one = (id: string) => ({ integration, id, type: 'WebhookAccepted', facts: {}, body: new Uint8Array() }) as unknown as NewDelivery;
   const waiting: Promise<unknown>[] = [];
   const isRefused = (error: Refusal) => error.code === 'unavailable' && error.extra.retryAfter! >= 5;
   assert.throws(() => {

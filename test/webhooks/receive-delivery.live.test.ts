@@ -4,7 +4,7 @@ import { type ClientRequest, request } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { json } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { contentsOf } from '../../domain/webhooks/provider.ts';
+import { inspectBody } from '../../domain/webhooks/provider.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { pause, type StoreProcess, startStore } from '../fixtures/store-process.ts';
@@ -107,7 +107,7 @@ live('a body of 25 MiB goes through a server and comes back, and the event loop 
   afterwards(server.close);
   const whole = manyValues(26_214_400);
   const here = performance.now();
-  assert.is(contentsOf('json', whole).json, 'json');
+  assert.is(inspectBody('json', whole).json, 'json');
   const atOnce = performance.now() - here;
   assert.is((await sent(server.port, given.hook, Buffer.from('{}'))).status, 202);
   const delay = monitorEventLoopDelay({ resolution: 1 });

@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { room } from '../../infra/webhooks/shared-buffer.ts';
+import { sharedBuffer } from '../../infra/webhooks/shared-buffer.ts';
 
 test('memory for large bodies is of one piece: no two have the same, what is left is taken again, and there is no more of it', () => {
-  const hold = room(10);
+  const hold = sharedBuffer(10);
   const isFull = (bytes: number) =>
     assert.throws(
       () => hold(bytes),

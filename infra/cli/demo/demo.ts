@@ -9,8 +9,8 @@ import { type Answer, type Delivery, deliver, exampleDeliveries, together } from
 import { type Client, client, eventually } from './rest-client.ts';
 
 const WIDTH = 8;
-const PATIENCE_MS = 60_000;
-const QUIET_MS = 1_000;
+const DELIVERY_TIMEOUT_MS = 60_000;
+const SETTLE_MS = 1_000;
 /** How a shell names the end by Ctrl-C. */
 const INTERRUPTED = 130;
 
@@ -88,15 +88,15 @@ const look = async (api: Client, place: Place, made: Made, deliveries: readonly 
   await eventually(
     () => linesOf(join(place.dir, 'delivered')),
     (found) => found.length >= deliveries.length,
-    PATIENCE_MS,
+    DELIVERY_TIMEOUT_MS,
   );
   const listed = await eventually(
     () => api.all<{ id: string }>(path),
     (found) => found.length >= deliveries.length,
-    PATIENCE_MS,
+    DELIVERY_TIMEOUT_MS,
   );
   // Whatever would run a second time has a moment to do so.
-  await sleep(QUIET_MS);
+  await sleep(SETTLE_MS);
   const ids = linesOf(join(place.dir, 'delivered'));
   const bodies = new Map(deliveries.map(({ id, body }) => [id, body]));
   const asSent = (line: string): boolean =>

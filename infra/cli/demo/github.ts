@@ -16,7 +16,7 @@ export const exampleDeliveries = (): Delivery[] => {
 const signature = (secret: string, body: string): string => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 
 const UNAVAILABLE = 503;
-const MOST_POSTS = 20;
+const MAX_POSTS = 20;
 const RETRY_MS = 500;
 
 /** The last answer's status, and how many posts it took. */
@@ -26,7 +26,7 @@ export type Answer = { readonly status: number; readonly posts: number };
 export const deliver = async (hook: string, secret: string, delivery: Delivery): Promise<Answer> => {
   for (let posts = 1; ; posts++) {
     const status = await post(hook, secret, delivery);
-    if (status !== UNAVAILABLE || posts === MOST_POSTS) return { status, posts };
+    if (status !== UNAVAILABLE || posts === MAX_POSTS) return { status, posts };
     await sleep(RETRY_MS);
   }
 };

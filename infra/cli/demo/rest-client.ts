@@ -8,7 +8,7 @@ export const eventually = async <T>(look: () => T | Promise<T>, holds: (found: T
   }
 };
 
-const PATIENCE_MS = 30_000;
+const REQUEST_TIMEOUT_MS = 30_000;
 const UNAVAILABLE = 503;
 
 /** The service's REST interface with one key; it waits for what is not there yet. @throws Error of one line where it refuses */
@@ -16,7 +16,7 @@ export const client = (url: string, key: string) => {
   const call = async (method: string, path: string, body?: object): Promise<Response> => {
     const headers = { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) };
     const ask = () => fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-    const response = await eventually(ask, ({ status }) => status !== UNAVAILABLE, PATIENCE_MS);
+    const response = await eventually(ask, ({ status }) => status !== UNAVAILABLE, REQUEST_TIMEOUT_MS);
     if (response.ok) return response;
     throw new Error(`${method} ${path} answers ${response.status}: ${(await response.text()).slice(0, 300)}`);
   };

@@ -13,11 +13,11 @@ export const SCAVENGE = '/annals.embedded.Store/Scavenge';
 const path = (dir: string): string => join(dir, 'serving');
 
 /** Leaves word of where the store of a directory is served. */
-export const noteServing = (dir: string, address: string): void => replaceFile(path(dir), `${address}\n`);
-export const forgetServing = (dir: string): void => fs.rmSync(path(dir), { force: true });
+export const writeAddressFile = (dir: string, address: string): void => replaceFile(path(dir), `${address}\n`);
+export const removeAddressFile = (dir: string): void => fs.rmSync(path(dir), { force: true });
 
 /** A method of ours that works on the running store and answers in words. */
-export const wordsMethod =
+export const textMethod =
   (work: () => Promise<string>) =>
   (call: Call): Receiver =>
     unary(call, () => {
@@ -31,7 +31,7 @@ export const wordsMethod =
     });
 
 /** Asks the process that serves a directory. @throws where it does not answer */
-export const askServing = (dir: string, method: string): Promise<string> =>
+export const callRunningStore = (dir: string, method: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const session = connect(`http://${fs.readFileSync(path(dir), 'utf8').trim()}`);
     session.on('error', reject);

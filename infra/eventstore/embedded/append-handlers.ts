@@ -13,7 +13,7 @@ import {
   batchWrong,
   removed,
 } from './append-responses.ts';
-import type { Outcome, Write } from './concurrency-check.ts';
+import type { AppendRequest, Outcome } from './concurrency-check.ts';
 import { type Call, type Receiver, unary } from './grpc.ts';
 import {
   badRequest,
@@ -120,7 +120,7 @@ export const removeMethod =
     unary(call, (bytes) => {
       const to = removalOf(bytes);
       if (to.name === '') return call.end(handlerFailure);
-      const wish: Write = { kind, stream: to.name, expected: to.expected, events: [] };
+      const wish: AppendRequest = { kind, stream: to.name, expected: to.expected, events: [] };
       writer.submit({
         wish,
         due: call.deadline,

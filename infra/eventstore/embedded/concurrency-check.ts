@@ -13,7 +13,7 @@ export const ANY = -2;
 export const STREAM_EXISTS = -4;
 
 /** A wish to write. `expected` is a revision or one of the three above. */
-export type Write = { kind: 'append' | 'delete' | 'tombstone'; stream: string; expected: Wide; events: Proposed[] };
+export type AppendRequest = { kind: 'append' | 'delete' | 'tombstone'; stream: string; expected: Wide; events: Proposed[] };
 
 /** `position` is absent where a repeat was recognised on a stream deleted since. */
 export type Outcome =
@@ -32,7 +32,7 @@ const NAMELESS = Buffer.alloc(0);
 const isLink = ({ bytes, at, length }: Span): boolean => length === 2 && bytes[at] === 0x24 && bytes[at + 1] === 0x3e;
 
 /** Decides writes one by one in the order of the log, each on top of those before it, and adds what they write to the log's batch. */
-export const createDecider = ({ log, index, streams, recent, touch }: Parts) => {
+export const createConcurrencyCheck = ({ log, index, streams, recent, touch }: Parts) => {
   const put = (pieces: Piece[]): number => {
     const created = Date.now();
     let position = -1;
@@ -101,7 +101,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
     return { kind: 'done', revision: first + events.length - 1, position: index.find(stream.key, first + events.length - 1) };
   };
 
-  const write = (kind: Write['kind'], stream: Stream, metadata: StreamMetadata | null, events: Proposed[]): Outcome => {
+  const write = (kind: AppendRequest['kind'], stream: Stream, metadata: StreamMetadata | null, events: Proposed[]): Outcome => {
     if (kind === 'append') return append(stream, metadata, events);
     const piece =
       kind === 'delete' ? metadataPiece(stream, DELETED_METADATA) : { stream, event: tombstoneEvent(), revision: TOMBSTONE_REVISION };
@@ -132,7 +132,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
   };
 
   /** Where no revision is named, a repeat is known by the ids seen lately. */
-  const anyRevision = (stream: Stream, metadata: StreamMetadata | null, { kind, events }: Write): Outcome => {
+  const anyRevision = (stream: Stream, metadata: StreamMetadata | null, { kind, events }: AppendRequest): Outcome => {
     let revision = -1;
     for (const [i, event] of events.entries()) {
       const seen = seenIn(stream, event);
@@ -143,7 +143,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
   };
 
   /** At a revision that the stream has passed: the same ids in the same places are a repeat. */
-  const passedRevision = (stream: Stream, metadata: StreamMetadata | null, { kind, events, expected }: Write): Outcome => {
+  const passedRevision = (stream: Stream, metadata: StreamMetadata | null, { kind, events, expected }: AppendRequest): Outcome => {
     const from = Number(expected) + 1;
     const matching = events.findIndex((event, i) => !hasId(stream, from + i, event));
     if (matching === -1 && events.length > 0) return already(stream, metadata, from + events.length - 1);
@@ -152,7 +152,7 @@ export const createDecider = ({ log, index, streams, recent, touch }: Parts) => 
     return { kind: 'wrong', current: stream.last };
   };
 
-  return (wish: Write): Outcome => {
+  return (wish: AppendRequest): Outcome => {
     const { kind, expected, events } = wish;
     const stream = streams.get(wish.stream);
     if (isGone(stream)) return { kind: 'deleted' };

@@ -4,8 +4,9 @@ export type Status = { code: number; message: string; trailers?: Record<string, 
 export const ok: Status = { code: 0, message: '' };
 
 /** A frame of headers takes 16 KB, and one that is too large ends the connection for all its calls. */
-const MOST = 1_000;
-const short = (text: string): string => (text.length > MOST ? `${text.slice(0, MOST).toWellFormed()}...` : text);
+const MAX_MESSAGE_LENGTH = 1_000;
+const short = (text: string): string =>
+  text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}...` : text;
 
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?');
 

@@ -8,8 +8,8 @@ import {
 } from 'node:http2';
 import { badRequest, exhausted, ok, type Status, unimplemented, unknown } from './grpc-status.ts';
 
-const MOST_RESETS = 1_000_000;
-const LARGEST_MESSAGE = 17 * 1024 * 1024;
+const MAX_RESETS = 1_000_000;
+const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 // What one call may hold of a reader that does not keep up.
 const HIGH = 192 << 10;
 const LOW = 96 << 10;
@@ -131,7 +131,7 @@ const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call
 };
 
 /** Cuts a byte stream into messages. A message that lies whole in a chunk is not copied. */
-export const messages = (each: (bytes: Buffer) => void, largest = LARGEST_MESSAGE) => {
+export const messages = (each: (bytes: Buffer) => void, largest = MAX_MESSAGE_BYTES) => {
   let rest: Buffer | undefined;
   let wanted: { bytes: Buffer; filled: number } | undefined;
   const take = (chunk: Buffer): void => {
@@ -206,8 +206,8 @@ export const grpcServer = (
     maxSessionMemory: 1024,
     settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 },
     // Whoever may speak here at all is ours, and leaves many reads before their end: a limit would end the connection for all its calls.
-    streamResetBurst: MOST_RESETS,
-    streamResetRate: MOST_RESETS,
+    streamResetBurst: MAX_RESETS,
+    streamResetRate: MAX_RESETS,
   });
   const sessions = new Set<ServerHttp2Session>();
   const calls = new Set<Call>();

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { diskFull, makeDirectory, readInto, readUpTo, syncBytes, writeAll } from '../../durable-files.ts';
 import { damaged } from './corruption.ts';
-import { createRoom, type Room } from './preallocation.ts';
+import { createPreallocation, type Preallocation } from './preallocation.ts';
 import { createDesk, GLANCE } from './read-buffer.ts';
 import { HEADER, OVERHEAD, type Proposed, positionAt, roomFor, sizeAt, soundAt, writeRecord } from './record.ts';
 import {
@@ -43,7 +43,7 @@ export const openLog = (dir: string) => {
   let used = 0;
 
   const desk = createDesk();
-  let room: Room | undefined;
+  let room: Preallocation | undefined;
   const last = (): Segment => segments.at(-1)!;
   const end = (): number => last().base + last().length;
 
@@ -252,7 +252,7 @@ export const openLog = (dir: string) => {
     }
     syncBytes(segment.file);
     segment.length += used;
-    room ??= createRoom(segment);
+    room ??= createPreallocation(segment);
     if (small) room.provide();
     else room.passed();
   };

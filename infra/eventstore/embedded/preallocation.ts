@@ -5,7 +5,7 @@ const STEP = 1 << 20;
 const AHEAD = 1 << 19;
 const PAUSE_AFTER_FAILURE_MS = 1_000;
 
-export type Room = ReturnType<typeof createRoom>;
+export type Preallocation = ReturnType<typeof createPreallocation>;
 
 const zeros = Buffer.alloc(STEP);
 
@@ -13,7 +13,7 @@ const zeros = Buffer.alloc(STEP);
  * Room behind the log's end, written with zeros before it is needed: a batch then changes no file's size, and its sync does not wait for the file
  * system's journal. Beside appends, on other threads; what is not there in time is simply written to the file's end.
  */
-export const createRoom = (segment: Segment) => {
+export const createPreallocation = (segment: Segment) => {
   let until = segment.length;
   let filling: Promise<void> | undefined;
   let pausedUntil = 0;

@@ -22,7 +22,7 @@ export const wireRevision = (revision: number): Wide => (revision === TOMBSTONE_
 /** An event on its way in. `id` is 36 bytes of lower-case text. */
 export type Proposed = { id: Span; type: Span; json: boolean; data: Span; custom: Span };
 
-export type Place = { stream: Buffer; revision: number; position: number; created: number; batchStart: number; flags: number };
+export type RecordLocation = { stream: Buffer; revision: number; position: number; created: number; batchStart: number; flags: number };
 
 const lengths = new Map<boolean, Buffer>();
 const contentEntry = (json: boolean): Buffer => {
@@ -57,7 +57,7 @@ const lengthed = (size: number): number => 1 + varintSize(size) + size;
 
 type Sizes = { ident: number; type: number; recorded: number; event: number; response: number; record: number };
 
-const sizesOf = (event: Proposed, { stream, revision, position }: Place): Sizes => {
+const sizesOf = (event: Proposed, { stream, revision, position }: RecordLocation): Sizes => {
   const ident = lengthed(stream.length);
   const type = 6 + lengthed(event.type.length);
   const at = 1 + varintSize(position);
@@ -105,7 +105,7 @@ const number = (to: Buffer, at: number, tag: number, value: Wide): number => {
 };
 
 /** Writes the record at `from` and gives back its size. */
-export const writeRecord = (to: Buffer, from: number, event: Proposed, place: Place): number => {
+export const writeRecord = (to: Buffer, from: number, event: Proposed, place: RecordLocation): number => {
   const created = createdEntry(place.created);
   const sizes = sizesOf(event, place);
   let at = from + HEADER;
@@ -145,7 +145,7 @@ const viewOf = (to: Buffer): DataView => {
   return view;
 };
 
-const seal = (to: Buffer, from: number, end: number, place: Place, names: Names): number => {
+const seal = (to: Buffer, from: number, end: number, place: RecordLocation, names: Names): number => {
   const size = end + TRAILER - from;
   const out = viewOf(to);
   out.setUint32(from, size, true);

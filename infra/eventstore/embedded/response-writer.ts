@@ -8,7 +8,7 @@ import { withStructuredIds } from './structured-id.ts';
 
 const CHUNK = 64 << 10;
 // Small, because a live subscriber mostly gets one event at a time.
-const FIRST = 2 << 10;
+const FIRST_CHUNK = 2 << 10;
 
 type Parts = { log: Log; index: Index; streams: Streams };
 type Wishes = { resolveLinks: boolean; structuredIds: boolean };
@@ -30,7 +30,7 @@ export const createOutlet = (call: Call, parts: Parts, { resolveLinks, structure
 
   const add = (frame: Buffer): void => {
     if (filled + frame.length > chunk.length) {
-      const next = filled === 0 ? FIRST : CHUNK;
+      const next = filled === 0 ? FIRST_CHUNK : CHUNK;
       flush();
       chunk = Buffer.allocUnsafeSlow(Math.max(next, frame.length));
     }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { askServing, SCAVENGE } from './admin-rpc.ts';
+import { callRunningStore, SCAVENGE } from './admin-rpc.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { type Scavenged, scavenge } from './scavenger.ts';
 import { openStore } from './store.ts';
@@ -30,7 +30,7 @@ export const scavengeStore = async (dir: string): Promise<number> => {
   }
   const lock = lockOr(dir);
   if (!lock) {
-    say(await askServing(dir, SCAVENGE));
+    say(await callRunningStore(dir, SCAVENGE));
     return 0;
   }
   const store = openStore(dir, stopped);

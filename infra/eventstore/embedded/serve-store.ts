@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { forgetServing, noteServing, SCAVENGE, wordsMethod } from './admin-rpc.ts';
+import { removeAddressFile, SCAVENGE, textMethod, writeAddressFile } from './admin-rpc.ts';
 import { appendMethod, batchAppendMethod, removeMethod } from './append-handlers.ts';
 import { isDamage, sayDamage } from './corruption.ts';
 import { lockDirectory } from './directory-lock.ts';
@@ -71,7 +71,7 @@ const methodsOf = (store: Store, host: string, port: () => number): Methods => (
   [`${STREAMS}/Tombstone`]: removeMethod(store.writer, 'tombstone'),
   [FEATURES]: featuresMethod,
   [GOSSIP]: gossipMethod(host, port),
-  [SCAVENGE]: wordsMethod(alone(async () => scavengedWords(await scavenge(store)))),
+  [SCAVENGE]: textMethod(alone(async () => scavengedWords(await scavenge(store)))),
 });
 
 const stopProcess = (error: unknown): never => {
@@ -105,7 +105,7 @@ export const serveStore = async ({
   );
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   bound = (server.address() as AddressInfo).port;
-  noteServing(dir, `${host}:${bound}`);
+  writeAddressFile(dir, `${host}:${bound}`);
   if (store.cutOff > 0) process.stdout.write(`store: cut off ${store.cutOff} bytes that a crash had left unfinished\n`);
   const access = open ? 'open to every user of it' : 'closed to its other users';
   process.stdout.write(
@@ -116,7 +116,7 @@ export const serveStore = async ({
     close: async () => {
       await close(unavailable('the store is shutting down'));
       await store.close();
-      forgetServing(dir);
+      removeAddressFile(dir);
       lock.release();
     },
   };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createSignals } from './append-signals.ts';
-import { createDecider } from './concurrency-check.ts';
+import { createConcurrencyCheck } from './concurrency-check.ts';
 import { openLog } from './log.ts';
 import { spanOf } from './protobuf.ts';
 import { createRecentIds } from './recent-ids.ts';
@@ -71,7 +71,7 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
   dropUnfinished(log.dir);
   const cutOff = repair(log.segments, index.checkpoint());
   catchUp();
-  const decide = createDecider({ log, index, streams, recent, touch: signals.touch });
+  const decide = createConcurrencyCheck({ log, index, streams, recent, touch: signals.touch });
   const writer = createWriter({ log, decide, grown, forget, fatal });
   if (streams.get(FIRST_EVENT.stream).last < 0) {
     const wish = { kind: 'append' as const, stream: FIRST_EVENT.stream, expected: -1, events: [metadataEvent(FIRST_EVENT.metadata)] };

@@ -1,14 +1,14 @@
 import { diskFull } from '../../durable-files.ts';
-import type { createDecider, Outcome, Write } from './concurrency-check.ts';
+import type { AppendRequest, createConcurrencyCheck, Outcome } from './concurrency-check.ts';
 import { isDamage, sayDamage } from './corruption.ts';
 import type { Log } from './log.ts';
 import { roomFor } from './record.ts';
 
-type Job = { wish: Write; due: number; answer: (outcome: Outcome | { kind: 'late' }) => void };
+type Job = { wish: AppendRequest; due: number; answer: (outcome: Outcome | { kind: 'late' }) => void };
 
 type Parts = {
   log: Log;
-  decide: ReturnType<typeof createDecider>;
+  decide: ReturnType<typeof createConcurrencyCheck>;
   /** The log has grown. */
   grown: () => void;
   /** Nothing of the batch was kept: what is known of it in memory is to be forgotten. */
@@ -18,7 +18,8 @@ type Parts = {
 };
 
 /** An upper bound of what it adds to the log: its events, and metadata that a deleted stream gets with them. */
-const roomOf = ({ events, stream }: Write): number => events.reduce((sum, event) => sum + roomFor(event, stream.length * 3), METADATA_ROOM);
+const roomOf = ({ events, stream }: AppendRequest): number =>
+  events.reduce((sum, event) => sum + roomFor(event, stream.length * 3), METADATA_ROOM);
 const METADATA_ROOM = 4096;
 const FEW = 2;
 
@@ -30,7 +31,7 @@ export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
   let sinks = new Set<() => void>();
 
   /** A decision reads before it writes: where it meets damage, it has added nothing, and the others go on. */
-  const decidedOf = (wish: Write): Outcome => {
+  const decidedOf = (wish: AppendRequest): Outcome => {
     try {
       return decide(wish);
     } catch (error) {
