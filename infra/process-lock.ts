@@ -1,18 +1,24 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-const BUSY = 5;
+/** The primary result code SQLITE_BUSY. */
+const SQLITE_BUSY = 5;
 
-/** Holds a file against every other process until ours ends, however it ends. Undefined where another holds it. */
-export const lock = (file: string): { release(): void } | undefined => {
+export type ProcessLock = { readonly release: () => void };
+
+/**
+ * Locks a file until this process ends, even if it is killed: SQLite holds a lock of the operating system, so no stale lock can remain.
+ * Creates the file if it does not exist. @returns undefined if another process holds the lock @throws if the file cannot be opened
+ */
+export const lockFile = (file: string): ProcessLock | undefined => {
   closeSync(openSync(file, 'a', 0o600));
-  const database = new DatabaseSync(file);
+  const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    // A transaction that is never committed: the system lifts SQLite's lock with the process, and no pid can be mistaken.
+    // The transaction is never committed, so the lock is held until the database is closed.
     database.exec('begin exclusive');
   } catch (error) {
     database.close();
-    if ((error as { errcode?: number }).errcode === BUSY) return undefined;
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined;
     throw error;
   }
   return { release: () => database.close() };

@@ -5,7 +5,7 @@ import { type Config, listenUrl, loopback } from '../config.ts';
 import { readJson } from '../durable-files.ts';
 import { nats } from '../nats/embedded-nats.ts';
 import { postgres } from '../postgres/embedded-postgres.ts';
-import { lock } from '../process-lock.ts';
+import { lockFile } from '../process-lock.ts';
 import { serve, store, work } from '../supervision/child-processes.ts';
 import { freePort, isFree, killHelpers, readPidFile, removePidFile, writePidFile } from '../supervision/os-process.ts';
 import { type ManagedProcess, type ProcessDirs, replaceProcess, type Supervised, supervise } from '../supervision/supervisor.ts';
@@ -81,7 +81,7 @@ const requirePort = async ({ port, host }: Config): Promise<void> => {
 const holdData = (dir: string): { release(): void } => {
   makeData(dir);
   const pids = join(dir, 'annals.pid');
-  const held = lock(join(dir, 'lock'));
+  const held = lockFile(join(dir, 'lock'));
   if (!held) throw new Error(`annals already runs on ${dir}${readPidFile(pids) ? ` (process ${readPidFile(pids)?.pid})` : ''}`);
   writePidFile(pids, process.pid);
   return {

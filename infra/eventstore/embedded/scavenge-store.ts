@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { lockFile } from '../../process-lock.ts';
 import { callRunningStore, SCAVENGE } from './admin-rpc.ts';
-import { lockDirectory } from './directory-lock.ts';
 import { type Scavenged, scavenge } from './scavenger.ts';
 import { openStore } from './store.ts';
 
@@ -9,14 +9,6 @@ import { openStore } from './store.ts';
 export const scavengedWords = ({ events, bytes }: Scavenged): string => `freed ${bytes} bytes of ${events} events`;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-
-const lockOr = (dir: string): { release: () => void } | undefined => {
-  try {
-    return lockDirectory(dir);
-  } catch {
-    return undefined;
-  }
-};
 
 const stopped = (error: unknown): never => {
   throw error;
@@ -28,7 +20,7 @@ export const scavengeStore = async (dir: string): Promise<number> => {
     say(`there is no store in ${dir}`);
     return 2;
   }
-  const lock = lockOr(dir);
+  const lock = lockFile(join(dir, 'lock'));
   if (!lock) {
     say(await callRunningStore(dir, SCAVENGE));
     return 0;

@@ -1,8 +1,10 @@
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { makeDirectory } from '../../durable-files.ts';
+import { lockFile } from '../../process-lock.ts';
 import { removeAddressFile, SCAVENGE, textMethod, writeAddressFile } from './admin-rpc.ts';
 import { appendMethod, batchAppendMethod, removeMethod } from './append-handlers.ts';
 import { isDamage, sayDamage } from './corruption.ts';
-import { lockDirectory } from './directory-lock.ts';
 import { type Call, grpcServer, type Methods, type Receiver, unary } from './grpc.ts';
 import { dataLoss, type Status, unavailable, unknown } from './grpc-status.ts';
 import { type Parts, type Reading, readAll, readStream } from './read-handlers.ts';
@@ -95,7 +97,9 @@ export const serveStore = async ({
   open,
   host = '127.0.0.1',
 }: ServeOptions): Promise<{ port: number; close: () => Promise<void> }> => {
-  const lock = lockDirectory(dir);
+  makeDirectory(dir);
+  const lock = lockFile(join(dir, 'lock'));
+  if (!lock) throw new Error(`${dir} is served by another process`);
   const secret = secretOf(dir);
   const store = openStore(dir, stopProcess);
   let bound = port;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readUpTo } from '../../durable-files.ts';
-import { lockDirectory } from './directory-lock.ts';
+import { lockFile } from '../../process-lock.ts';
 import { openLog } from './log.ts';
 import { flagsAt, HEADER, NOTHING, nameAt, OVERHEAD, positionAt, revisionAt, sizeAt, soundAt, typeAt, wireRevision } from './record.ts';
 import { recordsEnd, SEGMENT_HEAD, type Segment } from './segment.ts';
@@ -98,21 +98,13 @@ const indexCheck = (dir: string) => {
   return { check, done: () => ({ missing, sound: index.sound() }) };
 };
 
-const lockOr = (dir: string): { release: () => void } | undefined => {
-  try {
-    return lockDirectory(dir);
-  } catch {
-    return undefined;
-  }
-};
-
 /** Checks every record of a store's log, and the index where the store does not run; prints what it finds. @returns the exit code: 0 sound, 1 damaged */
 export const verifyStore = async (dir: string): Promise<number> => {
   if (!existsSync(join(dir, 'log'))) {
     say(`there is no store in ${dir}`);
     return 2;
   }
-  const lock = lockOr(dir);
+  const lock = lockFile(join(dir, 'lock'));
   const log = openLog(join(dir, 'log'));
   const index = lock ? indexCheck(dir) : undefined;
   const { events, damage } = verifyLog(log.segments, index?.check ?? (() => {}));

@@ -1,0 +1,33 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createBackoff, retryDelay } from '../../infra/backoff.ts';
+
+test('the delay doubles with every failure up to its maximum', () => {
+  const { next } = createBackoff({ minMs: 50, maxMs: 300 });
+  assert.equal([next(), next(), next(), next(), next()], [50, 100, 200, 300, 300]);
+});
+
+test('a success starts the delays again at the minimum', () => {
+  const { next, reset } = createBackoff({ minMs: 50, maxMs: 300 });
+  next();
+  next();
+  reset();
+  assert.is(next(), 50);
+});
+
+test('jitter varies a delay within its share', () => {
+  const delays = Array.from({ length: 1_000 }, () => retryDelay({ minMs: 100, maxMs: 1_000, jitter: 0.25 }, 2));
+  assert.ok(delays.every((delay) => delay >= 150 && delay <= 250));
+  assert.ok(new Set(delays).size > 900);
+});
+
+test('waiting ends without an error when the signal is aborted', async () => {
+  const control = new AbortController();
+  const started = performance.now();
+  const waited = createBackoff({ minMs: 60_000, maxMs: 60_000 }).wait(control.signal);
+  control.abort();
+  await waited;
+  assert.ok(performance.now() - started < 5_000);
+});
+
+test.run();
