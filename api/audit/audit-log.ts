@@ -13,7 +13,7 @@ const query = listQuery({
   agent_id: word,
   ...TimeRange,
 });
-const listed = { method: 'get', query, reply: z.array(AuditLogRead), reads: audit.name } as const;
+const listed = { method: 'get', query, reply: z.array(AuditLogRead), projection: audit.name } as const;
 
 export const auditOperations = {
   listAuditLogs: operation({

@@ -19,7 +19,7 @@ const TENANT = '/tenant/:tenant_id/api-keys';
 const PLATFORM = '/admin/api-keys';
 const RUNNER = '/tenant/:tenant_id/agents/:agent_id/runner-keys';
 
-const listed = { method: 'get', query, reply: z.array(ApiKeyRead), reads: apikeys.name } as const;
+const listed = { method: 'get', query, reply: z.array(ApiKeyRead), projection: apikeys.name } as const;
 const made = { method: 'post', body: ApiKeyCreate, reply: ApiKeyCreated, status: 201, oneTimeSecret: true } as const;
 
 export const apikeyOperations = {

@@ -90,7 +90,7 @@ export type ProjectionAdmin = {
 
 const PROJECTION = '/admin/projections/:name';
 const REBUILD = `${PROJECTION}/rebuilds/:rebuild`;
-const aside = { permit: 'platform', noStream: true } as const;
+const aside = { permit: 'platform', noETag: true } as const;
 
 const there = <T>(found: T | null): T => {
   if (found === null) throw notFound();
