@@ -51,7 +51,7 @@ export class Refusal extends Error {
 }
 
 /** What is not there and what the caller may not know of answer alike, byte by byte. */
-export const notFound = (): Refusal => new Refusal('not_found', 'there is nothing here for you');
+export const notFound = (): Refusal => new Refusal('not_found', 'No such resource, or you have no access to it');
 
 /** A 422 about one field. */
 export const invalid = (pointer: string, message: string, code = 'invalid'): Refusal =>

@@ -189,7 +189,7 @@ test("another tenant's, a missing and a malformed delivery are the same 404", as
   for (const path of paths) {
     const answer = await given.call('GET', path);
     assert.is(answer.status, 404, path);
-    assert.is(answer.json.detail, 'there is nothing here for you', path);
+    assert.is(answer.json.detail, 'No such resource, or you have no access to it', path);
   }
   await given.close();
 });
