@@ -4,6 +4,7 @@ import type { Aggregate, AnyAggregate } from '../../domain/aggregate.ts';
 import { type DomainEvent, type Recorded, streamName } from '../../domain/event.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
 import type { Log, Subscription } from '../eventstore/event-log.ts';
+import { createLruMap } from '../lru-map.ts';
 
 const RESUBSCRIBE_DELAY_MS = 500;
 
@@ -81,11 +82,8 @@ export const openAggregateCache = (
   }: { readonly capacity?: number; readonly room?: number; readonly missed?: readonly AnyAggregate[] } = {},
 ): AggregateCache => {
   const byCategory = new Map(followed.map((aggregate) => [aggregate.category, aggregate]));
-  const absent = new Map<string, Loaded<unknown>>();
-  // Two generations instead of a list: bounded at twice the capacity and the room, and a hit costs one look-up.
-  let young = new Map<string, Loaded<unknown>>();
-  let weight = 0;
-  let old = new Map<string, Loaded<unknown>>();
+  const present = createLruMap<string, Loaded<unknown>>({ capacity, maxWeight: room, weightOf });
+  const absent = createLruMap<string, Loaded<unknown>>({ capacity: capacity / 2 });
   const loading = new Map<string, { seen: number; work: Promise<Loaded<unknown>> }>();
   let subscription: Subscription | undefined;
   let isDisconnected = false;
@@ -93,37 +91,17 @@ export const openAggregateCache = (
   let epoch = 0;
   let closed = false;
 
-  const drop = (stream: string): void => {
-    const known = young.get(stream);
-    if (known && young.delete(stream)) weight -= weightOf(known);
-  };
-
   const put = (stream: string, loaded: Loaded<unknown>) => {
     if (isDisconnected) return;
     absent.delete(stream);
-    drop(stream);
-    weight += weightOf(loaded);
-    young.set(stream, loaded);
-    if (young.size > capacity || weight > room) {
-      old = young;
-      young = new Map();
-      weight = 0;
-    }
+    present.set(stream, loaded);
   };
 
-  const get = (stream: string): Loaded<unknown> | undefined => {
-    const hit = young.get(stream);
-    if (hit) return hit;
-    const kept = old.get(stream);
-    if (!kept) return absent.get(stream);
-    put(stream, kept);
-    return kept;
-  };
+  const get = (stream: string): Loaded<unknown> | undefined => present.get(stream) ?? absent.get(stream);
 
   /** Only while the log is followed would anybody hear that it is there now. */
   const miss = (aggregate: AnyAggregate, stream: string, empty: Loaded<unknown>) => {
     if (!subscription || isDisconnected || !cacheAbsent.includes(aggregate)) return;
-    if (absent.size >= capacity) absent.clear();
     absent.set(stream, empty);
   };
 
@@ -161,19 +139,16 @@ export const openAggregateCache = (
     const running = loading.get(event.stream);
     if (running) running.seen = Math.max(running.seen, event.revision);
     absent.delete(event.stream);
-    const known = young.get(event.stream) ?? old.get(event.stream);
+    const known = present.peek(event.stream);
     const aggregate = byCategory.get(event.category);
     if (!known || !aggregate || event.revision <= known.revision) return;
     if (event.revision === known.revision + 1) return put(event.stream, advance(aggregate, known, event));
-    drop(event.stream);
-    old.delete(event.stream);
+    present.delete(event.stream);
   };
 
   const clear = (): void => {
     absent.clear();
-    young = new Map();
-    weight = 0;
-    old = new Map();
+    present.clear();
   };
 
   const follow = async (): Promise<void> => {

@@ -26,7 +26,7 @@ import { throwAsRefusal, transactor } from './transact.ts';
 
 export type ContextDeps = {
   readonly log: Log;
-  readonly hot: AggregateCache;
+  readonly cache: AggregateCache;
   readonly vault: Vault;
   readonly reads: Reads;
   readonly permit: ReturnType<typeof permitter>;
@@ -98,8 +98,8 @@ async function* upTo(until: Position, events: AsyncIterable<Recorded>): AsyncGen
 
 /** Builds the context of a request from what it asked and how it is run. */
 export const createContextFactory = (deps: ContextDeps) => {
-  const { log, hot, vault, reads, permit, publicUrl } = deps;
-  const transact = transactor(log, hot);
+  const { log, cache, vault, reads, permit, publicUrl } = deps;
+  const transact = transactor(log, cache);
 
   const stateAt = async <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
@@ -124,7 +124,7 @@ export const createContextFactory = (deps: ContextDeps) => {
     id: string,
     until: Position,
   ): Promise<Loaded<S>> => {
-    const held = hot.peek(aggregate, tenant, id);
+    const held = cache.peek(aggregate, tenant, id);
     if (held?.position && comparePositions(held.position, until) === 0) return held;
     return foldFrom(aggregate, emptyAggregate(aggregate, id), upTo(until, withRefusals(historyOf(aggregate, tenant, id))));
   };
@@ -198,7 +198,7 @@ export const createContextFactory = (deps: ContextDeps) => {
         const stream = streamName(aggregate.category, tenant, id);
         const kept = session?.replay?.findLast((touched) => touched.stream === stream);
         return (
-          kept ? stateAt(aggregate, id, kept) : asked.fresh ? hot.refresh(aggregate, tenant, id) : hot.load(aggregate, tenant, id)
+          kept ? stateAt(aggregate, id, kept) : asked.fresh ? cache.refresh(aggregate, tenant, id) : cache.load(aggregate, tenant, id)
         ).catch(throwAsRefusal);
       },
       logEnd: async () => {

@@ -68,7 +68,7 @@ const recordedOf = (
   }));
 
 /** Loads, decides, appends at the revision that was read; on a conflict folds what came between and decides again. */
-export const transactor = (log: Log, hot: AggregateCache) => {
+export const transactor = (log: Log, cache: AggregateCache) => {
   /** The state right behind this request's own events, where an earlier life of it wrote them. */
   const ownWrite = async <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
@@ -101,8 +101,8 @@ export const transactor = (log: Log, hot: AggregateCache) => {
       const own = await ownWrite(aggregate, stream, id, writing.seed);
       if (own) return own;
     }
-    const warm = hot.peek(aggregate, tenant, id);
-    let loaded: Loaded<S> = warm ?? (writing.fresh ? emptyAggregate(aggregate, id) : await hot.load(aggregate, tenant, id));
+    const warm = cache.peek(aggregate, tenant, id);
+    let loaded: Loaded<S> = warm ?? (writing.fresh ? emptyAggregate(aggregate, id) : await cache.load(aggregate, tenant, id));
     // What memory says may be behind another process: a refusal or a 'nothing to do' is believed of the log alone.
     let sure = !warm && !writing.fresh;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -113,12 +113,12 @@ export const transactor = (log: Log, hot: AggregateCache) => {
         checkMatch(writing.ifMatch, loaded.revision);
       } catch (error) {
         if (sure) throw error;
-        loaded = await hot.refresh(aggregate, tenant, id);
+        loaded = await cache.refresh(aggregate, tenant, id);
         sure = true;
         continue;
       }
       if (decided.length === 0 && !sure && !writing.final?.(loaded.state)) {
-        loaded = await hot.refresh(aggregate, tenant, id);
+        loaded = await cache.refresh(aggregate, tenant, id);
         sure = true;
         continue;
       }
@@ -136,12 +136,12 @@ export const transactor = (log: Log, hot: AggregateCache) => {
         for (const event of recordedOf(stream, aggregate, tenant, id, events, first, position))
           state = aggregate.evolve(state, event as Recorded<E>);
         const after: Loaded<S> = { id, state, revision, position };
-        const known = hot.peek(aggregate, tenant, id);
-        if (!known || known.revision < revision) hot.put(stream, after);
+        const known = cache.peek(aggregate, tenant, id);
+        if (!known || known.revision < revision) cache.put(stream, after);
         return after;
       } catch (error) {
         if (!(error instanceof LogError) || error.kind !== 'conflict') return throwAsRefusal(error);
-        loaded = await hot.refresh(aggregate, tenant, id);
+        loaded = await cache.refresh(aggregate, tenant, id);
         sure = true;
       }
     }

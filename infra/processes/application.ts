@@ -30,6 +30,7 @@ import { runIdempotent } from '../aggregates/idempotency.ts';
 import { createContextFactory } from '../aggregates/request-context.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { verifiedKeyCache } from '../http/verified-key-cache.ts';
+import { createLruMap } from '../lru-map.ts';
 import { KEYS_ONLY, type SignInWays } from '../oidc/sign-in.ts';
 import type { Limiter } from '../ratelimit/limiter.ts';
 import { refusedAccesses } from '../refusals/access-refusals.ts';
@@ -45,7 +46,7 @@ export const openApplicationCache = (log: Log): AggregateCache => openAggregateC
 
 export type PlatformParts = {
   readonly log: Log;
-  readonly hot: AggregateCache;
+  readonly cache: AggregateCache;
   readonly vault: Vault;
   readonly reads: Reads;
   readonly logger: Logger;
@@ -69,11 +70,11 @@ const SYSTEM = { kind: 'system', name: 'annals' } as const;
  * the refusals that are left.
  */
 export const createApplication = ({ now = Date.now, ...parts }: PlatformParts) => {
-  const { log, hot, vault, reads, logger, publicUrl, limits, signIn = KEYS_ONLY } = parts;
+  const { log, cache, vault, reads, logger, publicUrl, limits, signIn = KEYS_ONLY } = parts;
   const cookies = cookiesOf(publicUrl);
-  const permit = permitter({ ...hot, now });
-  const context = createContextFactory({ log, hot, vault, reads, permit, publicUrl, now });
-  const usedIn = new Map<string, number>();
+  const permit = permitter({ ...cache, now });
+  const context = createContextFactory({ log, cache, vault, reads, permit, publicUrl, now });
+  const usedIn = createLruMap<string, number>({ capacity: 50_000 });
 
   const systemContext = (tenant = PLATFORM) =>
     context({ principal: SYSTEM, tenant, requestId: randomUUID(), ip: null, userAgent: null, ifMatch: null });
@@ -83,7 +84,6 @@ export const createApplication = ({ now = Date.now, ...parts }: PlatformParts) =
     const hour = Math.floor(now() / 3_600_000);
     if (usedIn.get(id) === hour) return;
     usedIn.set(id, hour);
-    if (usedIn.size > 100_000) usedIn.clear();
     note().catch((error) => logger.debug({ err: error }, 'a use was not noted'));
   };
   const used = ({ id, tenant_id }: ApiKey.ApiKey): void =>
@@ -94,7 +94,7 @@ export const createApplication = ({ now = Date.now, ...parts }: PlatformParts) =
   const isSeenMember = async (user_id: string): Promise<boolean> => {
     for await (const page of membershipPages(reads, user_id))
       for (const { tenant_id } of page) {
-        const { state } = await hot.load(Tenant, tenant_id, tenant_id);
+        const { state } = await cache.load(Tenant, tenant_id, tenant_id);
         if (!Tenant.isClosed(state) && state.members[user_id]) return true;
       }
     return false;
@@ -107,7 +107,7 @@ export const createApplication = ({ now = Date.now, ...parts }: PlatformParts) =
     return isSeenMember(user_id);
   };
   const identify = authenticator({
-    ...hot,
+    ...cache,
     uniqueId: vault.uniqueId,
     digest: vault.digest,
     proven: verifiedKeyCache(),
@@ -173,7 +173,7 @@ export const createApplication = ({ now = Date.now, ...parts }: PlatformParts) =
     address: parts.address,
     broken: (c, error) => logger.error({ err: error, path: c.req.path, request_id: c.get('requestId') }, 'an answer broke off'),
     reads,
-    cachedPosition: (aggregate, tenant, id) => hot.peek(aggregate, tenant, id)?.position ?? null,
+    cachedPosition: (aggregate, tenant, id) => cache.peek(aggregate, tenant, id)?.position ?? null,
     readYourWrites: readYourWrites(reads),
   };
 

@@ -95,8 +95,8 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const harmed = corruptionReporter(logger);
   const log = openLog(config.eventstoreUrl!, { damaged: harmed.tell });
   const vault = await retryUntilAvailable(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
-  const hot = openApplicationCache(log);
-  await retryUntilAvailable(hot.start, logger, 'the cache');
+  const cache = openApplicationCache(log);
+  await retryUntilAvailable(cache.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
   const shares = openLimits(config.databaseUrl!, logger);
   const limits = limiter(POLICIES, quotaSync(shares));
@@ -112,7 +112,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const standing = metrics.projections(operators.statuses);
   const address = clientAddress(config.trustedProxies);
   const isHere = fromHere(address);
-  const ports = webhookPorts({ log, vault, hot, logger, limits });
+  const ports = webhookPorts({ log, vault, cache, logger, limits });
   const missingWorkers = memoizeFor(() => Promise.race([operators.missingWorkers(), sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false })]));
   const degraded = async () => {
     const workers = await missingWorkers();
@@ -146,7 +146,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
 
   const { app, systemContext, close } = createApplication({
     log,
-    hot,
+    cache,
     vault,
     reads,
     logger,
@@ -168,7 +168,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
       await server.close();
       await ports.close();
       await close();
-      await hot.close();
+      await cache.close();
       await Promise.all([reads.close(), shares.close(), operators.close(), broker.close(), log.close()]);
     },
   };

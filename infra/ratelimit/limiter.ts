@@ -1,5 +1,6 @@
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { createLruMap } from '../lru-map.ts';
 import type { Sharing } from './shared-quota.ts';
 import { type Bucket, bucket, type Policy, type TakeResult } from './token-bucket.ts';
 
@@ -83,7 +84,7 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
   const bothPolicies = `${credentialPolicy}, ${policyText(tenant)}`;
   const platformPolicy = policyText(platform);
   const byPlan = new Map<number, { readonly from: Bucket; readonly policy: Policy; readonly text: string }>();
-  let known = new Set<string>();
+  const known = createLruMap<string, true>({ capacity: MAX_BUCKETS / 2 });
 
   const planned = (quota: number) => {
     const found = byPlan.get(quota);
@@ -137,7 +138,7 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
     /** @throws Refusal rate_limited where too many credentials that are none came from there */
     admit: (address: string | null, credential: string | undefined, now: number): void => {
       const { allowed, retry } = guesses.look(clientOf(address), now);
-      if (!allowed && !known.has(nameOf(credential ?? ''))) throw guessing(retry);
+      if (!allowed && !known.peek(nameOf(credential ?? ''))) throw guessing(retry);
     },
     /** A credential that is none came from an address. @returns the refusal to answer with where it was one too many */
     guessed: async (address: string | null, now: number): Promise<Refusal | null> => {
@@ -152,8 +153,7 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
      */
     count: (principal: Principal, credential: string, now: number, tell: Tell): void | Promise<void> => {
       if (principal.kind === 'system') return;
-      if (known.size >= MAX_BUCKETS) known = new Set();
-      known.add(nameOf(credential));
+      known.set(nameOf(credential), true);
       const draws = drawsOf(principal);
       return spend(draws, policiesOf(draws), now, tell);
     },

@@ -1,3 +1,4 @@
+import { createLruMap } from '../lru-map.ts';
 import { type BucketState, newBucketState, type Sharing } from './shared-quota.ts';
 
 /**
@@ -28,21 +29,16 @@ export const bucket = (policy: Policy, capacity = CAPACITY, shared?: Sharing) =>
   const lease = leaseOf(policy) * each - EPSILON;
   // Processes together may be a few leases beyond the quota, and wait for them.
   const most = shared ? 2 * window : window;
-  let young = new Map<string, BucketState>();
-  let old = new Map<string, BucketState>();
+  const states = createLruMap<string, BucketState>({ capacity });
 
-  const find = (key: string): BucketState | undefined => young.get(key) ?? old.get(key);
+  const find = states.peek;
 
   const keep = (key: string, now: number): BucketState => {
-    const known = young.get(key);
+    const known = states.get(key);
     if (known) return known;
-    const account = old.get(key) ?? newBucketState(`${policy.name} ${key}`, lease, now);
-    young.set(key, account);
-    if (young.size > capacity) {
-      old = young;
-      young = new Map();
-    }
-    return account;
+    const created = newBucketState(`${policy.name} ${key}`, lease, now);
+    states.set(key, created);
+    return created;
   };
 
   /** When the key's bucket is full; a clock that was set back must not close it for longer than a window. */

@@ -1,4 +1,5 @@
 import type { Log } from '../eventstore/event-log.ts';
+import { createLruMap } from '../lru-map.ts';
 import type { NamedKey } from './cipher.ts';
 import { createKey, DATA, unwrap, wrappedKeys } from './wrapped-keys.ts';
 
@@ -8,16 +9,14 @@ const CAPACITY = 1_000;
 
 /** The tenants' data keys, unwrapped; those used last stay in memory. */
 export const tenantKeyCache = (log: Log, master: NamedKey) => {
-  const rings = new Map<string, Promise<Ring>>();
+  const rings = createLruMap<string, Promise<Ring>>({ capacity: CAPACITY });
 
   const load = async (tenant: string): Promise<Ring> =>
     (await wrappedKeys(log, tenant, DATA)).map((wrapped) => unwrap(master, tenant, DATA, wrapped));
 
   const keep = (tenant: string, ring: Promise<Ring>): Promise<Ring> => {
-    rings.delete(tenant);
     rings.set(tenant, ring);
-    if (rings.size > CAPACITY) rings.delete(rings.keys().next().value!);
-    ring.catch(() => rings.get(tenant) === ring && rings.delete(tenant));
+    ring.catch(() => rings.peek(tenant) === ring && rings.delete(tenant));
     return ring;
   };
 

@@ -5,7 +5,7 @@ import type { NewDelivery } from '../../commands/webhooks/receive-delivery.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { type DeliveryEvent, evolve, initial } from '../../domain/webhooks/delivery.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
-import { bounded } from '../lru-map.ts';
+import { createLruMap } from '../lru-map.ts';
 import { streamOf } from './record-delivery.ts';
 
 type Redelivery = Pick<NewDelivery['facts'], 'sha256' | 'size_bytes'> & {
@@ -19,7 +19,7 @@ const MAX_WAITING = 10_000;
 
 /** Compares redeliveries with what was recorded, after the answer, a few at a time; the first one that differs is an event. */
 export const redeliveries = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
-  const known = bounded<string, string>(10_000);
+  const known = createLruMap<string, string>({ capacity: 10_000 });
   const waiting: Redelivery[] = [];
   const workers = new Set<Promise<void>>();
 

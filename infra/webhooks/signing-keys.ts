@@ -2,7 +2,7 @@ import type { Secret } from '../../domain/secret.ts';
 import { acceptsPreviousSecret, category, type Integration } from '../../domain/webhooks/integration.ts';
 import { presetOf } from '../../domain/webhooks/provider.ts';
 import type { SigningKeys } from '../../domain/webhooks/signature.ts';
-import { bounded } from '../lru-map.ts';
+import { createLruMap } from '../lru-map.ts';
 import type { Vault } from '../vault/vault.ts';
 import { toRetryLater } from './record-delivery.ts';
 
@@ -11,7 +11,7 @@ type Opened = { readonly sealed: string; readonly sealedPrevious: string | null;
 
 /** The keys that verify an integration's deliveries, opened once and kept in memory. @throws Refusal unavailable, not_found */
 export const signingKeys = (vault: Pick<Vault, 'open'>) => {
-  const opened = bounded<string, Opened>(10_000);
+  const opened = createLruMap<string, Opened>({ capacity: 10_000 });
 
   const open = async (integration: Integration): Promise<Opened> => {
     const { id, tenant_id: tenant, provider, sealed_secret: sealed, sealed_previous_secret: sealedPrevious } = integration;

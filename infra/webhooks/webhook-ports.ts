@@ -26,7 +26,7 @@ import { openVerificationClient } from './verification-client.ts';
 export type HookDeps = {
   readonly log: Log;
   readonly vault: Pick<Vault, 'open' | 'uniqueId'>;
-  readonly hot: Pick<AggregateCache, 'peek' | 'load'>;
+  readonly cache: Pick<AggregateCache, 'peek' | 'load'>;
   readonly logger: Pick<Logger, 'warn'>;
   /** Absent: no tenant is limited, as in tests that ask for nothing else. */
   readonly limits?: Pick<Limiter, 'delivered'> | undefined;
@@ -39,7 +39,7 @@ const clock = (): string => new Date().toISOString();
 export const webhookPorts = ({
   log,
   vault,
-  hot,
+  cache,
   logger,
   limits,
   now = clock,
@@ -48,8 +48,8 @@ export const webhookPorts = ({
   const compared = redeliveries({ log, logger, now });
   const rejects = rejections({ log, logger, now });
   const large = verification(logger);
-  const { integration, agentActive } = lookUps(hot);
-  const quota = quotas(hot, vault);
+  const { integration, agentActive } = lookUps(cache);
+  const quota = quotas(cache, vault);
   const keys = signingKeys(vault);
   const replayed = replayGuard({ log, vault });
   return {
@@ -114,41 +114,41 @@ const isTaking = ({ status, is_suspended }: Tenant.Tenant): boolean => (status =
 const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
 
 /** How many deliveries a minute a tenant may have: by the plan that it is on now, as memory has it. */
-const quotas = (hot: HookDeps['hot'], { uniqueId }: HookDeps['vault']): ((tenant: string) => number | Promise<number>) => {
+const quotas = (cache: HookDeps['cache'], { uniqueId }: HookDeps['vault']): ((tenant: string) => number | Promise<number>) => {
   const ids = { uniqueId: (kind: string, key: string, generation?: number) => uniqueId(kind, PLATFORM, key, generation) };
   const found = async (tenant: string): Promise<number> => {
-    const { state } = await hot.load(Tenant, tenant, tenant).catch(toRetryLater);
-    return (await hot.load(Plan, PLATFORM, planOf(ids, state)).catch(toRetryLater)).state.limits.webhooks_per_minute;
+    const { state } = await cache.load(Tenant, tenant, tenant).catch(toRetryLater);
+    return (await cache.load(Plan, PLATFORM, planOf(ids, state)).catch(toRetryLater)).state.limits.webhooks_per_minute;
   };
   return (tenant) => {
-    const known = hot.peek(Tenant, tenant, tenant)?.state;
-    return (known && hot.peek(Plan, PLATFORM, planOf(ids, known))?.state.limits.webhooks_per_minute) ?? found(tenant);
+    const known = cache.peek(Tenant, tenant, tenant)?.state;
+    return (known && cache.peek(Plan, PLATFORM, planOf(ids, known))?.state.limits.webhooks_per_minute) ?? found(tenant);
   };
 };
 
 const drawn = <T, R>(known: T | Promise<T>, draw: (value: T) => R | Promise<R>): R | Promise<R> =>
   known instanceof Promise ? known.then(draw) : draw(known);
 
-const lookUps = (hot: HookDeps['hot']): Pick<WebhookPorts, 'integration' | 'agentActive'> => {
+const lookUps = (cache: HookDeps['cache']): Pick<WebhookPorts, 'integration' | 'agentActive'> => {
   const found = async (id: string): Promise<Integration.Integration | null> => {
-    const { state } = await hot.load(Integration, PLATFORM, id).catch(toRetryLater);
+    const { state } = await cache.load(Integration, PLATFORM, id).catch(toRetryLater);
     if (state.status !== 'connected') return null;
-    const tenant = await hot.load(Tenant, state.tenant_id, state.tenant_id).catch(toRetryLater);
+    const tenant = await cache.load(Tenant, state.tenant_id, state.tenant_id).catch(toRetryLater);
     return isTaking(tenant.state) ? state : null;
   };
 
   return {
     integration: (id) => {
       if (!isId25(id)) return null;
-      const known = hot.peek(Integration, PLATFORM, id)?.state;
-      const tenant = known && hot.peek(Tenant, known.tenant_id, known.tenant_id)?.state;
+      const known = cache.peek(Integration, PLATFORM, id)?.state;
+      const tenant = known && cache.peek(Tenant, known.tenant_id, known.tenant_id)?.state;
       if (!known || !tenant) return found(id);
       return known.status === 'connected' && isTaking(tenant) ? known : null;
     },
     agentActive: (tenant, agent_id) => {
-      const known = hot.peek(Agent, tenant, agent_id)?.state;
+      const known = cache.peek(Agent, tenant, agent_id)?.state;
       if (known) return isActive(known);
-      return hot
+      return cache
         .load(Agent, tenant, agent_id)
         .then(({ state }) => isActive(state))
         .catch(toRetryLater);

@@ -31,9 +31,9 @@ const meta: Metadata = { tenant: 't', actor: { kind: 'system', id: 'test' }, at:
 const STREAM = streamName('door', 't', 'd');
 
 /** A process of its own over a log that others write too. */
-const processOn = (log: Log, hot = openAggregateCache(log, [])) => {
-  const transact = transactor(log, hot);
-  return { hot, does: (decide: (state: State) => Moved[]) => transact(Door, 't', 'd', decide, { meta, seed: randomUUID() }) };
+const processOn = (log: Log, cache = openAggregateCache(log, [])) => {
+  const transact = transactor(log, cache);
+  return { cache, does: (decide: (state: State) => Moved[]) => transact(Door, 't', 'd', decide, { meta, seed: randomUUID() }) };
 };
 
 const written = (log: Log, revision: number, { type, data }: Moved) =>
@@ -80,17 +80,17 @@ test('what is heard while a stream is read is read too, before it counts', async
   const source = memoryLog();
   const { log, halt, goOn } = haltingReads(source);
   await written(source, -1, opened);
-  const hot = openAggregateCache(log, [Door]);
-  await hot.start();
+  const cache = openAggregateCache(log, [Door]);
+  await cache.start();
   halt();
-  const loading = hot.load(Door, 't', 'd');
+  const loading = cache.load(Door, 't', 'd');
   await heard();
   await written(source, 0, closed);
   await heard();
   goOn();
   assert.equal((await loading).state, { isOpen: false });
-  assert.is(hot.peek(Door, 't', 'd')?.revision, 1);
-  await hot.close();
+  assert.is(cache.peek(Door, 't', 'd')?.revision, 1);
+  await cache.close();
 });
 
 test('neither a slow read nor a slow append takes the place of what is newer', async () => {
@@ -115,12 +115,12 @@ test('neither a slow read nor a slow append takes the place of what is newer', a
       return answer;
     },
   };
-  const hot = openAggregateCache(late, [Door]);
-  await hot.start();
-  await hot.load(Door, 't', 'd');
-  assert.is((await processOn(late, hot).does(close)).revision, 1);
-  assert.equal(hot.peek(Door, 't', 'd')?.state, { isOpen: true });
-  await hot.close();
+  const cache = openAggregateCache(late, [Door]);
+  await cache.start();
+  await cache.load(Door, 't', 'd');
+  assert.is((await processOn(late, cache).does(close)).revision, 1);
+  assert.equal(cache.peek(Door, 't', 'd')?.state, { isOpen: true });
+  await cache.close();
 });
 
 test('what was begun to be read before the log was followed anew is not kept', async () => {
@@ -129,7 +129,7 @@ test('what was begun to be read before the log was followed anew is not kept', a
   await written(source, -1, opened);
   const harmed = Promise.withResolvers<Error | null>();
   let follows = 0;
-  const hot = openAggregateCache(
+  const cache = openAggregateCache(
     {
       ...log,
       follow: (follower) => {
@@ -139,38 +139,38 @@ test('what was begun to be read before the log was followed anew is not kept', a
     },
     [Door],
   );
-  await hot.start();
+  await cache.start();
   halt();
-  const loading = hot.load(Door, 't', 'd');
+  const loading = cache.load(Door, 't', 'd');
   await heard();
   harmed.resolve(new LogError('damaged', 'the log is damaged at position 1'));
   while (follows < 2) await sleep(20);
   await heard();
   goOn();
   assert.is((await loading).revision, 0);
-  assert.is(hot.peek(Door, 't', 'd'), undefined);
-  assert.is((await hot.load(Door, 't', 'd')).revision, 0);
-  assert.is(hot.peek(Door, 't', 'd')?.revision, 0);
-  await hot.close();
+  assert.is(cache.peek(Door, 't', 'd'), undefined);
+  assert.is((await cache.load(Door, 't', 'd')).revision, 0);
+  assert.is(cache.peek(Door, 't', 'd')?.revision, 0);
+  await cache.close();
 });
 
 test('of what is not there no more is remembered than of what is', async () => {
-  const hot = openAggregateCache(memoryLog(), [Door], { capacity: 5, missed: [Door] });
-  await hot.start();
+  const cache = openAggregateCache(memoryLog(), [Door], { capacity: 5, missed: [Door] });
+  await cache.start();
   const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
-  for (const id of ids) await hot.load(Door, 't', id);
-  const known = ids.filter((id) => hot.peek(Door, 't', id) !== undefined);
+  for (const id of ids) await cache.load(Door, 't', id);
+  const known = ids.filter((id) => cache.peek(Door, 't', id) !== undefined);
   assert.ok(known.length > 0 && known.length <= 5, String(known.length));
-  await hot.close();
+  await cache.close();
 });
 
 test('of large states fewer are remembered; one that changes or is too large for all counts once', () => {
-  const hot = openAggregateCache(memoryLog(), [Door], { room: 100_000 });
+  const cache = openAggregateCache(memoryLog(), [Door], { room: 100_000 });
   const put = (id: string, length: number) => {
     const state = { isOpen: true, sign: 'x'.repeat(length) };
-    hot.put(streamName('door', 't', id), { id, state, revision: 0, position: null });
+    cache.put(streamName('door', 't', id), { id, state, revision: 0, position: null });
   };
-  const known = (ids: readonly string[]) => ids.filter((id) => hot.peek(Door, 't', id) !== undefined).length;
+  const known = (ids: readonly string[]) => ids.filter((id) => cache.peek(Door, 't', id) !== undefined).length;
   const ids = Array.from({ length: 100 }, (_, index) => `d${index}`);
   for (const id of ids) put(id, 10);
   assert.is(known(ids), 100);

@@ -37,10 +37,10 @@ const same = async <T>(name: string, run: (input: T) => unknown, classes: Classe
 const p = await inMemory();
 const looks = { loads: 0, digests: 0, names: 0 };
 const identify = authenticator({
-  peek: p.hot.peek,
+  peek: p.cache.peek,
   load: (...place) => {
     looks.loads++;
-    return p.hot.load(...place);
+    return p.cache.load(...place);
   },
   uniqueId: (...named) => {
     looks.names++;

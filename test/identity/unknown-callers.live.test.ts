@@ -38,16 +38,16 @@ const stage = async (logs: readonly Log[]) => {
   const config = { oidcIssuer: issuer.url, oidcAudience: CLIENT.id };
   const processes = [];
   for (const log of logs) {
-    const hot = openApplicationCache(log);
-    await hot.start();
+    const cache = openApplicationCache(log);
+    await cache.start();
     const sink = openMemoryStore(projections);
     const following = log.follow({ event: (event) => sink.feed([event]) });
     const signIn = await signInWays(config, { publicUrl, vault: p.vault, logger });
-    const parts = { log, hot, vault: p.vault, reads: sink.reads, logger, publicUrl, operations: p.operations, signIn };
+    const parts = { log, cache, vault: p.vault, reads: sink.reads, logger, publicUrl, operations: p.operations, signIn };
     const { app, close, systemContext } = createApplication({ ...parts, plain: () => undefined, address: () => '127.0.0.1' });
     afterwards(async () => {
       await close();
-      await hot.close();
+      await cache.close();
       await following.stop();
     });
     const send = (method: string, path: string, key: string, body?: object): Promise<Response> =>

@@ -45,35 +45,35 @@ const harmable = () => {
 
 test('a cache that hears nothing any more keeps nothing, and keeps again what it follows again', async () => {
   const { log, state } = harmable();
-  const hot = openAggregateCache(log, [Plan]);
+  const cache = openAggregateCache(log, [Plan]);
   await change(log, -1, 'One');
-  await hot.start();
-  const nameNow = async () => (await hot.load(Plan, 'platform', 'p')).state.name;
+  await cache.start();
+  const nameNow = async () => (await cache.load(Plan, 'platform', 'p')).state.name;
   assert.is(await nameNow(), 'One');
   state.harmed = true;
   state.ends.at(-1)!();
   await until(
     'it forgets',
-    () => hot.peek(Plan, 'platform', 'p'),
+    () => cache.peek(Plan, 'platform', 'p'),
     (held) => held === undefined,
   );
   assert.is(await nameNow(), 'One');
   await change(log, 0, 'Two');
   assert.is(await nameNow(), 'Two', 'what changed unheard');
-  assert.is(hot.peek(Plan, 'platform', 'p'), undefined);
+  assert.is(cache.peek(Plan, 'platform', 'p'), undefined);
   state.harmed = false;
   await until(
     'it follows again',
-    () => nameNow().then(() => hot.peek(Plan, 'platform', 'p')?.state.name),
+    () => nameNow().then(() => cache.peek(Plan, 'platform', 'p')?.state.name),
     (name) => name === 'Two',
   );
   await change(log, 1, 'Three');
   await until(
     'it hears',
-    () => hot.peek(Plan, 'platform', 'p')?.state.name,
+    () => cache.peek(Plan, 'platform', 'p')?.state.name,
     (name) => name === 'Three',
   );
-  await hot.close();
+  await cache.close();
 });
 
 test('damage is final whatever its type, told once of each place, and named as degraded', () => {
