@@ -6,7 +6,7 @@ import { latestEntry, linesUntil } from '../../projections/audit/audit-log.queri
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { authorizeRequest, checkedQuery, type Runtime } from '../http/mount.ts';
-import type { PlainPaths } from '../http/openapi.ts';
+import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { AUDIT_FORMATS, type AuditFormat, type AuditFormatName } from './export-format.ts';
 
@@ -18,7 +18,8 @@ const Query = z.strictObject({
   to_position: z
     .string()
     .refine((text) => parseToken(text) !== null, 'must be a Consistency-Token')
-    .optional(),
+    .optional()
+    .meta({ description: "A Consistency-Token; default: the position of the tenant's latest audit log entry" }),
 });
 
 const NOTHING: Position = { commit: 0n, prepare: 0n };
@@ -40,15 +41,17 @@ async function* bytesOf(reads: Reads, { head, line }: AuditFormat, first: string
   await reads.passed(audit.name, tokenOf(until));
 }
 
-/** Every line of a tenant's audit log up to a position: the same bytes for the same position, whenever they are asked for. */
-export const mountAuditExport = (app: Hono, host: Runtime): void => {
-  const enter = authorizeRequest(EXPORT, host);
-  const { reads } = host;
-  app.get(EXPORT.path, async (c: Context) => {
-    const { asked } = await enter(c);
+const media = (name: AuditFormatName): string => AUDIT_FORMATS[name].type.split(';')[0]!;
+
+/** Streams every audit log entry of a tenant up to a position. The same position always yields the same bytes. */
+const exportAuditLog = (runtime: Runtime) => {
+  const authorize = authorizeRequest(EXPORT, runtime);
+  const { reads } = runtime;
+  return async (c: Context): Promise<Response> => {
+    const { asked } = await authorize(c);
     const { tenant } = asked;
     const { format: name, to_position } = checkedQuery(c, Query);
-    await host.readYourWrites.settled(asked.principal, [audit.name], c.req.header('consistency-token'));
+    await runtime.readYourWrites.settled(asked.principal, [audit.name], c.req.header('consistency-token'));
     const until = await positionOf(reads, tenant, to_position);
     const position = tokenOf(until);
     const format = AUDIT_FORMATS[name];
@@ -58,55 +61,50 @@ export const mountAuditExport = (app: Hono, host: Runtime): void => {
       'consistency-token': position,
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    // What can fail does so before the answer has begun; what is handed out is on record before it goes.
+    // Failures must come before the first byte of the response, and the export is recorded before any entry leaves.
     const pages = linesUntil(reads, tenant, until);
     const first = (await pages.next()).value ?? [];
-    await recordAuditExport(host.context(asked), { format: name, position });
-    const bytes = abortOnError(c, host, bytesOf(reads, format, first, pages, until));
+    await recordAuditExport(runtime.context(asked), { format: name, position });
+    const bytes = abortOnError(c, runtime, bytesOf(reads, format, first, pages, until));
     return c.body(ReadableStream.from(bytes) as never, 200, headers);
-  });
+  };
 };
 
-const media = (name: AuditFormatName): string => AUDIT_FORMATS[name].type.split(';')[0]!;
-
-/** How the export stands in the OpenAPI document. */
-export const auditExportPaths: PlainPaths = {
-  '/tenant/{tenant_id}/audit-logs/export': {
-    get: {
-      operationId: 'exportAuditLogs',
-      summary: "Take the tenant's audit log with you, up to a position: the same bytes for the same position",
-      description: 'Needs `tenant:audit:read`. An answer that breaks off is not whole.',
-      tags: ['Audit'],
-      parameters: [
-        { name: 'tenant_id', in: 'path', required: true, schema: { type: 'string' } },
-        { name: 'format', in: 'query', required: false, schema: { type: 'string', enum: FORMATS, default: 'jsonl' } },
-        {
-          name: 'to_position',
-          in: 'query',
-          required: false,
-          description: "A Consistency-Token; without it, that of the tenant's newest line",
-          schema: { type: 'string' },
+const routes = [
+  plainRoute({
+    method: EXPORT.method,
+    path: EXPORT.path,
+    operationId: 'exportAuditLogs',
+    summary: "Export the tenant's audit log up to a position",
+    description:
+      'Requires the permission `tenant:audit:read`. The same position always yields the same bytes. If the connection breaks, the export is incomplete.',
+    tag: 'Audit',
+    query: Query,
+    parameters: [{ $ref: '#/components/parameters/ConsistencyToken' }],
+    responses: {
+      200: {
+        description: 'The entries in log order',
+        headers: {
+          'Consistency-Token': { description: 'The position of the end of the export', schema: { type: 'string' } },
+          'Content-Disposition': { schema: { type: 'string' } },
         },
-        { $ref: '#/components/parameters/ConsistencyToken' },
-      ],
-      responses: {
-        200: {
-          description: 'Lines in the order in which they happened',
-          headers: {
-            'Consistency-Token': { description: 'The position up to which the lines go', schema: { type: 'string' } },
-            'Content-Disposition': { schema: { type: 'string' } },
-          },
-          content: {
-            [media('jsonl')]: { schema: { type: 'string', description: 'One AuditLogRead a line' } },
-            [media('csv')]: {
-              schema: { type: 'string', description: 'RFC 4180, with a header; what looks like a formula has an apostrophe before it' },
+        content: {
+          [media('jsonl')]: { schema: { type: 'string', description: 'One AuditLogRead per line' } },
+          [media('csv')]: {
+            schema: {
+              type: 'string',
+              description: 'RFC 4180 with a header row; an apostrophe precedes each value that a spreadsheet could take for a formula',
             },
-            [media('ocsf')]: { schema: { type: 'string', description: 'One OCSF API Activity (6003) a line' } },
           },
+          [media('ocsf')]: { schema: { type: 'string', description: 'One OCSF API Activity (6003) per line' } },
         },
-        429: { $ref: '#/components/responses/RateLimited' },
-        default: { $ref: '#/components/responses/Problem' },
       },
+      ...RATE_LIMITED_RESPONSE,
+      ...PROBLEM_RESPONSE,
     },
-  },
-};
+    handler: exportAuditLog,
+  }),
+];
+
+export const mountAuditExport = (app: Hono, runtime: Runtime): void => mountPlainRoutes(app, routes, runtime);
+export const auditExportPaths = documentPlainRoutes(routes);

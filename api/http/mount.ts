@@ -12,8 +12,9 @@ import type { Reads } from '../../projections/read-model.ts';
 import { AS_OF_PROJECTION, assertWithinLog, positionOf } from './as-of.ts';
 import { revisionsIn } from './etag.ts';
 import { jsonBody } from './json-body.ts';
+import { pathParameters } from './json-schema.ts';
 import type { Ctx } from './operation.ts';
-import { isRead, needsBody, type Operation, type Operations, paramsOf } from './operation.ts';
+import { isRead, needsBody, type Operation, type Operations } from './operation.ts';
 import { checked, refused } from './problem.ts';
 import type { OwnWrites } from './read-your-writes.ts';
 import { expandPath, mutationAnswer, readAnswer, stateAnswer } from './response.ts';
@@ -171,7 +172,7 @@ export const askedOf = (c: Context, host: Runtime, principal: Principal, tenant_
 
 /** Who asks and whether they may, before anything else of the request is looked at. */
 export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permit'>, host: Runtime) => {
-  const names = paramsOf(row.path);
+  const names = pathParameters(row.path);
   const ids = names.filter((name) => name === 'id' || name.endsWith('_id'));
   return async (c: Context): Promise<AuthorizedRequest> => {
     const params: Record<string, string> = c.req.param();

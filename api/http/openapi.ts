@@ -1,35 +1,11 @@
 import { z } from 'zod';
 import type { Permit } from '../../domain/access/permission.ts';
-import { isRead, needsBody, type Operation, type Operations, paramsOf } from './operation.ts';
+import { parametersOf, type Schemas, schemaOf, templateOf } from './json-schema.ts';
+import { isRead, needsBody, type Operation, type Operations } from './operation.ts';
+import type { PlainPaths } from './plain-route.ts';
 import { problems } from './problem.ts';
 
 type Json = Record<string, unknown>;
-type Components = Record<string, unknown>;
-
-const moved = (schema: unknown): unknown => JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
-
-/** A schema as JSON Schema; what it names goes to the components. */
-const schemaOf = (schema: z.ZodType, io: 'input' | 'output', components: Components): unknown => {
-  const { $defs, properties } = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as {
-    $defs?: Json;
-    properties: { it: unknown };
-  };
-  for (const [name, definition] of Object.entries($defs ?? {})) {
-    const { id: _, ...rest } = moved(definition) as Json;
-    components[name] = rest;
-  }
-  return moved(properties.it);
-};
-
-const parametersOf = (row: Operation, components: Components): unknown[] => {
-  const path = paramsOf(row.path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
-  if (!row.query) return path;
-  const { properties = {}, required = [] } = schemaOf(row.query, 'input', components) as { properties?: Json; required?: string[] };
-  return [
-    ...path,
-    ...Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema })),
-  ];
-};
 
 const headersOf = (row: Operation): unknown[] =>
   (isRead(row) ? ['ConsistencyToken'] : [...(row.noETag ? [] : ['IfMatch']), 'IdempotencyKey']).map((name) => ({
@@ -53,12 +29,12 @@ const answerHeadersOf = (row: Operation): (keyof typeof answerHeaders)[] => {
   return isList(row) ? ['Projection-Position', 'Link', 'Total-Count'] : ['Projection-Position', ...etag];
 };
 
-const documented = (name: string, row: Operation, components: Components) => {
+const documented = (name: string, row: Operation, schemas: Schemas) => {
   const status = row.status ?? (row.reply ? 200 : 204);
   const headers = Object.fromEntries(answerHeadersOf(row).map((one) => [one, { $ref: `#/components/headers/${one}` }]));
   const content = {
     headers,
-    ...(row.reply ? { content: { 'application/json': { schema: schemaOf(row.reply, 'output', components) } } } : {}),
+    ...(row.reply ? { content: { 'application/json': { schema: schemaOf(row.reply, 'output', schemas) } } } : {}),
   };
   return {
     operationId: name,
@@ -66,9 +42,9 @@ const documented = (name: string, row: Operation, components: Components) => {
     description: row.permissionNote ?? permissionText(row.permit),
     tags: [row.area ?? 'Others'],
     ...(row.permit === 'none' ? { security: [] } : {}),
-    parameters: [...parametersOf(row, components), ...headersOf(row)],
+    parameters: [...parametersOf(row.path, row.query, schemas), ...headersOf(row)],
     ...(row.body
-      ? { requestBody: { required: needsBody(row), content: { 'application/json': { schema: schemaOf(row.body, 'input', components) } } } }
+      ? { requestBody: { required: needsBody(row), content: { 'application/json': { schema: schemaOf(row.body, 'input', schemas) } } } }
       : {}),
     responses: {
       [status]: { description: row.summary, ...content },
@@ -149,16 +125,13 @@ const Problem = {
   },
 };
 
-/** What is written in plain Hono beside the tables, documented by hand where it lives. */
-export type PlainPaths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-
 /** The OpenAPI 3.1 document of the operations, made from the same tables that are mounted. */
 export const openapi = (operations: Operations, plain: PlainPaths, url: string): Json => {
-  const components: Components = { Problem };
+  const schemas: Schemas = { Problem };
   const paths: Record<string, Json> = {};
   for (const [name, row] of Object.entries(operations)) {
-    const path = row.path.replace(/:([a-z_]+)/g, '{$1}');
-    paths[path] = { ...paths[path], [row.method]: documented(name, row, components) };
+    const path = templateOf(row.path);
+    paths[path] = { ...paths[path], [row.method]: documented(name, row, schemas) };
   }
   for (const [path, methods] of Object.entries(plain)) paths[path] = { ...paths[path], ...methods };
   return {
@@ -171,6 +144,6 @@ export const openapi = (operations: Operations, plain: PlainPaths, url: string):
     servers: [{ url }],
     security: [{ bearer: [] }, { session: [] }],
     paths,
-    components: { ...shared, schemas: components },
+    components: { ...shared, schemas },
   };
 };

@@ -78,6 +78,3 @@ export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method
 /** A POST all of whose fields may be left out takes no body as well, as does whatever has no fields. */
 export const needsBody = ({ method, body }: Pick<Operation, 'method' | 'body'>): boolean =>
   body !== undefined && (method !== 'post' || !body.safeParse({}).success);
-
-/** `/tenant/:tenant_id/agents` -> `['tenant_id']`. */
-export const paramsOf = (path: string): string[] => [...path.matchAll(/:([a-z_]+)/g)].map((match) => match[1]!);

@@ -1,10 +1,12 @@
 import type { Context, Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { z } from 'zod';
 import { asUser } from '../../commands/identity/authenticate.ts';
 import { type Claims, type IsMember, resolveSignedInUser, SIGN_IN_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { askedOf, type Runtime } from '../http/mount.ts';
+import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute } from '../http/plain-route.ts';
 
 /** The authorization-code flow with an issuer. What `begin` seals stays with the browser until it is back. */
 export type CodeFlow = {
@@ -71,74 +73,81 @@ export type SignInDeps = {
 
 const signInPrincipal = { kind: 'system', name: 'sign-in' } as const;
 
-/** The routes by which a browser signs in and out, in plain Hono: they answer with redirects and cookies. */
-export const mountSignIn = (app: Hono, host: Runtime, { flow, cookies, isMember, byCookie, attempt }: SignInDeps): void => {
-  app.get('/auth/login', async (c) => {
+type Deps = SignInDeps & { readonly runtime: Runtime };
+
+const beginSignIn =
+  ({ flow, cookies }: Deps) =>
+  async (c: Context): Promise<Response> => {
     const { location, state, sealed } = await flow.begin(pathOf(cookies.origin, c.req.query('return_to')));
     cookies.keepFlow(c, state, sealed);
     return c.body(null, 302, { location });
-  });
+  };
 
-  app.get('/auth/callback', async (c) => {
-    const asked = c.req.query('state') ?? '';
-    const sealed = cookies.flow(c, asked);
-    cookies.forgetFlow(c, asked);
-    if (!asked || !sealed)
-      throw new Refusal('unauthorized', 'this browser has begun no such sign-in, or too long ago: begin at /auth/login');
+const finishSignIn =
+  ({ runtime, flow, cookies, isMember, attempt }: Deps) =>
+  async (c: Context): Promise<Response> => {
+    const sentState = c.req.query('state') ?? '';
+    const sealed = cookies.flow(c, sentState);
+    cookies.forgetFlow(c, sentState);
+    if (!sentState || !sealed)
+      throw new Refusal('unauthorized', 'This browser has no such sign-in in progress, or it has expired: start again at /auth/login');
     const { claims, state, returnTo } = await attempt(c, () => flow.finish(new URL(c.req.url).search, sealed));
-    const user = await resolveSignedInUser(host.context(askedOf(c, host, signInPrincipal)), claims, isMember);
-    const { cookie } = (await signIn(host.context(askedOf(c, host, asUser(user.state))), user.id, state)).state;
+    const user = await resolveSignedInUser(runtime.context(askedOf(c, runtime, signInPrincipal)), claims, isMember);
+    const { cookie } = (await signIn(runtime.context(askedOf(c, runtime, asUser(user.state))), user.id, state)).state;
     cookies.keepSignedIn(c, cookie);
     return c.body(null, 303, { location: returnTo });
-  });
+  };
 
-  app.post('/auth/logout', async (c) => {
+const endSignIn =
+  ({ runtime, cookies, byCookie }: Deps) =>
+  async (c: Context): Promise<Response> => {
     const principal = await byCookie(c);
-    await signOut(host.context(askedOf(c, host, principal)), principal.sign_in_id);
+    await signOut(runtime.context(askedOf(c, runtime, principal)), principal.sign_in_id);
     cookies.forget(c);
     return c.body(null, 204);
-  });
-};
+  };
 
 const redirect = (description: string) => ({ description, headers: { Location: { schema: { type: 'string' } } } });
-const problemToo = { default: { $ref: '#/components/responses/Problem' } };
-const query = (name: string, description: string, required = false) => ({
-  name,
-  in: 'query',
-  required,
-  description,
-  schema: { type: 'string' },
-});
+const parameter = (description: string) => z.string().meta({ description });
 
-/** How the routes stand in the OpenAPI document. */
-export const signInPaths = {
-  '/auth/login': {
-    get: {
-      operationId: 'beginSignIn',
-      summary: 'Send a browser to the issuer to sign in',
-      tags: ['Sign-in'],
-      security: [],
-      parameters: [query('return_to', 'The path to go on to; /docs where there is none')],
-      responses: { 302: redirect('On to the issuer'), ...problemToo },
-    },
-  },
-  '/auth/callback': {
-    get: {
-      operationId: 'finishSignIn',
-      summary: 'Take the browser back from the issuer',
-      tags: ['Sign-in'],
-      security: [],
-      parameters: [query('code', "The issuer's code"), query('state', 'What the browser was sent with', true)],
-      responses: { 303: redirect('Signed in by a cookie, and on to where it wanted'), ...problemToo },
-    },
-  },
-  '/auth/logout': {
-    post: {
-      operationId: 'signOut',
-      summary: 'Sign the browser out',
-      tags: ['Sign-in'],
-      security: [{ session: [] }],
-      responses: { 204: { description: 'Signed out; the cookie counts no more on any process' }, ...problemToo },
-    },
-  },
-};
+/** A browser signs in and out here: the responses are redirects and cookies. */
+const routes = [
+  plainRoute({
+    method: 'get',
+    path: '/auth/login',
+    operationId: 'beginSignIn',
+    summary: 'Redirect a browser to the issuer to sign in',
+    tag: 'Sign-in',
+    security: [],
+    query: z.object({ return_to: parameter('The path to open after the sign-in; default: /docs').optional() }),
+    responses: { 302: redirect('Redirect to the issuer'), ...PROBLEM_RESPONSE },
+    handler: beginSignIn,
+  }),
+  plainRoute({
+    method: 'get',
+    path: '/auth/callback',
+    operationId: 'finishSignIn',
+    summary: 'Finish a sign-in when the issuer redirects the browser back',
+    tag: 'Sign-in',
+    security: [],
+    query: z.object({
+      code: parameter("The issuer's authorization code").optional(),
+      state: parameter('The state that the redirect to the issuer contained'),
+    }),
+    responses: { 303: redirect('Signed in: the response sets the session cookie and redirects to `return_to`'), ...PROBLEM_RESPONSE },
+    handler: finishSignIn,
+  }),
+  plainRoute({
+    method: 'post',
+    path: '/auth/logout',
+    operationId: 'signOut',
+    summary: 'Sign the browser out',
+    tag: 'Sign-in',
+    security: [{ session: [] }],
+    responses: { 204: { description: 'Signed out: no process accepts the cookie any longer' }, ...PROBLEM_RESPONSE },
+    handler: endSignIn,
+  }),
+];
+
+export const mountSignIn = (app: Hono, runtime: Runtime, deps: SignInDeps): void => mountPlainRoutes(app, routes, { ...deps, runtime });
+export const signInPaths = documentPlainRoutes(routes);

@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { Refusal } from '../../domain/refusal.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
+import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, PROBLEM_RESPONSE, plainRoute } from '../http/plain-route.ts';
 import { typeAt } from '../http/problem.ts';
 import { json } from '../http/response.ts';
 import { boot, page, policy } from './docs-page.ts';
@@ -19,87 +20,121 @@ export type SystemDeps = {
   readonly docsScript: () => Promise<{ gzip: Uint8Array<ArrayBuffer>; etag: string }>;
 };
 
-const said = (body: unknown, status = 200): Response => json(JSON.stringify(body), status);
+const jsonOf = (body: unknown, status = 200): Response => json(JSON.stringify(body), status);
 
-/** Liveness, readiness, metrics and the documents, in plain Hono: they take no credential and answer no resource. */
-export const system = (app: Hono, deps: SystemDeps): void => {
-  app.get('/livez', () => said({ status: 'live' }));
-  app.get('/readyz', async () => {
-    const { ready, degraded } = await deps.readiness();
-    return said({ status: ready ? 'ready' : 'not ready', degraded }, ready ? 200 : 503);
-  });
-  app.get('/metrics', async (c) => {
-    if (!deps.mayReadMetrics(c)) throw new Refusal('unauthorized', 'metrics are for this machine, or for the bearer of METRICS_TOKEN');
-    const { contentType, text } = await deps.metrics();
-    return new Response(text, { headers: { 'content-type': contentType } });
-  });
-  app.get('/problems/:type', (c) => {
-    const type = typeAt(c.req.path);
-    if (!type) throw new Refusal('not_found', 'there is no such type of problems');
-    return said(type);
-  });
-  app.get('/openapi.json', () => said(deps.openapi()));
-  app.get('/asyncapi.json', () => said(deps.asyncapi()));
-  app.get(
-    '/docs',
-    () => new Response(page, { headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy } }),
-  );
-  app.get('/docs/boot.js', () => new Response(boot, { headers: { 'content-type': 'text/javascript; charset=utf-8' } }));
-  app.get('/docs/scalar.js', async (c) => {
-    const { gzip, etag } = await deps.docsScript();
-    const headers = {
-      'content-type': 'text/javascript; charset=utf-8',
-      'content-encoding': 'gzip',
-      etag,
-      'cache-control': 'public, max-age=86400',
-    };
-    if (matchesIfNoneMatch(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
-    return new Response(gzip, { headers });
-  });
-};
-
-const as = (media: string, schema: unknown = { type: media.endsWith('json') ? 'object' : 'string' }) => ({
+const content = (media: string, schema: unknown = { type: media.endsWith('json') ? 'object' : 'string' }) => ({
   content: { [media]: { schema } },
 });
 
-const open = (operationId: string, summary: string, content: object, others: object = {}, parameters: object[] = []) => ({
-  get: {
-    operationId,
-    summary,
-    security: [],
-    tags: ['System'],
-    ...(parameters.length > 0 ? { parameters } : {}),
-    responses: { 200: { description: summary, ...content }, ...others },
-  },
-});
-
-const status = { type: 'object', required: ['status'], properties: { status: { type: 'string' } } };
-const readiness = as('application/json', {
+const LIVENESS = content('application/json', { type: 'object', required: ['status'], properties: { status: { type: 'string' } } });
+const READINESS = content('application/json', {
   type: 'object',
   required: ['status', 'degraded'],
   properties: { status: { enum: ['ready', 'not ready'] }, degraded: { type: 'array', items: { type: 'string' } } },
 });
-const problemType = as('application/json', {
+const PROBLEM_TYPE = content('application/json', {
   type: 'object',
   required: ['type', 'code', 'status', 'title'],
   properties: { type: { type: 'string' }, code: { type: 'string' }, status: { type: 'integer' }, title: { type: 'string' } },
 });
-const script = as('text/javascript');
-const problem = { default: { $ref: '#/components/responses/Problem' } };
+const SCRIPT = 'text/javascript; charset=utf-8';
+const SCRIPT_CONTENT = content('text/javascript');
 
-/** How the routes above stand in the OpenAPI document. */
-export const systemPaths = {
-  '/livez': open('isLive', 'Whether the process is alive', as('application/json', status)),
-  '/readyz': open('isReady', 'Whether deliveries can be accepted, and what is degraded', readiness, {
-    503: { description: 'They can not', ...readiness },
+type SystemRow = Pick<PlainRoute<SystemDeps>, 'path' | 'operationId' | 'summary' | 'responses' | 'handler'>;
+
+const systemRoute = ({ summary, responses, ...row }: SystemRow) =>
+  plainRoute({
+    ...row,
+    method: 'get',
+    summary,
+    tag: 'System',
+    security: [],
+    responses: { ...responses, 200: { description: summary, ...responses[200] } },
+  });
+
+/** Liveness, readiness, metrics and documents: none needs a credential, none shows a tenant's resources. */
+const routes = [
+  systemRoute({
+    path: '/livez',
+    operationId: 'isLive',
+    summary: 'Whether the process is alive',
+    responses: { 200: LIVENESS },
+    handler: () => () => jsonOf({ status: 'live' }),
   }),
-  '/metrics': open('readMetrics', 'Prometheus metrics, for this machine or the bearer of METRICS_TOKEN', as('text/plain'), problem),
-  '/problems/{type}': open('readProblemType', 'What the type of a problem means', problemType, problem, [
-    { name: 'type', in: 'path', required: true, schema: { type: 'string' } },
-  ]),
-  '/openapi.json': open('readOpenApi', 'This document', as('application/json')),
-  '/asyncapi.json': open('readAsyncApi', 'The messages to runners', as('application/json')),
-  '/docs': open('readDocs', 'The API as a page', as('text/html')),
-  '/docs/scalar.js': open('readDocsScript', "The page's script", script),
-  '/docs/boot.js': open('readDocsStart', 'What starts the page', script),
-};
+  systemRoute({
+    path: '/readyz',
+    operationId: 'isReady',
+    summary: 'Whether deliveries can be accepted, and which services are degraded',
+    responses: { 200: READINESS, 503: { description: 'Deliveries cannot be accepted', ...READINESS } },
+    handler: (deps) => async () => {
+      const { ready, degraded } = await deps.readiness();
+      return jsonOf({ status: ready ? 'ready' : 'not ready', degraded }, ready ? 200 : 503);
+    },
+  }),
+  systemRoute({
+    path: '/metrics',
+    operationId: 'readMetrics',
+    summary: 'Prometheus metrics, for callers on the same machine or with METRICS_TOKEN as bearer token',
+    responses: { 200: content('text/plain'), ...PROBLEM_RESPONSE },
+    handler: (deps) => async (c) => {
+      if (!deps.mayReadMetrics(c))
+        throw new Refusal('unauthorized', 'Metrics can be read from the same machine, or with METRICS_TOKEN as bearer token');
+      const { contentType, text } = await deps.metrics();
+      return new Response(text, { headers: { 'content-type': contentType } });
+    },
+  }),
+  systemRoute({
+    path: '/problems/:type',
+    operationId: 'readProblemType',
+    summary: 'What a problem type means',
+    responses: { 200: PROBLEM_TYPE, ...PROBLEM_RESPONSE },
+    handler: () => (c) => {
+      const type = typeAt(c.req.path);
+      if (!type) throw new Refusal('not_found', 'There is no problem type with this name');
+      return jsonOf(type);
+    },
+  }),
+  systemRoute({
+    path: '/openapi.json',
+    operationId: 'readOpenApi',
+    summary: 'This document',
+    responses: { 200: content('application/json') },
+    handler: (deps) => () => jsonOf(deps.openapi()),
+  }),
+  systemRoute({
+    path: '/asyncapi.json',
+    operationId: 'readAsyncApi',
+    summary: 'The messages that runners receive, as an AsyncAPI document',
+    responses: { 200: content('application/json') },
+    handler: (deps) => () => jsonOf(deps.asyncapi()),
+  }),
+  systemRoute({
+    path: '/docs',
+    operationId: 'readDocs',
+    summary: 'The API reference as a web page',
+    responses: { 200: content('text/html') },
+    handler: () => () => new Response(page, { headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy } }),
+  }),
+  systemRoute({
+    path: '/docs/scalar.js',
+    operationId: 'readDocsScript',
+    summary: 'The script that renders the API reference',
+    responses: { 200: SCRIPT_CONTENT },
+    handler: (deps) => async (c) => {
+      const { gzip, etag } = await deps.docsScript();
+      const headers = { 'content-type': SCRIPT, 'content-encoding': 'gzip', etag, 'cache-control': 'public, max-age=86400' };
+      if (matchesIfNoneMatch(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
+      return new Response(gzip, { headers });
+    },
+  }),
+  systemRoute({
+    path: '/docs/boot.js',
+    operationId: 'readDocsStart',
+    summary: 'The script that starts the API reference',
+    responses: { 200: SCRIPT_CONTENT },
+    handler: () => () => new Response(boot, { headers: { 'content-type': SCRIPT } }),
+  }),
+];
+
+export const system = (app: Hono, deps: SystemDeps): void => mountPlainRoutes(app, routes, deps);
+export const systemPaths = documentPlainRoutes(routes);

@@ -1,4 +1,4 @@
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type BodyParts, payloadText, type ReadDelivery } from '../../commands/webhooks/delivery.ts';
 import { isId25 } from '../../domain/id.ts';
@@ -11,6 +11,7 @@ import { askedOf, checkNoQuery, type Runtime } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type Operations, operation, type Read } from '../http/operation.ts';
 import { asOfQuery, listQuery, sorted, TimeRange } from '../http/paging.ts';
+import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
 
@@ -72,15 +73,17 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
   }),
 });
 
-/** The bytes of a delivery as they came, which an operation cannot answer with. Its agent's runner may fetch them too. */
-export const mountDeliveryBodies = (app: Hono, host: Runtime, stored: ReadDelivery): void => {
-  app.get(`${DELIVERY}/body`, async (c) => {
-    const principal = await host.authenticate(c);
-    const { tenant_id, delivery_id } = c.req.param();
+type BodyDeps = { readonly runtime: Runtime; readonly stored: ReadDelivery };
+
+const getDeliveryBody =
+  ({ runtime, stored }: BodyDeps) =>
+  async (c: Context): Promise<Response> => {
+    const principal = await runtime.authenticate(c);
+    const { tenant_id = '', delivery_id = '' } = c.req.param();
     const kept = isId25(tenant_id) && isId25(delivery_id) ? await stored(tenant_id, delivery_id) : null;
     if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw notFound();
-    const as = await host.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
-    if (as === 'guest') await host.recordSuperAdminRead(askedOf(c, host, principal, tenant_id), `GET ${c.req.path}`);
+    const as = await runtime.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
+    if (as === 'guest') await runtime.recordSuperAdminRead(askedOf(c, runtime, principal, tenant_id), `GET ${c.req.path}`);
     checkNoQuery(c);
     const headers = {
       'content-type': kept.facts.content_type,
@@ -94,40 +97,41 @@ export const mountDeliveryBodies = (app: Hono, host: Runtime, stored: ReadDelive
     if (kept.body instanceof Uint8Array) return c.body(Uint8Array.from(kept.body), 200, headers);
     const length = { 'content-length': String(kept.facts.size_bytes) };
     if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...length });
-    // What can fail does so before the answer has begun.
+    // Failures must come before the first byte of the response.
     const first = await kept.body.next();
-    const bytes = abortOnError(c, host, following(first.value ?? new Uint8Array(0), kept.body));
+    const bytes = abortOnError(c, runtime, following(first.value ?? new Uint8Array(0), kept.body));
     return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...length });
-  });
-};
+  };
 
 async function* following(first: Uint8Array, rest: BodyParts) {
   yield first;
   yield* rest;
 }
 
-const inPath = (name: string) => ({ name, in: 'path', required: true, schema: { type: 'string' } });
-
-/** How the bytes stand in the OpenAPI document. */
-export const deliveryPaths = {
-  '/tenant/{tenant_id}/deliveries/{delivery_id}/body': {
-    get: {
-      operationId: 'getDeliveryBody',
-      summary: 'Read the bytes of a delivery as they came',
-      description:
-        "Needs `agent:chat:read` on the delivery's agent, or that agent's runner key. An answer that breaks off before its `Content-Length` is not whole.",
-      tags: ['Webhooks in'],
-      parameters: [inPath('tenant_id'), inPath('delivery_id')],
-      responses: {
-        200: {
-          description: 'The bytes, under the content type they came with',
-          headers: { ETag: { description: 'The SHA-256 of what came, for If-None-Match', schema: { type: 'string' } } },
-          content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
-        },
-        304: { description: 'They are as the ETag in If-None-Match says' },
-        429: { $ref: '#/components/responses/RateLimited' },
-        default: { $ref: '#/components/responses/Problem' },
+/** The received bytes of a delivery, which an operation cannot return. The runner of the delivery's agent may fetch them too. */
+const bodyRoutes = [
+  plainRoute({
+    method: 'get',
+    path: `${DELIVERY}/body`,
+    operationId: 'getDeliveryBody',
+    summary: 'Read the bytes of a delivery as they were received',
+    description:
+      "Requires the permission `agent:chat:read` on the delivery's agent, or that agent's runner key. A response shorter than its `Content-Length` is incomplete.",
+    tag: 'Webhooks in',
+    responses: {
+      200: {
+        description: 'The bytes, with the content type that the provider sent',
+        headers: { ETag: { description: 'The SHA-256 of the received bytes, for If-None-Match', schema: { type: 'string' } } },
+        content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
       },
+      304: { description: 'The bytes match the ETag in If-None-Match' },
+      ...RATE_LIMITED_RESPONSE,
+      ...PROBLEM_RESPONSE,
     },
-  },
-};
+    handler: getDeliveryBody,
+  }),
+];
+
+export const mountDeliveryBodies = (app: Hono, runtime: Runtime, stored: ReadDelivery): void =>
+  mountPlainRoutes(app, bodyRoutes, { runtime, stored });
+export const deliveryPaths = documentPlainRoutes(bodyRoutes);

@@ -2,6 +2,14 @@ import type { Context, Hono } from 'hono';
 import { admitLarge, type BodyBuffer, type DeliveryOutcome, receive, type WebhookPorts } from '../../commands/webhooks/receive-delivery.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { rejectTruncated } from '../http/json-body.ts';
+import {
+  documentPlainRoutes,
+  headerParameter,
+  mountPlainRoutes,
+  PROBLEM_RESPONSE,
+  plainRoute,
+  RATE_LIMITED_RESPONSE,
+} from '../http/plain-route.ts';
 import { type Enter, largeBytesOf } from './large-body.ts';
 
 export type HookHost = { readonly ports: WebhookPorts; readonly address: (c: Context) => string | null };
@@ -9,11 +17,11 @@ export type HookHost = { readonly ports: WebhookPorts; readonly address: (c: Con
 type Header = (name: string) => string | undefined;
 type FromNode = { readonly incoming?: { readonly headers: Readonly<Record<string, string | string[] | undefined>> } };
 
-/** The route on which providers deliver. It stands outside the table of operations: its body is bytes, and they are what is signed. */
-export const mountHooks = (app: Hono, { ports, address }: HookHost): void => {
-  app.post('/hooks/inbound/:integration_id', async (c) => {
+const receiveWebhook =
+  ({ ports, address }: HookHost) =>
+  async (c: Context): Promise<Response> => {
     const header = headersOf(c);
-    const post = { integration_id: c.req.param('integration_id'), header, ip: address(c) };
+    const post = { integration_id: c.req.param('integration_id')!, header, ip: address(c) };
     const taken = (body: Uint8Array) => receive(ports, { ...post, body }, (told) => c.set('limits', told));
     const declared = Number(header('content-length') ?? Number.NaN);
     if (declared <= CHUNK_BYTES) return answer(await taken(new Uint8Array(await c.req.raw.arrayBuffer().catch(rejectTruncated))));
@@ -23,8 +31,7 @@ export const mountHooks = (app: Hono, { ports, address }: HookHost): void => {
         async (enter) => taken(await largeBytesOf(c.req.raw, declared, enter)),
       ),
     );
-  });
-};
+  };
 
 /** Works in memory that is given back at the end. */
 const held = async <T>(admit: (size: number) => Promise<BodyBuffer>, work: (enter: Enter) => Promise<T>): Promise<T> => {
@@ -53,13 +60,6 @@ const answer = ({ id, outcome, token }: DeliveryOutcome): Response =>
     headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
   });
 
-const header = (name: string, description: string, required = true) => ({
-  name,
-  in: 'header',
-  required,
-  description,
-  schema: { type: 'string' },
-});
 const outcome = (description: string, outcomes: readonly DeliveryOutcome['outcome'][]) => ({
   description,
   content: {
@@ -73,36 +73,39 @@ const outcome = (description: string, outcomes: readonly DeliveryOutcome['outcom
   },
 });
 
-/** How the route stands in the OpenAPI document. */
-export const hookPaths = {
-  '/hooks/inbound/{integration_id}': {
-    post: {
-      operationId: 'receiveWebhook',
-      summary: "Take a provider's delivery",
-      description: `Verified by the provider's signature over the bytes as they come, before anything else is read. At most ${MAX_BODY_BYTES} bytes: more are 413, and noted as rejected with the reason \`too_large\`. Of more than ${CHUNK_BYTES} bytes only so many are held at once: beyond that it is 503 with \`Retry-After\`. New deliveries beyond the plan's \`webhooks_per_minute\` are 429; what is sent again after that is taken.`,
-      tags: ['Webhooks in'],
-      security: [],
-      parameters: [
-        { name: 'integration_id', in: 'path', required: true, schema: { type: 'string' } },
-        header('X-Hub-Signature-256', '`sha256=` and the hex HMAC-SHA-256 of the body'),
-        header('X-GitHub-Delivery', 'The delivery id: a delivery is taken once, however often it comes'),
-        header('X-GitHub-Event', 'The name of the event', false),
-      ],
-      requestBody: {
-        required: true,
-        content: {
-          'application/json': { schema: {} },
-          'application/x-www-form-urlencoded': {
-            schema: { type: 'object', required: ['payload'], properties: { payload: { type: 'string' } } },
-          },
+/** Providers deliver here. It is no operation, because its body is raw bytes: the provider signs exactly those. */
+const routes = [
+  plainRoute({
+    method: 'post',
+    path: '/hooks/inbound/:integration_id',
+    operationId: 'receiveWebhook',
+    summary: "Receive a provider's delivery",
+    description: `Verifies the provider's signature over the received bytes before it reads anything else. A body has at most ${MAX_BODY_BYTES} bytes; a larger one is refused with 413 and recorded as rejected with the reason \`too_large\`. Bodies of more than ${CHUNK_BYTES} bytes share a limited buffer; when it is full, the response is 503 with \`Retry-After\`. New deliveries beyond the plan's \`webhooks_per_minute\` are refused with 429; the provider can send them again later.`,
+    tag: 'Webhooks in',
+    security: [],
+    parameters: [
+      headerParameter('X-Hub-Signature-256', '`sha256=` and the hex HMAC-SHA-256 of the body'),
+      headerParameter('X-GitHub-Delivery', 'The delivery id; a delivery that is sent again is processed only once'),
+      headerParameter('X-GitHub-Event', 'The name of the event', false),
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': { schema: {} },
+        'application/x-www-form-urlencoded': {
+          schema: { type: 'object', required: ['payload'], properties: { payload: { type: 'string' } } },
         },
       },
-      responses: {
-        202: outcome('Recorded; blocked ones go no further', ['accepted', 'blocked']),
-        200: outcome('Seen before; not processed again', ['duplicate']),
-        429: { $ref: '#/components/responses/RateLimited' },
-        default: { $ref: '#/components/responses/Problem' },
-      },
     },
-  },
-};
+    responses: {
+      202: outcome('Recorded; a blocked delivery is not forwarded to the agent', ['accepted', 'blocked']),
+      200: outcome('Recorded before; not processed again', ['duplicate']),
+      ...RATE_LIMITED_RESPONSE,
+      ...PROBLEM_RESPONSE,
+    },
+    handler: receiveWebhook,
+  }),
+];
+
+export const mountHooks = (app: Hono, deps: HookHost): void => mountPlainRoutes(app, routes, deps);
+export const hookPaths = documentPlainRoutes(routes);

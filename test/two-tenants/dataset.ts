@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openapi, type PlainPaths } from '../../api/http/openapi.ts';
+import { openapi } from '../../api/http/openapi.ts';
+import type { PlainPaths } from '../../api/http/plain-route.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { issueKey } from '../../commands/identity/api-key.ts';
 import { registerUser } from '../../commands/tenants/tenant.ts';

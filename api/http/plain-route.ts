@@ -1,0 +1,56 @@
+import type { Context, Env, Hono } from 'hono';
+import type { z } from 'zod';
+import { parametersOf, templateOf } from './json-schema.ts';
+import type { Method } from './operation.ts';
+
+/** A route that is no operation: it handles raw bytes, streams, redirects or cookies, or needs no credential. */
+export type PlainRoute<Deps, Path extends string = string> = {
+  readonly method: Method;
+  readonly path: Path;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The heading under which the OpenAPI document lists the route. */
+  readonly tag: string;
+  /** Ways to authenticate; absent: those of every operation, `[]`: none is needed. */
+  readonly security?: readonly object[];
+  /** Documents the query; the handler validates it. */
+  readonly query?: z.ZodType;
+  /** Further parameters, such as headers, as OpenAPI writes them. */
+  readonly parameters?: readonly object[];
+  readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, object>>;
+  readonly handler: (deps: Deps) => (c: Context<Env, Path>) => Response | Promise<Response>;
+};
+
+/** The OpenAPI entries of routes: by path, then by method. */
+export type PlainPaths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** One row that yields both the Hono route and its OpenAPI entry. */
+export const plainRoute = <Deps, const Path extends string>(row: PlainRoute<Deps, Path>): PlainRoute<Deps> =>
+  row as unknown as PlainRoute<Deps>;
+
+/** Responses that several routes share. */
+export const PROBLEM_RESPONSE = { default: { $ref: '#/components/responses/Problem' } };
+export const RATE_LIMITED_RESPONSE = { 429: { $ref: '#/components/responses/RateLimited' } };
+
+export const headerParameter = (name: string, description: string, required = true) => ({
+  name,
+  in: 'header',
+  required,
+  description,
+  schema: { type: 'string' },
+});
+
+/** Adds the routes to the application. */
+export const mountPlainRoutes = <Deps>(app: Hono, routes: readonly PlainRoute<Deps>[], deps: Deps): void => {
+  for (const { method, path, handler } of routes) app.on(method, path, handler(deps));
+};
+
+const documented = <Deps>({ handler: _, method, path, tag, query, parameters = [], ...row }: PlainRoute<Deps>) => {
+  const all = [...parametersOf(path, query, {}), ...parameters];
+  return { [templateOf(path)]: { [method]: { ...row, tags: [tag], ...(all.length > 0 ? { parameters: all } : {}) } } };
+};
+
+/** The OpenAPI entries of routes; each path has one route. */
+export const documentPlainRoutes = <Deps>(routes: readonly PlainRoute<Deps>[]): PlainPaths => Object.assign({}, ...routes.map(documented));
