@@ -21,7 +21,7 @@ export const readInto = (bytes: Buffer, file: number, at: number): Buffer => {
 export const readUpTo = (file: number, at: number, length: number): Buffer => readInto(Buffer.allocUnsafe(length), file, at);
 
 /** What a failed sync leaves on the disk is not known: nobody shall take it for a full disk, though the system may call it so. */
-const certain =
+const fatalOnError =
   (sync: (file: number) => void) =>
   (file: number): void => {
     try {
@@ -31,9 +31,9 @@ const certain =
     }
   };
 
-export const syncFile = certain((file) => fs.fsyncSync(file));
+export const syncFile = fatalOnError((file) => fs.fsyncSync(file));
 /** The bytes, and of the rest only the size. */
-export const syncBytes = certain((file) => fs.fdatasyncSync(file));
+export const syncBytes = fatalOnError((file) => fs.fdatasyncSync(file));
 
 export const syncDirectory = (path: string): void => {
   const file = fs.openSync(path, 'r');
@@ -64,8 +64,8 @@ export const replaceFile = (path: string, text: string | Buffer, mode = 0o600): 
   fs.renameSync(next, path);
 };
 
-const full = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-export const diskFull = (error: unknown): boolean => error instanceof Error && 'code' in error && full.has(String(error.code));
+const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+export const isDiskFull = (error: unknown): boolean => error instanceof Error && 'code' in error && DISK_FULL_CODES.has(String(error.code));
 
 /** The text of a file without the blanks around it; nothing where it is not there. */
 export const readText = (path: string): string | undefined => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8').trim() : undefined);

@@ -22,7 +22,7 @@ import type { Reads } from '../../projections/read-model.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
 import { type AggregateCache, emptyAggregate, foldFrom } from './aggregate-cache.ts';
-import { throwAsRefusal, transactor } from './transact.ts';
+import { createTransact, throwAsRefusal } from './transact.ts';
 
 export type ContextDeps = {
   readonly log: Log;
@@ -51,7 +51,7 @@ export type Execution = {
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
 
-export const freshSession = (): Execution => ({
+export const newExecution = (): Execution => ({
   seed: randomUUID(),
   repeatable: false,
   resumed: false,
@@ -99,7 +99,7 @@ async function* upTo(until: Position, events: AsyncIterable<Recorded>): AsyncGen
 /** Builds the context of a request from what it asked and how it is run. */
 export const createContextFactory = (deps: ContextDeps) => {
   const { log, cache, vault, reads, permit, publicUrl } = deps;
-  const transact = transactor(log, cache);
+  const transact = createTransact(log, cache);
 
   const stateAt = async <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
@@ -134,7 +134,7 @@ export const createContextFactory = (deps: ContextDeps) => {
     let moment: string | undefined;
     // Both are made when they are asked for first: most reads never do.
     const sessionOf = (): Execution => {
-      session ??= freshSession();
+      session ??= newExecution();
       return session;
     };
     const at = (): string => {
@@ -183,8 +183,8 @@ export const createContextFactory = (deps: ContextDeps) => {
         const loaded = await transact(aggregate, tenant, id, decide, {
           meta: metaOf(options.tenant ?? asked.tenant),
           seed: `${seed}:${number}`,
-          fresh: options.expectNew === true,
-          final: options.trustCacheWhen,
+          expectNew: options.expectNew === true,
+          trustCacheWhen: options.trustCacheWhen,
           ifMatch: matched,
           resumed,
         }).catch(throwAsRefusal);

@@ -20,10 +20,10 @@ export type AppendOptions<S> = {
   /** Event ids are derived from it and the stream: the same seed again is recognised as the same request. */
   seed: string;
   /** Begin as if there were no stream: a creation is then one round trip. */
-  fresh?: boolean;
+  expectNew?: boolean;
   ifMatch?: RequestInfo['ifMatch'];
   /** Of such a state memory is believed. */
-  final?: ((state: S) => boolean) | undefined;
+  trustCacheWhen?: ((state: S) => boolean) | undefined;
   /** The request was begun before by a process that may have died: look for its events first. */
   resumed?: boolean;
 };
@@ -68,7 +68,7 @@ const recordedOf = (
   }));
 
 /** Loads, decides, appends at the revision that was read; on a conflict folds what came between and decides again. */
-export const transactor = (log: Log, cache: AggregateCache) => {
+export const createTransact = (log: Log, cache: AggregateCache) => {
   /** The state right behind this request's own events, where an earlier life of it wrote them. */
   const ownWrite = async <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
@@ -102,9 +102,9 @@ export const transactor = (log: Log, cache: AggregateCache) => {
       if (own) return own;
     }
     const warm = cache.peek(aggregate, tenant, id);
-    let loaded: Loaded<S> = warm ?? (writing.fresh ? emptyAggregate(aggregate, id) : await cache.load(aggregate, tenant, id));
+    let loaded: Loaded<S> = warm ?? (writing.expectNew ? emptyAggregate(aggregate, id) : await cache.load(aggregate, tenant, id));
     // What memory says may be behind another process: a refusal or a 'nothing to do' is believed of the log alone.
-    let sure = !warm && !writing.fresh;
+    let sure = !warm && !writing.expectNew;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       let decided: readonly E[];
       try {
@@ -117,7 +117,7 @@ export const transactor = (log: Log, cache: AggregateCache) => {
         sure = true;
         continue;
       }
-      if (decided.length === 0 && !sure && !writing.final?.(loaded.state)) {
+      if (decided.length === 0 && !sure && !writing.trustCacheWhen?.(loaded.state)) {
         loaded = await cache.refresh(aggregate, tenant, id);
         sure = true;
         continue;

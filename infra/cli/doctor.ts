@@ -12,8 +12,8 @@ import { refuseForeign } from '../nats/jetstream.ts';
 import { isOld, MIN_SAFE_VERSION } from '../nats/server-version.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
 import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '../projector/status.ts';
-import { masterKey } from '../vault/master-key.ts';
-import { unwrap, wrappedKeys } from '../vault/wrapped-keys.ts';
+import { loadMasterKey } from '../vault/master-key.ts';
+import { readWrappedKeys, unwrapKey } from '../vault/wrapped-keys.ts';
 import { locateServices, reasonOf } from './locate-services.ts';
 
 type Finding = { readonly what: string; readonly ok: boolean; readonly says: string; readonly cure?: string };
@@ -113,7 +113,7 @@ const nats = async (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>): Promis
 /** Nothing to compare with where the log is empty, or cannot be read, which is told elsewhere. */
 const wrappedIn = async (url: string): Promise<WrappedKeys> => {
   const log = openLog(url);
-  return wrappedKeys(log, PLATFORM, 'name')
+  return readWrappedKeys(log, PLATFORM, 'name')
     .catch(() => [])
     .finally(() => log.close());
 };
@@ -122,9 +122,9 @@ const fittingKey = async (file: string, url: string): Promise<string> => {
   if (!existsSync(file)) throw new Error(`${file} is not there`);
   const mode = statSync(file).mode & 0o777;
   if (mode & 0o077) throw new Error(`${file} is open to others (mode ${mode.toString(8)})`);
-  const key = await masterKey(file, false);
+  const key = await loadMasterKey(file, false);
   const [wrapped] = await wrappedIn(url);
-  if (wrapped) unwrap(key, PLATFORM, 'name', wrapped);
+  if (wrapped) unwrapKey(key, PLATFORM, 'name', wrapped);
   return `${file}: keep a copy apart from the log`;
 };
 

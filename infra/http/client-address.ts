@@ -43,7 +43,7 @@ export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Cont
 const SENT_ON = ['x-forwarded-for', 'forwarded', 'via'];
 
 /** Whether a request was made on this machine: what a proxy on it has sent on was not. */
-export const fromHere =
+export const isLocalRequest =
   (address: (c: Context) => string | null) =>
   (c: Context): boolean =>
     isLoopback(address(c)) && SENT_ON.every((name) => c.req.header(name) === undefined);

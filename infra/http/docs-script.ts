@@ -16,7 +16,7 @@ const load = async (): Promise<Script> => {
 };
 
 /** The page script of the API reference from its package, zipped once, at the first look. */
-export const docsScript = (): (() => Promise<Script>) => {
+export const lazyDocsScript = (): (() => Promise<Script>) => {
   let loaded: Promise<Script> | undefined;
   return () => {
     loaded ??= load();

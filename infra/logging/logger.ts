@@ -3,21 +3,30 @@ import type { Config } from '../config.ts';
 import { escapeControls } from './escape-controls.ts';
 import { nonblockingStdout } from './nonblocking-stdout.ts';
 
-/** The log of a process: JSON lines on standard output, in which nothing moves a terminal. */
-export const loggerOf = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
+const MAX_REPORTED_POSITIONS = 10;
+
+/** Creates the log of a process: JSON lines on standard output, without characters that control a terminal. */
+export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
   pino(
     { level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'], hooks: { streamWrite: escapeControls } },
     nonblockingStdout(),
   );
 
-/** Says of each place of the log that is harmed, once, that it was met. */
-export const corruptionReporter = (logger: Logger) => {
-  const places = new Set<string>();
-  const tell = (message: string): void => {
-    const place = /position (\d+)/.exec(message)?.[1] ?? '';
-    if (places.has(place)) return;
-    places.add(place);
-    logger.error({ position: place }, 'the event log is damaged: run "annals store verify", which names the event');
+/**
+ * Creates a reporter of damage in the event log. `report` logs each damaged position once; `degradedParts` names the damaged positions for
+ * the health check, ten at most.
+ */
+export const createCorruptionReporter = (logger: Logger) => {
+  const positions = new Set<string>();
+  const report = (message: string): void => {
+    const position = /position (\d+)/.exec(message)?.[1] ?? '';
+    if (positions.has(position)) return;
+    positions.add(position);
+    logger.error({ position }, 'the event log is damaged: run "annals store verify" to find the damaged event');
   };
-  return { tell, told: () => [...places].slice(0, 10).map((place) => `event log (damaged at position ${place})`) };
+  return {
+    report,
+    degradedParts: (): string[] =>
+      [...positions].slice(0, MAX_REPORTED_POSITIONS).map((position) => `event log (damaged at position ${position})`),
+  };
 };

@@ -3,7 +3,7 @@ import * as oidc from 'openid-client';
 import type { Logger } from 'pino';
 import type { CodeFlow } from '../../api/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { claimed, type Issuer, unreachable } from './issuer.ts';
+import { type Issuer, identityClaims, issuerUnavailable } from './issuer.ts';
 
 const MINUTES = 10;
 const SCOPE = 'openid email profile';
@@ -21,7 +21,7 @@ const isDown = (error: unknown): boolean => {
 /** What happened at the issuer, as the browser's user may know it. */
 const refusalOf = (error: unknown): Refusal => {
   if (error instanceof oidc.AuthorizationResponseError) return new Refusal('forbidden', `the issuer answered ${error.error}`);
-  if (isDown(error)) return unreachable();
+  if (isDown(error)) return issuerUnavailable();
   return new Refusal('unauthorized', 'the issuer did not confirm this sign-in: begin again at /auth/login');
 };
 
@@ -35,7 +35,7 @@ type Options = {
 };
 
 /** Authorization code with PKCE. What has to come back unread and unaltered is encrypted into the browser's cookie. */
-export const codeFlow = ({ issuer, publicUrl, key, now, logger }: Options): CodeFlow => {
+export const createCodeFlow = ({ issuer, publicUrl, key, now, logger }: Options): CodeFlow => {
   const callback = `${publicUrl}/auth/callback`;
 
   const seal = ({ state, ...rest }: Begun): Promise<string> =>
@@ -89,7 +89,7 @@ export const codeFlow = ({ issuer, publicUrl, key, now, logger }: Options): Code
           pkceCodeVerifier: verifier,
           idTokenExpected: true,
         });
-        return { claims: claimed(await claimsOf(configuration, tokens)), state, returnTo };
+        return { claims: identityClaims(await claimsOf(configuration, tokens)), state, returnTo };
       } catch (error) {
         if (error instanceof Refusal) throw error;
         logger.warn({ err: error }, 'a sign-in failed at the issuer');

@@ -10,10 +10,10 @@ const RETRY_DELAY_MS = 1_000;
 
 export type IssuerConfig = Partial<Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret'>>;
 
-export const unreachable = (): Refusal => new Refusal('unavailable', 'the issuer of sign-ins can not be reached', { retryAfter: 5 });
+export const issuerUnavailable = (): Refusal => new Refusal('unavailable', 'the issuer of sign-ins can not be reached', { retryAfter: 5 });
 
 /** The configured issuer as its discovery document says; asked for at first use and kept. @throws Refusal unavailable */
-export const issuerOf = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSecret }: IssuerConfig, logger: Logger) => {
+export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSecret }: IssuerConfig, logger: Logger) => {
   const url = new URL(oidcIssuer!);
   const execute = [oidc.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [oidc.allowInsecureRequests] : [])];
   let known: Promise<oidc.Configuration> | undefined;
@@ -27,7 +27,7 @@ export const issuerOf = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSec
       setTimeout(() => {
         known = undefined;
       }, RETRY_DELAY_MS).unref();
-      throw unreachable();
+      throw issuerUnavailable();
     }
   };
 
@@ -37,10 +37,10 @@ export const issuerOf = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSec
   };
 };
 
-export type Issuer = ReturnType<typeof issuerOf>;
+export type Issuer = ReturnType<typeof createIssuer>;
 
 /** Who is meant by an issuer's claims. @throws Refusal unauthorized where there is no address, or nobody has verified it */
-export const claimed = ({ email, email_verified, name }: Readonly<Record<string, unknown>>): Claims => {
+export const identityClaims = ({ email, email_verified, name }: Readonly<Record<string, unknown>>): Claims => {
   if (typeof email !== 'string' || email.length > 253 || !/^[^\s@]+@[^\s@]+$/.test(email))
     throw new Refusal('unauthorized', 'the issuer says no e-mail address: ask for the scope email');
   if (email_verified !== true && email_verified !== 'true')

@@ -6,7 +6,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { IssuerConfig } from './issuer.ts';
 
 /** How people come in: by the issuer's tokens, null where there is no issuer, and by browser. */
-export type SignInWays = { readonly verify: ((token: string) => Promise<Claims>) | null; readonly flow: CodeFlow };
+export type SignInMethods = { readonly verify: ((token: string) => Promise<Claims>) | null; readonly flow: CodeFlow };
 
 type Options = { readonly publicUrl: string; readonly vault: Vault; readonly logger: Logger; readonly now?: () => number };
 
@@ -19,12 +19,15 @@ const without = (variable: string): CodeFlow => {
 };
 
 /** API keys and nothing else. */
-export const KEYS_ONLY: SignInWays = { verify: null, flow: without('OIDC_ISSUER') };
+export const API_KEYS_ONLY: SignInMethods = { verify: null, flow: without('OIDC_ISSUER') };
 
 /** What the configuration lets people sign in by. The libraries are loaded where there is an issuer; it is asked once somebody comes. */
-export const signInWays = async (config: IssuerConfig, { publicUrl, vault, logger, now = Date.now }: Options): Promise<SignInWays> => {
-  if (config.oidcIssuer === undefined) return KEYS_ONLY;
-  const [{ issuerOf }, { tokenVerifier }, { codeFlow }] = await Promise.all([
+export const openSignInMethods = async (
+  config: IssuerConfig,
+  { publicUrl, vault, logger, now = Date.now }: Options,
+): Promise<SignInMethods> => {
+  if (config.oidcIssuer === undefined) return API_KEYS_ONLY;
+  const [{ createIssuer: issuerOf }, { createTokenVerifier: tokenVerifier }, { createCodeFlow: codeFlow }] = await Promise.all([
     import('./issuer.ts'),
     import('./tokens.ts'),
     import('./code-flow.ts'),

@@ -2,7 +2,7 @@ import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jos
 import type { Logger } from 'pino';
 import type { Claims } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { claimed, type Issuer, type IssuerConfig, unreachable } from './issuer.ts';
+import { type Issuer, type IssuerConfig, identityClaims, issuerUnavailable } from './issuer.ts';
 
 /** Signatures by a private key only: a public key must never pass for a shared secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
@@ -19,7 +19,7 @@ const isIssuers = (error: unknown): boolean =>
   error.code === errors.JOSEError.code;
 
 /** Verifies the tokens of an issuer for this audience by the keys that it publishes. @throws Refusal unauthorized, unavailable */
-export const tokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: IssuerConfig, logger: Logger) => {
+export const createTokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: IssuerConfig, logger: Logger) => {
   let keys: { readonly at: string; readonly get: JWTVerifyGetKey } | undefined;
 
   const keysAt = (at: string): JWTVerifyGetKey => {
@@ -29,7 +29,7 @@ export const tokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: Is
 
   return async (token: string): Promise<Claims> => {
     const { issuer: name, jwks_uri } = (await issuer()).serverMetadata();
-    if (!jwks_uri) throw unreachable();
+    if (!jwks_uri) throw issuerUnavailable();
     try {
       const { payload, protectedHeader } = await jwtVerify(token, keysAt(jwks_uri), {
         issuer: name,
@@ -39,12 +39,12 @@ export const tokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: Is
         requiredClaims: ['sub', 'exp'],
       });
       if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw new errors.JWTInvalid('not a token to ask with');
-      return claimed(payload);
+      return identityClaims(payload);
     } catch (error) {
       if (error instanceof Refusal) throw error;
       if (isIssuers(error)) {
         logger.warn({ err: error }, 'the keys of OIDC_ISSUER can not be had');
-        throw unreachable();
+        throw issuerUnavailable();
       }
       if (error instanceof errors.JWTExpired) throw new Refusal('unauthorized', 'the token has expired');
       throw new Refusal('unauthorized', 'the token is none of the configured issuer for this service');

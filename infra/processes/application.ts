@@ -31,8 +31,8 @@ import { createContextFactory } from '../aggregates/request-context.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { verifiedKeyCache } from '../http/verified-key-cache.ts';
 import { createLruMap } from '../lru-map.ts';
-import { KEYS_ONLY, type SignInWays } from '../oidc/sign-in.ts';
-import type { Limiter } from '../ratelimit/limiter.ts';
+import { API_KEYS_ONLY, type SignInMethods } from '../oidc/sign-in.ts';
+import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { refusedAccesses } from '../refusals/access-refusals.ts';
 import type { Vault } from '../vault/vault.ts';
 
@@ -57,9 +57,9 @@ export type PlatformParts = {
   readonly corsOrigins?: readonly string[] | undefined;
   readonly answered?: (c: Context, status: number, milliseconds: number) => void;
   /** Absent: nobody is limited, as in tests that ask for nothing else. */
-  readonly limits?: Limiter;
+  readonly limits?: RateLimiter;
   /** Absent: by API keys alone. */
-  readonly signIn?: SignInWays;
+  readonly signIn?: SignInMethods;
   readonly now?: () => number;
 };
 
@@ -70,7 +70,7 @@ const SYSTEM = { kind: 'system', name: 'annals' } as const;
  * the refusals that are left.
  */
 export const createApplication = ({ now = Date.now, ...parts }: PlatformParts) => {
-  const { log, cache, vault, reads, logger, publicUrl, limits, signIn = KEYS_ONLY } = parts;
+  const { log, cache, vault, reads, logger, publicUrl, limits, signIn = API_KEYS_ONLY } = parts;
   const cookies = cookiesOf(publicUrl);
   const permit = permitter({ ...cache, now });
   const context = createContextFactory({ log, cache, vault, reads, permit, publicUrl, now });
@@ -122,28 +122,28 @@ export const createApplication = ({ now = Date.now, ...parts }: PlatformParts) =
   /** Who `identified` finds, unless too many who were nobody asked from there. `credential` names what was shown. */
   const guarded = async <T extends Principal>(c: Context, credential: string | undefined, identified: () => Promise<T>): Promise<T> => {
     const address = parts.address(c);
-    limits?.admit(address, credential, now());
+    limits?.checkAddress(address, credential, now());
     try {
       const principal = await identified();
       c.set('principal', principal);
-      const counted = limits?.count(principal, credential ?? '', now(), (told) => c.set('limits', told));
+      const counted = limits?.countRequest(principal, credential ?? '', now(), (told) => c.set('limits', told));
       if (counted) await counted;
       return principal;
     } catch (error) {
       const isGuess = credential !== undefined && error instanceof Refusal && error.code === 'unauthorized';
-      throw (isGuess && (await limits?.guessed(address, now()))) || error;
+      throw (isGuess && (await limits?.countFailedCredential(address, now()))) || error;
     }
   };
 
   /** What failed at the issuer, or never came from there, counts like a credential that is none: each costs a request to the issuer. */
   const attempt = async <T>(c: Context, work: () => Promise<T>): Promise<T> => {
     const address = parts.address(c);
-    limits?.admit(address, undefined, now());
+    limits?.checkAddress(address, undefined, now());
     try {
       return await work();
     } catch (error) {
       const isGuess = error instanceof Refusal && (error.code === 'unauthorized' || error.code === 'forbidden');
-      throw (isGuess && (await limits?.guessed(address, now()))) || error;
+      throw (isGuess && (await limits?.countFailedCredential(address, now()))) || error;
     }
   };
 

@@ -15,18 +15,18 @@ import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
-import { clientAddress, fromHere } from '../http/client-address.ts';
-import { docsScript } from '../http/docs-script.ts';
+import { clientAddress, isLocalRequest } from '../http/client-address.ts';
+import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
 import { openMetrics } from '../http/metrics.ts';
-import { corruptionReporter, loggerOf } from '../logging/logger.ts';
+import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { brokerUsers } from '../nats/runner-users.ts';
-import { signInWays } from '../oidc/sign-in.ts';
+import { openSignInMethods } from '../oidc/sign-in.ts';
 import { openProjectionAdmin } from '../projector/projection-admin.ts';
-import { limiter, POLICIES } from '../ratelimit/limiter.ts';
-import { openLimits } from '../ratelimit/quota-table.ts';
-import { quotaSync } from '../ratelimit/shared-quota.ts';
+import { createRateLimiter, POLICIES } from '../ratelimit/limiter.ts';
+import { openQuotaTable } from '../ratelimit/quota-table.ts';
+import { createQuotaSync } from '../ratelimit/shared-quota.ts';
 import { createReads, type PostgresReads } from '../readmodel/postgres-read-model.ts';
 import { openVault } from '../vault/vault.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
@@ -91,15 +91,15 @@ const show = (first: FirstKey): void => {
 
 /** Serves HTTP over the three services of the configuration. Resolves once it listens; /readyz says when it is ready. */
 export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
-  const logger = loggerOf(config, 'serve');
-  const harmed = corruptionReporter(logger);
-  const log = openLog(config.eventstoreUrl!, { damaged: harmed.tell });
+  const logger = createLogger(config, 'serve');
+  const corruption = createCorruptionReporter(logger);
+  const log = openLog(config.eventstoreUrl!, { damaged: corruption.report });
   const vault = await retryUntilAvailable(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
   const cache = openApplicationCache(log);
   await retryUntilAvailable(cache.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
-  const shares = openLimits(config.databaseUrl!, logger);
-  const limits = limiter(POLICIES, quotaSync(shares));
+  const shares = openQuotaTable(config.databaseUrl!, logger);
+  const limits = createRateLimiter(POLICIES, createQuotaSync(shares));
   const broker = connectInBackground(config, logger);
   const operators = openProjectionAdmin(config.databaseUrl!, log, logger);
   const storedDelivery = readDelivery(log);
@@ -111,13 +111,13 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const metrics = openMetrics();
   const standing = metrics.projections(operators.statuses);
   const address = clientAddress(config.trustedProxies);
-  const isHere = fromHere(address);
+  const isHere = isLocalRequest(address);
   const ports = webhookPorts({ log, vault, cache, logger, limits });
   const missingWorkers = memoizeFor(() => Promise.race([operators.missingWorkers(), sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false })]));
   const degraded = async () => {
     const workers = await missingWorkers();
     return [
-      ...harmed.told(),
+      ...corruption.degradedParts(),
       ...(readModelsReady(reads) ? [] : ['read models']),
       ...(broker.healthy() ? [] : ['message broker']),
       ...workers,
@@ -140,7 +140,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
         isHere(c) || (config.metricsToken !== undefined && c.req.header('authorization') === `Bearer ${config.metricsToken}`),
       openapi: describe,
       asyncapi: () => asyncapi({ publicUrl: config.publicUrl, version }),
-      docsScript: docsScript(),
+      docsScript: lazyDocsScript(),
     });
   };
 
@@ -156,7 +156,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     address,
     corsOrigins: config.corsOrigins,
     limits,
-    signIn: await signInWays(config, { publicUrl: config.publicUrl, vault, logger }),
+    signIn: await openSignInMethods(config, { publicUrl: config.publicUrl, vault, logger }),
     answered: metrics.observe,
   });
   await retryUntilAvailable(() => seed(log, systemContext(), config.annalsAdminKey, show), logger, 'the first start');

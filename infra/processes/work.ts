@@ -1,7 +1,7 @@
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
-import { corruptionReporter, loggerOf } from '../logging/logger.ts';
+import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
@@ -20,8 +20,8 @@ const standingOf = (relay: Relay): ReactorStatus => {
 
 /** Keeps the projections and runs the reactors until closed. Each waits for what it needs, however long that is away. */
 export const work = async (config: Config): Promise<Closing> => {
-  const logger = loggerOf(config, 'work');
-  const log = openLog(config.eventstoreUrl!, { damaged: corruptionReporter(logger).tell });
+  const logger = createLogger(config, 'work');
+  const log = openLog(config.eventstoreUrl!, { damaged: createCorruptionReporter(logger).report });
   const broker = connectInBackground(config, logger);
   let relay: Relay | undefined;
   const reactors = () => (relay ? [standingOf(relay)] : []);

@@ -1,8 +1,8 @@
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { createLruMap } from '../lru-map.ts';
-import type { Sharing } from './shared-quota.ts';
-import { type Bucket, bucket, type Policy, type TakeResult } from './token-bucket.ts';
+import type { QuotaSync } from './shared-quota.ts';
+import { createTokenBucket, type Policy, type TakeResult, type TokenBucket } from './token-bucket.ts';
 
 /** What one API key or runner key may ask, or somebody who signed in: far above what a machine answers, so that it stops only what has run away. */
 export const CREDENTIAL: Policy = { name: 'credential', quota: 1_000_000, seconds: 60 };
@@ -53,7 +53,7 @@ const nameOf = (credential: string): string => (credential.includes('.') ? crede
 const MAX_BUCKETS = 50_000;
 
 /** One bucket that a request draws from. */
-type Draw = { readonly from: Bucket; readonly policy: Policy; readonly key: string };
+type Draw = { readonly from: TokenBucket; readonly policy: Policy; readonly key: string };
 
 const tenantOf = (principal: Principal): string | null =>
   principal.kind === 'runner' ? principal.tenant_id : principal.kind === 'user' ? principal.bound_to : null;
@@ -73,24 +73,21 @@ const guessing = (retry: number): Refusal => limited(retry, 'too many credential
  * An address that guessed too often gets nothing looked up any more, but for keys that were good here before, so that one careless
  * neighbour behind the same address shuts nobody out.
  */
-export const limiter = ({ credential: each, tenant, platform, bad }: Policies = POLICIES, shared?: Sharing) => {
-  const [byCredential, byTenant, byPlatformKey, guesses] = [each, tenant, platform, bad].map((one) => bucket(one, undefined, shared)) as [
-    Bucket,
-    Bucket,
-    Bucket,
-    Bucket,
-  ];
+export const createRateLimiter = ({ credential: each, tenant, platform, bad }: Policies = POLICIES, shared?: QuotaSync) => {
+  const [byCredential, byTenant, byPlatformKey, guesses] = [each, tenant, platform, bad].map((one) =>
+    createTokenBucket(one, undefined, shared),
+  ) as [TokenBucket, TokenBucket, TokenBucket, TokenBucket];
   const credentialPolicy = policyText(each);
   const bothPolicies = `${credentialPolicy}, ${policyText(tenant)}`;
   const platformPolicy = policyText(platform);
-  const byPlan = new Map<number, { readonly from: Bucket; readonly policy: Policy; readonly text: string }>();
+  const byPlan = new Map<number, { readonly from: TokenBucket; readonly policy: Policy; readonly text: string }>();
   const known = createLruMap<string, true>({ capacity: MAX_BUCKETS / 2 });
 
   const planned = (quota: number) => {
     const found = byPlan.get(quota);
     if (found) return found;
     const policy = deliveriesOf(quota);
-    const made = { from: bucket(policy, undefined, shared), policy, text: policyText(policy) };
+    const made = { from: createTokenBucket(policy, undefined, shared), policy, text: policyText(policy) };
     byPlan.set(quota, made);
     return made;
   };
@@ -136,12 +133,12 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
 
   return {
     /** @throws Refusal rate_limited where too many credentials that are none came from there */
-    admit: (address: string | null, credential: string | undefined, now: number): void => {
+    checkAddress: (address: string | null, credential: string | undefined, now: number): void => {
       const { allowed, retry } = guesses.look(clientOf(address), now);
       if (!allowed && !known.peek(nameOf(credential ?? ''))) throw guessing(retry);
     },
     /** A credential that is none came from an address. @returns the refusal to answer with where it was one too many */
-    guessed: async (address: string | null, now: number): Promise<Refusal | null> => {
+    countFailedCredential: async (address: string | null, now: number): Promise<Refusal | null> => {
       const client = clientOf(address);
       const take = (): TakeResult => guesses.take(client, now);
       const { allowed, retry } = shared ? await shared.whenSettled(() => guesses.waits(client), take) : take();
@@ -151,18 +148,18 @@ export const limiter = ({ credential: each, tenant, platform, bad }: Policies = 
      * A request under a good credential; a promise only where it has to wait for the other processes' count. `tell` hears what the
      * answer's headers say. @throws Refusal rate_limited
      */
-    count: (principal: Principal, credential: string, now: number, tell: Tell): void | Promise<void> => {
+    countRequest: (principal: Principal, credential: string, now: number, tell: Tell): void | Promise<void> => {
       if (principal.kind === 'system') return;
       known.set(nameOf(credential), true);
       const draws = drawsOf(principal);
       return spend(draws, policiesOf(draws), now, tell);
     },
     /** A new delivery for a tenant whose plan allows `quota` a minute; of another quota all is there at once. @throws Refusal rate_limited */
-    delivered: (tenant_id: string, quota: number, now: number, tell: Tell): void | Promise<void> => {
+    countDelivery: (tenant_id: string, quota: number, now: number, tell: Tell): void | Promise<void> => {
       const { from, policy, text } = planned(quota);
       return spend([{ from, policy, key: `${quota} ${tenant_id}` }], text, now, tell);
     },
   };
 };
 
-export type Limiter = ReturnType<typeof limiter>;
+export type RateLimiter = ReturnType<typeof createRateLimiter>;

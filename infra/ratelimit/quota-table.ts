@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { arrayText, openPool, statement } from '../postgres/pool.ts';
-import type { Rows } from './shared-quota.ts';
+import type { QuotaTable } from './shared-quota.ts';
 
 const ANSWER_MS = 500;
 /** After so long its one connection leads nowhere any more: the next asks by another. */
@@ -19,7 +19,7 @@ const charging = statement(`
 const pruning = `delete from annals.limits where key in (select key from annals.limits where full_at < ${NOW} for update skip locked)`;
 
 /** The rows of rate limits, made by the worker. Half a second for an answer; a full bucket needs no row and loses it within a minute. */
-export const openLimits = (databaseUrl: string, logger: Logger): Rows & { readonly close: () => Promise<void> } => {
+export const openQuotaTable = (databaseUrl: string, logger: Logger): QuotaTable & { readonly close: () => Promise<void> } => {
   const pool = openPool(databaseUrl, logger, 'limits', { max: 1, options: '-c synchronous_commit=off', answerMs: LOST_MS });
   let pruned = performance.now();
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What processes share: a row a key, charged with so many milliseconds of its window. @returns in how many ms each one is full again */
-export type Rows = { readonly charge: (costs: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, number>> };
+export type QuotaTable = { readonly charge: (costs: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, number>> };
 
 /**
  * One key's bucket in this process, in ms: `at` when it is full, `owed` how much of that its row has not heard of, `lease` how much that
@@ -44,7 +44,7 @@ const sumsOf = (accounts: readonly BucketState[]): Map<string, number> => {
  * Settles accounts with their rows, all that are due in one statement: ten times a second, sooner where one has spent half of its lease.
  * Nobody waits for that but who has spent a whole one. While the rows can't be reached nobody waits at all; it asks once a second.
  */
-export const quotaSync = (rows: Rows, clock: () => number = Date.now) => {
+export const createQuotaSync = (rows: QuotaTable, clock: () => number = Date.now) => {
   let due: BucketState[] = [];
   let running: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -129,4 +129,4 @@ export const quotaSync = (rows: Rows, clock: () => number = Date.now) => {
   };
 };
 
-export type Sharing = ReturnType<typeof quotaSync>;
+export type QuotaSync = ReturnType<typeof createQuotaSync>;

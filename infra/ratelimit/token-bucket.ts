@@ -1,5 +1,5 @@
 import { createLruMap } from '../lru-map.ts';
-import { type BucketState, newBucketState, type Sharing } from './shared-quota.ts';
+import { type BucketState, newBucketState, type QuotaSync } from './shared-quota.ts';
 
 /**
  * So many requests in any stretch of so many seconds, evenly refilled. `failsClosed`: where the other processes can't be heard of, one
@@ -23,7 +23,7 @@ const EPSILON = 1e-6;
  * A token bucket for each key, kept as the one time at which it will be full again; `shared` keeps it in step with those of other
  * processes. Two generations bound the memory; what falls out has been idle the longest.
  */
-export const bucket = (policy: Policy, capacity = CAPACITY, shared?: Sharing) => {
+export const createTokenBucket = (policy: Policy, capacity = CAPACITY, shared?: QuotaSync) => {
   const window = policy.seconds * 1_000;
   const each = window / policy.quota;
   const lease = leaseOf(policy) * each - EPSILON;
@@ -81,4 +81,4 @@ export const bucket = (policy: Policy, capacity = CAPACITY, shared?: Sharing) =>
   };
 };
 
-export type Bucket = ReturnType<typeof bucket>;
+export type TokenBucket = ReturnType<typeof createTokenBucket>;

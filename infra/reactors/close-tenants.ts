@@ -3,7 +3,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { table, tenants } from '../../projections/tenants/tenant.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { transactor } from '../aggregates/transact.ts';
+import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openLocks } from '../postgres/advisory-locks.ts';
 import { quoted } from '../postgres/pool.ts';
@@ -27,7 +27,7 @@ const unlessErased = (error: unknown): void => {
  * events decide, at their revision, so that a second process, a crash or a stale view closes none twice and none too early.
  */
 export const closeDueTenants = (log: Log) => {
-  const transact = transactor(log, openAggregateCache(log, []));
+  const transact = createTransact(log, openAggregateCache(log, []));
   return async (ids: readonly string[], at: string): Promise<void> => {
     for (const id of ids)
       await transact(Tenant, id, id, Tenant.closeForGood(at), {

@@ -9,7 +9,7 @@ const BYTES = 32;
  * The key that wraps all others: 32 bytes in a file of mode 0600. Made only where `mayCreate`, for with a new key everything that an older
  * one wrapped would be lost. @throws Error with one line for the operator
  */
-export const masterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
+export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
   const key = (await existing(file)) ?? (mayCreate ? await create(file) : null);
   if (!key)
     throw new Error(`the master key ${file} is missing, but the log holds keys that it wrapped: restore it, or set MASTER_KEY_FILE`);

@@ -1,7 +1,7 @@
 import type { Log } from '../eventstore/event-log.ts';
 import { createLruMap } from '../lru-map.ts';
 import type { NamedKey } from './cipher.ts';
-import { createKey, DATA, unwrap, wrappedKeys } from './wrapped-keys.ts';
+import { createKey, DATA_KEY_ID, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 
 type Ring = readonly NamedKey[];
 
@@ -12,7 +12,7 @@ export const tenantKeyCache = (log: Log, master: NamedKey) => {
   const rings = createLruMap<string, Promise<Ring>>({ capacity: CAPACITY });
 
   const load = async (tenant: string): Promise<Ring> =>
-    (await wrappedKeys(log, tenant, DATA)).map((wrapped) => unwrap(master, tenant, DATA, wrapped));
+    (await readWrappedKeys(log, tenant, DATA_KEY_ID)).map((wrapped) => unwrapKey(master, tenant, DATA_KEY_ID, wrapped));
 
   const keep = (tenant: string, ring: Promise<Ring>): Promise<Ring> => {
     rings.set(tenant, ring);
@@ -30,7 +30,7 @@ export const tenantKeyCache = (log: Log, master: NamedKey) => {
       return (
         await keep(
           tenant,
-          createKey(log, master, tenant, DATA).then((key) => [key]),
+          createKey(log, master, tenant, DATA_KEY_ID).then((key) => [key]),
         )
       ).at(-1)!;
     },

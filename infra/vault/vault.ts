@@ -5,10 +5,10 @@ import { type Secret, secret } from '../../domain/secret.ts';
 import type { WrappedKeys } from '../../domain/wrapped-key.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, kidOf, type NamedKey } from './cipher.ts';
-import { masterKey } from './master-key.ts';
+import { loadMasterKey } from './master-key.ts';
 import { tenantKeyCache } from './tenant-keys.ts';
 import { uniqueId } from './unique-id.ts';
-import { createKey, unwrap, wrappedKeys } from './wrapped-keys.ts';
+import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 
 /** What keeps secrets, and makes the names and digests that need a key. */
 export type Vault = {
@@ -24,8 +24,8 @@ export type Vault = {
 
 /** Opens the vault of a log, making at its first start what it needs. @throws Error with one line for the operator */
 export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): Promise<Vault> => {
-  const [names, peppers] = await Promise.all([wrappedKeys(log, PLATFORM, 'name'), wrappedKeys(log, PLATFORM, 'pepper')]);
-  const master = await masterKey(masterKeyFile, names.length + peppers.length === 0);
+  const [names, peppers] = await Promise.all([readWrappedKeys(log, PLATFORM, 'name'), readWrappedKeys(log, PLATFORM, 'pepper')]);
+  const master = await loadMasterKey(masterKeyFile, names.length + peppers.length === 0);
   const nameKey = await platformKey(log, master, 'name', names);
   const pepper = await platformKey(log, master, 'pepper', peppers);
   const rings = tenantKeyCache(log, master);
@@ -38,4 +38,4 @@ export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFil
 };
 
 const platformKey = async (log: Log, master: NamedKey, id: string, stored: WrappedKeys): Promise<NamedKey> =>
-  stored.length > 0 ? unwrap(master, PLATFORM, id, stored[0]!) : createKey(log, master, PLATFORM, id);
+  stored.length > 0 ? unwrapKey(master, PLATFORM, id, stored[0]!) : createKey(log, master, PLATFORM, id);

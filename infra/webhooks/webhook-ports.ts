@@ -12,7 +12,7 @@ import { inspectBody } from '../../domain/webhooks/provider.ts';
 import { rejectedVerification, signatureClaim, verificationOf, verifySignature } from '../../domain/webhooks/signature.ts';
 import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import type { Limiter } from '../ratelimit/limiter.ts';
+import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { rejections } from '../refusals/webhook-rejections.ts';
 import type { Vault } from '../vault/vault.ts';
 import { isRecorded, writeChunks } from './body-chunks.ts';
@@ -29,7 +29,7 @@ export type HookDeps = {
   readonly cache: Pick<AggregateCache, 'peek' | 'load'>;
   readonly logger: Pick<Logger, 'warn'>;
   /** Absent: no tenant is limited, as in tests that ask for nothing else. */
-  readonly limits?: Pick<Limiter, 'delivered'> | undefined;
+  readonly limits?: Pick<RateLimiter, 'countDelivery'> | undefined;
   readonly now?: () => string;
 };
 
@@ -62,7 +62,7 @@ export const webhookPorts = ({
     deliveryId: ({ id, tenant_id }, delivery) => vault.uniqueId('delivery', tenant_id, `${id}\0${delivery}`),
     knows: (integration, id) => compared.knows({ integration, id }),
     enforceQuota: (tenant, tell) =>
-      limits && drawn(withTimeout(quota(tenant)), (allowed) => limits.delivered(tenant, allowed, Date.parse(now()), tell)),
+      limits && drawn(withTimeout(quota(tenant)), (allowed) => limits.countDelivery(tenant, allowed, Date.parse(now()), tell)),
     replayed: async (integration, facts) => withTimeout(replayed(integration, facts)),
     record: async (recording) => {
       if (compared.knows(recording)) return { token: null };

@@ -6,7 +6,7 @@ import type { Aggregate } from '../../domain/aggregate.ts';
 import { type Metadata, streamName } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
-import { transactor } from '../../infra/aggregates/transact.ts';
+import { createTransact } from '../../infra/aggregates/transact.ts';
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
@@ -32,7 +32,7 @@ const STREAM = streamName('door', 't', 'd');
 
 /** A process of its own over a log that others write too. */
 const processOn = (log: Log, cache = openAggregateCache(log, [])) => {
-  const transact = transactor(log, cache);
+  const transact = createTransact(log, cache);
   return { cache, does: (decide: (state: State) => Moved[]) => transact(Door, 't', 'd', decide, { meta, seed: randomUUID() }) };
 };
 

@@ -4,9 +4,9 @@ import * as assert from 'uvu/assert';
 import * as Plan from '../../domain/billing/plan.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createAnnals } from '../../infra/projector/schema.ts';
-import { type Limiter, limiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
-import { openLimits } from '../../infra/ratelimit/quota-table.ts';
-import { quotaSync } from '../../infra/ratelimit/shared-quota.ts';
+import { createRateLimiter, POLICIES, type RateLimiter } from '../../infra/ratelimit/limiter.ts';
+import { openQuotaTable } from '../../infra/ratelimit/quota-table.ts';
+import { createQuotaSync } from '../../infra/ratelimit/shared-quota.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { quiet } from '../fixtures/live-projections.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -32,7 +32,7 @@ const told = ({ status, json }: Answer) => [status, json.code];
 const BEYOND = [429, 'rate_limited'];
 
 test('deliveries beyond the plan are 429, say when to come again, and leave no event', async () => {
-  const given = await givenHook({}, limiter());
+  const given = await givenHook({}, createRateLimiter());
   let now = Date.now();
   given.clock.now = () => now;
   await allow(given, 5);
@@ -66,7 +66,7 @@ test('deliveries beyond the plan are 429, say when to come again, and leave no e
 });
 
 test('a flood beyond the plan is at most one event a minute', async () => {
-  const given = await givenHook({}, limiter());
+  const given = await givenHook({}, createRateLimiter());
   const now = Date.now();
   given.clock.now = () => now;
   await allow(given, 1);
@@ -80,7 +80,7 @@ test('a flood beyond the plan is at most one event a minute', async () => {
 });
 
 test('what is not signed takes nothing of the plan, nor does what is refused for its form', async () => {
-  const given = await givenHook({}, limiter());
+  const given = await givenHook({}, createRateLimiter());
   await allow(given, 1);
   for (let index = 0; index < 20; index++) {
     assert.is((await given.deliver('{}', { ...fresh(), 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })).status, 401);
@@ -92,7 +92,7 @@ test('what is not signed takes nothing of the plan, nor does what is refused for
 });
 
 test('where replays are refused, a delivery beyond the plan does not claim its body either', async () => {
-  const given = await givenHook({ replay_guard: 'block' }, limiter());
+  const given = await givenHook({ replay_guard: 'block' }, createRateLimiter());
   await allow(given, 1);
   await given.deliver('{"a":1}', fresh());
   const before = given.log.events.length;
@@ -102,7 +102,7 @@ test('where replays are refused, a delivery beyond the plan does not claim its b
 });
 
 test('a plan of none takes none', async () => {
-  const given = await givenHook({}, limiter());
+  const given = await givenHook({}, createRateLimiter());
   await allow(given, 0);
   const refused = await given.deliver('{}', fresh());
   assert.equal(told(refused), BEYOND);
@@ -112,7 +112,7 @@ test('a plan of none takes none', async () => {
 });
 
 test("one tenant's limit leaves another alone, on the same plan and from the same address", async () => {
-  const p = await inMemory({ limits: limiter() });
+  const p = await inMemory({ limits: createRateLimiter() });
   const limits = { agents: 5, members: 5, cron_jobs: 5, webhooks_per_minute: 2 };
   const plan = await p.send('POST', '/admin/plans', { body: { slug: 'two', name: 'Two', monthly_usd: 0, limits } });
   const hookOf = async (slug: string) => {
@@ -148,11 +148,11 @@ const pair = async (webhooks_per_minute: number) => {
   await createAnnals(client);
   await client.end();
   const asked = { charges: 0, failures: 0 };
-  const rows = [openLimits(databaseUrl, quiet), openLimits(databaseUrl, quiet)] as const;
+  const rows = [openQuotaTable(databaseUrl, quiet), openQuotaTable(databaseUrl, quiet)] as const;
   const limits = rows.map(({ charge }) =>
-    limiter(
+    createRateLimiter(
       POLICIES,
-      quotaSync({
+      createQuotaSync({
         charge: (costs) => {
           asked.charges++;
           return charge(costs).catch((error) => {
@@ -162,7 +162,7 @@ const pair = async (webhooks_per_minute: number) => {
         },
       }),
     ),
-  ) as [Limiter, Limiter];
+  ) as [RateLimiter, RateLimiter];
   const given = await givenHook({}, limits[0]);
   await allow(given, webhooks_per_minute);
   const other = await given.beside(given.log, limits[1]);
@@ -202,7 +202,7 @@ test('while the database is away each process lets its own count through: a prov
   const charge = async () => {
     throw new Error('away');
   };
-  const [one, two] = [limiter(POLICIES, quotaSync({ charge })), limiter(POLICIES, quotaSync({ charge }))];
+  const [one, two] = [createRateLimiter(POLICIES, createQuotaSync({ charge })), createRateLimiter(POLICIES, createQuotaSync({ charge }))];
   const given = await givenHook({}, one);
   afterwards(given.close);
   await allow(given, 20);
@@ -250,10 +250,10 @@ test('a delivery reads neither the store nor the database, and its count costs t
   const tenths = (performance.now() - began) / 100;
   assert.is(reads, 0);
   assert.ok(asked.charges - charged <= tenths + 2, `${asked.charges - charged} charges in ${tenths} tenths of a second`);
-  const limits = limiter();
+  const limits = createRateLimiter();
   const batch = (): number => {
     const start = performance.now();
-    for (let index = 0; index < 5_000; index++) limits.delivered(given.tenant_id, 10_000_000, Date.now(), () => undefined);
+    for (let index = 0; index < 5_000; index++) limits.countDelivery(given.tenant_id, 10_000_000, Date.now(), () => undefined);
     return (performance.now() - start) / 5;
   };
   const best = Math.min(...Array.from({ length: 20 }, batch));

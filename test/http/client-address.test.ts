@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { clientAddress, fromHere, isLoopback } from '../../infra/http/client-address.ts';
-import { BAD_CREDENTIALS, limiter } from '../../infra/ratelimit/limiter.ts';
+import { clientAddress, isLocalRequest, isLoopback } from '../../infra/http/client-address.ts';
+import { BAD_CREDENTIALS, createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 
 /** A request of a peer, with what its header says it was sent on for. */
 const from = (remoteAddress: string | undefined, forwarded?: string) =>
@@ -51,7 +51,7 @@ test('only this machine is this machine', () => {
 
 test('what a proxy on this machine sends on was not asked here, whether the proxy is trusted or not', () => {
   for (const address of [clientAddress(), clientAddress(['127.0.0.1'])]) {
-    const isHere = fromHere(address);
+    const isHere = isLocalRequest(address);
     assert.ok(isHere(from('127.0.0.1')));
     for (const forwarded of ['203.0.113.5', '127.0.0.1', 'unknown', '']) assert.not.ok(isHere(from('127.0.0.1', forwarded)), forwarded);
     assert.not.ok(isHere(from('203.0.113.5')));
@@ -60,9 +60,9 @@ test('what a proxy on this machine sends on was not asked here, whether the prox
 
 /** Of so many guesses from addresses, how many were let through before one was too many. */
 const guessed = async (addresses: readonly string[]): Promise<number> => {
-  const limits = limiter();
+  const limits = createRateLimiter();
   let passed = 0;
-  for (const address of addresses) if ((await limits.guessed(address, 1_000_000)) === null) passed++;
+  for (const address of addresses) if ((await limits.countFailedCredential(address, 1_000_000)) === null) passed++;
   return passed;
 };
 

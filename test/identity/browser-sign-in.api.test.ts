@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isRead } from '../../api/http/operation.ts';
-import { BAD_CREDENTIALS, limiter } from '../../infra/ratelimit/limiter.ts';
+import { BAD_CREDENTIALS, createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { atIssuer, CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { allow, SOMEBODY, type Stage, staged } from '../fixtures/sign-in-platform.ts';
@@ -202,7 +202,7 @@ staged('a cookie alone changes nothing from a foreign page, on any operation', a
 test('an address that fails to sign in too often asks the issuer no more until its minute is over', async () => {
   const issuer = await startIssuer();
   const config = { oidcIssuer: issuer.url, oidcClientId: CLIENT.id, oidcClientSecret: CLIENT.secret };
-  const p = await inMemory({ issuer: config, limits: limiter() });
+  const p = await inMemory({ issuer: config, limits: createRateLimiter() });
   try {
     let now = Date.now();
     p.clock.now = () => now;

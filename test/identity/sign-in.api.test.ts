@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { firstPlanId } from '../../commands/billing/plan.ts';
 import { registerUser } from '../../commands/tenants/tenant.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { BAD_CREDENTIALS, limiter } from '../../infra/ratelimit/limiter.ts';
+import { BAD_CREDENTIALS, createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { closeDueTenants } from '../../infra/reactors/close-tenants.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
@@ -214,7 +214,7 @@ test('keys that the issuer fails to give say nothing of a token: 503, and no gue
   const issuer = await startIssuer();
   issuer.trouble.path = '/jwks';
   issuer.trouble.how = 'fails';
-  const p = await inMemory({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id }, limits: limiter() });
+  const p = await inMemory({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id }, limits: createRateLimiter() });
   try {
     await allow({ p, issuer });
     const token = await issuer.sign();

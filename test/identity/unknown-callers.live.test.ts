@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { keyText } from '../../domain/identity/api-key-format.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { signInWays } from '../../infra/oidc/sign-in.ts';
+import { openSignInMethods } from '../../infra/oidc/sign-in.ts';
 import { createApplication, openApplicationCache } from '../../infra/processes/application.ts';
 import { seed } from '../../infra/processes/seed.ts';
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
@@ -42,7 +42,7 @@ const stage = async (logs: readonly Log[]) => {
     await cache.start();
     const sink = openMemoryStore(projections);
     const following = log.follow({ event: (event) => sink.feed([event]) });
-    const signIn = await signInWays(config, { publicUrl, vault: p.vault, logger });
+    const signIn = await openSignInMethods(config, { publicUrl, vault: p.vault, logger });
     const parts = { log, cache, vault: p.vault, reads: sink.reads, logger, publicUrl, operations: p.operations, signIn };
     const { app, close, systemContext } = createApplication({ ...parts, plain: () => undefined, address: () => '127.0.0.1' });
     afterwards(async () => {

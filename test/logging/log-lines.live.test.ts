@@ -27,16 +27,16 @@ const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u20
 
 /** Logs each text as everything that a line can hold of a caller's. */
 const LOGGING = `
-  const { loggerOf } = await import('./infra/logging/logger.ts');
-  const logger = loggerOf({ logLevel: 'info' }, 'test');
+  const { createLogger } = await import('./infra/logging/logger.ts');
+  const logger = createLogger({ logLevel: 'info' }, 'test');
   for (const text of JSON.parse(await new Response(process.stdin).text()))
     logger.error({ err: new Error(text), method: 'GET', path: text, [text.slice(0, 99)]: text, deep: { text } }, text);
 `;
 
 /** Logs more than a disk without room takes, waits, and ends. */
 const LOGGING_ON = `
-  const { loggerOf } = await import('./infra/logging/logger.ts');
-  const logger = loggerOf({ logLevel: 'info' }, 'test');
+  const { createLogger } = await import('./infra/logging/logger.ts');
+  const logger = createLogger({ logLevel: 'info' }, 'test');
   for (let n = 0; n < 100; n++) {
     logger.info('a line');
     await new Promise((resolve) => setTimeout(resolve, 2));

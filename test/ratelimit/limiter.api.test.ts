@@ -2,15 +2,15 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Principal } from '../../domain/principal.ts';
 import type { Refusal } from '../../domain/refusal.ts';
-import { BAD_CREDENTIALS, CREDENTIAL, limiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
-import { bucket } from '../../infra/ratelimit/token-bucket.ts';
+import { BAD_CREDENTIALS, CREDENTIAL, createRateLimiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
+import { createTokenBucket } from '../../infra/ratelimit/token-bucket.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { join, neighbour } from '../fixtures/users.ts';
 
 const policy = { name: 'test', quota: 10, seconds: 60 };
 
 test('a bucket lets its quota through at once, then as it refills, and says when', () => {
-  const { take, look } = bucket(policy);
+  const { take, look } = createTokenBucket(policy);
   const start = 1_000_000;
   const at = (now: number) => take('key', now);
   assert.equal(
@@ -26,28 +26,28 @@ test('a bucket lets its quota through at once, then as it refills, and says when
 });
 
 test('ten thousand requests in a minute pass as often as the quota and its refill say, whenever they come', () => {
-  const { take } = bucket({ name: 'test', quota: 100, seconds: 60 });
+  const { take } = createTokenBucket({ name: 'test', quota: 100, seconds: 60 });
   let passed = 0;
   for (let index = 0; index < 10_000; index++) if (take('key', 5_000 + index * 6).allowed) passed++;
   assert.ok(passed >= 199 && passed <= 201, String(passed));
 });
 
 test('a clock that is set back closes a bucket for no longer than a window', () => {
-  const { take } = bucket(policy);
+  const { take } = createTokenBucket(policy);
   for (let index = 0; index < 10; index++) take('key', 10_000_000);
   assert.is(take('key', 1_000).allowed, false);
   assert.is(take('key', 1_000 + 6_000).allowed, true);
 });
 
 test('memory is bounded, and what was used last is kept', () => {
-  const { take, look } = bucket(policy, 100);
+  const { take, look } = createTokenBucket(policy, 100);
   for (let index = 0; index < 1_000; index++) take(`key${index}`, 1_000);
   assert.is(look('key999', 1_000).remaining, 9);
   assert.is(look('key0', 1_000).remaining, 10);
 });
 
 test('a request costs two microseconds at most', () => {
-  const { count, admit } = limiter();
+  const { countRequest, checkAddress } = createRateLimiter();
   const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', super_admin: false } as const;
   const header = 'Bearer ann_abcdefgh_0000';
   let now = 0;
@@ -55,8 +55,8 @@ test('a request costs two microseconds at most', () => {
     const began = performance.now();
     for (let index = 0; index < 5_000; index++) {
       now += 100;
-      admit('10.0.0.1', header, now);
-      count(principal, header, now, () => undefined);
+      checkAddress('10.0.0.1', header, now);
+      countRequest(principal, header, now, () => undefined);
     }
     return (performance.now() - began) / 5;
   };
@@ -67,7 +67,7 @@ test('a request costs two microseconds at most', () => {
 const small = { ...POLICIES, credential: { ...CREDENTIAL, quota: 5 }, tenant: { ...POLICIES.tenant, quota: 8 } };
 
 test('answers tell the limits; the one too many is 429 with the seconds to wait, and changes nothing', async () => {
-  const p = await inMemory({ limits: limiter(small) });
+  const p = await inMemory({ limits: createRateLimiter(small) });
   let now = Date.now();
   p.clock.now = () => now;
   const member = await join(p, 'MEMBER');
@@ -89,7 +89,7 @@ test('answers tell the limits; the one too many is 429 with the seconds to wait,
 });
 
 test('the keys of a tenant share its limit; another tenant has its own, and so has the platform', async () => {
-  const p = await inMemory({ limits: limiter(small) });
+  const p = await inMemory({ limits: createRateLimiter(small) });
   const [one, two] = [await join(p, 'MEMBER'), await join(p, 'AUDITOR')];
   const other = await neighbour(p);
   const statuses = async (key: string, count: number): Promise<number[]> => {
@@ -107,7 +107,7 @@ test('the keys of a tenant share its limit; another tenant has its own, and so h
 
 test('who signed in may ask as often as one API key; a super-admin as often as the platform', async () => {
   const verify = async (token: string) => ({ email: `${token.split('.')[0]}@example.com`, name: null });
-  const p = await inMemory({ limits: limiter(small), verify });
+  const p = await inMemory({ limits: createRateLimiter(small), verify });
   for (const name of ['member', 'admin', 'other'])
     await p.send('POST', '/admin/allowed-accounts', { body: { email: `${name}@example.com` } });
   const ask = (name: string) => p.send('GET', '/me', { key: `${name}.of.test` });
@@ -123,7 +123,7 @@ test('who signed in may ask as often as one API key; a super-admin as often as t
 });
 
 test('the twenty-first bad credential of a minute from one address is 429, and nothing is looked up for it', async () => {
-  const p = await inMemory({ limits: limiter() });
+  const p = await inMemory({ limits: createRateLimiter() });
   let now = Date.now();
   p.clock.now = () => now;
   const spare = await join(p, 'MEMBER');
@@ -145,15 +145,15 @@ test('the twenty-first bad credential of a minute from one address is 429, and n
 });
 
 test('a token that was good vouches for itself alone, though all of them begin alike', async () => {
-  const { admit, count, guessed } = limiter();
+  const { checkAddress, countRequest, countFailedCredential } = createRateLimiter();
   const [address, now] = ['192.0.2.1', Date.now()];
   const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;
   const user = { kind: 'user', user_id: 'u', key_id: null, super_admin: false, bound_to: null } as const;
-  await count(user as unknown as Principal, token('a'), now, () => {});
-  for (let index = 0; index < BAD_CREDENTIALS.quota; index++) assert.is(await guessed(address, now), null);
-  admit(address, token('a'), now);
+  await countRequest(user as unknown as Principal, token('a'), now, () => {});
+  for (let index = 0; index < BAD_CREDENTIALS.quota; index++) assert.is(await countFailedCredential(address, now), null);
+  checkAddress(address, token('a'), now);
   assert.throws(
-    () => admit(address, token('b'), now),
+    () => checkAddress(address, token('b'), now),
     (error: Refusal) => error.code === 'rate_limited',
   );
 });

@@ -3,9 +3,9 @@ import pg from 'pg';
 import * as assert from 'uvu/assert';
 import { Refusal } from '../../domain/refusal.ts';
 import { createAnnals } from '../../infra/projector/schema.ts';
-import { BAD_CREDENTIALS, CREDENTIAL, limiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
-import { openLimits } from '../../infra/ratelimit/quota-table.ts';
-import { quotaSync, type Rows } from '../../infra/ratelimit/shared-quota.ts';
+import { BAD_CREDENTIALS, CREDENTIAL, createRateLimiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
+import { openQuotaTable } from '../../infra/ratelimit/quota-table.ts';
+import { createQuotaSync, type QuotaTable } from '../../infra/ratelimit/shared-quota.ts';
 import { leaseOf } from '../../infra/ratelimit/token-bucket.ts';
 import { quiet } from '../fixtures/live-projections.ts';
 import { road } from '../fixtures/tcp-proxy.ts';
@@ -18,10 +18,10 @@ const small = { ...POLICIES, credential: { ...CREDENTIAL, quota: 1_000 } };
 
 /** A request: null where it is let through, else after how many seconds to come again. */
 const asker =
-  (limits: ReturnType<typeof limiter>, clock: () => number = Date.now) =>
+  (limits: ReturnType<typeof createRateLimiter>, clock: () => number = Date.now) =>
   async (): Promise<number | null> => {
     try {
-      await limits.count(principal, CREDENTIAL_TEXT, clock(), () => undefined);
+      await limits.countRequest(principal, CREDENTIAL_TEXT, clock(), () => undefined);
       return null;
     } catch (error) {
       if (error instanceof Refusal && error.code === 'rate_limited') return error.extra.retryAfter!;
@@ -39,14 +39,17 @@ const processes = async (count: number, policies = POLICIES) => {
   await client.connect();
   await createAnnals(client);
   await client.end();
-  const rows = Array.from({ length: count }, () => openLimits(databaseUrl, quiet));
-  return { limiters: rows.map((one) => limiter(policies, quotaSync(one))), close: () => Promise.all(rows.map((one) => one.close())) };
+  const rows = Array.from({ length: count }, () => openQuotaTable(databaseUrl, quiet));
+  return {
+    limiters: rows.map((one) => createRateLimiter(policies, createQuotaSync(one))),
+    close: () => Promise.all(rows.map((one) => one.close())),
+  };
 };
 
 /** Rows that nobody can reach until `isDown` is false. */
 const outage = () => {
   const held = { isDown: true, charged: [] as number[] };
-  const rows: Rows = {
+  const rows: QuotaTable = {
     charge: async (costs) => {
       if (held.isDown) throw new Error('down');
       held.charged.push(...costs.values());
@@ -106,22 +109,22 @@ test('a burst that waits for its lease takes no more than that, and one alone ge
 
 test('an address that guessed on one process is known to the other', async () => {
   const { limiters, close } = await processes(2);
-  const [one, other] = limiters as [ReturnType<typeof limiter>, ReturnType<typeof limiter>];
+  const [one, other] = limiters as [ReturnType<typeof createRateLimiter>, ReturnType<typeof createRateLimiter>];
   let guesses = 0;
-  while ((await one.guessed('192.0.2.1', Date.now())) === null) guesses++;
-  while ((await other.guessed('192.0.2.1', Date.now())) === null) guesses++;
+  while ((await one.countFailedCredential('192.0.2.1', Date.now())) === null) guesses++;
+  while ((await other.countFailedCredential('192.0.2.1', Date.now())) === null) guesses++;
   assert.ok(guesses >= BAD_CREDENTIALS.quota && guesses <= BAD_CREDENTIALS.quota + 2 * 5, String(guesses));
-  assert.throws(() => other.admit('192.0.2.1', 'Bearer somebody', Date.now()));
-  assert.is(await other.guessed('192.0.2.2', Date.now()), null);
+  assert.throws(() => other.checkAddress('192.0.2.1', 'Bearer somebody', Date.now()));
+  assert.is(await other.countFailedCredential('192.0.2.2', Date.now()), null);
   await close();
 });
 
 test('without the database requests are counted in the process, and an address gets one lease of guesses', async () => {
   const { rows, held } = outage();
   let now = Date.now();
-  const limits = limiter(
+  const limits = createRateLimiter(
     small,
-    quotaSync(rows, () => now),
+    createQuotaSync(rows, () => now),
   );
   const ask = asker(limits, () => now);
   const passing = async (): Promise<number> => {
@@ -133,27 +136,27 @@ test('without the database requests are counted in the process, and an address g
   now += 30_000;
   assert.is(await passing(), 500, 'what half a window refills');
   let guesses = 0;
-  while ((await limits.guessed('192.0.2.1', Date.now())) === null) guesses++;
+  while ((await limits.countFailedCredential('192.0.2.1', Date.now())) === null) guesses++;
   assert.is(guesses, leaseOf(BAD_CREDENTIALS));
-  assert.throws(() => limits.admit('192.0.2.1', 'Bearer somebody', Date.now()));
-  limits.admit('192.0.2.1', CREDENTIAL_TEXT, Date.now());
+  assert.throws(() => limits.checkAddress('192.0.2.1', 'Bearer somebody', Date.now()));
+  limits.checkAddress('192.0.2.1', CREDENTIAL_TEXT, Date.now());
   await sleep(1_200);
   held.isDown = false;
   await sleep(1_200);
   assert.ok(held.charged.length > 0, 'what was owed is charged');
   assert.ok(Math.max(...held.charged) <= 60_000, 'no more than a window');
-  limits.admit('192.0.2.1', 'Bearer somebody', Date.now());
+  limits.checkAddress('192.0.2.1', 'Bearer somebody', Date.now());
 });
 
 test('while tokens are at hand nobody waits, and a request costs two microseconds at most', () => {
-  const { count, admit } = limiter(POLICIES, quotaSync({ charge: async (costs) => new Map(costs) }));
+  const { countRequest, checkAddress } = createRateLimiter(POLICIES, createQuotaSync({ charge: async (costs) => new Map(costs) }));
   let waited = 0;
   const batch = (): number => {
     const began = performance.now();
     for (let index = 0; index < 400; index++) {
       const now = Date.now();
-      admit('10.0.0.1', CREDENTIAL_TEXT, now);
-      if (count({ ...principal, key_id: `k${index % 4}` }, CREDENTIAL_TEXT, now, () => undefined)) waited++;
+      checkAddress('10.0.0.1', CREDENTIAL_TEXT, now);
+      if (countRequest({ ...principal, key_id: `k${index % 4}` }, CREDENTIAL_TEXT, now, () => undefined)) waited++;
     }
     return ((performance.now() - began) / 400) * 1_000;
   };
@@ -177,7 +180,7 @@ test('a connection to the rows that leads nowhere any more is left for another',
   await createAnnals(client);
   await client.end();
   const way = await road(databaseUrl);
-  const rows = openLimits(way.url, quiet);
+  const rows = openQuotaTable(way.url, quiet);
   afterwards(rows.close);
   afterwards(() => {
     way.close();

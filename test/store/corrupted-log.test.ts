@@ -5,7 +5,7 @@ import * as Plan from '../../domain/billing/plan.ts';
 import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { classify } from '../../infra/eventstore/errors.ts';
 import type { Follower, Log } from '../../infra/eventstore/event-log.ts';
-import { corruptionReporter } from '../../infra/logging/logger.ts';
+import { createCorruptionReporter } from '../../infra/logging/logger.ts';
 import { until } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
@@ -84,10 +84,10 @@ test('damage is final whatever its type, told once of each place, and named as d
     assert.is(classify(new Error(message)).kind, 'damaged');
   assert.is(classify(new Error('damaged goods')).kind, 'wrong-request');
   const lines: string[] = [];
-  const { tell, told } = corruptionReporter(pino({}, { write: (line: string) => void lines.push(line) }));
-  assert.equal(told(), []);
-  for (const position of [12, 12, 40]) tell(`the log is damaged at position ${position}: run "annals store verify"`);
-  assert.equal(told(), ['event log (damaged at position 12)', 'event log (damaged at position 40)']);
+  const { report, degradedParts } = createCorruptionReporter(pino({}, { write: (line: string) => void lines.push(line) }));
+  assert.equal(degradedParts(), []);
+  for (const position of [12, 12, 40]) report(`the log is damaged at position ${position}: run "annals store verify"`);
+  assert.equal(degradedParts(), ['event log (damaged at position 12)', 'event log (damaged at position 40)']);
   assert.is(lines.length, 2);
 });
 

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
-import { transactor } from '../../infra/aggregates/transact.ts';
+import { createTransact } from '../../infra/aggregates/transact.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { closeDueTenants, startTenantCloser } from '../../infra/reactors/close-tenants.ts';
@@ -103,7 +103,7 @@ test('a tenant that is reopened in time, or by a clock that is set back, stays',
 });
 
 const happens = (log: Log) => {
-  const transact = transactor(log, openAggregateCache(log, []));
+  const transact = createTransact(log, openAggregateCache(log, []));
   const meta = (tenant: string) => ({ tenant, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 });
   return (id: string, decide: (tenant: Tenant.Tenant) => Tenant.TenantEvent[]) =>
     transact(Tenant, id, id, decide, { meta: meta(id), seed: String(Math.random()) });

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { diskFull, makeDirectory, readInto, readUpTo, syncBytes, writeAll } from '../../durable-files.ts';
+import { isDiskFull, makeDirectory, readInto, readUpTo, syncBytes, writeAll } from '../../durable-files.ts';
 import { damaged } from './corruption.ts';
 import { createPreallocation, type Preallocation } from './preallocation.ts';
 import { createDesk, GLANCE } from './read-buffer.ts';
@@ -247,7 +247,7 @@ export const openLog = (dir: string) => {
     try {
       writeAll(segment.file, pending.subarray(0, used), segment.length);
     } catch (error) {
-      if (diskFull(error)) abandon();
+      if (isDiskFull(error)) abandon();
       throw error;
     }
     syncBytes(segment.file);

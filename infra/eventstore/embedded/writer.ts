@@ -1,4 +1,4 @@
-import { diskFull } from '../../durable-files.ts';
+import { isDiskFull } from '../../durable-files.ts';
 import type { AppendRequest, createConcurrencyCheck, Outcome } from './concurrency-check.ts';
 import { isDamage, sayDamage } from './corruption.ts';
 import type { Log } from './log.ts';
@@ -53,7 +53,7 @@ export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
     try {
       return outcomes(jobs);
     } catch (error) {
-      if (!diskFull(error)) return void fatal(error);
+      if (!isDiskFull(error)) return void fatal(error);
       forget();
       return jobs.map(() => ({ kind: 'failed', reason: 'the disk is full' }));
     }
