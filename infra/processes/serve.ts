@@ -31,7 +31,8 @@ import { createReads, type PostgresReads } from '../readmodel/postgres-read-mode
 import { openVault } from '../vault/vault.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
-import { createApplication, openApplicationCache } from './application.ts';
+import { createApplication } from './application.ts';
+import { openApplicationCache } from './application-cache.ts';
 import { type FirstKey, seed } from './seed.ts';
 
 const ANSWER_FOR_MS = 500;

@@ -1,0 +1,69 @@
+import type { Context } from 'hono';
+import { type Cookies, checkOwnPage } from '../../api/identity/sign-in.ts';
+import type { authenticator } from '../../commands/identity/authenticate.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import type { RateLimiter } from '../ratelimit/limiter.ts';
+
+export type RequestAuthenticationDeps = {
+  readonly identify: ReturnType<typeof authenticator>;
+  readonly cookies: Cookies;
+  readonly address: (c: Context) => string | null;
+  readonly limits: RateLimiter | undefined;
+  readonly now: () => number;
+};
+
+export type RequestAuthentication = {
+  /** Identifies the caller by the Authorization header; without one, by the cookie. @throws Refusal unauthorized, forbidden, rate_limited … */
+  readonly authenticate: (c: Context) => Promise<Principal>;
+  /** Identifies the caller by the cookie alone. @throws Refusal unauthorized, forbidden, rate_limited … */
+  readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
+  /** Runs one step of a sign-in within the address's limit of failed attempts. @throws Refusal rate_limited, and what `work` throws */
+  readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
+};
+
+const hasCode = (error: unknown, ...codes: RefusalCode[]): boolean => error instanceof Refusal && codes.includes(error.code);
+
+/** Authenticates HTTP requests within the rate limits. */
+export const requestAuthentication = ({ identify, cookies, address, limits, now }: RequestAuthenticationDeps): RequestAuthentication => {
+  /** `credential` identifies the header or cookie in the rate limits. */
+  const withinLimits = async <T extends Principal>(c: Context, credential: string | undefined, find: () => Promise<T>): Promise<T> => {
+    const from = address(c);
+    limits?.checkAddress(from, credential, now());
+    try {
+      const principal = await find();
+      c.set('principal', principal);
+      const counted = limits?.countRequest(principal, credential ?? '', now(), (headers) => c.set('limits', headers));
+      if (counted) await counted;
+      return principal;
+    } catch (error) {
+      const isGuess = credential !== undefined && hasCode(error, 'unauthorized');
+      throw (isGuess && (await limits?.countFailedCredential(from, now()))) || error;
+    }
+  };
+
+  const byCookie = (c: Context): Promise<Principal & { sign_in_id: string }> => {
+    const cookie = cookies.signedIn(c);
+    if (cookie !== undefined) checkOwnPage(c, cookies);
+    return withinLimits(c, cookie, () => identify.byCookie(cookie ?? ''));
+  };
+
+  return {
+    byCookie,
+    authenticate: (c) => {
+      const authorization = c.req.header('authorization');
+      if (authorization === undefined && cookies.signedIn(c) !== undefined) return byCookie(c);
+      return withinLimits(c, authorization, () => identify.byHeader(authorization));
+    },
+    attempt: async (c, work) => {
+      const from = address(c);
+      limits?.checkAddress(from, undefined, now());
+      try {
+        return await work();
+      } catch (error) {
+        // A failed sign-in counts like a wrong credential, because each one costs a request to the issuer.
+        throw (hasCode(error, 'unauthorized', 'forbidden') && (await limits?.countFailedCredential(from, now()))) || error;
+      }
+    },
+  };
+};

@@ -1,0 +1,39 @@
+import type { Logger } from 'pino';
+import type { Ctx } from '../../commands/context.ts';
+import { recordSeen } from '../../commands/identity/sign-in.ts';
+import { PLATFORM } from '../../domain/event.ts';
+import * as ApiKey from '../../domain/identity/api-key.ts';
+import type * as User from '../../domain/identity/user.ts';
+import { createLruMap } from '../lru-map.ts';
+
+export type UsageRecorder = {
+  readonly keyUsed: (key: ApiKey.ApiKey) => void;
+  readonly userSeen: (user: User.User) => void;
+};
+
+export type UsageRecorderDeps = {
+  readonly systemContext: (tenant?: string) => Ctx;
+  readonly logger: Logger;
+  readonly now: () => number;
+};
+
+/**
+ * Records at most once an hour that an API key or a user is in use. No request waits for the append; if one fails, only the time of last
+ * use is out of date.
+ */
+export const createUsageRecorder = ({ systemContext, logger, now }: UsageRecorderDeps): UsageRecorder => {
+  const lastHours = createLruMap<string, number>({ capacity: 50_000 });
+
+  const hourly = (id: string, record: () => Promise<unknown>): void => {
+    const hour = Math.floor(now() / 3_600_000);
+    if (lastHours.get(id) === hour) return;
+    lastHours.set(id, hour);
+    record().catch((error) => logger.debug({ err: error }, 'the time of last use could not be recorded'));
+  };
+
+  return {
+    keyUsed: ({ id, tenant_id }) =>
+      hourly(id, () => systemContext(tenant_id ?? PLATFORM).transact(ApiKey, id, ApiKey.recordUse(new Date(now()).toISOString()))),
+    userSeen: ({ id }) => hourly(id, () => recordSeen(systemContext(), id)),
+  };
+};
