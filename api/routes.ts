@@ -2,16 +2,16 @@ import type { MakeBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import { agentOperations } from './agents/agent.ts';
 import { historyOperations } from './agents/agent-history.ts';
-import { accessOperations } from './agents/agent-roles.ts';
+import { agentRoleOperations } from './agents/agent-roles.ts';
 import { modelOperations } from './agents/model.ts';
 import { auditOperations } from './audit/audit-log.ts';
 import { planOperations } from './billing/plan.ts';
 import type { Operations } from './http/operation.ts';
 import { allowedAccountOperations } from './identity/allowed-account.ts';
-import { apikeyOperations } from './identity/api-key.ts';
+import { apiKeyOperations } from './identity/api-key.ts';
 import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
-import { opsOperationsOf, type ProjectionAdmin } from './operations/projection-admin.ts';
+import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
 import { memberOperations } from './tenants/member.ts';
 import { tenantOperations } from './tenants/tenant.ts';
@@ -20,23 +20,23 @@ import { integrationOperations } from './webhooks/integration.ts';
 
 /** What operations need of the drivers beside the context: the broker's side of runner credentials, and the bytes of deliveries. */
 export type OperationPorts = {
-  readonly makeUser: MakeBrokerUser;
+  readonly makeBrokerUser: MakeBrokerUser;
   readonly storedDelivery: ReadDelivery;
-  readonly operators: ProjectionAdmin;
+  readonly projectionAdmin: ProjectionAdmin;
 };
 
 /** Every area's table; its name is the heading under which the document shows it. */
-const areasOf = ({ makeUser, storedDelivery, operators }: OperationPorts): Readonly<Record<string, Operations>> => ({
+const areasOf = ({ makeBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: { ...agentOperations, ...historyOperations },
-  Access: accessOperations,
+  Access: agentRoleOperations,
   Models: modelOperations,
-  'API keys': apikeyOperations,
+  'API keys': apiKeyOperations,
   'Webhooks in': { ...integrationOperations, ...deliveryOperationsOf(storedDelivery) },
-  Runners: runnerCredentialOperations(makeUser),
+  Runners: runnerCredentialOperations(makeBrokerUser),
   Tenants: { ...tenantOperations, ...memberOperations, ...planOperations },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,
-  Operators: opsOperationsOf(operators),
+  Operators: projectionAdminOperations(projectionAdmin),
 });
 
 /** Every operation there is, by name. */

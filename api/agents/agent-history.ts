@@ -7,23 +7,23 @@ import { Refusal } from '../../domain/refusal.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
 import { readPlace, writeCursor } from '../../projections/cursor.ts';
 import { takeUpToPageSize } from '../../projections/read-model.ts';
-import { AS_OF_PROJECTION, positionOf } from '../http/as-of.ts';
+import { AS_OF_PROJECTION, resolvePosition } from '../http/as-of.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { listQuery, type Window } from '../http/paging.ts';
+import { listQuery, type PageWindow } from '../http/paging.ts';
 import { scopedCache } from '../http/scoped-cache.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
 const Change = z.object({ pointer: z.string(), from: z.unknown(), to: z.unknown() });
-const Named = z.object({ kind: z.enum(['user', 'agent', 'system']), id: z.string(), key_id: z.string().nullish() });
+const ActorRead = z.object({ kind: z.enum(['user', 'agent', 'system']), id: z.string(), key_id: z.string().nullish() });
 
 const HistoryEntry = z
   .object({
     event_id: z.string(),
     type: z.string(),
     at: z.string(),
-    actor: Named,
+    actor: ActorRead,
     cause: z.string().nullable(),
     position: z.string(),
     revision: z.int(),
@@ -35,10 +35,10 @@ const ResourceDiff = z.object({ id: Id25, from: z.string(), to: z.string(), chan
 
 type Fields = Record<string, unknown>;
 
-const absent = (): Refusal => new Refusal('not_found', 'there is no such agent');
+const agentNotFound = (): Refusal => new Refusal('not_found', 'there is no such agent');
 
 /** What can be seen of an agent: its fields, its chain, and who holds what on it. */
-const visible = (agent: Agent.Agent): Fields => {
+const visibleFields = (agent: Agent.Agent): Fields => {
   if (agent.status === 'absent') return {};
   const rolesOf = (held: Agent.Agent['roles'] | Agent.Agent['grants']) =>
     Object.fromEntries(Object.entries(held).map(([user_id, { role }]) => [user_id, role]));
@@ -60,28 +60,28 @@ type Step = { readonly event: Recorded<Agent.AgentEvent>; readonly before: Agent
 
 const entryOf = ({ event, before, after }: Step): z.output<typeof HistoryEntry> => {
   const { event_id, type, at, actor, meta, revision } = event;
-  const changes = changesBetween(visible(before), visible(after)).filter(({ pointer }) => pointer !== '/updated_at');
+  const changes = changesBetween(visibleFields(before), visibleFields(after)).filter(({ pointer }) => pointer !== '/updated_at');
   return { event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes };
 };
 
 /** At each of so many revisions a state is remembered, for the next page to begin there: what an agent was then never changes. */
-const STRIDE = 200;
-const MAX_STATES = 500;
+const STATE_INTERVAL = 200;
+const MAX_CACHED_STATES = 500;
 
-const states = scopedCache<Agent.Agent>(MAX_STATES);
+const cachedStates = scopedCache<Agent.Agent>(MAX_CACHED_STATES);
 
 /** The agent as the events before a revision left it. */
 const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
   const keyOf = (at: number): string => `${ctx.tenant}.${agent_id}@${at}`;
-  let from = revision - (revision % STRIDE);
-  while (from > 0 && !states.get(ctx.reads, keyOf(from))) from -= STRIDE;
-  let state = states.get(ctx.reads, keyOf(from)) ?? Agent.initial;
+  let from = revision - (revision % STATE_INTERVAL);
+  while (from > 0 && !cachedStates.get(ctx.reads, keyOf(from))) from -= STATE_INTERVAL;
+  let state = cachedStates.get(ctx.reads, keyOf(from)) ?? Agent.initial;
   let own: Transient = new WeakSet();
   if (from === revision) return state;
   for await (const event of ctx.history(Agent, agent_id, { from, limit: revision - from })) {
     state = Agent.evolve(state, event, own);
-    if ((event.revision + 1) % STRIDE !== 0) continue;
-    states.set(ctx.reads, keyOf(event.revision + 1), state);
+    if ((event.revision + 1) % STATE_INTERVAL !== 0) continue;
+    cachedStates.set(ctx.reads, keyOf(event.revision + 1), state);
     own = new WeakSet();
   }
   return state;
@@ -102,9 +102,9 @@ const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: numbe
 };
 
 /** A page of the agent's events with the fields that each changed; reads none behind it and few before. @throws Refusal not_found, invalid */
-const history = async (ctx: Ctx, { agent_id, limit, cursor }: Window & { agent_id: string }) => {
+const readHistory = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & { agent_id: string }) => {
   const { revision, position } = await ctx.load(Agent, agent_id);
-  if (revision < 0) throw absent();
+  if (revision < 0) throw agentNotFound();
   const place = readPlace(cursor, 'bigint');
   const steps = await stepsBefore(ctx, agent_id, Math.min(Number(place?.[0] ?? Number.POSITIVE_INFINITY), revision + 1), limit);
   const docs = takeUpToPageSize(Iterator.from(steps).map((step) => JSON.stringify(entryOf(step))));
@@ -113,14 +113,14 @@ const history = async (ctx: Ctx, { agent_id, limit, cursor }: Window & { agent_i
   return { body: `[${docs}]`, next, total: revision + 1, position };
 };
 
-const stateAt = async (ctx: Ctx, agent_id: string, until: Position): Promise<Fields> => {
+const fieldsAt = async (ctx: Ctx, agent_id: string, until: Position): Promise<Fields> => {
   const own: Transient = new WeakSet();
   let state = Agent.initial;
   for await (const event of ctx.history(Agent, agent_id)) {
     if (comparePositions(event.position, until) > 0) break;
     state = Agent.evolve(state, event, own);
   }
-  return visible(state);
+  return visibleFields(state);
 };
 
 export const historyOperations = {
@@ -131,7 +131,7 @@ export const historyOperations = {
     permit: 'agent:read',
     query: listQuery({}).omit({ sort: true }),
     reply: z.array(HistoryEntry),
-    run: history,
+    run: readHistory,
   }),
   diffAgent: operation({
     method: 'get',
@@ -144,10 +144,10 @@ export const historyOperations = {
     noETag: true,
     run: async (ctx, { agent_id, from, to }) => {
       const loaded = await ctx.load(Agent, agent_id);
-      if (!loaded.position) throw absent();
-      const first = await positionOf(ctx, from, 'from');
-      const last = to === undefined ? loaded.position : await positionOf(ctx, to, 'to');
-      const [before, after] = await Promise.all([stateAt(ctx, agent_id, first), stateAt(ctx, agent_id, last)]);
+      if (!loaded.position) throw agentNotFound();
+      const first = await resolvePosition(ctx, from, 'from');
+      const last = to === undefined ? loaded.position : await resolvePosition(ctx, to, 'to');
+      const [before, after] = await Promise.all([fieldsAt(ctx, agent_id, first), fieldsAt(ctx, agent_id, last)]);
       const state = { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) };
       // A time names another position as the tenant goes on: the agent's revision would not tell.
       return { ...loaded, revision: -1, state };

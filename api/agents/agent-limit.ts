@@ -10,39 +10,39 @@ import { scopedCache } from '../http/scoped-cache.ts';
 import { ignoreUnavailable } from '../http/stale-if-error.ts';
 
 /** So near to its limit a tenant's changes take turns, and wait for the view to have counted the one before. */
-const NEAR = 1_000;
+const NEAR_LIMIT = 1_000;
 /** So long a count far from the limit is good for: less than NEAR agents are made in it. */
-const FRESH_MS = 250;
+const COUNT_TTL_MS = 250;
 /** Views that could not be asked are left alone so long. */
-const AWAY_MS = 5_000;
+const RETRY_DELAY_MS = 5_000;
 const MAX_TENANTS = 10_000;
 
 /** `held` was counted last, and is not asked for again before `until`; the views are not asked at all before `away`. */
-type Tally = { held: number; until: number; away: number; turn: Promise<unknown>; last: string | null };
+type AgentCounter = { count: number; validUntil: number; unavailableUntil: number; queue: Promise<unknown>; lastChange: string | null };
 
-const tallies = scopedCache<Tally>(MAX_TENANTS);
+const counters = scopedCache<AgentCounter>(MAX_TENANTS);
 
-const tallyOf = ({ reads, tenant }: Ctx): Tally => {
-  const known = tallies.get(reads, tenant);
+const counterOf = ({ reads, tenant }: Ctx): AgentCounter => {
+  const known = counters.get(reads, tenant);
   if (known) return known;
-  const made: Tally = { held: 0, until: 0, away: 0, turn: Promise.resolve(), last: null };
-  tallies.set(reads, tenant, made);
+  const made: AgentCounter = { count: 0, validUntil: 0, unavailableUntil: 0, queue: Promise.resolve(), lastChange: null };
+  counters.set(reads, tenant, made);
   return made;
 };
 
-const isAway = ({ away }: Tally): boolean => performance.now() < away;
+const isUnavailable = ({ unavailableUntil }: AgentCounter): boolean => performance.now() < unavailableUntil;
 
 /** Where the views are away or behind the number that they gave last has to do. */
-const count = async (ctx: Ctx, tally: Tally): Promise<void> => {
-  if (isAway(tally)) return;
+const refreshCount = async (ctx: Ctx, tally: AgentCounter): Promise<void> => {
+  if (isUnavailable(tally)) return;
   await agentCount(ctx.reads, ctx.tenant).then(
     (held) => {
-      tally.held = held;
-      tally.until = performance.now() + FRESH_MS;
+      tally.count = held;
+      tally.validUntil = performance.now() + COUNT_TTL_MS;
     },
     (error) => {
       ignoreUnavailable(error);
-      tally.away = performance.now() + AWAY_MS;
+      tally.unavailableUntil = performance.now() + RETRY_DELAY_MS;
     },
   );
 };
@@ -53,19 +53,19 @@ const count = async (ctx: Ctx, tally: Tally): Promise<void> => {
  */
 export const withinAgentLimit = async <S>(ctx: Ctx, change: (checkRoom: CheckAgentLimit) => Promise<Loaded<S>>): Promise<Loaded<S>> => {
   const limits = await limitsOf(ctx);
-  const tally = tallyOf(ctx);
+  const tally = counterOf(ctx);
   const changed = async (): Promise<Loaded<S>> => {
-    const loaded = await change(() => checkLimit(limits, 'agents', tally.held));
-    if (loaded.position) tally.last = tokenOf(loaded.position);
+    const loaded = await change(() => checkLimit(limits, 'agents', tally.count));
+    if (loaded.position) tally.lastChange = tokenOf(loaded.position);
     return loaded;
   };
-  if (performance.now() >= tally.until) await count(ctx, tally);
-  if (limits.agents - tally.held > NEAR) return changed();
-  const mine = tally.turn.then(async () => {
-    if (tally.last && !isAway(tally)) await ctx.reads.passed(agents.name, tally.last).catch(ignoreUnavailable);
-    await count(ctx, tally);
+  if (performance.now() >= tally.validUntil) await refreshCount(ctx, tally);
+  if (limits.agents - tally.count > NEAR_LIMIT) return changed();
+  const mine = tally.queue.then(async () => {
+    if (tally.lastChange && !isUnavailable(tally)) await ctx.reads.passed(agents.name, tally.lastChange).catch(ignoreUnavailable);
+    await refreshCount(ctx, tally);
     return changed();
   });
-  tally.turn = mine.catch(() => {});
+  tally.queue = mine.catch(() => {});
   return mine;
 };

@@ -28,7 +28,7 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { AsOf, asOfQuery, listQuery, paginate, type Window } from '../http/paging.ts';
+import { AsOf, asOfQuery, listQuery, type PageWindow, paginate } from '../http/paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -49,7 +49,7 @@ const AgentUserGrantRead = z
   .object({ agent_id: Id25, user_id: Id25, role: z.string(), created_at: z.string() })
   .meta({ id: 'AgentUserGrantRead' });
 
-const Grid = z.object({ roles: z.record(z.string(), z.array(z.string())) }).meta({ id: 'AgentRolePermissions' });
+const RolePermissionsRead = z.object({ roles: z.record(z.string(), z.array(z.string())) }).meta({ id: 'AgentRolePermissions' });
 
 const EffectivePermissions = z
   .object({
@@ -68,24 +68,24 @@ const EffectivePermissions = z
 
 const membersOf = async (ctx: Ctx) => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
-const holders = <Role>(held: Agent.RoleAssignments<Role>) => Object.entries(held).map(([id, { created_at }]) => ({ id, created_at }));
+const listItemsOf = <Role>(held: Agent.RoleAssignments<Role>) => Object.entries(held).map(([id, { created_at }]) => ({ id, created_at }));
 
-const roles = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
+const listRoles = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agent_id: string }) => {
   const { state, position } = await loadAgent(ctx, agent_id);
   const held = rolesOf(state, await membersOf(ctx));
-  const { items, next } = paginate(holders(held), window);
+  const { items, next } = paginate(listItemsOf(held), window);
   const shown = await Promise.all(items.map(({ id }) => roleView(ctx, state, id, held[id])));
   return { body: JSON.stringify(z.array(AgentRoleAssignmentRead).parse(shown)), next, position };
 };
 
-const grants = async (ctx: Ctx, { agent_id, ...window }: Window & { agent_id: string }) => {
+const listGrants = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agent_id: string }) => {
   const { state, position } = await loadAgent(ctx, agent_id);
-  const { items, next } = paginate(holders(effectiveRoles(state.grants, await membersOf(ctx))), window);
+  const { items, next } = paginate(listItemsOf(effectiveRoles(state.grants, await membersOf(ctx))), window);
   return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(grantView(state, id)))), next, position };
 };
 
 /** One's own are open to everybody who sees the agent; others' need the right to manage roles. No one stream's revision names them. */
-const effective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {
+const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {
   const own = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
   const asked = user_id ?? own;
   if (asked !== own && !(await ctx.may('agent:roles:write', agent_id)))
@@ -95,12 +95,12 @@ const effective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; us
   return { ...agent, revision: -1, state: { user_id: asked, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
 };
 
-const gridOf = async (ctx: Ctx) => {
+const readRolePermissions = async (ctx: Ctx) => {
   const tenant = await loadTenant(ctx);
   return { ...tenant, state: { roles: tenant.state.grid } };
 };
 
-export const accessOperations = {
+export const agentRoleOperations = {
   listAgentRoles: operation({
     method: 'get',
     path: `${AGENT}/roles`,
@@ -108,7 +108,7 @@ export const accessOperations = {
     permit: 'agent:read',
     query: listQuery({ as_of: AsOf }),
     reply: z.array(AgentRoleAssignmentRead),
-    run: roles,
+    run: listRoles,
   }),
   assignAgentRole: operation({
     method: 'put',
@@ -133,7 +133,7 @@ export const accessOperations = {
     permit: 'agent:read',
     query: listQuery({ as_of: AsOf }),
     reply: z.array(AgentUserGrantRead),
-    run: grants,
+    run: listGrants,
   }),
   grantAgentAccess: operation({
     method: 'post',
@@ -183,8 +183,8 @@ export const accessOperations = {
     summary: 'Read what each agent role may do',
     permit: 'tenant:read',
     query: asOfQuery,
-    reply: Grid,
-    run: gridOf,
+    reply: RolePermissionsRead,
+    run: readRolePermissions,
   }),
   changeRolePermissions: operation({
     method: 'put',
@@ -192,7 +192,7 @@ export const accessOperations = {
     summary: 'Change what agent roles may do',
     permit: 'tenant:settings:write',
     body: AgentRolePermissionGrid,
-    reply: Grid,
+    reply: RolePermissionsRead,
     run: changeRolePermissions,
   }),
   readEffectivePermissions: operation({
@@ -204,6 +204,6 @@ export const accessOperations = {
     query: z.strictObject({ user_id: Id25.optional(), as_of: AsOf }),
     reply: EffectivePermissions,
     noETag: true,
-    run: effective,
+    run: readEffective,
   }),
 };

@@ -45,7 +45,7 @@ const query = listQuery(
 );
 
 /** OWNER, ADMIN and AUDITOR see every agent of the tenant; others those on which they hold the label View. */
-const sightOf = async (ctx: Ctx): Promise<AgentVisibility> => {
+const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   if ((await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'))) return { all: true };
   const { state } = await ctx.load(Tenant, ctx.tenant);
   const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
@@ -59,7 +59,7 @@ const agentAsOf = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent
   return loaded.state.status === 'live' ? loaded : null;
 };
 
-const FOLDED_AT_ONCE = 20;
+const FOLD_BATCH = 20;
 
 /** A page of the agents that there were, each folded from its own events, as far as the caller may see them today. */
 const agentsAsOf = async (ctx: Ctx, at: Position, sight: AgentVisibility, window: ReturnType<typeof windowOf>) => {
@@ -70,8 +70,8 @@ const agentsAsOf = async (ctx: Ctx, at: Position, sight: AgentVisibility, window
   };
   const shown: Agent.Agent[] = [];
   const docs: string[] = [];
-  for (let first = 0; first < ids.length; first += FOLDED_AT_ONCE) {
-    const live = (await Promise.all(ids.slice(first, first + FOLDED_AT_ONCE).map(liveOf))).flat();
+  for (let first = 0; first < ids.length; first += FOLD_BATCH) {
+    const live = (await Promise.all(ids.slice(first, first + FOLD_BATCH).map(liveOf))).flat();
     shown.push(...live);
     docs.push(...live.map((state) => JSON.stringify(AgentListRead.parse(state))));
     const held = takeUpToPageSize(docs);
@@ -103,7 +103,7 @@ export const agentOperations = {
     reply: z.array(AgentListRead),
     projection: agents.name,
     run: async (ctx, { q, is_active, kind, as_of: _, ...window }) => {
-      const sight = await sightOf(ctx);
+      const sight = await visibilityOf(ctx);
       const filter = { q, is_active, kind };
       if (ctx.asOf) {
         if (hasFilters({ ...filter, sort: window.sort }))

@@ -5,7 +5,7 @@ import { type Position, parseToken, tokenOf } from '../../domain/event.ts';
 import { latestEntry, linesUntil } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
-import { authorizeRequest, checkedQuery, type Runtime } from '../http/mount.ts';
+import { authorizeRequest, parseQuery, type Runtime } from '../http/mount.ts';
 import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { AUDIT_FORMATS, type AuditFormat, type AuditFormatName } from './export-format.ts';
@@ -22,11 +22,11 @@ const Query = z.strictObject({
     .meta({ description: "A Consistency-Token; default: the position of the tenant's latest audit log entry" }),
 });
 
-const NOTHING: Position = { commit: 0n, prepare: 0n };
+const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /** The position that was asked for, once the view has come that far; else that of the tenant's newest line. @throws Refusal not_caught_up */
-const positionOf = async (reads: Reads, tenant: string, asked: string | undefined): Promise<Position> => {
-  if (asked === undefined) return (await latestEntry(reads, tenant))?.place ?? NOTHING;
+const exportPosition = async (reads: Reads, tenant: string, asked: string | undefined): Promise<Position> => {
+  if (asked === undefined) return (await latestEntry(reads, tenant))?.place ?? BEFORE_LOG;
   await reads.passed(audit.name, asked);
   return parseToken(asked)!;
 };
@@ -48,11 +48,11 @@ const exportAuditLog = (runtime: Runtime) => {
   const authorize = authorizeRequest(EXPORT, runtime);
   const { reads } = runtime;
   return async (c: Context): Promise<Response> => {
-    const { asked } = await authorize(c);
-    const { tenant } = asked;
-    const { format: name, to_position } = checkedQuery(c, Query);
-    await runtime.readYourWrites.settled(asked.principal, [audit.name], c.req.header('consistency-token'));
-    const until = await positionOf(reads, tenant, to_position);
+    const { info } = await authorize(c);
+    const { tenant } = info;
+    const { format: name, to_position } = parseQuery(c, Query);
+    await runtime.readYourWrites.waitForOwnWrites(info.principal, [audit.name], c.req.header('consistency-token'));
+    const until = await exportPosition(reads, tenant, to_position);
     const position = tokenOf(until);
     const format = AUDIT_FORMATS[name];
     const headers = {
@@ -64,7 +64,7 @@ const exportAuditLog = (runtime: Runtime) => {
     // Failures must come before the first byte of the response, and the export is recorded before any entry leaves.
     const pages = linesUntil(reads, tenant, until);
     const first = (await pages.next()).value ?? [];
-    await recordAuditExport(runtime.context(asked), { format: name, position });
+    await recordAuditExport(runtime.context(info), { format: name, position });
     const bytes = abortOnError(c, runtime, bytesOf(reads, format, first, pages, until));
     return c.body(ReadableStream.from(bytes) as never, 200, headers);
   };

@@ -4,20 +4,20 @@ import { AuditLogRead, audit } from '../../projections/audit/audit-log.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, TimeRange, windowOf, withTotalCount } from '../http/paging.ts';
 
-const word = z.string().min(1).max(255).optional();
+const filterText = z.string().min(1).max(255).optional();
 const query = listQuery({
-  action: word,
-  actor: word,
-  resource_type: word,
-  resource_id: word,
-  agent_id: word,
+  action: filterText,
+  actor: filterText,
+  resource_type: filterText,
+  resource_id: filterText,
+  agent_id: filterText,
   ...TimeRange,
 });
-const listed = { method: 'get', query, reply: z.array(AuditLogRead), projection: audit.name } as const;
+const listing = { method: 'get', query, reply: z.array(AuditLogRead), projection: audit.name } as const;
 
 export const auditOperations = {
   listAuditLogs: operation({
-    ...listed,
+    ...listing,
     path: '/tenant/:tenant_id/audit-logs',
     summary: 'List what happened in the tenant, and by whom',
     permit: 'tenant:audit:read',
@@ -27,7 +27,7 @@ export const auditOperations = {
     },
   }),
   listPlatformAuditLogs: operation({
-    ...listed,
+    ...listing,
     path: '/admin/audit-logs',
     summary: 'List what happened on the platform itself, and what it did to tenants',
     permit: 'platform',

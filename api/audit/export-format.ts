@@ -15,7 +15,7 @@ export type AuditFormat = {
 const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/;
 
 /** RFC 4180: quoted where it has to be, quotes doubled; nothing where there is nothing. */
-const cell = (value: unknown): string => {
+const csvCell = (value: unknown): string => {
   if (value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const inert = FORMULA.test(text) ? `'${text}` : text;
@@ -24,9 +24,9 @@ const cell = (value: unknown): string => {
 
 const COLUMNS = Object.keys(AuditLogRead.shape) as (keyof Line)[];
 
-const csv = (text: string): string => {
+const csvLine = (text: string): string => {
   const line = JSON.parse(text) as Line;
-  return `${COLUMNS.map((name) => cell(line[name])).join(',')}\r\n`;
+  return `${COLUMNS.map((name) => csvCell(line[name])).join(',')}\r\n`;
 };
 
 /** OCSF's activities, by the word with which an action ends. */
@@ -46,7 +46,7 @@ const CLASS = { class_uid: 6003, class_name: 'API Activity', category_uid: 6, ca
 const PRODUCT = { name: 'Annals', vendor_name: 'Annals' };
 
 /** A line as an API Activity (6003) of the Open Cybersecurity Schema Framework 1.4. What never has a place there stands under `unmapped`. */
-const ocsf = (text: string): string => {
+const ocsfLine = (text: string): string => {
   const { id, tenant_id, user_id, agent_id, action, resource_type, resource_id, ip, user_agent, meta, created_at, position } = JSON.parse(
     text,
   ) as Line;
@@ -80,8 +80,8 @@ const ocsf = (text: string): string => {
 /** The formats of an export, by name. Their bytes follow from the line alone: no version, no time of today. */
 export const AUDIT_FORMATS = {
   jsonl: { type: 'application/jsonl', extension: 'jsonl', head: '', line: (text) => `${text}\n` },
-  csv: { type: 'text/csv; charset=utf-8', extension: 'csv', head: `${COLUMNS.join(',')}\r\n`, line: csv },
-  ocsf: { type: 'application/vnd.ocsf+jsonl', extension: 'ocsf.jsonl', head: '', line: ocsf },
+  csv: { type: 'text/csv; charset=utf-8', extension: 'csv', head: `${COLUMNS.join(',')}\r\n`, line: csvLine },
+  ocsf: { type: 'application/vnd.ocsf+jsonl', extension: 'ocsf.jsonl', head: '', line: ocsfLine },
 } as const satisfies Record<string, AuditFormat>;
 
 export type AuditFormatName = keyof typeof AUDIT_FORMATS;

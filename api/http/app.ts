@@ -3,24 +3,24 @@ import { compress } from 'hono/compress';
 import { HTTPException } from 'hono/http-exception';
 import type { Principal } from '../../domain/principal.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
-import { crossOrigin } from './cors.ts';
+import { corsMiddleware } from './cors.ts';
 import { mount, type Runtime } from './mount.ts';
 import type { Operations } from './operation.ts';
-import { problem, problems } from './problem.ts';
+import { PROBLEMS, problemResponse } from './problem.ts';
 
 export type AppOptions = {
   readonly operations: Operations;
-  readonly host: Runtime;
+  readonly runtime: Runtime;
   /** Routes in plain Hono: hooks, system pages, bytes. */
-  readonly plain: (app: Hono) => void;
+  readonly mountPlain: (app: Hono) => void;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly requestId: () => string;
   /** Told of what was thrown that is no Refusal; may turn it into one. */
-  readonly failed: (error: unknown, c: Context) => Refusal;
+  readonly toRefusal: (error: unknown, c: Context) => Refusal;
   /** Told of every call that was refused to somebody who is known. */
-  readonly refused?: (c: Context, principal: Principal, refusal: Refusal) => void;
+  readonly onAccessRefused?: (c: Context, principal: Principal, refusal: Refusal) => void;
   /** Told of every answer. */
-  readonly answered?: (c: Context, status: number, milliseconds: number) => void;
+  readonly onResponse?: (c: Context, status: number, milliseconds: number) => void;
 };
 
 declare module 'hono' {
@@ -33,85 +33,98 @@ declare module 'hono' {
   }
 }
 
-type FromNode = {
+type NodeBindings = {
   readonly incoming?: { readonly headers: Readonly<Record<string, string | string[] | undefined>> };
   readonly outgoing?: { readonly setHeader: (name: string, value: string) => void };
 };
 
-const UNCACHED = 'no-store';
-const CALLER_ID = /^[\w.:/+=-]{1,128}$/;
+const DEFAULT_CACHE_CONTROL = 'no-store';
+const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Which methods a path knows, by asking the router itself. */
-const allowedAt = (app: Hono, path: string): string[] => {
+const allowedMethods = (app: Hono, path: string): string[] => {
   const known = METHODS.filter((method) =>
     app.router.match(method, path)[0].some(([entry]) => (entry as unknown as [unknown, { path: string }])[1].path !== '/*'),
   );
   return known.includes('GET') ? ['GET', 'HEAD', ...known.slice(1), 'OPTIONS'] : known.length > 0 ? [...known, 'OPTIONS'] : [];
 };
 
-const unknownRoute = (app: Hono, c: Context): Response => {
-  const allowed = allowedAt(app, c.req.path).join(', ');
-  if (allowed === '') return problem(notFound(), c.req.path, c.get('requestId'));
+const unknownRouteResponse = (app: Hono, c: Context): Response => {
+  const allowed = allowedMethods(app, c.req.path).join(', ');
+  if (allowed === '') return problemResponse(notFound(), c.req.path, c.get('requestId'));
   if (c.req.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow: allowed } });
-  return problem(new Refusal('method_not_allowed', `${c.req.path} takes ${allowed}`, { allow: allowed }), c.req.path, c.get('requestId'));
+  return problemResponse(
+    new Refusal('method_not_allowed', `${c.req.path} takes ${allowed}`, { allow: allowed }),
+    c.req.path,
+    c.get('requestId'),
+  );
 };
 
-const refusalOf = (error: unknown, c: Context, failed: AppOptions['failed']): Refusal => {
+const refusalOf = (error: unknown, c: Context, failed: AppOptions['toRefusal']): Refusal => {
   if (error instanceof Refusal) return error;
   if (error instanceof HTTPException && error.status < 500) return new Refusal('malformed', error.message || 'the request can not be read');
   return failed(error, c);
 };
 
-const WORTH_COMPRESSING = 1_024;
-const compressing = compress({ threshold: WORTH_COMPRESSING });
+const MIN_COMPRESSED_BYTES = 1_024;
+const compressBody = compress({ threshold: MIN_COMPRESSED_BYTES });
 
 /** Compresses what is long, for who takes it; whoever does not ask pays nothing. */
-const compressed: MiddlewareHandler = async (c, next) => {
-  const { incoming } = (c.env ?? {}) as FromNode;
+const compressResponse: MiddlewareHandler = async (c, next) => {
+  const { incoming } = (c.env ?? {}) as NodeBindings;
   const accepted = incoming ? incoming.headers['accept-encoding'] : c.req.header('accept-encoding');
   await next();
-  if (accepted === undefined || Number(c.res.headers.get('content-length') ?? 0) < WORTH_COMPRESSING) return;
+  if (accepted === undefined || Number(c.res.headers.get('content-length') ?? 0) < MIN_COMPRESSED_BYTES) return;
   // How long the same answer to a GET is, nobody knows before it is compressed.
   if (c.req.method === 'HEAD') c.res.headers.delete('content-length');
-  await compressing(c, async () => {});
+  await compressBody(c, async () => {});
 };
 
 /** The whole HTTP application: request ids, the operations, the plain routes, and problems for everything that goes wrong. */
-export const createApp = ({ operations, host, plain, corsOrigins, requestId, failed, refused, answered }: AppOptions): Hono => {
+export const createApp = ({
+  operations,
+  runtime,
+  mountPlain,
+  corsOrigins,
+  requestId,
+  toRefusal,
+  onAccessRefused,
+  onResponse,
+}: AppOptions): Hono => {
   const app = new Hono({ strict: true });
   app.use('*', async (c, next) => {
-    const { incoming, outgoing } = (c.env ?? {}) as FromNode;
+    const { incoming, outgoing } = (c.env ?? {}) as NodeBindings;
     const given = incoming ? incoming.headers['x-request-id'] : c.req.header('x-request-id');
-    const id = typeof given === 'string' && CALLER_ID.test(given) ? given : requestId();
+    const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : requestId();
     c.set('requestId', id);
     const began = performance.now();
     const common = { 'x-request-id': id, 'x-content-type-options': 'nosniff' };
     // On a server they go straight to the socket's response: a Headers object a request costs more than a signature check.
     if (outgoing) for (const [name, value] of Object.entries(common)) outgoing.setHeader(name, value);
     // Nothing is kept by anybody but where an answer says so.
-    outgoing?.setHeader('cache-control', UNCACHED);
+    outgoing?.setHeader('cache-control', DEFAULT_CACHE_CONTROL);
     await next();
     if (!outgoing) for (const [name, value] of Object.entries(common)) c.res.headers.set(name, value);
-    if (!outgoing && !c.res.headers.has('cache-control')) c.res.headers.set('cache-control', UNCACHED);
+    if (!outgoing && !c.res.headers.has('cache-control')) c.res.headers.set('cache-control', DEFAULT_CACHE_CONTROL);
     const limits = c.get('limits');
     if (limits) {
       const set = (name: string, value: string) => (outgoing ? outgoing.setHeader(name, value) : c.res.headers.set(name, value));
       set('ratelimit-policy', limits.policy);
       set('ratelimit', limits.state);
     }
-    answered?.(c, c.res.status, performance.now() - began);
+    onResponse?.(c, c.res.status, performance.now() - began);
   });
-  app.use('*', compressed);
-  if (corsOrigins) app.use('*', crossOrigin(corsOrigins));
-  plain(app);
-  mount(app, operations, host);
-  app.notFound((c) => unknownRoute(app, c));
+  app.use('*', compressResponse);
+  if (corsOrigins) app.use('*', corsMiddleware(corsOrigins));
+  mountPlain(app);
+  mount(app, operations, runtime);
+  app.notFound((c) => unknownRouteResponse(app, c));
   app.onError((error, c) => {
-    const refusal = refusalOf(error, c, failed);
+    const refusal = refusalOf(error, c, toRefusal);
     const principal = c.get('principal');
-    if (principal && problems[refusal.code].status === 403) refused?.(c, principal, refusal);
-    return problem(refusal, c.req.path, c.get('requestId'));
+    if (principal && PROBLEMS[refusal.code].status === 403) onAccessRefused?.(c, principal, refusal);
+    return problemResponse(refusal, c.req.path, c.get('requestId'));
   });
   return app;
 };

@@ -17,7 +17,7 @@ const exposeHeaders = [
 ];
 
 /** Lets pages of these origins call, of any where one of them is `*`. An OPTIONS that is no preflight goes on to the routes. */
-export const crossOrigin = (origins: readonly string[]): MiddlewareHandler => {
+export const corsMiddleware = (origins: readonly string[]): MiddlewareHandler => {
   const origin = origins.includes('*') ? '*' : [...origins];
   const handle = cors({ origin, allowMethods, exposeHeaders });
   return (c, next) =>

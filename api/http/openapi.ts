@@ -3,11 +3,11 @@ import type { Permit } from '../../domain/access/permission.ts';
 import { parametersOf, type Schemas, schemaOf, templateOf } from './json-schema.ts';
 import { isRead, needsBody, type Operation, type Operations } from './operation.ts';
 import type { PlainPaths } from './plain-route.ts';
-import { problems } from './problem.ts';
+import { PROBLEMS } from './problem.ts';
 
 type Json = Record<string, unknown>;
 
-const headersOf = (row: Operation): unknown[] =>
+const headerParametersOf = (row: Operation): unknown[] =>
   (isRead(row) ? ['ConsistencyToken'] : [...(row.noETag ? [] : ['IfMatch']), 'IdempotencyKey']).map((name) => ({
     $ref: `#/components/parameters/${name}`,
   }));
@@ -23,15 +23,15 @@ const permissionText = (permit: Permit): string => {
 const isList = ({ query }: Operation): boolean => query instanceof z.ZodObject && 'limit' in query.shape;
 
 /** What an answer's header says of it. */
-const answerHeadersOf = (row: Operation): (keyof typeof answerHeaders)[] => {
+const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] => {
   const etag = row.noETag ? [] : (['ETag'] as const);
   if (!isRead(row)) return [...etag, 'Consistency-Token', ...(row.location ? (['Location'] as const) : [])];
   return isList(row) ? ['Projection-Position', 'Link', 'Total-Count'] : ['Projection-Position', ...etag];
 };
 
-const documented = (name: string, row: Operation, schemas: Schemas) => {
+const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
   const status = row.status ?? (row.reply ? 200 : 204);
-  const headers = Object.fromEntries(answerHeadersOf(row).map((one) => [one, { $ref: `#/components/headers/${one}` }]));
+  const headers = Object.fromEntries(responseHeadersOf(row).map((one) => [one, { $ref: `#/components/headers/${one}` }]));
   const content = {
     headers,
     ...(row.reply ? { content: { 'application/json': { schema: schemaOf(row.reply, 'output', schemas) } } } : {}),
@@ -42,7 +42,7 @@ const documented = (name: string, row: Operation, schemas: Schemas) => {
     description: row.permissionNote ?? permissionText(row.permit),
     tags: [row.area ?? 'Others'],
     ...(row.permit === 'none' ? { security: [] } : {}),
-    parameters: [...parametersOf(row.path, row.query, schemas), ...headersOf(row)],
+    parameters: [...parametersOf(row.path, row.query, schemas), ...headerParametersOf(row)],
     ...(row.body
       ? { requestBody: { required: needsBody(row), content: { 'application/json': { schema: schemaOf(row.body, 'input', schemas) } } } }
       : {}),
@@ -59,30 +59,36 @@ const documented = (name: string, row: Operation, schemas: Schemas) => {
   };
 };
 
-const header = (name: string, description: string) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } });
+const optionalHeader = (name: string, description: string) => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string' },
+});
 
-const problemBody = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
-const answerHeader = (description: string) => ({ description, schema: { type: 'string' } });
+const PROBLEM_CONTENT = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
+const responseHeader = (description: string) => ({ description, schema: { type: 'string' } });
 
-const answerHeaders = {
-  ETag: answerHeader("The revision of the resource's stream, for If-Match and If-None-Match"),
-  'Consistency-Token': answerHeader('The place in the log of what was done: sent with a read, it is waited for'),
-  'Projection-Position': answerHeader('The place in the log up to which the answer holds what happened'),
-  Location: answerHeader('Where the resource is'),
-  Link: answerHeader('RFC 8288: the next page as `rel="next"`; absent on the last'),
-  'Total-Count': answerHeader('How many there are in all, on lists that keep count, for who may see them all'),
+const RESPONSE_HEADERS = {
+  ETag: responseHeader("The revision of the resource's stream, for If-Match and If-None-Match"),
+  'Consistency-Token': responseHeader('The place in the log of what was done: sent with a read, it is waited for'),
+  'Projection-Position': responseHeader('The place in the log up to which the answer holds what happened'),
+  Location: responseHeader('Where the resource is'),
+  Link: responseHeader('RFC 8288: the next page as `rel="next"`; absent on the last'),
+  'Total-Count': responseHeader('How many there are in all, on lists that keep count, for who may see them all'),
 };
 
 /** What every operation shares. */
-const shared = {
-  headers: answerHeaders,
+const SHARED_COMPONENTS = {
+  headers: RESPONSE_HEADERS,
   parameters: {
-    ConsistencyToken: header(
+    ConsistencyToken: optionalHeader(
       'Consistency-Token',
       'Waits up to 2 s until the answer holds what the mutation with this token did. Without it, up to 250 ms for what the caller did last through the same process',
     ),
-    IfMatch: header('If-Match', 'The ETag of an earlier answer: 412 where the resource has changed since'),
-    IdempotencyKey: header('Idempotency-Key', '1 to 255 printable characters: the same request under the same key happens once'),
+    IfMatch: optionalHeader('If-Match', 'The ETag of an earlier answer: 412 where the resource has changed since'),
+    IdempotencyKey: optionalHeader('Idempotency-Key', '1 to 255 printable characters: the same request under the same key happens once'),
   },
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or a token of the configured OIDC issuer' },
@@ -94,20 +100,20 @@ const shared = {
     },
   },
   responses: {
-    Problem: { description: 'RFC 9457 problem', content: problemBody },
+    Problem: { description: 'RFC 9457 problem', content: PROBLEM_CONTENT },
     RateLimited: {
       description: 'Too many requests: nothing happened',
       headers: {
-        'Retry-After': answerHeader('In so many seconds one more is let through'),
-        'RateLimit-Policy': answerHeader('How many requests there may be in how many seconds'),
-        RateLimit: answerHeader('How many are left, and in how many seconds all are there again'),
+        'Retry-After': responseHeader('In so many seconds one more is let through'),
+        'RateLimit-Policy': responseHeader('How many requests there may be in how many seconds'),
+        RateLimit: responseHeader('How many are left, and in how many seconds all are there again'),
       },
-      content: problemBody,
+      content: PROBLEM_CONTENT,
     },
   },
 };
 
-const Problem = {
+const PROBLEM_SCHEMA = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'request_id'],
   properties: {
@@ -116,7 +122,7 @@ const Problem = {
     status: { type: 'integer' },
     detail: { type: 'string' },
     instance: { type: 'string' },
-    code: { type: 'string', enum: Object.keys(problems) },
+    code: { type: 'string', enum: Object.keys(PROBLEMS) },
     errors: {
       type: 'array',
       items: { type: 'object', properties: { pointer: { type: 'string' }, code: { type: 'string' }, message: { type: 'string' } } },
@@ -127,11 +133,11 @@ const Problem = {
 
 /** The OpenAPI 3.1 document of the operations, made from the same tables that are mounted. */
 export const openapi = (operations: Operations, plain: PlainPaths, url: string): Json => {
-  const schemas: Schemas = { Problem };
+  const schemas: Schemas = { Problem: PROBLEM_SCHEMA };
   const paths: Record<string, Json> = {};
   for (const [name, row] of Object.entries(operations)) {
     const path = templateOf(row.path);
-    paths[path] = { ...paths[path], [row.method]: documented(name, row, schemas) };
+    paths[path] = { ...paths[path], [row.method]: operationEntry(name, row, schemas) };
   }
   for (const [path, methods] of Object.entries(plain)) paths[path] = { ...paths[path], ...methods };
   return {
@@ -144,6 +150,6 @@ export const openapi = (operations: Operations, plain: PlainPaths, url: string):
     servers: [{ url }],
     security: [{ bearer: [] }, { session: [] }],
     paths,
-    components: { ...shared, schemas },
+    components: { ...SHARED_COMPONENTS, schemas },
   };
 };

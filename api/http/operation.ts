@@ -19,7 +19,7 @@ type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer
 type Output<T> = T extends z.ZodType ? z.output<T> : unknown;
 
 /** Everything an operation was sent: path, query and body in one object, the path's names winning. */
-type Sent<Path extends string, Query, Body> = Output<Query> & Output<Body> & { [Name in Params<Path>]: string };
+type Input<Path extends string, Query, Body> = Output<Query> & Output<Body> & { [Name in Params<Path>]: string };
 
 /** What a read answers: a document, a page (with the whole list's count where the caller may know it), or nothing there. */
 export type Read = Doc | (Page & { readonly total?: number | undefined; readonly position?: Position | null }) | null;
@@ -58,7 +58,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly noConditionalGet?: true;
   /** What is shown or done is no stream's and has no revision: it bears no ETag, and no If-Match meets one. */
   readonly noETag?: true;
-  readonly run: (ctx: Ctx, sent: Sent<Path, Query, Body>) => Promise<Loaded<unknown> | Read> | Loaded<unknown> | Read;
+  readonly run: (ctx: Ctx, sent: Input<Path, Query, Body>) => Promise<Loaded<unknown> | Read> | Loaded<unknown> | Read;
 };
 
 /** One row of an area's table: how it is asked, who may, what it answers. Leaving out `permit` is a type error. */

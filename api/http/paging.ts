@@ -6,17 +6,17 @@ import type { Page } from '../../projections/read-model.ts';
 import { ignoreUnavailable } from './stale-if-error.ts';
 
 /** JavaScript would read much more as a number: `0x10`, `1e2`, ` 10`, nothing at all. */
-const decimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
+const parseDecimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
 
-const NEWEST = ['created_at'] as const;
+const DEFAULT_SORTS = ['created_at'] as const;
 
 /** A cursor holds what its list is sorted by: a name of 255 characters, each of which may be six in JSON, takes 2,100 in base64. */
 const MAX_CURSOR_LENGTH = 4_000;
 
 /** `limit` (1 to 200, 50), `cursor` (from the Link header of the page before) and `sort` (of these columns), beside an operation's own filters. */
-export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = NEWEST) =>
+export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = DEFAULT_SORTS) =>
   z.strictObject({
-    limit: z.preprocess(decimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
+    limit: z.preprocess(parseDecimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
     cursor: z.string().max(MAX_CURSOR_LENGTH).optional(),
     // What is none of them is refused by `sorted`, in words.
     sort: z
@@ -43,7 +43,7 @@ export const TimeRange = {
 export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /** Reads `sort`: a field of the item, `-` before it for descending; newest first where it is absent. @throws Refusal invalid */
-export const sorted = (sort: string | undefined, columns: readonly string[]): { column: string; descending: boolean } => {
+export const parseSort = (sort: string | undefined, columns: readonly string[]): { column: string; descending: boolean } => {
   if (sort === undefined) return { column: 'created_at', descending: true };
   const column = sort.replace(/^-/, '');
   if (!columns.includes(column)) throw invalid('/query/sort', `can be sorted by ${columns.join(', ')}`, 'unknown_field');
@@ -51,11 +51,11 @@ export const sorted = (sort: string | undefined, columns: readonly string[]): { 
 };
 
 /** What a list was asked for, beside its own filters. */
-export type Window = { readonly limit: number; readonly cursor?: string | undefined; readonly sort?: string | undefined };
+export type PageWindow = { readonly limit: number; readonly cursor?: string | undefined; readonly sort?: string | undefined };
 
 /** The window of a list: sort, limit and cursor. */
-export const windowOf = ({ limit, cursor, sort }: Window, columns: readonly string[] = NEWEST) => ({
-  sort: sorted(sort, columns),
+export const windowOf = ({ limit, cursor, sort }: PageWindow, columns: readonly string[] = DEFAULT_SORTS) => ({
+  sort: parseSort(sort, columns),
   limit,
   cursor,
 });
@@ -76,24 +76,27 @@ export const withTotalCount = async (
   return { ...shown, total };
 };
 
-const comparePlaces = ([one, oneId]: CursorKey, [other, otherId]: CursorKey): number => {
+const compareKeys = ([one, oneId]: CursorKey, [other, otherId]: CursorKey): number => {
   if (one === other) return oneId === otherId ? 0 : oneId < otherId ? -1 : 1;
   return one! < other! ? -1 : 1;
 };
 
-type Dated = { readonly id: string; readonly created_at: string };
+type ListItem = { readonly id: string; readonly created_at: string };
 
-const placeOf = ({ id, created_at }: Dated): CursorKey => [created_at, id];
+const keyOf = ({ id, created_at }: ListItem): CursorKey => [created_at, id];
 
 /**
  * A page of a list that is at hand whole, newest first, or as `sort` says; its cursor names the place of the last item, which may be gone by
  * then. @throws Refusal invalid
  */
-export const paginate = <T extends Dated>(items: readonly T[], { limit, cursor, sort }: Window): { items: T[]; next: string | null } => {
-  const { descending } = sorted(sort, NEWEST);
+export const paginate = <T extends ListItem>(
+  items: readonly T[],
+  { limit, cursor, sort }: PageWindow,
+): { items: T[]; next: string | null } => {
+  const { descending } = parseSort(sort, DEFAULT_SORTS);
   const place = readPlace(cursor, 'timestamptz');
-  const compare = descending ? (a: CursorKey, b: CursorKey) => comparePlaces(b, a) : comparePlaces;
-  const behind = place ? items.filter((item) => compare(placeOf(item), place) > 0) : items;
-  const page = behind.toSorted((a, b) => compare(placeOf(a), placeOf(b))).slice(0, limit);
-  return { items: page, next: behind.length > limit ? writeCursor(placeOf(page.at(-1)!)) : null };
+  const compare = descending ? (a: CursorKey, b: CursorKey) => compareKeys(b, a) : compareKeys;
+  const behind = place ? items.filter((item) => compare(keyOf(item), place) > 0) : items;
+  const page = behind.toSorted((a, b) => compare(keyOf(a), keyOf(b))).slice(0, limit);
+  return { items: page, next: behind.length > limit ? writeCursor(keyOf(page.at(-1)!)) : null };
 };

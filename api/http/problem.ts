@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { type Fault, Refusal, type RefusalCode } from '../../domain/refusal.ts';
 
-type Kind = { readonly status: number; readonly title: string };
+type ProblemKind = { readonly status: number; readonly title: string };
 
 /** What each refusal answers with. The code is the last part of the problem's type. */
-export const problems: Readonly<Record<RefusalCode, Kind>> = {
+export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   malformed: { status: 400, title: 'The request can not be read' },
   unauthorized: { status: 401, title: 'A valid credential is needed' },
   key_expired: { status: 401, title: 'The API key has expired' },
@@ -32,18 +32,18 @@ export const problems: Readonly<Record<RefusalCode, Kind>> = {
   not_caught_up: { status: 503, title: 'The read model is still catching up' },
 };
 
-const typeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
+const problemTypeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
 
 /** What a type of problems means, by its path; null where there is none. */
-export const typeAt = (path: string): (Kind & { readonly type: string; readonly code: string }) | null => {
-  const [code, kind] = Object.entries(problems).find(([one]) => typeOf(one) === path) ?? [];
+export const problemTypeAt = (path: string): (ProblemKind & { readonly type: string; readonly code: string }) | null => {
+  const [code, kind] = Object.entries(PROBLEMS).find(([one]) => problemTypeOf(one) === path) ?? [];
   return code && kind ? { type: path, code, ...kind } : null;
 };
 
 const headersOf = ({ code, extra }: Refusal): Record<string, string> => ({
   'content-type': 'application/problem+json',
   'cache-control': 'no-store',
-  ...(problems[code].status === 401 ? { 'www-authenticate': 'Bearer realm="annals"' } : {}),
+  ...(PROBLEMS[code].status === 401 ? { 'www-authenticate': 'Bearer realm="annals"' } : {}),
   ...(extra.retryAfter === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(extra.retryAfter))) }),
   ...(extra.location === undefined ? {} : { location: extra.location }),
   ...(extra.allow === undefined ? {} : { allow: extra.allow }),
@@ -51,10 +51,10 @@ const headersOf = ({ code, extra }: Refusal): Record<string, string> => ({
 });
 
 /** The RFC 9457 document of a refusal. No stack, no SQL, no secret: only what the refusal itself says. */
-export const problem = (refusal: Refusal, instance: string, requestId: string): Response => {
-  const { status, title } = problems[refusal.code];
+export const problemResponse = (refusal: Refusal, instance: string, requestId: string): Response => {
+  const { status, title } = PROBLEMS[refusal.code];
   const body = {
-    type: typeOf(refusal.code),
+    type: problemTypeOf(refusal.code),
     title,
     status,
     detail: refusal.message,
@@ -83,7 +83,7 @@ export const faultsOf = (error: z.core.$ZodError, root: string): Fault[] =>
   );
 
 /** The refusal that zod's findings amount to. */
-export const refused = (error: z.core.$ZodError, root: string): Refusal => {
+export const refusalFrom = (error: z.core.$ZodError, root: string): Refusal => {
   const errors = faultsOf(error, root).slice(0, 50);
   return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'the request is not valid', {
     errors,
@@ -91,11 +91,12 @@ export const refused = (error: z.core.$ZodError, root: string): Refusal => {
 };
 
 /** JSON has no undefined that somebody could have sent. */
-const error = ({ input }: { readonly input?: unknown }): string | undefined => (input === undefined ? 'is missing' : undefined);
+const missingFieldMessage = ({ input }: { readonly input?: unknown }): string | undefined =>
+  input === undefined ? 'is missing' : undefined;
 
 /** Checks a value against a schema. @throws Refusal invalid */
-export const checked = <T extends z.ZodType>(schema: T, value: unknown, root = ''): z.output<T> => {
-  const result = schema.safeParse(value, { error });
+export const parseOrRefuse = <T extends z.ZodType>(schema: T, value: unknown, root = ''): z.output<T> => {
+  const result = schema.safeParse(value, { error: missingFieldMessage });
   if (result.success) return result.data;
-  throw refused(result.error, root);
+  throw refusalFrom(result.error, root);
 };

@@ -16,11 +16,11 @@ const callerOf = (principal: Principal): string | null => {
   return principal.kind === 'user' ? principal.user_id : principal.agent_id;
 };
 
-type Written = { readonly position: Position; readonly at: number };
+type Write = { readonly position: Position; readonly at: number };
 
-export type OwnWrites = {
-  readonly noted: (principal: Principal, position: Position | null) => void;
-  readonly settled: (principal: Principal, views: readonly string[], token: string | undefined) => Promise<void>;
+export type ReadYourWrites = {
+  readonly recordWrite: (principal: Principal, position: Position | null) => void;
+  readonly waitForOwnWrites: (principal: Principal, views: readonly string[], token: string | undefined) => Promise<void>;
 };
 
 /**
@@ -28,8 +28,8 @@ export type OwnWrites = {
  * waits until the views have passed the caller's last one, a quarter of a second at most. Behind that the read answers as the views
  * stand, which its Projection-Position tells. A token that was sent is waited for instead. @throws Refusal malformed, not_caught_up, of a token alone
  */
-export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () => performance.now()): OwnWrites => {
-  const last = new Map<string, Written>();
+export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () => performance.now()): ReadYourWrites => {
+  const last = new Map<string, Write>();
   const vain = new Map<string, number>();
 
   const waitFor = async (view: string, token: string): Promise<void> => {
@@ -41,7 +41,7 @@ export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number =
   };
 
   return {
-    noted: (principal, position) => {
+    recordWrite: (principal, position) => {
       const caller = callerOf(principal);
       if (!caller || !position) return;
       const known = last.get(caller);
@@ -50,7 +50,7 @@ export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number =
       if (!known && last.size >= MAX_CALLERS) last.clear();
       last.set(caller, { position, at: now() });
     },
-    settled: async (principal, views, token) => {
+    waitForOwnWrites: async (principal, views, token) => {
       if (token !== undefined) {
         if (!parseToken(token)) throw new Refusal('malformed', 'this is no Consistency-Token');
         return void (await Promise.all(views.map((view) => reads.passed(view, token))));

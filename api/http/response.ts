@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { Loaded } from '../../commands/context.ts';
 import { tokenOf } from '../../domain/event.ts';
 import { notFound } from '../../domain/refusal.ts';
-import { matchesIfNoneMatch, tagOf } from './etag.ts';
+import { etagOf, matchesIfNoneMatch } from './etag.ts';
 import type { Operation, Read } from './operation.ts';
 
 /** A path from its template: names from the request's path, else from the answer. */
@@ -16,7 +16,7 @@ const nextLink = (url: string, cursor: string): string => {
 };
 
 /** JSON as an answer; a length that is told is what compression goes by. */
-export const json = (body: string, status: number, headers: Record<string, string> = {}): Response =>
+export const jsonResponse = (body: string, status: number, headers: Record<string, string> = {}): Response =>
   new Response(body, {
     status,
     headers: {
@@ -26,43 +26,43 @@ export const json = (body: string, status: number, headers: Record<string, strin
     },
   });
 
-const isFresh = (c: Context, etag: string | undefined, { noConditionalGet }: Operation): boolean =>
+const isNotModified = (c: Context, etag: string | undefined, { noConditionalGet }: Operation): boolean =>
   !noConditionalGet && matchesIfNoneMatch(c.req.header('if-none-match'), etag);
 
 /** The answer of a read from the views. @throws Refusal not_found */
-export const readAnswer = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
+export const readResponse = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
   const headers: Record<string, string> = position ? { 'projection-position': position } : {};
   if (answer === null) throw notFound();
   if ('doc' in answer) {
-    if (answer.revision !== null) headers.etag = tagOf(answer.revision);
-    if (isFresh(c, headers.etag, row)) return new Response(null, { status: 304, headers });
-    return json(answer.doc, row.status ?? 200, headers);
+    if (answer.revision !== null) headers.etag = etagOf(answer.revision);
+    if (isNotModified(c, headers.etag, row)) return new Response(null, { status: 304, headers });
+    return jsonResponse(answer.doc, row.status ?? 200, headers);
   }
   if (answer.position && !position) headers['projection-position'] = tokenOf(answer.position);
   if (answer.next !== null) headers.link = nextLink(c.req.url, answer.next);
   if (answer.total !== undefined) headers['total-count'] = String(answer.total);
-  return json(answer.body, row.status ?? 200, headers);
+  return jsonResponse(answer.body, row.status ?? 200, headers);
 };
 
 /** The answer of a mutation, rendered from the state that it left. */
-export const mutationAnswer = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
-  const headers: Record<string, string> = loaded.revision >= 0 ? { etag: tagOf(loaded.revision) } : {};
+export const mutationResponse = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
+  const headers: Record<string, string> = loaded.revision >= 0 ? { etag: etagOf(loaded.revision) } : {};
   if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
   if (!row.reply || loaded.state === null) return new Response(null, { status: 204, headers });
   if (row.location) headers.location = expandPath(row.location, params, loaded.state);
-  return json(JSON.stringify(row.reply.parse(loaded.state)), loaded.existed ? 200 : (row.status ?? 200), headers);
+  return jsonResponse(JSON.stringify(row.reply.parse(loaded.state)), loaded.existed ? 200 : (row.status ?? 200), headers);
 };
 
 /** The answer of a read from a folded state. */
-export const stateAnswer = (
+export const stateResponse = (
   c: Context,
   row: Operation,
   { state, revision, position }: Loaded<unknown>,
   resolved: string | null,
 ): Response => {
   const at = resolved ?? (position && tokenOf(position));
-  const etag = revision >= 0 ? tagOf(revision) : undefined;
+  const etag = revision >= 0 ? etagOf(revision) : undefined;
   const headers = { ...(at ? { 'projection-position': at } : {}), ...(etag ? { etag } : {}) };
-  if (isFresh(c, etag, row)) return new Response(null, { status: 304, headers });
-  return json(JSON.stringify(row.reply!.parse(state)), 200, headers);
+  if (isNotModified(c, etag, row)) return new Response(null, { status: 304, headers });
+  return jsonResponse(JSON.stringify(row.reply!.parse(state)), 200, headers);
 };

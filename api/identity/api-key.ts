@@ -19,19 +19,19 @@ const TENANT = '/tenant/:tenant_id/api-keys';
 const PLATFORM = '/admin/api-keys';
 const RUNNER = '/tenant/:tenant_id/agents/:agent_id/runner-keys';
 
-const listed = { method: 'get', query, reply: z.array(ApiKeyRead), projection: apikeys.name } as const;
-const made = { method: 'post', body: ApiKeyCreate, reply: ApiKeyCreated, status: 201, oneTimeSecret: true } as const;
+const listing = { method: 'get', query, reply: z.array(ApiKeyRead), projection: apikeys.name } as const;
+const creation = { method: 'post', body: ApiKeyCreate, reply: ApiKeyCreated, status: 201, oneTimeSecret: true } as const;
 
-export const apikeyOperations = {
+export const apiKeyOperations = {
   listApiKeys: operation({
-    ...listed,
+    ...listing,
     path: TENANT,
     summary: "List the tenant's API keys",
     permit: 'tenant:keys:write',
     run: (ctx, window) => keyPage(ctx.reads, { kind: 'tenant', tenant_id: ctx.tenant }, windowOf(window, KEY_SORTS)),
   }),
   createApiKey: operation({
-    ...made,
+    ...creation,
     path: TENANT,
     summary: 'Create an API key of the tenant; its text is shown this once',
     permit: 'tenant:keys:write',
@@ -46,14 +46,14 @@ export const apikeyOperations = {
     run: revokeTenantKey,
   }),
   listPlatformKeys: operation({
-    ...listed,
+    ...listing,
     path: PLATFORM,
     summary: "List the platform's API keys",
     permit: 'platform',
     run: (ctx, window) => keyPage(ctx.reads, { kind: 'platform' }, windowOf(window, KEY_SORTS)),
   }),
   createPlatformKey: operation({
-    ...made,
+    ...creation,
     path: PLATFORM,
     summary: 'Create an API key of the platform; its text is shown this once',
     permit: 'platform',
@@ -68,7 +68,7 @@ export const apikeyOperations = {
     run: revokePlatformKey,
   }),
   listRunnerKeys: operation({
-    ...listed,
+    ...listing,
     path: RUNNER,
     summary: "List the keys of an agent's runners",
     permit: 'agent:settings:write',
@@ -78,7 +78,7 @@ export const apikeyOperations = {
     },
   }),
   createRunnerKey: operation({
-    ...made,
+    ...creation,
     path: RUNNER,
     summary: 'Create a key that is bound to the agent; its text is shown this once',
     permit: { all: ['agent:settings:write', 'agent:skills:write'] },

@@ -29,10 +29,10 @@ const MeRead = z
   })
   .meta({ id: 'MeRead' });
 
-type Mine = z.output<typeof MeRead>['tenants'][number];
+type MyTenant = z.output<typeof MeRead>['tenants'][number];
 
 /** One tenant as the caller stands in it; null where it is gone or the caller has left it meanwhile. */
-const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<Mine | null> => {
+const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<MyTenant | null> => {
   const { state } = await ctx.load(Tenant, id);
   const role = user_id === null ? null : (state.members[user_id]?.role ?? null);
   if (Tenant.isClosed(state) || (user_id !== null && role === null)) return null;
@@ -49,14 +49,14 @@ const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
 };
 
 /** What the caller may do wherever the credential works; in its tenants one by one besides. */
-const permissionsOf = (principal: Principal, tenants: readonly Mine[]): string[] => {
+const permissionsOf = (principal: Principal, tenants: readonly MyTenant[]): string[] => {
   if (principal.kind !== 'user') return [];
   if (principal.bound_to !== null) return tenants.flatMap(({ permissions }) => permissions);
   return principal.super_admin ? ['platform'] : [];
 };
 
 /** Who the caller is: a user with their tenants, or the agent whose runner it is. */
-const me = async (ctx: Ctx) => {
+const readMe = async (ctx: Ctx) => {
   const { principal, actor } = ctx;
   const user = principal.kind === 'user' ? (await ctx.load(User, principal.user_id)).state : null;
   const agent = principal.kind === 'runner' ? (await ctx.load(Agent, principal.agent_id, { tenant: principal.tenant_id })).state : null;
@@ -75,6 +75,6 @@ export const meOperations = {
     reply: MeRead,
     projection: users.name,
     noETag: true,
-    run: me,
+    run: readMe,
   }),
 };

@@ -5,7 +5,7 @@ import { asUser } from '../../commands/identity/authenticate.ts';
 import { type Claims, type IsMember, resolveSignedInUser, SIGN_IN_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
-import { askedOf, type Runtime } from '../http/mount.ts';
+import { type Runtime, requestInfoOf } from '../http/mount.ts';
 import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute } from '../http/plain-route.ts';
 
 /** The authorization-code flow with an issuer. What `begin` seals stays with the browser until it is back. */
@@ -20,7 +20,7 @@ export type CodeFlow = {
 export type Cookies = ReturnType<typeof cookiesOf>;
 
 const FLOW_SECONDS = 600;
-const UNSAFE = /^(POST|PUT|PATCH|DELETE)$/;
+const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
 
 /** `__Host-` where there is TLS: no other host and no plain connection can have set such a cookie. */
 export const cookiesOf = (publicUrl: string) => {
@@ -45,8 +45,8 @@ export const cookiesOf = (publicUrl: string) => {
  * What a browser's cookie may do: read, and change something from a page of our own. SameSite keeps the cookie from foreign posts; this
  * also refuses neighbours of the same site, and browsers that know no SameSite. @throws Refusal forbidden
  */
-export const checkOwnPage = (c: Context, { origin }: Pick<Cookies, 'origin'>): void => {
-  if (!UNSAFE.test(c.req.method)) return;
+export const assertOwnPage = (c: Context, { origin }: Pick<Cookies, 'origin'>): void => {
+  if (!UNSAFE_METHOD.test(c.req.method)) return;
   const from = c.req.header('origin');
   const site = c.req.header('sec-fetch-site');
   const own = from === undefined ? site === 'same-origin' : from === origin && (site ?? 'same-origin') === 'same-origin';
@@ -54,7 +54,7 @@ export const checkOwnPage = (c: Context, { origin }: Pick<Cookies, 'origin'>): v
 };
 
 /** A path of our own to go on to; anything that a browser could take for another host is refused. */
-const pathOf = (origin: string, wanted: string | undefined): string => {
+const returnPathOf = (origin: string, wanted: string | undefined): string => {
   if (wanted === undefined) return '/docs';
   if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(wanted) || wanted.length > 1_024 || new URL(wanted, origin).origin !== origin)
     throw invalid('/query/return_to', 'must be a path on this host');
@@ -78,7 +78,7 @@ type Deps = SignInDeps & { readonly runtime: Runtime };
 const beginSignIn =
   ({ flow, cookies }: Deps) =>
   async (c: Context): Promise<Response> => {
-    const { location, state, sealed } = await flow.begin(pathOf(cookies.origin, c.req.query('return_to')));
+    const { location, state, sealed } = await flow.begin(returnPathOf(cookies.origin, c.req.query('return_to')));
     cookies.keepFlow(c, state, sealed);
     return c.body(null, 302, { location });
   };
@@ -92,8 +92,8 @@ const finishSignIn =
     if (!sentState || !sealed)
       throw new Refusal('unauthorized', 'This browser has no such sign-in in progress, or it has expired: start again at /auth/login');
     const { claims, state, returnTo } = await attempt(c, () => flow.finish(new URL(c.req.url).search, sealed));
-    const user = await resolveSignedInUser(runtime.context(askedOf(c, runtime, signInPrincipal)), claims, isMember);
-    const { cookie } = (await signIn(runtime.context(askedOf(c, runtime, asUser(user.state))), user.id, state)).state;
+    const user = await resolveSignedInUser(runtime.context(requestInfoOf(c, runtime, signInPrincipal)), claims, isMember);
+    const { cookie } = (await signIn(runtime.context(requestInfoOf(c, runtime, asUser(user.state))), user.id, state)).state;
     cookies.keepSignedIn(c, cookie);
     return c.body(null, 303, { location: returnTo });
   };
@@ -102,7 +102,7 @@ const endSignIn =
   ({ runtime, cookies, byCookie }: Deps) =>
   async (c: Context): Promise<Response> => {
     const principal = await byCookie(c);
-    await signOut(runtime.context(askedOf(c, runtime, principal)), principal.sign_in_id);
+    await signOut(runtime.context(requestInfoOf(c, runtime, principal)), principal.sign_in_id);
     cookies.forget(c);
     return c.body(null, 204);
   };

@@ -11,7 +11,7 @@ import { staleIfError } from '../http/stale-if-error.ts';
 type Tenancy = Pick<z.output<typeof AdminUserRow>, 'tenant_count' | 'primary_tenant'>;
 
 /** How many tenants somebody is in, and the one they are in longest. @throws Refusal unavailable */
-const tenancy = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
+const tenancyOf = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
   const found = await membershipsOf(ctx.reads, user_id);
   const [oldest] = found;
   if (!oldest) return { tenant_count: 0, primary_tenant: null };
@@ -19,10 +19,10 @@ const tenancy = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
   return { tenant_count: found.length, primary_tenant: { id: oldest.tenant_id, name: state.name, role: oldest.role } };
 };
 
-const lastKnown = staleIfError<Tenancy>({ tenant_count: 0, primary_tenant: null });
+const lastKnownTenancy = staleIfError<Tenancy>({ tenant_count: 0, primary_tenant: null });
 
 /** The same beside a change that was made: while the views are away as it was last, 0 and null where they were never asked. */
-const tenancyBeside = (ctx: Ctx, user_id: string): Promise<Tenancy> => lastKnown(ctx.reads, user_id, tenancy(ctx, user_id));
+const tenancyOrLastKnown = (ctx: Ctx, user_id: string): Promise<Tenancy> => lastKnownTenancy(ctx.reads, user_id, tenancyOf(ctx, user_id));
 
 export const userOperations = {
   listUsers: operation({
@@ -36,7 +36,7 @@ export const userOperations = {
     run: async (ctx, { q, ...window }) => {
       const page = await userPage(ctx.reads, q, windowOf(window, USER_SORTS));
       const users = JSON.parse(page.body) as { id: string }[];
-      const rows = await Promise.all(users.map(async (user) => ({ ...user, ...(await tenancy(ctx, user.id)) })));
+      const rows = await Promise.all(users.map(async (user) => ({ ...user, ...(await tenancyOf(ctx, user.id)) })));
       return { ...page, body: JSON.stringify(z.array(AdminUserRow).parse(rows)) };
     },
   }),
@@ -49,7 +49,7 @@ export const userOperations = {
     reply: AdminUserRow,
     run: async (ctx, sent) => {
       const loaded = await updateUser(ctx, sent);
-      return { ...loaded, state: { ...loaded.state, ...(await ctx.sideEffect(() => tenancyBeside(ctx, loaded.id))) } };
+      return { ...loaded, state: { ...loaded.state, ...(await ctx.sideEffect(() => tenancyOrLastKnown(ctx, loaded.id))) } };
     },
   }),
 };

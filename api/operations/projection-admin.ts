@@ -90,83 +90,83 @@ export type ProjectionAdmin = {
 
 const PROJECTION = '/admin/projections/:name';
 const REBUILD = `${PROJECTION}/rebuilds/:rebuild`;
-const aside = { permit: 'platform', noETag: true } as const;
+const common = { permit: 'platform', noETag: true } as const;
 
-const there = <T>(found: T | null): T => {
+const assertFound = <T>(found: T | null): T => {
   if (found === null) throw notFound();
   return found;
 };
 
-const read = (value: unknown) => ({ doc: JSON.stringify(value), revision: null });
+const documentOf = (value: unknown) => ({ doc: JSON.stringify(value), revision: null });
 
-const done = (state: unknown) => ({ id: '', revision: -1, position: null, state });
+const resultOf = (state: unknown) => ({ id: '', revision: -1, position: null, state });
 
 /** How the projections stand, and what operators do with them. */
-export const opsOperationsOf = (operators: ProjectionAdmin): Operations => ({
+export const projectionAdminOperations = (operators: ProjectionAdmin): Operations => ({
   listProjections: operation({
-    ...aside,
+    ...common,
     method: 'get',
     path: '/admin/projections',
     summary: 'How each projection stands',
     reply: z.array(ProjectionStatus),
-    run: async () => read(await operators.statuses()),
+    run: async () => documentOf(await operators.statuses()),
   }),
   rebuildProjection: operation({
-    ...aside,
+    ...common,
     method: 'post',
     path: `${PROJECTION}/rebuild`,
     summary: 'Build a projection anew beside the live one; it waits, compared, to be promoted',
     reply: Rebuild,
     status: 202,
     location: REBUILD.replace(':rebuild', ':id'),
-    run: async (ctx, { name }) => done(there(await ctx.sideEffect(() => operators.rebuild(name)))),
+    run: async (ctx, { name }) => resultOf(assertFound(await ctx.sideEffect(() => operators.rebuild(name)))),
   }),
   readRebuild: operation({
-    ...aside,
+    ...common,
     method: 'get',
     path: REBUILD,
     summary: 'How far a rebuild is, and what differed',
     reply: Rebuild,
-    run: async (_, { name, rebuild }) => read(there(await operators.rebuildOf(name, rebuild))),
+    run: async (_, { name, rebuild }) => documentOf(assertFound(await operators.rebuildOf(name, rebuild))),
   }),
   promoteRebuild: operation({
-    ...aside,
+    ...common,
     method: 'post',
     path: `${REBUILD}/promote`,
     summary: 'Put what was built anew in the place of the live projection, in one transaction',
     reply: Rebuild,
-    run: async (ctx, { name, rebuild }) => recordPromotion(ctx, there(await ctx.sideEffect(() => operators.promote(name, rebuild)))),
+    run: async (ctx, { name, rebuild }) => recordPromotion(ctx, assertFound(await ctx.sideEffect(() => operators.promote(name, rebuild)))),
   }),
   abortRebuild: operation({
-    ...aside,
+    ...common,
     method: 'post',
     path: `${REBUILD}/abort`,
     summary: 'Give a rebuild up; the live projection was never touched',
     reply: Rebuild,
-    run: async (ctx, { name, rebuild }) => done(there(await ctx.sideEffect(() => operators.abort(name, rebuild)))),
+    run: async (ctx, { name, rebuild }) => resultOf(assertFound(await ctx.sideEffect(() => operators.abort(name, rebuild)))),
   }),
   listParkedEvents: operation({
-    ...aside,
+    ...common,
     method: 'get',
     path: `${PROJECTION}/parked`,
     summary: 'The events that could not be applied, and what waits behind them',
     reply: z.array(ParkedEvent),
-    run: async (_, { name }) => read(there(await operators.parked(name))),
+    run: async (_, { name }) => documentOf(assertFound(await operators.parked(name))),
   }),
   retryParkedEvent: operation({
-    ...aside,
+    ...common,
     method: 'post',
     path: `${PROJECTION}/parked/:event/retry`,
     summary: 'Try a parked event and those behind it again',
     reply: ParkedEvent,
-    run: async (ctx, { name, event }) => recordRetry(ctx, there(await ctx.sideEffect(() => operators.retry(name, event)))),
+    run: async (ctx, { name, event }) => recordRetry(ctx, assertFound(await ctx.sideEffect(() => operators.retry(name, event)))),
   }),
   readDrift: operation({
-    ...aside,
+    ...common,
     method: 'get',
     path: '/admin/drift',
     summary: 'Rows at random, folded again from the log and compared',
     reply: DriftReport,
-    run: async () => read(await operators.drift()),
+    run: async () => documentOf(await operators.drift()),
   }),
 });

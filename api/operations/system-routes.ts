@@ -2,9 +2,9 @@ import type { Context, Hono } from 'hono';
 import { Refusal } from '../../domain/refusal.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, PROBLEM_RESPONSE, plainRoute } from '../http/plain-route.ts';
-import { typeAt } from '../http/problem.ts';
-import { json } from '../http/response.ts';
-import { boot, page, policy } from './docs-page.ts';
+import { problemTypeAt } from '../http/problem.ts';
+import { jsonResponse } from '../http/response.ts';
+import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
 
 /** What the platform says of itself. `degraded` names what is down though deliveries are still accepted. */
 export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[] };
@@ -20,7 +20,7 @@ export type SystemDeps = {
   readonly docsScript: () => Promise<{ gzip: Uint8Array<ArrayBuffer>; etag: string }>;
 };
 
-const jsonOf = (body: unknown, status = 200): Response => json(JSON.stringify(body), status);
+const jsonOf = (body: unknown, status = 200): Response => jsonResponse(JSON.stringify(body), status);
 
 const content = (media: string, schema: unknown = { type: media.endsWith('json') ? 'object' : 'string' }) => ({
   content: { [media]: { schema } },
@@ -89,7 +89,7 @@ const routes = [
     summary: 'What a problem type means',
     responses: { 200: PROBLEM_TYPE, ...PROBLEM_RESPONSE },
     handler: () => (c) => {
-      const type = typeAt(c.req.path);
+      const type = problemTypeAt(c.req.path);
       if (!type) throw new Refusal('not_found', 'There is no problem type with this name');
       return jsonOf(type);
     },
@@ -113,7 +113,8 @@ const routes = [
     operationId: 'readDocs',
     summary: 'The API reference as a web page',
     responses: { 200: content('text/html') },
-    handler: () => () => new Response(page, { headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy } }),
+    handler: () => () =>
+      new Response(PAGE, { headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': CONTENT_SECURITY_POLICY } }),
   }),
   systemRoute({
     path: '/docs/scalar.js',
@@ -132,9 +133,9 @@ const routes = [
     operationId: 'readDocsStart',
     summary: 'The script that starts the API reference',
     responses: { 200: SCRIPT_CONTENT },
-    handler: () => () => new Response(boot, { headers: { 'content-type': SCRIPT } }),
+    handler: () => () => new Response(BOOT_SCRIPT, { headers: { 'content-type': SCRIPT } }),
   }),
 ];
 
-export const system = (app: Hono, deps: SystemDeps): void => mountPlainRoutes(app, routes, deps);
+export const mountSystemRoutes = (app: Hono, deps: SystemDeps): void => mountPlainRoutes(app, routes, deps);
 export const systemPaths = documentPlainRoutes(routes);

@@ -8,9 +8,9 @@ import {
 } from '../../domain/runners/cloud-event.ts';
 import { ACK_WAIT_MS, consumerName, inboxOf, MAX_DELIVERIES, STREAM } from '../../domain/runners/runner-credential.ts';
 
-const text = (description: string) => ({ type: 'string', description });
+const textField = (description: string) => ({ type: 'string', description });
 
-const id25 = (description: string) => ({ type: 'string', pattern: '^c[a-z0-9]{24}$', description });
+const idField = (description: string) => ({ type: 'string', pattern: '^c[a-z0-9]{24}$', description });
 
 const envelope = (type: string) => ({
   type: 'object',
@@ -20,16 +20,16 @@ const envelope = (type: string) => ({
     id: { type: 'string', format: 'uuid', description: "The event's id: a runner that keeps these ids runs nothing twice" },
     source: { type: 'string', format: 'uri', description: 'The webhook integration that received it' },
     type: { const: type },
-    subject: id25('The delivery'),
+    subject: idField('The delivery'),
     time: { type: 'string', format: 'date-time' },
-    datacontenttype: text("The body's media type, as the provider sent it"),
-    tenant: id25('The tenant'),
-    agent: id25('The agent that is to act'),
-    integration: id25('The webhook integration'),
-    provider: text('The provider, such as github'),
-    providerevent: text("The provider's own name of the event, such as push"),
-    deliveryid: text("The provider's own id of the delivery"),
-    delivery_id: text('The same as deliveryid'),
+    datacontenttype: textField("The body's media type, as the provider sent it"),
+    tenant: idField('The tenant'),
+    agent: idField('The agent that is to act'),
+    integration: idField('The webhook integration'),
+    provider: textField('The provider, such as github'),
+    providerevent: textField("The provider's own name of the event, such as push"),
+    deliveryid: textField("The provider's own id of the delivery"),
+    delivery_id: textField('The same as deliveryid'),
     data: { description: `A JSON body of up to ${INLINE_LIMIT} bytes, byte by byte as it came` },
     data_base64: { type: 'string', contentEncoding: 'base64', description: `Any other body of up to ${INLINE_LIMIT} bytes` },
     dataref: { type: 'string', format: 'uri', description: "Where a larger body is read, with the runner's key" },
@@ -43,7 +43,7 @@ const headers = {
   properties: {
     'Nats-Msg-Id': { type: 'string', format: 'uuid', description: "The event's id" },
     'Annals-Position': { type: 'string', pattern: '^\\d+:\\d+$', description: "The event's place in the log" },
-    'Annals-Delivery': id25('The delivery'),
+    'Annals-Delivery': idField('The delivery'),
   },
 };
 

@@ -6,18 +6,18 @@ import { agentsOwnedBy } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { AsOf, listQuery, paginate, type Window } from '../http/paging.ts';
+import { AsOf, listQuery, type PageWindow, paginate } from '../http/paging.ts';
 
 const MEMBERS = '/tenant/:tenant_id/members';
 const MEMBER = `${MEMBERS}/:user_id`;
 const permit = 'tenant:members:write';
-const needs = 'Needs `tenant:members:write`; what concerns an OWNER, the role OWNER.';
+const permissionNote = 'Needs `tenant:members:write`; what concerns an OWNER, the role OWNER.';
 
 export const MemberRead = z
   .object({ user_id: Id25, email: z.string(), name: z.string().nullable(), role: z.enum(Tenant.TENANT_ROLES), created_at: z.string() })
   .meta({ id: 'MemberRead' });
 
-const members = async (ctx: Ctx, window: Window) => {
+const listMembers = async (ctx: Ctx, window: PageWindow) => {
   const tenant = await ctx.load(Tenant, ctx.tenant);
   const ids = Object.entries(tenant.state.members).map(([id, { created_at }]) => ({ id, created_at }));
   const { items, next } = paginate(ids, window);
@@ -26,7 +26,7 @@ const members = async (ctx: Ctx, window: Window) => {
 };
 
 /** The agents of which somebody is OWNER, the one made a moment ago too: the view is waited for. @throws Refusal not_caught_up */
-const owned = async (ctx: Ctx, user_id: string): Promise<string[]> => {
+const agentsOwned = async (ctx: Ctx, user_id: string): Promise<string[]> => {
   const end = await ctx.logEnd();
   if (end) await ctx.reads.passed(agents.name, end);
   return agentsOwnedBy(ctx.reads, ctx.tenant, user_id);
@@ -40,14 +40,14 @@ export const memberOperations = {
     permit: 'tenant:read',
     query: listQuery({ as_of: AsOf }),
     reply: z.array(MemberRead),
-    run: members,
+    run: listMembers,
   }),
   inviteMember: operation({
     method: 'post',
     path: MEMBERS,
     summary: 'Add somebody by e-mail address',
     permit,
-    permissionNote: needs,
+    permissionNote,
     body: MemberInvite,
     reply: MemberRead,
     status: 201,
@@ -59,7 +59,7 @@ export const memberOperations = {
     path: MEMBER,
     summary: "Change a member's role",
     permit,
-    permissionNote: needs,
+    permissionNote,
     body: MemberUpdate,
     reply: MemberRead,
     run: changeMemberRole,
@@ -69,7 +69,7 @@ export const memberOperations = {
     path: MEMBER,
     summary: 'Remove a member',
     permit,
-    permissionNote: needs,
-    run: (ctx, { user_id }) => removeMember(ctx, user_id, () => owned(ctx, user_id)),
+    permissionNote,
+    run: (ctx, { user_id }) => removeMember(ctx, user_id, () => agentsOwned(ctx, user_id)),
   }),
 };

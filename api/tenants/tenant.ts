@@ -27,28 +27,28 @@ import { operation } from '../http/operation.ts';
 import { asOfQuery, listQuery, windowOf } from '../http/paging.ts';
 import { staleIfError } from '../http/stale-if-error.ts';
 
-const ADMIN = '/admin/tenants/:tenant_id';
-const OWN = '/tenant/:tenant_id';
+const ADMIN_TENANT = '/admin/tenants/:tenant_id';
+const TENANT = '/tenant/:tenant_id';
 
 const BreakGlassOpened = z
   .object({ tenant_id: Id25, user_id: Id25, reason: z.string(), until: z.string() })
   .meta({ id: 'BreakGlassOpened' });
 
-type Figures = { readonly agent_count: number; readonly last_active_at: string | null };
+type TenantStatistics = { readonly agent_count: number; readonly last_active_at: string | null };
 
 /** What the views alone know of a tenant. @throws Refusal unavailable */
-const figuresOf = async ({ reads }: Ctx, id: string): Promise<Figures> => {
+const statisticsOf = async ({ reads }: Ctx, id: string): Promise<TenantStatistics> => {
   const [agent_count, last_active_at] = await Promise.all([agentCount(reads, id), lastActiveAt(reads, id)]);
   return { agent_count, last_active_at };
 };
-const lastKnown = staleIfError<Figures>({ agent_count: 0, last_active_at: null });
+const lastKnownStatistics = staleIfError<TenantStatistics>({ agent_count: 0, last_active_at: null });
 
 /** The same beside a change that was made: while the views are away as they were last, 0 and null where they were never asked. */
-const figuresBeside = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<Figures> =>
-  ctx.sideEffect(() => lastKnown(ctx.reads, id, figuresOf(ctx, id)));
+const statisticsOrLastKnown = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<TenantStatistics> =>
+  ctx.sideEffect(() => lastKnownStatistics(ctx.reads, id, statisticsOf(ctx, id)));
 
 /** The state with how many members and agents there are. */
-const counted = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: Figures) => ({
+const countsOf = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: TenantStatistics) => ({
   ...state,
   member_count: Object.keys(state.members).length,
   agent_count,
@@ -56,7 +56,7 @@ const counted = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: Figures) => 
 
 const withCounts = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
   ...loaded,
-  state: counted(loaded, await figuresBeside(ctx, loaded)),
+  state: countsOf(loaded, await statisticsOrLastKnown(ctx, loaded)),
 });
 
 const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
@@ -65,7 +65,7 @@ const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
 });
 
 /** What was used in the last 30 days: nothing until there are sessions. */
-const summaries = (ctx: Ctx) => {
+const usageSummaries = (ctx: Ctx) => {
   const start = new Date(Date.parse(ctx.at()) - 30 * 86_400_000).toISOString();
   return {
     usage_summary_30d: { requests: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, period: { start, end: ctx.at() } },
@@ -73,13 +73,13 @@ const summaries = (ctx: Ctx) => {
   };
 };
 
-const detailed = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, known: Figures) => {
+const withDetails = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, known: TenantStatistics) => {
   const { plan } = (await withPlan(ctx, loaded)).state;
-  const used = await ctx.sideEffect(async () => summaries(ctx));
-  return { ...loaded, state: { ...counted(loaded, known), plan, ...used, last_active_at: known.last_active_at } };
+  const used = await ctx.sideEffect(async () => usageSummaries(ctx));
+  return { ...loaded, state: { ...countsOf(loaded, known), plan, ...used, last_active_at: known.last_active_at } };
 };
 
-const reasoned = { method: 'post', body: Reason } as const;
+const withReason = { method: 'post', body: Reason } as const;
 
 export const tenantOperations = {
   listTenants: operation({
@@ -106,37 +106,37 @@ export const tenantOperations = {
   }),
   readTenantAsPlatform: operation({
     method: 'get',
-    path: ADMIN,
+    path: ADMIN_TENANT,
     summary: 'Read a tenant with its plan and its last 30 days',
     permit: 'platform',
     reply: AdminTenantDetailRead,
     noConditionalGet: true,
     projection: agents.name,
-    run: async (ctx) => detailed(ctx, await loadTenant(ctx), await figuresOf(ctx, ctx.tenant)),
+    run: async (ctx) => withDetails(ctx, await loadTenant(ctx), await statisticsOf(ctx, ctx.tenant)),
   }),
   updateTenantAsPlatform: operation({
     method: 'patch',
-    path: ADMIN,
+    path: ADMIN_TENANT,
     summary: 'Change a tenant as the platform',
     permit: 'platform',
     body: AdminTenantUpdate,
     reply: AdminTenantDetailRead,
     run: async (ctx, sent) => {
       const loaded = await updateTenantAsPlatform(ctx, sent);
-      return detailed(ctx, loaded, await figuresBeside(ctx, loaded));
+      return withDetails(ctx, loaded, await statisticsOrLastKnown(ctx, loaded));
     },
   }),
   suspendTenant: operation({
-    ...reasoned,
-    path: `${ADMIN}/suspend`,
+    ...withReason,
+    path: `${ADMIN_TENANT}/suspend`,
     summary: 'Suspend a tenant: its members and keys are refused from then on',
     permit: 'platform',
     reply: AdminTenantRead,
     run: async (ctx, sent) => withCounts(ctx, await suspendTenant(ctx, sent)),
   }),
   resumeTenant: operation({
-    ...reasoned,
-    path: `${ADMIN}/resume`,
+    ...withReason,
+    path: `${ADMIN_TENANT}/resume`,
     summary: 'Resume a suspended tenant',
     permit: 'platform',
     reply: AdminTenantRead,
@@ -144,7 +144,7 @@ export const tenantOperations = {
   }),
   openTenant: operation({
     method: 'post',
-    path: `${ADMIN}/break-glass`,
+    path: `${ADMIN_TENANT}/break-glass`,
     summary: 'Look inside a tenant for a while, which the tenant sees',
     permit: 'platform',
     body: BreakGlass,
@@ -154,7 +154,7 @@ export const tenantOperations = {
   }),
   readTenant: operation({
     method: 'get',
-    path: OWN,
+    path: TENANT,
     summary: 'Read the tenant',
     permit: 'tenant:read',
     query: asOfQuery,
@@ -163,7 +163,7 @@ export const tenantOperations = {
   }),
   changeTenantSettings: operation({
     method: 'patch',
-    path: OWN,
+    path: TENANT,
     summary: "Change the tenant's settings",
     permit: 'tenant:settings:write',
     body: TenantUpdate,
@@ -171,16 +171,16 @@ export const tenantOperations = {
     run: async (ctx, sent) => withPlan(ctx, await changeTenantSettings(ctx, sent)),
   }),
   closeTenant: operation({
-    ...reasoned,
-    path: `${OWN}/close`,
+    ...withReason,
+    path: `${TENANT}/close`,
     summary: 'Begin to close the tenant: for good after 30 days',
     permit: 'tenant:close',
     reply: TenantRead,
     run: async (ctx, sent) => withPlan(ctx, await closeTenant(ctx, sent)),
   }),
   reopenTenant: operation({
-    ...reasoned,
-    path: `${OWN}/reopen`,
+    ...withReason,
+    path: `${TENANT}/reopen`,
     summary: 'Take back the closing of the tenant',
     permit: 'tenant:close',
     reply: TenantRead,

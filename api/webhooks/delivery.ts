@@ -7,10 +7,10 @@ import * as Integration from '../../domain/webhooks/integration.ts';
 import { deliveryById, deliveryPage, type IntegrationRef, markedDelivery } from '../../projections/webhooks/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../../projections/webhooks/delivery.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
-import { askedOf, checkNoQuery, type Runtime } from '../http/mount.ts';
+import { assertNoQuery, type Runtime, requestInfoOf } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type Operations, operation, type Read } from '../http/operation.ts';
-import { asOfQuery, listQuery, sorted, TimeRange } from '../http/paging.ts';
+import { asOfQuery, listQuery, parseSort, TimeRange } from '../http/paging.ts';
 import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
@@ -55,7 +55,7 @@ export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
     run: async (ctx, { id, outcome, from, to, limit, cursor, sort }) => {
       const hook = await hookOf(ctx, id);
       await checkReader(ctx, hook.agent_id);
-      const window = { sort: sorted(sort ?? '-received_at', SORTS), limit, cursor };
+      const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
       return deliveryPage(ctx.reads, hook, { outcome, from, to }, window);
     },
   }),
@@ -82,9 +82,9 @@ const getDeliveryBody =
     const { tenant_id = '', delivery_id = '' } = c.req.param();
     const kept = isId25(tenant_id) && isId25(delivery_id) ? await stored(tenant_id, delivery_id) : null;
     if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw notFound();
-    const as = await runtime.permit(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
-    if (as === 'guest') await runtime.recordSuperAdminRead(askedOf(c, runtime, principal, tenant_id), `GET ${c.req.path}`);
-    checkNoQuery(c);
+    const as = await runtime.authorize(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
+    if (as === 'guest') await runtime.recordSuperAdminRead(requestInfoOf(c, runtime, principal, tenant_id), `GET ${c.req.path}`);
+    assertNoQuery(c);
     const headers = {
       'content-type': kept.facts.content_type,
       'content-disposition': `attachment; filename="${delivery_id}"`,

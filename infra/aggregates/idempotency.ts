@@ -59,7 +59,7 @@ const unlessTakenOver = (error: unknown): void => {
  * Runs a mutation once under its Idempotency-Key. The key has a stream of its own, claimed before anything is written; its end holds the
  * streams and revisions from which the answer is rendered again.
  */
-export const runIdempotent = ({ log, context, now }: Deps): Runtime['once'] => {
+export const runIdempotent = ({ log, context, now }: Deps): Runtime['runIdempotent'] => {
   const metaOf = (asked: RequestInfo): Metadata => ({
     tenant: asked.tenant,
     actor: { kind: 'system', id: 'idempotency' },

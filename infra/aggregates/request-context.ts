@@ -198,7 +198,7 @@ export const createContextFactory = (deps: ContextDeps) => {
         const stream = streamName(aggregate.category, tenant, id);
         const kept = session?.replay?.findLast((touched) => touched.stream === stream);
         return (
-          kept ? stateAt(aggregate, id, kept) : asked.fresh ? cache.refresh(aggregate, tenant, id) : cache.load(aggregate, tenant, id)
+          kept ? stateAt(aggregate, id, kept) : asked.bypassCache ? cache.refresh(aggregate, tenant, id) : cache.load(aggregate, tenant, id)
         ).catch(throwAsRefusal);
       },
       logEnd: async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { RequestError } from '@hono/node-server';
-import { problem } from '../../api/http/problem.ts';
+import { problemResponse } from '../../api/http/problem.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
 const MAX_HEADERS = 200;
@@ -35,7 +35,7 @@ const refusalOf = ({ code }: NodeJS.ErrnoException): Refusal => {
 
 const written = async (refusal: Refusal) => {
   const id = randomUUID();
-  const answer = problem(refusal, '', id);
+  const answer = problemResponse(refusal, '', id);
   const text = await answer.text();
   const headers = {
     ...Object.fromEntries(answer.headers),

@@ -59,21 +59,21 @@ const unexpectedError =
   };
 
 type RuntimeParts = Pick<ApplicationOptions, 'log' | 'cache' | 'reads' | 'logger' | 'address'> &
-  Pick<Runtime, 'authenticate' | 'permit'> & {
+  Pick<Runtime, 'authenticate' | 'authorize'> & {
     readonly context: ReturnType<typeof createContextFactory>;
     readonly now: () => number;
   };
 
-const createRuntime = ({ log, cache, reads, logger, address, authenticate, permit, context, now }: RuntimeParts): Runtime => ({
+const createRuntime = ({ log, cache, reads, logger, address, authenticate, authorize, context, now }: RuntimeParts): Runtime => ({
   authenticate,
-  permit,
+  authorize,
   context: (asked) => context(asked),
-  once: runIdempotent({ log, context, now }),
+  runIdempotent: runIdempotent({ log, context, now }),
   recordSuperAdminRead: async (asked, what) => {
     await context(asked).transact(Visit, context(asked).newId(), Visit.recordRead(what), { expectNew: true });
   },
   address,
-  broken: (c, error) => logger.error({ err: error, path: c.req.path, request_id: c.get('requestId') }, 'an answer broke off'),
+  onBrokenResponse: (c, error) => logger.error({ err: error, path: c.req.path, request_id: c.get('requestId') }, 'an answer broke off'),
   reads,
   cachedPosition: (aggregate, tenant, id) => cache.peek(aggregate, tenant, id)?.position ?? null,
   readYourWrites: readYourWrites(reads),
@@ -126,19 +126,19 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
   const { authenticate, byCookie, attempt } = requestAuthentication({ identify, cookies, address, limits, now });
   const refusals = refusedAccesses({ log, logger, now: () => new Date(now()).toISOString(), address });
 
-  const host = createRuntime({ log, cache, reads, logger, address, authenticate, permit, context, now });
+  const host = createRuntime({ log, cache, reads, logger, address, authenticate, authorize: permit, context, now });
   const app = createApp({
     operations: parts.operations,
-    host,
-    plain: (hono) => {
+    runtime: host,
+    mountPlain: (hono) => {
       mountSignIn(hono, host, { flow: signIn.flow, cookies, isMember, byCookie, attempt });
       parts.plain(hono, host);
     },
     corsOrigins: parts.corsOrigins,
     requestId: randomUUID,
-    failed: unexpectedError(logger),
-    refused: refusals.refused,
-    ...(parts.answered ? { answered: parts.answered } : {}),
+    toRefusal: unexpectedError(logger),
+    onAccessRefused: refusals.refused,
+    ...(parts.answered ? { onResponse: parts.answered } : {}),
   });
   return { app, host, systemContext, close: refusals.close };
 };

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { type Cookies, checkOwnPage } from '../../api/identity/sign-in.ts';
+import { assertOwnPage, type Cookies } from '../../api/identity/sign-in.ts';
 import type { authenticator } from '../../commands/identity/authenticate.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
@@ -44,7 +44,7 @@ export const requestAuthentication = ({ identify, cookies, address, limits, now 
 
   const byCookie = (c: Context): Promise<Principal & { sign_in_id: string }> => {
     const cookie = cookies.signedIn(c);
-    if (cookie !== undefined) checkOwnPage(c, cookies);
+    if (cookie !== undefined) assertOwnPage(c, cookies);
     return withinLimits(c, cookie, () => identify.byCookie(cookie ?? ''));
   };
 

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { mountAuditExport } from '../../api/audit/audit-export.ts';
 import type { Runtime } from '../../api/http/mount.ts';
 import { openapi } from '../../api/http/openapi.ts';
-import { type Readiness, system } from '../../api/operations/system-routes.ts';
+import { mountSystemRoutes, type Readiness } from '../../api/operations/system-routes.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
@@ -105,9 +105,9 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const operators = openProjectionAdmin(config.databaseUrl!, log, logger);
   const storedDelivery = readDelivery(log);
   const operations = operationsOf({
-    makeUser: (asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)),
+    makeBrokerUser: (asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)),
     storedDelivery,
-    operators,
+    projectionAdmin: operators,
   });
   const metrics = openMetrics();
   const standing = metrics.projections(operators.statuses);
@@ -134,7 +134,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountHooks(app, { ports, address });
     mountDeliveryBodies(app, host, storedDelivery);
     mountAuditExport(app, host);
-    system(app, {
+    mountSystemRoutes(app, {
       readiness: readinessOf(log, ports.isFailing, degraded),
       metrics: () => standing().then(metrics.text),
       mayReadMetrics: (c) =>

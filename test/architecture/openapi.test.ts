@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
-import { problems } from '../../api/http/problem.ts';
+import { PROBLEMS } from '../../api/http/problem.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { LABELS } from '../../domain/agents/role-permissions.ts';
 import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
@@ -207,8 +207,8 @@ const requests = (operation: Described, of: Things): fc.Arbitrary<Sent> => {
 const checkProblem = (name: string, { status, body, headers, text }: Answer): void => {
   assert.is(headers.get('content-type'), 'application/problem+json', `${name}: ${text}`);
   assert.equal(faults(schemas.Problem!, body, schemas), [], `${name}: ${text}`);
-  const { code, status: said, request_id } = body as { code: keyof typeof problems; status: number; request_id: string };
-  assert.equal([said, problems[code].status, request_id], [status, status, headers.get('x-request-id')], name);
+  const { code, status: said, request_id } = body as { code: keyof typeof PROBLEMS; status: number; request_id: string };
+  assert.equal([said, PROBLEMS[code].status, request_id], [status, status, headers.get('x-request-id')], name);
 };
 
 const checkAnswer = (name: string, operation: Described, answer: Answer): void => {

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { bytesOf, JSON_LIMIT } from '../../api/http/json-body.ts';
+import { MAX_JSON_BYTES, readBytes } from '../../api/http/json-body.ts';
 import type { Refusal } from '../../domain/refusal.ts';
 import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
 
@@ -112,9 +112,9 @@ test('100,000 names and half a megabyte of text are answered quickly', async () 
 
 test('a body of the limit is read, one byte more is 413 and names the limit', async () => {
   const fit = agent('');
-  assert.is((await post(fit.padEnd(JSON_LIMIT, ' '))).status, 201);
-  const { status, body } = await post(fit.padEnd(JSON_LIMIT + 1, ' '));
-  assert.equal([status, (body as Json).limit, (body as Json).code], [413, JSON_LIMIT, 'too_large']);
+  assert.is((await post(fit.padEnd(MAX_JSON_BYTES, ' '))).status, 201);
+  const { status, body } = await post(fit.padEnd(MAX_JSON_BYTES + 1, ' '));
+  assert.equal([status, (body as Json).limit, (body as Json).code], [413, MAX_JSON_BYTES, 'too_large']);
 });
 
 test('only application/json in UTF-8 is taken', async () => {
@@ -146,7 +146,7 @@ test('a POST all of whose fields may be left out takes no body, every other name
   await p.send('DELETE', path);
   assert.is((await post('', {}, `${path}/restore`)).status, 200);
   assert.is((await p.send('POST', `${p.tenant}/agents`)).status, 415);
-  assert.is((await post('x'.repeat(JSON_LIMIT + 1), { 'content-type': 'text/plain' })).status, 415, 'before it is read');
+  assert.is((await post('x'.repeat(MAX_JSON_BYTES + 1), { 'content-type': 'text/plain' })).status, 415, 'before it is read');
   assert.is((await p.send('PATCH', path)).status, 415);
 });
 
@@ -165,7 +165,7 @@ test('a POST without fields takes no body or an empty object, and nothing else',
   assert.is(errorOf(await post('{"x":1}', {}, path))!.pointer, '/x');
   await nothing(400, [['no JSON', await post('{', {}, path)]]);
   await nothing(415, [['text', await post('{}', { 'content-type': 'text/plain' }, path)]]);
-  await nothing(413, [['long', await post(' '.repeat(JSON_LIMIT + 1), {}, path)]]);
+  await nothing(413, [['long', await post(' '.repeat(MAX_JSON_BYTES + 1), {}, path)]]);
   const { id } = (await post(agent(''))).body as { id: string };
   const credentials = `${p.tenant}/agents/${id}/runner-credentials`;
   await nothing(422, [['a field', await post('{"x":1}', {}, credentials)]]);
@@ -220,7 +220,7 @@ test('the platform ends', async () => {
 test('a body that breaks off is the fault of whoever sent it, whether its length was told or not', async () => {
   const broken = (headers: Record<string, string>) => {
     const body = new ReadableStream({ pull: (stream) => stream.error(new Error('aborted')) });
-    return bytesOf(new Request('http://x/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit), JSON_LIMIT);
+    return readBytes(new Request('http://x/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit), MAX_JSON_BYTES);
   };
   for (const headers of [{}, { 'content-length': '10' }] as Record<string, string>[]) {
     const error = await broken(headers).catch((thrown: unknown) => thrown);

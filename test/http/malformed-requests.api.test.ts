@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Hono } from 'hono';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { JSON_LIMIT } from '../../api/http/json-body.ts';
+import { MAX_JSON_BYTES } from '../../api/http/json-body.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 
@@ -106,17 +106,17 @@ test('20 kB of headers, and 2,000 of them: 431', async () => {
 });
 
 test('a body above the limit is 413 with the limit, by its length at once and in chunks where it passes it', async () => {
-  const length = request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${JSON_LIMIT + 1}`]);
+  const length = request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${MAX_JSON_BYTES + 1}`]);
   const declared = await raw(length);
   checkProblem(declared, 413);
-  assert.match(declared.body, new RegExp(`"limit":${JSON_LIMIT}`));
+  assert.match(declared.body, new RegExp(`"limit":${MAX_JSON_BYTES}`));
   const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
   const endless = [request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, 'Transfer-Encoding: chunked']), ...Array(12).fill(chunk)];
   checkProblem(await raw(endless), 413);
 });
 
 test('a body of exactly the limit is read to its end', async () => {
-  const sent = body('exact').padEnd(JSON_LIMIT, ' ');
+  const sent = body('exact').padEnd(MAX_JSON_BYTES, ' ');
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${sent.length}`], sent))).status, 201);
 });
 

@@ -158,14 +158,14 @@ test('the furthest of what was written at once is waited for, for two seconds', 
   const asked: string[] = [];
   let clock = 0;
   const own = readYourWrites({ passed: async (view, token) => void asked.push(`${view} ${token}`) }, () => clock);
-  own.noted(somebody, { commit: 20n, prepare: 20n });
-  own.noted(somebody, { commit: 10n, prepare: 10n });
-  own.noted({ kind: 'system', name: 'annals' }, { commit: 30n, prepare: 30n });
-  await own.settled(somebody, ['agents', 'audit'], undefined);
-  await own.settled({ kind: 'system', name: 'annals' }, ['agents'], undefined);
+  own.recordWrite(somebody, { commit: 20n, prepare: 20n });
+  own.recordWrite(somebody, { commit: 10n, prepare: 10n });
+  own.recordWrite({ kind: 'system', name: 'annals' }, { commit: 30n, prepare: 30n });
+  await own.waitForOwnWrites(somebody, ['agents', 'audit'], undefined);
+  await own.waitForOwnWrites({ kind: 'system', name: 'annals' }, ['agents'], undefined);
   assert.equal(asked.splice(0), ['agents 20:20', 'audit 20:20']);
   clock = 2_001;
-  await own.settled(somebody, ['agents'], undefined);
+  await own.waitForOwnWrites(somebody, ['agents'], undefined);
   assert.equal(asked, []);
 });
 
@@ -177,11 +177,11 @@ test('a view that was waited for in vain is waited for again after a second', as
     throw new Refusal('not_caught_up', 'not yet');
   };
   const own = readYourWrites({ passed: late }, () => clock);
-  own.noted(somebody, { commit: 20n, prepare: 20n });
-  for (clock of [0, 1, 999]) await own.settled(somebody, ['agents'], undefined);
+  own.recordWrite(somebody, { commit: 20n, prepare: 20n });
+  for (clock of [0, 1, 999]) await own.waitForOwnWrites(somebody, ['agents'], undefined);
   assert.is(asked, 1);
   clock = 1_001;
-  await own.settled(somebody, ['agents'], undefined);
+  await own.waitForOwnWrites(somebody, ['agents'], undefined);
   assert.is(asked, 2);
 });
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
-import { problems } from '../../api/http/problem.ts';
+import { PROBLEMS } from '../../api/http/problem.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { createRateLimiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
@@ -86,14 +86,14 @@ const INNARDS =
 const checkProblem = (name: string, answer: Answer): string => {
   checkHeaders(name, answer);
   assert.is(answer.headers['content-type'], 'application/problem+json', name);
-  const body = JSON.parse(answer.text) as Record<string, unknown> & { code: keyof typeof problems };
+  const body = JSON.parse(answer.text) as Record<string, unknown> & { code: keyof typeof PROBLEMS };
   assert.equal(
     Object.keys(body).filter((field) => !FIELDS.includes(field)),
     [],
     name,
   );
   assert.equal(
-    [body.status, problems[body.code].status, body.request_id],
+    [body.status, PROBLEMS[body.code].status, body.request_id],
     [answer.status, answer.status, answer.headers['x-request-id']],
     name,
   );
@@ -144,7 +144,7 @@ test('each plain route answers as the table says; a new one has to be entered', 
 });
 
 test('the type of each problem can be read where it lies', async () => {
-  for (const [code, { status, title }] of Object.entries(problems)) {
+  for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
     const type = `/problems/${code.replaceAll('_', '-')}`;
     const answer = await ask('GET', type);
     assert.equal([answer.status, JSON.parse(answer.text)], [200, { type, code, status, title }]);
@@ -207,7 +207,7 @@ const refusals = async (): Promise<string[]> => {
 test('no refusal of any kind tells what is behind it', async () => {
   const found = new Set<string>(await refusals());
   assert.equal(
-    Object.keys(problems)
+    Object.keys(PROBLEMS)
       .filter((code) => !found.has(code))
       .sort(),
     ELSEWHERE,

@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
-import { boot } from '../../api/operations/docs-page.ts';
+import { BOOT_SCRIPT } from '../../api/operations/docs-page.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 
@@ -21,7 +21,7 @@ const opened = async (origin: string): Promise<Shown> => {
   return new Promise((resolve) => {
     const createApiReference = (_: string, shown: Shown) => resolve(JSON.parse(JSON.stringify(shown)) as Shown);
     const fetch = async (path: string) => ({ json: async () => JSON.parse(path === '/openapi.json' ? document : '{}') });
-    runInNewContext(boot, { fetch, location: { origin }, Scalar: { createApiReference } });
+    runInNewContext(BOOT_SCRIPT, { fetch, location: { origin }, Scalar: { createApiReference } });
   });
 };
 

@@ -164,7 +164,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
     'identity/browser-sign-in.api.test.ts',
     'cookies: a page of elsewhere changes things',
     'api/identity/sign-in.ts',
-    'if (!UNSAFE.test(c.req.method)) return;',
+    'if (!UNSAFE_METHOD.test(c.req.method)) return;',
     'return;',
   ),
   one('a key outlives its owner', 'commands/identity/authenticate.ts', 'if (!User.isActive(user)) throw', 'if (false) throw'),
