@@ -1,130 +1,53 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BucketState } from './bucket-state.ts';
+import { createSettlementQueue, type QuotaTable } from './settlement-queue.ts';
 
-/** What processes share: a row a key, charged with so many milliseconds of its window. @returns in how many ms each one is full again */
-export type QuotaTable = { readonly charge: (costs: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, number>> };
-
-/**
- * One key's bucket in this process, in ms: `at` when it is full, `owed` how much of that its row has not heard of, `lease` how much that
- * may be. By the monotonic clock: when the row answered last (`heard`), and since when there is no token (`emptied`).
- */
-export type BucketState = {
-  readonly row: string;
-  readonly lease: number;
-  at: number;
-  owed: number;
-  isDue: boolean;
-  heard: number;
-  emptied: number | null;
-  hearing: Promise<void> | null;
-};
-
-export const newBucketState = (row: string, lease: number, now: number): BucketState => ({
-  row,
-  lease,
-  at: now,
-  owed: 0,
-  isDue: false,
-  heard: Number.NEGATIVE_INFINITY,
-  emptied: null,
-  hearing: null,
-});
-
-const SETTLE_MS = 100;
-/** In this time every process has settled what it spent before. */
-const OTHERS_MS = 150;
-const RETRY_MS = 1_000;
-
-const sumsOf = (accounts: readonly BucketState[]): Map<string, number> => {
-  const sums = new Map<string, number>();
-  for (const { row, owed } of accounts) sums.set(row, (sums.get(row) ?? 0) + owed);
-  return sums;
-};
+/** Within this time every other process has settled what it had spent. */
+const OTHERS_SETTLED_MS = 150;
 
 /**
- * Settles accounts with their rows, all that are due in one statement: ten times a second, sooner where one has spent half of its lease.
- * Nobody waits for that but who has spent a whole one. While the rows can't be reached nobody waits at all; it asks once a second.
+ * Shares token buckets with the other processes through the quota table. A bucket is settled within a tenth of a second, and at once if it
+ * has spent half of its lease. Only a request whose bucket has spent a whole lease waits for it; while the table is unreachable, no
+ * request waits. `clock` returns Unix milliseconds.
  */
-export const createQuotaSync = (rows: QuotaTable, clock: () => number = Date.now) => {
-  let due: BucketState[] = [];
-  let running: Promise<void> | null = null;
-  let timer: NodeJS.Timeout | undefined;
-  let isDown = false;
+export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.now) => {
+  const { isDown, isFlushing, enqueue, flush } = createSettlementQueue(table, clock);
 
-  const arm = (): void => {
-    if (due.length > 0) timer ??= setTimeout(flush, isDown ? RETRY_MS : SETTLE_MS).unref();
-  };
-
-  const note = (account: BucketState): void => {
-    if (!account.isDue) due.push(account);
-    account.isDue = true;
-    arm();
-  };
-
-  const settle = async (): Promise<void> => {
-    const accounts = due;
-    due = [];
-    for (const account of accounts) account.isDue = false;
-    const costs = accounts.map(({ owed }) => owed);
-    const asked = clock();
-    try {
-      const aheads = await rows.charge(sumsOf(accounts));
-      isDown = false;
-      for (const [index, account] of accounts.entries()) {
-        account.owed -= costs[index]!;
-        account.at = Math.max(account.at, asked + (aheads.get(account.row) ?? 0) + account.owed);
-        account.heard = performance.now();
-      }
-    } catch {
-      isDown = true;
-      // What has been refilled since is owed no more, or the rows would shut everybody out when they are back.
-      for (const account of accounts) account.owed = Math.min(account.owed, Math.max(account.lease, account.at - clock()));
-      for (const account of accounts) note(account);
-    }
-  };
-
-  const flush = (): Promise<void> => {
-    if (running) return running;
-    clearTimeout(timer);
-    timer = undefined;
-    running = settle().finally(() => {
-      running = null;
-      arm();
-    });
-    return running;
-  };
-
-  const hear = async (account: BucketState): Promise<void> => {
-    await sleep(OTHERS_MS);
-    const asked = performance.now();
-    // Twice where one was under way that may not have asked for this one.
-    for (let asks = 0; asks < 2 && !isDown && account.heard < asked; asks++) {
-      note(account);
+  const readRow = async (state: BucketState): Promise<void> => {
+    await sleep(OTHERS_SETTLED_MS);
+    const startedAt = performance.now();
+    // A second time if the first flush was already under way and did not include this bucket.
+    for (let attempts = 0; attempts < 2 && !isDown() && state.settledAt < startedAt; attempts++) {
+      enqueue(state);
       await flush();
     }
   };
 
   return {
-    isDown: (): boolean => isDown,
-    /** A token of `cost` ms was spent. */
-    owe: (account: BucketState, cost: number): void => {
-      account.owed += cost;
-      account.emptied = null;
-      note(account);
-      if (account.owed * 2 >= account.lease && !running && !isDown) void flush();
+    isDown,
+    /** Records that a token worth `cost` milliseconds was taken. */
+    charge: (state: BucketState, cost: number): void => {
+      state.unsettled += cost;
+      state.emptySince = null;
+      enqueue(state);
+      if (state.unsettled * 2 >= state.lease && !isFlushing() && !isDown()) void flush();
     },
-    /** Decides once nobody has to wait any more. */
-    whenSettled: async <T>(waits: () => boolean, decide: () => T): Promise<T> => {
-      while (waits() && !isDown) await flush();
+    /** Decides as soon as `hasToWait` returns false or the table is unreachable. */
+    decideWhenSettled: async <T>(hasToWait: () => boolean, decide: () => T): Promise<T> => {
+      while (hasToWait() && !isDown()) await flush();
       return decide();
     },
-    /** An empty one hears from its row once the others have settled what they spent till then; after that at once. */
-    refresh: (account: BucketState): Promise<void> => {
-      account.emptied ??= performance.now();
-      if (isDown || account.heard >= account.emptied + OTHERS_MS) return Promise.resolve();
-      account.hearing ??= hear(account).finally(() => {
-        account.hearing = null;
+    /**
+     * Reads an empty bucket's row after the other processes have settled what they spent before. Returns at once if that has already
+     * happened since the bucket became empty, or if the table is unreachable.
+     */
+    refresh: (state: BucketState): Promise<void> => {
+      state.emptySince ??= performance.now();
+      if (isDown() || state.settledAt >= state.emptySince + OTHERS_SETTLED_MS) return Promise.resolve();
+      state.refreshing ??= readRow(state).finally(() => {
+        state.refreshing = null;
       });
-      return account.hearing;
+      return state.refreshing;
     },
   };
 };

@@ -1,82 +1,87 @@
+import type { RateLimitPolicy } from '../../domain/access/rate-limit-policy.ts';
 import { createLruMap } from '../lru-map.ts';
-import { type BucketState, newBucketState, type QuotaSync } from './shared-quota.ts';
+import { type BucketState, newBucketState } from './bucket-state.ts';
+import type { QuotaSync } from './shared-quota.ts';
 
-/**
- * So many requests in any stretch of so many seconds, evenly refilled. `failsClosed`: where the other processes can't be heard of, one
- * lease passes and no more; else this process' own count decides alone.
- */
-export type Policy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
-
-/** `reset` and `retry` are seconds: until all of the quota is there again, and until one more request is. */
+/** `reset` and `retry` are seconds: until the whole quota is available again, and until one more request is. */
 export type TakeResult = { readonly allowed: boolean; readonly remaining: number; readonly reset: number; readonly retry: number };
 
-/**
- * How many requests a process may let through before the shared row has heard of them: 50, but a thousandth of a quota that is large (a
- * fast client would need a lease every few milliseconds), and at most a quarter of one that is small.
- */
-export const leaseOf = ({ quota }: Policy): number => Math.ceil(Math.max(Math.min(50, quota / 4), quota / 1_000));
-
-const CAPACITY = 50_000;
+const DEFAULT_CAPACITY = 50_000;
 const EPSILON = 1e-6;
 
 /**
- * A token bucket for each key, kept as the one time at which it will be full again; `shared` keeps it in step with those of other
- * processes. Two generations bound the memory; what falls out has been idle the longest.
+ * The number of requests that a process may let through before the shared row has been charged: 50, but a quarter of a small quota, and a
+ * thousandth of a large one (a fast client would otherwise need a lease every few milliseconds).
  */
-export const createTokenBucket = (policy: Policy, capacity = CAPACITY, shared?: QuotaSync) => {
+export const leaseOf = ({ quota }: RateLimitPolicy): number => Math.ceil(Math.max(Math.min(50, quota / 4), quota / 1_000));
+
+/** Milliseconds: `cost` is what one request takes, `maxAhead` how far ahead of now a bucket's `fullAt` may be. */
+type Rates = { readonly window: number; readonly cost: number; readonly lease: number; readonly maxAhead: number };
+
+const ratesOf = (policy: RateLimitPolicy, isShared: boolean): Rates => {
   const window = policy.seconds * 1_000;
-  const each = window / policy.quota;
-  const lease = leaseOf(policy) * each - EPSILON;
-  // Processes together may be a few leases beyond the quota, and wait for them.
-  const most = shared ? 2 * window : window;
+  const cost = window / policy.quota;
+  // Processes together may exceed the quota by a few leases, and then wait until these are refilled.
+  return { window, cost, lease: leaseOf(policy) * cost - EPSILON, maxAhead: isShared ? 2 * window : window };
+};
+
+/** The time at which a bucket is full. If the clock was set back, the bucket stays closed for one window at most. */
+const fullAtOf = ({ maxAhead }: Rates, state: BucketState | undefined, now: number): number =>
+  Math.max(now, Math.min(state?.fullAt ?? now, now + maxAhead));
+
+const hasToken = ({ window, cost }: Rates, fullAt: number, now: number): boolean => fullAt + cost - now <= window + EPSILON;
+
+const resultOf = ({ window, cost, maxAhead }: Rates, fullAt: number, now: number, allowed: boolean): TakeResult => ({
+  allowed,
+  remaining: Math.max(0, Math.floor((window - (fullAt - now)) / cost + EPSILON)),
+  reset: Math.ceil((fullAt - now) / 1_000),
+  // A quota of zero has an infinite cost: the maximum keeps the result finite.
+  retry: Math.max(0, Math.min(maxAhead, fullAt + cost - window - now) / 1_000),
+});
+
+type BucketOptions = { readonly capacity?: number; readonly sync?: QuotaSync | undefined };
+
+/**
+ * Creates the token buckets of one policy, one for each key. A bucket is stored as the time at which it will be full again; `sync` shares it
+ * with the other processes. At most twice `capacity` buckets are kept; those that are dropped have been idle the longest.
+ */
+export const createTokenBucket = (policy: RateLimitPolicy, { capacity = DEFAULT_CAPACITY, sync }: BucketOptions = {}) => {
+  const rates = ratesOf(policy, sync !== undefined);
   const states = createLruMap<string, BucketState>({ capacity });
 
-  const find = states.peek;
-
-  const keep = (key: string, now: number): BucketState => {
+  const findOrCreate = (key: string, now: number): BucketState => {
     const known = states.get(key);
     if (known) return known;
-    const created = newBucketState(`${policy.name} ${key}`, lease, now);
+    const created = newBucketState(`${policy.name} ${key}`, rates.lease, now);
     states.set(key, created);
     return created;
   };
 
-  /** When the key's bucket is full; a clock that was set back must not close it for longer than a window. */
-  const fullAt = (account: BucketState | undefined, now: number): number => Math.max(now, Math.min(account?.at ?? now, now + most));
-
-  const isShut = (account: BucketState | undefined): boolean =>
-    policy.failsClosed === true && account !== undefined && account.owed >= account.lease && shared?.isDown() === true;
-
-  const told = (at: number, now: number, allowed: boolean): TakeResult => ({
-    allowed,
-    remaining: Math.max(0, Math.floor((window - (at - now)) / each + EPSILON)),
-    reset: Math.ceil((at - now) / 1_000),
-    // Of a quota of nothing there is never one more.
-    retry: Math.max(0, Math.min(most, at + each - window - now) / 1_000),
-  });
+  const isClosed = (state: BucketState | undefined): boolean =>
+    policy.failsClosed === true && state !== undefined && state.unsettled >= state.lease && sync?.isDown() === true;
 
   return {
-    /** How it stands, taking nothing: whether one more would be let through. */
-    look: (key: string, now: number): TakeResult => {
-      const account = find(key);
-      const at = fullAt(account, now);
-      return told(at, now, at + each - now <= window + EPSILON && !isShut(account));
+    /** Whether one more request would be allowed; takes no token. */
+    peek: (key: string, now: number): TakeResult => {
+      const state = states.peek(key);
+      const fullAt = fullAtOf(rates, state, now);
+      return resultOf(rates, fullAt, now, hasToken(rates, fullAt, now) && !isClosed(state));
     },
+    /** Takes one token if there is one. */
     take: (key: string, now: number): TakeResult => {
-      const account = keep(key, now);
-      const at = fullAt(account, now);
-      const next = at + each;
-      const allowed = next - now <= window + EPSILON && !isShut(account);
-      account.at = allowed ? next : at;
-      if (allowed) shared?.owe(account, each);
-      return told(account.at, now, allowed);
+      const state = findOrCreate(key, now);
+      const fullAt = fullAtOf(rates, state, now);
+      const allowed = hasToken(rates, fullAt, now) && !isClosed(state);
+      state.fullAt = allowed ? fullAt + rates.cost : fullAt;
+      if (allowed) sync?.charge(state, rates.cost);
+      return resultOf(rates, state.fullAt, now, allowed);
     },
-    /** Whether a whole lease has been spent that the row has not heard of. */
-    waits: (key: string): boolean => shared !== undefined && (find(key)?.owed ?? 0) >= lease,
-    /** Hears what others have taken. */
+    /** Whether a whole lease has been spent that the row has not been charged with, so that the next request has to wait. */
+    isLeaseSpent: (key: string): boolean => sync !== undefined && (states.peek(key)?.unsettled ?? 0) >= rates.lease,
+    /** Reads from the shared row how much the other processes have taken. */
     refresh: async (key: string): Promise<void> => {
-      const account = find(key);
-      if (account) await shared?.refresh(account);
+      const state = states.peek(key);
+      if (state) await sync?.refresh(state);
     },
   };
 };

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
+import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createAnnals } from '../../infra/projector/schema.ts';
-import { createRateLimiter, POLICIES, type RateLimiter } from '../../infra/ratelimit/limiter.ts';
+import { createRateLimiter, type RateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { openQuotaTable } from '../../infra/ratelimit/quota-table.ts';
 import { createQuotaSync } from '../../infra/ratelimit/shared-quota.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
@@ -151,7 +152,7 @@ const pair = async (webhooks_per_minute: number) => {
   const rows = [openQuotaTable(databaseUrl, quiet), openQuotaTable(databaseUrl, quiet)] as const;
   const limits = rows.map(({ charge }) =>
     createRateLimiter(
-      POLICIES,
+      RATE_LIMIT_POLICIES,
       createQuotaSync({
         charge: (costs) => {
           asked.charges++;
@@ -202,7 +203,10 @@ test('while the database is away each process lets its own count through: a prov
   const charge = async () => {
     throw new Error('away');
   };
-  const [one, two] = [createRateLimiter(POLICIES, createQuotaSync({ charge })), createRateLimiter(POLICIES, createQuotaSync({ charge }))];
+  const [one, two] = [
+    createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync({ charge })),
+    createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync({ charge })),
+  ];
   const given = await givenHook({}, one);
   afterwards(given.close);
   await allow(given, 20);

@@ -1,8 +1,9 @@
 import type { Context } from 'hono';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { clientAddress, isLocalRequest, isLoopback } from '../../infra/http/client-address.ts';
-import { BAD_CREDENTIALS, createRateLimiter } from '../../infra/ratelimit/limiter.ts';
+import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 
 /** A request of a peer, with what its header says it was sent on for. */
 const from = (remoteAddress: string | undefined, forwarded?: string) =>
@@ -67,7 +68,7 @@ const guessed = async (addresses: readonly string[]): Promise<number> => {
 };
 
 test('an IPv6 network of 64 bits is one client, however its addresses are written; two networks are two', async () => {
-  const { quota } = BAD_CREDENTIALS;
+  const { quota } = RATE_LIMIT_POLICIES.badCredentials;
   const many = Array.from({ length: 3 * quota }, (_, index) => (index + 1).toString(16));
   for (const prefix of ['2001:db8::', '2001:db8:0:0:9:9:9:', '2001:db8::a:b:c:', '2001:db8:1:2::', '2001:db8:1:2:3:4:5:', 'fe80::', '::'])
     assert.is(await guessed(many.map((last) => `${prefix}${last}`)), quota, prefix);

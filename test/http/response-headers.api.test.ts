@@ -5,8 +5,9 @@ import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
 import { PROBLEMS } from '../../api/http/problem.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
+import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { listen } from '../../infra/http/listen.ts';
-import { createRateLimiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
+import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { join } from '../fixtures/users.ts';
 
@@ -215,7 +216,9 @@ test('no refusal of any kind tells what is behind it', async () => {
 });
 
 test('the one guess too many, and what is no HTTP at all, are fenced alike', async () => {
-  const other = await served({ limits: createRateLimiter({ ...POLICIES, bad: { ...POLICIES.bad, quota: 1 } }) });
+  const other = await served({
+    limits: createRateLimiter({ ...RATE_LIMIT_POLICIES, badCredentials: { ...RATE_LIMIT_POLICIES.badCredentials, quota: 1 } }),
+  });
   await other.ask('GET', '/me', { key: 'nonsense' });
   assert.is(checkProblem('a guess too many', await other.ask('GET', '/me', { key: 'nonsense' })), 'rate_limited');
   await other.close();

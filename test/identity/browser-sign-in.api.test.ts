@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isRead } from '../../api/http/operation.ts';
-import { BAD_CREDENTIALS, createRateLimiter } from '../../infra/ratelimit/limiter.ts';
+import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
+import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { atIssuer, CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { allow, SOMEBODY, type Stage, staged } from '../fixtures/sign-in-platform.ts';
@@ -209,7 +210,7 @@ test('an address that fails to sign in too often asks the issuer no more until i
     const { location, cookie } = await begin(p);
     const state = new URL(location).searchParams.get('state')!;
     const guess = () => finish(p, `${CALLBACK}?code=guessed&state=${state}&iss=${encodeURIComponent(issuer.url)}`, cookie);
-    for (let index = 0; index < BAD_CREDENTIALS.quota; index++) assert.is((await guess()).status, 401);
+    for (let index = 0; index < RATE_LIMIT_POLICIES.badCredentials.quota; index++) assert.is((await guess()).status, 401);
     assert.is((await guess()).status, 429);
     await issuer.close();
     const refused = await guess();

@@ -5,8 +5,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { firstPlanId } from '../../commands/billing/plan.ts';
 import { registerUser } from '../../commands/tenants/tenant.ts';
+import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { BAD_CREDENTIALS, createRateLimiter } from '../../infra/ratelimit/limiter.ts';
+import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { closeDueTenants } from '../../infra/reactors/close-tenants.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
@@ -218,7 +219,7 @@ test('keys that the issuer fails to give say nothing of a token: 503, and no gue
   try {
     await allow({ p, issuer });
     const token = await issuer.sign();
-    for (let asks = 0; asks <= BAD_CREDENTIALS.quota; asks++) {
+    for (let asks = 0; asks <= RATE_LIMIT_POLICIES.badCredentials.quota; asks++) {
       const answer = await bearer(p, token);
       assert.is(answer.status, 503, answer.text);
       assert.ok(Number(answer.headers.get('retry-after')) > 0);

@@ -1,8 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Refusal } from '../../domain/refusal.ts';
-import { BAD_CREDENTIALS, CREDENTIAL, createRateLimiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
+import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { createTokenBucket } from '../../infra/ratelimit/token-bucket.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { join, neighbour } from '../fixtures/users.ts';
@@ -10,7 +11,7 @@ import { join, neighbour } from '../fixtures/users.ts';
 const policy = { name: 'test', quota: 10, seconds: 60 };
 
 test('a bucket lets its quota through at once, then as it refills, and says when', () => {
-  const { take, look } = createTokenBucket(policy);
+  const { take, peek } = createTokenBucket(policy);
   const start = 1_000_000;
   const at = (now: number) => take('key', now);
   assert.equal(
@@ -19,7 +20,7 @@ test('a bucket lets its quota through at once, then as it refills, and says when
   );
   const refused = at(start);
   assert.equal(refused, { allowed: false, remaining: 0, reset: 60, retry: 6 });
-  assert.is(look('another', start).remaining, 10);
+  assert.is(peek('another', start).remaining, 10);
   assert.is(at(start + refused.retry * 1_000 - 1).allowed, false);
   assert.is(at(start + refused.retry * 1_000).allowed, true);
   assert.is(at(start + 3_600_000).remaining, 9);
@@ -40,10 +41,10 @@ test('a clock that is set back closes a bucket for no longer than a window', () 
 });
 
 test('memory is bounded, and what was used last is kept', () => {
-  const { take, look } = createTokenBucket(policy, 100);
+  const { take, peek } = createTokenBucket(policy, { capacity: 100 });
   for (let index = 0; index < 1_000; index++) take(`key${index}`, 1_000);
-  assert.is(look('key999', 1_000).remaining, 9);
-  assert.is(look('key0', 1_000).remaining, 10);
+  assert.is(peek('key999', 1_000).remaining, 9);
+  assert.is(peek('key0', 1_000).remaining, 10);
 });
 
 test('a request costs two microseconds at most', () => {
@@ -64,7 +65,11 @@ test('a request costs two microseconds at most', () => {
   assert.ok(best <= 2, `${best.toFixed(2)} µs`);
 });
 
-const small = { ...POLICIES, credential: { ...CREDENTIAL, quota: 5 }, tenant: { ...POLICIES.tenant, quota: 8 } };
+const small = {
+  ...RATE_LIMIT_POLICIES,
+  credential: { ...RATE_LIMIT_POLICIES.credential, quota: 5 },
+  tenant: { ...RATE_LIMIT_POLICIES.tenant, quota: 8 },
+};
 
 test('answers tell the limits; the one too many is 429 with the seconds to wait, and changes nothing', async () => {
   const p = await inMemory({ limits: createRateLimiter(small) });
@@ -150,7 +155,7 @@ test('a token that was good vouches for itself alone, though all of them begin a
   const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;
   const user = { kind: 'user', user_id: 'u', key_id: null, super_admin: false, bound_to: null } as const;
   await countRequest(user as unknown as Principal, token('a'), now, () => {});
-  for (let index = 0; index < BAD_CREDENTIALS.quota; index++) assert.is(await countFailedCredential(address, now), null);
+  for (let index = 0; index < RATE_LIMIT_POLICIES.badCredentials.quota; index++) assert.is(await countFailedCredential(address, now), null);
   checkAddress(address, token('a'), now);
   assert.throws(
     () => checkAddress(address, token('b'), now),

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
+import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { createAnnals } from '../../infra/projector/schema.ts';
-import { BAD_CREDENTIALS, CREDENTIAL, createRateLimiter, POLICIES } from '../../infra/ratelimit/limiter.ts';
+import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { openQuotaTable } from '../../infra/ratelimit/quota-table.ts';
-import { createQuotaSync, type QuotaTable } from '../../infra/ratelimit/shared-quota.ts';
+import type { QuotaTable } from '../../infra/ratelimit/settlement-queue.ts';
+import { createQuotaSync } from '../../infra/ratelimit/shared-quota.ts';
 import { leaseOf } from '../../infra/ratelimit/token-bucket.ts';
 import { quiet } from '../fixtures/live-projections.ts';
 import { road } from '../fixtures/tcp-proxy.ts';
@@ -14,7 +16,7 @@ import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
 
 const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', super_admin: false } as const;
 const CREDENTIAL_TEXT = 'Bearer ann_abcdefgh_0000';
-const small = { ...POLICIES, credential: { ...CREDENTIAL, quota: 1_000 } };
+const small = { ...RATE_LIMIT_POLICIES, credential: { ...RATE_LIMIT_POLICIES.credential, quota: 1_000 } };
 
 /** A request: null where it is let through, else after how many seconds to come again. */
 const asker =
@@ -33,7 +35,7 @@ const asker =
 const headerOf = (wait: number | null): number => (wait === null ? 0 : Math.max(1, Math.ceil(wait)));
 
 /** So many API processes over one database. */
-const processes = async (count: number, policies = POLICIES) => {
+const processes = async (count: number, policies = RATE_LIMIT_POLICIES) => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -113,7 +115,10 @@ test('an address that guessed on one process is known to the other', async () =>
   let guesses = 0;
   while ((await one.countFailedCredential('192.0.2.1', Date.now())) === null) guesses++;
   while ((await other.countFailedCredential('192.0.2.1', Date.now())) === null) guesses++;
-  assert.ok(guesses >= BAD_CREDENTIALS.quota && guesses <= BAD_CREDENTIALS.quota + 2 * 5, String(guesses));
+  assert.ok(
+    guesses >= RATE_LIMIT_POLICIES.badCredentials.quota && guesses <= RATE_LIMIT_POLICIES.badCredentials.quota + 2 * 5,
+    String(guesses),
+  );
   assert.throws(() => other.checkAddress('192.0.2.1', 'Bearer somebody', Date.now()));
   assert.is(await other.countFailedCredential('192.0.2.2', Date.now()), null);
   await close();
@@ -137,7 +142,7 @@ test('without the database requests are counted in the process, and an address g
   assert.is(await passing(), 500, 'what half a window refills');
   let guesses = 0;
   while ((await limits.countFailedCredential('192.0.2.1', Date.now())) === null) guesses++;
-  assert.is(guesses, leaseOf(BAD_CREDENTIALS));
+  assert.is(guesses, leaseOf(RATE_LIMIT_POLICIES.badCredentials));
   assert.throws(() => limits.checkAddress('192.0.2.1', 'Bearer somebody', Date.now()));
   limits.checkAddress('192.0.2.1', CREDENTIAL_TEXT, Date.now());
   await sleep(1_200);
@@ -149,7 +154,10 @@ test('without the database requests are counted in the process, and an address g
 });
 
 test('while tokens are at hand nobody waits, and a request costs two microseconds at most', () => {
-  const { countRequest, checkAddress } = createRateLimiter(POLICIES, createQuotaSync({ charge: async (costs) => new Map(costs) }));
+  const { countRequest, checkAddress } = createRateLimiter(
+    RATE_LIMIT_POLICIES,
+    createQuotaSync({ charge: async (costs) => new Map(costs) }),
+  );
   let waited = 0;
   const batch = (): number => {
     const began = performance.now();

@@ -114,15 +114,15 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   seenBy(
     'billing/delivery-quota.live.test.ts',
     "limits: one tenant's deliveries count for all",
-    'infra/ratelimit/limiter.ts',
+    'domain/access/rate-limit-policy.ts',
     '{tenant_id}`',
     "{''}`",
   ),
   seenBy(
     'ratelimit/limiter.api.test.ts',
     "limits: one tenant's requests count for all",
-    'infra/ratelimit/limiter.ts',
-    'key: home }',
+    'domain/access/rate-limit-policy.ts',
+    'key: tenant }',
     "key: '' }",
   ),
   seenBy(
