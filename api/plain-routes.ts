@@ -3,7 +3,7 @@ import type { PlainPaths } from './http/plain-route.ts';
 import { signInPaths } from './identity/sign-in.ts';
 import { systemPaths } from './operations/system-routes.ts';
 import { deliveryPaths } from './webhooks/delivery.ts';
-import { hookPaths } from './webhooks/inbound-webhook.ts';
+import { inboundWebhookPaths } from './webhooks/inbound-webhook.ts';
 
 /** The OpenAPI entries of every route that is no operation. */
-export const plainPaths: PlainPaths = { ...systemPaths, ...hookPaths, ...deliveryPaths, ...auditExportPaths, ...signInPaths };
+export const plainPaths: PlainPaths = { ...systemPaths, ...inboundWebhookPaths, ...deliveryPaths, ...auditExportPaths, ...signInPaths };

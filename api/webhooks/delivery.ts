@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { type BodyParts, payloadText, type ReadDelivery } from '../../commands/webhooks/delivery.ts';
+import { type BodyChunks, payloadText, type ReadDelivery } from '../../commands/webhooks/delivery.ts';
 import { isId25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
-import { deliveryById, deliveryPage, type IntegrationRef, markedDelivery } from '../../projections/webhooks/delivery.queries.ts';
+import { deliveryById, deliveryPage, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../../projections/webhooks/delivery.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { assertNoQuery, type Runtime, requestInfoOf } from '../http/mount.ts';
@@ -18,92 +18,96 @@ import { deliveryAsOf } from './delivery-as-of.ts';
 const SORTS = ['received_at'];
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
-/** Deliveries show what came for an agent: who may read its chats may read them, as may whoever manages all integrations. */
+/** Deliveries belong to the chats of their agent. Members who may read all integrations may read them, too. @throws Refusal not_found */
 const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
   if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw notFound();
 };
 
-const hookOf = async (ctx: Ctx, integration_id: string): Promise<IntegrationRef & { agent_id: string }> => {
+const integrationOf = async (ctx: Ctx, integration_id: string): Promise<IntegrationRef & { agent_id: string }> => {
   const { state } = await ctx.load(Integration, integration_id);
   if (state.status === 'absent' || state.tenant_id !== ctx.tenant) throw notFound();
-  return { tenant_id: ctx.tenant, integration_id, marks: state.replay_guard !== 'off', agent_id: state.agent_id };
+  return { tenant_id: ctx.tenant, integration_id, marksReplays: state.replay_guard !== 'off', agent_id: state.agent_id };
 };
 
-const detail = async (ctx: Ctx, id: string, stored: ReadDelivery): Promise<Read> => {
+const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery): Promise<Read> => {
   const found = await (ctx.asOf ? deliveryAsOf(ctx, id, ctx.asOf) : deliveryById(ctx.reads, ctx.tenant, id));
   if (!found) return null;
   await checkReader(ctx, found.delivery.agent_id);
-  const hook = await hookOf(ctx, found.delivery.integration_id);
-  const [delivery, kept] = await Promise.all([markedDelivery(ctx.reads, hook, found.delivery), stored(ctx.tenant, id)]);
-  const payload = kept ? payloadText(kept) : 'null';
+  const integration = await integrationOf(ctx, found.delivery.integration_id);
+  const [delivery, recorded] = await Promise.all([withReplayMark(ctx.reads, integration, found.delivery), readDelivery(ctx.tenant, id)]);
+  const payload = recorded ? payloadText(recorded) : 'null';
   return { doc: `${JSON.stringify(delivery).slice(0, -1)},"payload":${payload}}`, revision: found.revision };
 };
 
-const needs = "Needs `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
+const PERMISSION_NOTE = "Requires the permission `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
 
-/** What came in over webhooks; `stored` reads the bytes from where they are. */
-export const deliveryOperationsOf = (stored: ReadDelivery): Operations => ({
+/** Lists and shows deliveries. `readDelivery` reads the bytes from the log, because no read model holds them. */
+export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => ({
   listDeliveries: operation({
     method: 'get',
     path: '/tenant/:tenant_id/webhook-integrations/:id/deliveries',
-    summary: 'List what came to a hook, newest first',
+    summary: "List a webhook integration's deliveries, newest first",
     permit: 'tenant:read',
-    permissionNote: needs,
+    permissionNote: PERMISSION_NOTE,
     query: listQuery({ outcome: z.enum(OUTCOMES).optional(), ...TimeRange }, SORTS),
     reply: z.array(DeliveryRead),
     projection: deliveries.name,
     run: async (ctx, { id, outcome, from, to, limit, cursor, sort }) => {
-      const hook = await hookOf(ctx, id);
-      await checkReader(ctx, hook.agent_id);
+      const integration = await integrationOf(ctx, id);
+      await checkReader(ctx, integration.agent_id);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      return deliveryPage(ctx.reads, hook, { outcome, from, to }, window);
+      return deliveryPage(ctx.reads, integration, { outcome, from, to }, window);
     },
   }),
   getDelivery: operation({
     method: 'get',
     path: DELIVERY,
-    summary: 'Read a delivery with its payload, and how far it got',
+    summary: 'Read a delivery with its payload and processing state',
     permit: 'tenant:read',
-    permissionNote: needs,
+    permissionNote: PERMISSION_NOTE,
     reply: DeliveryDetail,
     noConditionalGet: true,
     query: asOfQuery,
     projection: deliveries.name,
-    run: (ctx, { delivery_id }) => detail(ctx, delivery_id, stored),
+    run: (ctx, { delivery_id }) => deliveryDetail(ctx, delivery_id, readDelivery),
   }),
 });
 
-type BodyDeps = { readonly runtime: Runtime; readonly stored: ReadDelivery };
+type BodyDeps = { readonly runtime: Runtime; readonly readDelivery: ReadDelivery };
 
 const getDeliveryBody =
-  ({ runtime, stored }: BodyDeps) =>
+  ({ runtime, readDelivery }: BodyDeps) =>
   async (c: Context): Promise<Response> => {
     const principal = await runtime.authenticate(c);
     const { tenant_id = '', delivery_id = '' } = c.req.param();
-    const kept = isId25(tenant_id) && isId25(delivery_id) ? await stored(tenant_id, delivery_id) : null;
-    if (!kept || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)) throw notFound();
-    const as = await runtime.authorize(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id: kept.facts.agent_id });
+    const recorded = isId25(tenant_id) && isId25(delivery_id) ? await readDelivery(tenant_id, delivery_id) : null;
+    if (!recorded || (principal.kind === 'runner' && principal.agent_id !== recorded.facts.agent_id)) throw notFound();
+    const as = await runtime.authorize(
+      principal,
+      { all: ['agent:chat:read'], runner: true },
+      { tenant_id, agent_id: recorded.facts.agent_id },
+    );
     if (as === 'guest') await runtime.recordSuperAdminRead(requestInfoOf(c, runtime, principal, tenant_id), `GET ${c.req.path}`);
     assertNoQuery(c);
     const headers = {
-      'content-type': kept.facts.content_type,
+      'content-type': recorded.facts.content_type,
       'content-disposition': `attachment; filename="${delivery_id}"`,
       'x-content-type-options': 'nosniff',
       'content-security-policy': 'sandbox',
       'cache-control': 'private, no-store',
-      etag: `"${kept.facts.sha256}"`,
+      etag: `"${recorded.facts.sha256}"`,
     };
     if (matchesIfNoneMatch(c.req.header('if-none-match'), headers.etag)) return c.body(null, 304, { etag: headers.etag });
-    if (kept.body instanceof Uint8Array) return c.body(Uint8Array.from(kept.body), 200, headers);
-    const length = { 'content-length': String(kept.facts.size_bytes) };
-    if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...length });
+    if (recorded.body instanceof Uint8Array) return c.body(Uint8Array.from(recorded.body), 200, headers);
+    const contentLength = { 'content-length': String(recorded.facts.size_bytes) };
+    if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...contentLength });
     // Failures must come before the first byte of the response.
-    const first = await kept.body.next();
-    const bytes = abortOnError(c, runtime, following(first.value ?? new Uint8Array(0), kept.body));
-    return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...length });
+    const first = await recorded.body.next();
+    const bytes = abortOnError(c, runtime, concatenate(first.value ?? new Uint8Array(0), recorded.body));
+    return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...contentLength });
   };
 
-async function* following(first: Uint8Array, rest: BodyParts) {
+async function* concatenate(first: Uint8Array, rest: BodyChunks) {
   yield first;
   yield* rest;
 }
@@ -132,6 +136,6 @@ const bodyRoutes = [
   }),
 ];
 
-export const mountDeliveryBodies = (app: Hono, runtime: Runtime, stored: ReadDelivery): void =>
-  mountPlainRoutes(app, bodyRoutes, { runtime, stored });
+export const mountDeliveryBodies = (app: Hono, runtime: Runtime, readDelivery: ReadDelivery): void =>
+  mountPlainRoutes(app, bodyRoutes, { runtime, readDelivery });
 export const deliveryPaths = documentPlainRoutes(bodyRoutes);

@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
-import { admitLarge, type BodyBuffer, type DeliveryOutcome, receive, type WebhookPorts } from '../../commands/webhooks/receive-delivery.ts';
+import { admitLarge, type DeliveryOutcome, receive } from '../../commands/webhooks/receive-delivery.ts';
+import type { BodyBuffer, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { rejectTruncated } from '../http/json-body.ts';
 import {
@@ -10,57 +11,59 @@ import {
   plainRoute,
   RATE_LIMITED_RESPONSE,
 } from '../http/plain-route.ts';
-import { type Enter, largeBytesOf } from './large-body.ts';
+import { type AdmitBody, readLargeBody } from './large-body.ts';
 
-export type HookHost = { readonly ports: WebhookPorts; readonly address: (c: Context) => string | null };
+/** `address`: the client address of a request. */
+export type InboundWebhookDeps = { readonly ports: WebhookPorts; readonly address: (c: Context) => string | null };
 
 type Header = (name: string) => string | undefined;
-type FromNode = { readonly incoming?: { readonly headers: Readonly<Record<string, string | string[] | undefined>> } };
+/** The environment of the Node server; absent in tests that call the application directly. */
+type NodeEnv = { readonly incoming?: { readonly headers: Readonly<Record<string, string | string[] | undefined>> } };
 
 const receiveWebhook =
-  ({ ports, address }: HookHost) =>
+  ({ ports, address }: InboundWebhookDeps) =>
   async (c: Context): Promise<Response> => {
     const header = headersOf(c);
-    const post = { integration_id: c.req.param('integration_id')!, header, ip: address(c) };
-    const taken = (body: Uint8Array) => receive(ports, { ...post, body }, (told) => c.set('limits', told));
+    const head = { integration_id: c.req.param('integration_id')!, header, ip: address(c) };
+    const receiveBody = (body: Uint8Array) => receive(ports, { ...head, body }, (headers) => c.set('limits', headers));
     const declared = Number(header('content-length') ?? Number.NaN);
-    if (declared <= CHUNK_BYTES) return answer(await taken(new Uint8Array(await c.req.raw.arrayBuffer().catch(rejectTruncated))));
-    return answer(
-      await held(
-        (size) => admitLarge(ports, post, size),
-        async (enter) => taken(await largeBytesOf(c.req.raw, declared, enter)),
+    if (declared <= CHUNK_BYTES) return respond(await receiveBody(new Uint8Array(await c.req.raw.arrayBuffer().catch(rejectTruncated))));
+    return respond(
+      await withBuffers(
+        (size) => admitLarge(ports, head, size),
+        async (admit) => receiveBody(await readLargeBody(c.req.raw, declared, admit)),
       ),
     );
   };
 
-/** Works in memory that is given back at the end. */
-const held = async <T>(admit: (size: number) => Promise<BodyBuffer>, work: (enter: Enter) => Promise<T>): Promise<T> => {
-  const all: BodyBuffer[] = [];
+/** Runs `work`, then releases all memory that it allocated. */
+const withBuffers = async <T>(allocate: (size: number) => Promise<BodyBuffer>, work: (admit: AdmitBody) => Promise<T>): Promise<T> => {
+  const buffers: BodyBuffer[] = [];
   try {
     return await work(async (size) => {
-      const room = await admit(size);
-      all.push(room);
-      return room.bytes;
+      const buffer = await allocate(size);
+      buffers.push(buffer);
+      return buffer.bytes;
     });
   } finally {
-    for (const { leave } of all) leave();
+    for (const { release } of buffers) release();
   }
 };
 
-// Node has the headers in an object already; a Headers made of them costs more than the signature.
+// Reads Node's own header object if there is one: creating a Headers object takes longer than verifying the signature.
 const headersOf = (c: Context): Header => {
-  const headers = (c.env as FromNode | undefined)?.incoming?.headers;
+  const headers = (c.env as NodeEnv | undefined)?.incoming?.headers;
   if (!headers) return (name) => c.req.header(name);
   return (name) => headers[name] as string | undefined;
 };
 
-const answer = ({ id, outcome, token }: DeliveryOutcome): Response =>
+const respond = ({ id, outcome, token }: DeliveryOutcome): Response =>
   new Response(`{"id":"${id}","outcome":"${outcome}"}`, {
     status: token === null ? 200 : 202,
     headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
   });
 
-const outcome = (description: string, outcomes: readonly DeliveryOutcome['outcome'][]) => ({
+const outcomeResponse = (description: string, outcomes: readonly DeliveryOutcome['outcome'][]) => ({
   description,
   content: {
     'application/json': {
@@ -98,8 +101,8 @@ const routes = [
       },
     },
     responses: {
-      202: outcome('Recorded; a blocked delivery is not forwarded to the agent', ['accepted', 'blocked']),
-      200: outcome('Recorded before; not processed again', ['duplicate']),
+      202: outcomeResponse('Recorded; a blocked delivery is not forwarded to the agent', ['accepted', 'blocked']),
+      200: outcomeResponse('Recorded before; not processed again', ['duplicate']),
       ...RATE_LIMITED_RESPONSE,
       ...PROBLEM_RESPONSE,
     },
@@ -107,5 +110,5 @@ const routes = [
   }),
 ];
 
-export const mountHooks = (app: Hono, deps: HookHost): void => mountPlainRoutes(app, routes, deps);
-export const hookPaths = documentPlainRoutes(routes);
+export const mountInboundWebhook = (app: Hono, deps: InboundWebhookDeps): void => mountPlainRoutes(app, routes, deps);
+export const inboundWebhookPaths = documentPlainRoutes(routes);

@@ -3,10 +3,10 @@ import type { Loaded } from '../../commands/context.ts';
 import {
   connectIntegration,
   disconnectIntegration,
+  type IntegrationView,
   integrationAsOf,
   rotateSecret,
   SecretRotate,
-  type ShownIntegration,
   updateIntegration,
   WebhookIntegrationCreate,
   WebhookIntegrationUpdate,
@@ -32,21 +32,24 @@ const INTEGRATIONS = '/tenant/:tenant_id/webhook-integrations';
 const INTEGRATION = `${INTEGRATIONS}/:id`;
 const permit = 'tenant:integrations:write';
 
-const lastKnown = staleIfError<Awaited<ReturnType<typeof lastDeliveries>>>({
+const lastKnownDeliveries = staleIfError<Awaited<ReturnType<typeof lastDeliveries>>>({
   last_delivery_at: null,
   last_delivery_on_previous_secret_at: null,
 });
 
-/** The change is done: while the views are away its answer says when deliveries came last as they said it last, null where they never did. */
-const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<ShownIntegration>): Promise<Loaded<ShownIntegration>> => ({
+/** Adds the times of the last deliveries. If the read models are down, it adds the times they returned last, or null. */
+const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<IntegrationView>): Promise<Loaded<IntegrationView>> => ({
   ...loaded,
-  state: { ...state, ...(await ctx.sideEffect(() => lastKnown(ctx.reads, loaded.id, lastDeliveries(ctx.reads, loaded.id)))) },
+  state: { ...state, ...(await ctx.sideEffect(() => lastKnownDeliveries(ctx.reads, loaded.id, lastDeliveries(ctx.reads, loaded.id)))) },
 });
 
-const withDeliveriesUntil = async (ctx: Ctx, then: Loaded<ShownIntegration> | null, at: Position) => {
-  if (!then) return null;
-  const { last_delivery_on_previous_secret_at: latest } = await lastDeliveries(ctx.reads, then.id);
-  return { ...then, state: { ...then.state, ...(await lastDeliveriesUntil(ctx.reads, ctx.tenant, then.id, at, latest !== null)) } };
+/** Adds the times of the last deliveries as of a position. */
+const withDeliveriesUntil = async (ctx: Ctx, integration: Loaded<IntegrationView> | null, at: Position) => {
+  if (!integration) return null;
+  const { last_delivery_on_previous_secret_at: latest } = await lastDeliveries(ctx.reads, integration.id);
+  const key = { tenant_id: ctx.tenant, integration_id: integration.id };
+  const times = await lastDeliveriesUntil(ctx.reads, key, at, latest !== null);
+  return { ...integration, state: { ...integration.state, ...times } };
 };
 
 export const integrationOperations = {
@@ -60,14 +63,19 @@ export const integrationOperations = {
     projection: integrations.name,
     run: (ctx, { agent_id, provider, ...window }) => {
       const filter = { agent_id, provider };
-      const page = integrationPage(ctx.reads, ctx.tenant, ctx.publicUrl, filter, windowOf(window, INTEGRATION_SORTS));
+      const page = integrationPage(
+        ctx.reads,
+        { tenant_id: ctx.tenant, publicUrl: ctx.publicUrl },
+        filter,
+        windowOf(window, INTEGRATION_SORTS),
+      );
       return withTotalCount(filter, page, () => integrationCount(ctx.reads, ctx.tenant));
     },
   }),
   connectWebhookIntegration: operation({
     method: 'post',
     path: INTEGRATIONS,
-    summary: 'Give a provider an address and a secret for its deliveries; the secret is shown this once',
+    summary: 'Connect a provider: creates an address and a secret for its deliveries; only this response shows the secret',
     permit,
     body: WebhookIntegrationCreate,
     reply: WebhookIntegrationSecret,
@@ -93,27 +101,27 @@ export const integrationOperations = {
   updateWebhookIntegration: operation({
     method: 'patch',
     path: INTEGRATION,
-    summary: 'Change a webhook integration; absent fields stay',
+    summary: 'Change a webhook integration; absent fields stay unchanged',
     permit,
     body: WebhookIntegrationUpdate,
     reply: WebhookIntegrationRead,
-    run: async (ctx, sent) => withDeliveries(ctx, await updateIntegration(ctx, sent)),
+    run: async (ctx, input) => withDeliveries(ctx, await updateIntegration(ctx, input)),
   }),
   rotateWebhookSecret: operation({
     method: 'post',
     path: `${INTEGRATION}/rotate-secret`,
-    summary: 'Put a new secret in place; the one before stays good for the overlap; the new one is shown this once',
+    summary: 'Replace the secret; the previous one stays valid for `overlap_seconds`; only this response shows the new one',
     permit,
     body: SecretRotate,
     reply: WebhookIntegrationSecret,
     location: INTEGRATION,
     oneTimeSecret: true,
-    run: async (ctx, sent) => withDeliveries(ctx, await rotateSecret(ctx, sent)),
+    run: async (ctx, input) => withDeliveries(ctx, await rotateSecret(ctx, input)),
   }),
   disconnectWebhookIntegration: operation({
     method: 'delete',
     path: INTEGRATION,
-    summary: 'Take back the address of a webhook integration',
+    summary: 'Disconnect a webhook integration: its address stops working',
     permit,
     run: disconnectIntegration,
   }),

@@ -2,32 +2,32 @@ import { Refusal } from '../../domain/refusal.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { rejectTruncated } from '../http/json-body.ts';
 
-/** Memory for a body of so many bytes, if it may come. @throws Refusal */
-export type Enter = (size: number) => Promise<Uint8Array>;
+/** Admits a body of `size` bytes and returns memory for it. @throws Refusal */
+export type AdmitBody = (size: number) => Promise<Uint8Array>;
 
 /**
- * The bytes of a body that may be large: `enter` is asked before more than a part of them is held; from then on they lie in the
- * memory that it gave. `declared`: NaN where no length is. @throws Refusal malformed; whatever `enter` throws
+ * Reads a body that may be large. Calls `admit` before it holds more than one chunk's bytes; from then on the body is in the returned
+ * memory. `declared`: the Content-Length, or NaN if it is absent. @throws Refusal malformed, and the errors of `admit`
  */
-export const largeBytesOf = async ({ body }: Request, declared: number, enter: Enter): Promise<Uint8Array> => {
-  const most = Number.isNaN(declared) ? MAX_BODY_BYTES : declared;
-  const begun: Uint8Array[] = [];
+export const readLargeBody = async ({ body }: Request, declared: number, admit: AdmitBody): Promise<Uint8Array> => {
+  const maxSize = Number.isNaN(declared) ? MAX_BODY_BYTES : declared;
+  const small: Uint8Array[] = [];
   let large: Uint8Array | null = null;
   let size = 0;
-  if (declared > CHUNK_BYTES) large = await enter(most);
-  for await (const chunk of incoming(body)) {
+  if (declared > CHUNK_BYTES) large = await admit(maxSize);
+  for await (const bytes of incoming(body)) {
     const at = size;
-    size += chunk.length;
-    if (size > most && declared >= 0) throw new Refusal('malformed', 'the body goes on behind its length');
-    if (size > most) await enter(size);
+    size += bytes.length;
+    if (size > maxSize && declared >= 0) throw new Refusal('malformed', 'the body is longer than its Content-Length');
+    if (size > maxSize) await admit(size);
     if (!large && size > CHUNK_BYTES) {
-      large = await enter(most);
-      large.set(Buffer.concat(begun));
+      large = await admit(maxSize);
+      large.set(Buffer.concat(small));
     }
-    if (large) large.set(chunk, at);
-    else begun.push(chunk);
+    if (large) large.set(bytes, at);
+    else small.push(bytes);
   }
-  return large ? large.subarray(0, size) : Buffer.concat(begun);
+  return large ? large.subarray(0, size) : Buffer.concat(small);
 };
 
 async function* incoming(body: Request['body']) {

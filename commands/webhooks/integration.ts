@@ -43,87 +43,94 @@ export const SecretRotate = z
   .strictObject({ overlap_seconds: z.int().min(0).max(604_800).default(86_400), secret: SecretText.optional() })
   .meta({ id: 'SecretRotate' });
 
-/** An integration as it answers the caller who made or changed it; `secret` is shown in that answer alone. */
-export type ShownIntegration = Integration.Integration & {
+/** An integration as shown to the caller who created or changed it. Only this response contains a new `secret`. */
+export type IntegrationView = Integration.Integration & {
   url: string;
   last_delivery_at: string | null;
   last_delivery_on_previous_secret_at: string | null;
   secret?: string;
 };
 
-/** Base62 characters for 32 random bytes. */
-const SECRET_CHARACTERS = 43;
+/** As many base62 characters as hold 32 random bytes. */
+const SECRET_LENGTH = 43;
 
-const placeOf = (tenant: string, id: string): SecretPlace => ({ tenant, category: Integration.category, id, field: 'secret' });
+const secretPlace = (tenant: string, id: string): SecretPlace => ({ tenant, category: Integration.category, id, field: 'secret' });
 
-const shown = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>, plain?: string): Loaded<ShownIntegration> => ({
+const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>, plaintext?: string): Loaded<IntegrationView> => ({
   ...loaded,
   state: {
     ...state,
-    url: `${ctx.publicUrl}${Integration.pathOf(loaded.id)}`,
+    url: `${ctx.publicUrl}${Integration.inboundPath(loaded.id)}`,
     last_delivery_at: null,
     last_delivery_on_previous_secret_at: null,
-    ...(plain === undefined ? {} : { secret: plain }),
+    ...(plaintext === undefined ? {} : { secret: plaintext }),
   },
 });
 
-/** An integration of the tenant as the context's time has it; null where it was not there. */
-export const integrationAsOf = async (ctx: Ctx, id: string): Promise<Loaded<ShownIntegration> | null> => {
+/** The tenant's integration as of the context's position; null if it was not connected then. */
+export const integrationAsOf = async (ctx: Ctx, id: string): Promise<Loaded<IntegrationView> | null> => {
   const loaded = await ctx.load(Integration, id);
-  return loaded.state.status === 'connected' && loaded.state.tenant_id === ctx.tenant ? shown(ctx, loaded) : null;
+  return loaded.state.status === 'connected' && loaded.state.tenant_id === ctx.tenant ? viewOf(ctx, loaded) : null;
 };
 
-/** @throws Refusal invalid where the tenant has no such agent */
+/** @throws Refusal invalid if the tenant has no such agent */
 const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
   const { state } = await ctx.load(Agent, agent_id);
   if (state.status !== 'live') throw invalid('/agent_id', 'there is no such agent', 'unknown_agent');
 };
 
-/** Gives a provider an address and a secret for its deliveries to an agent. @throws Refusal invalid */
+/** Creates an integration: an address and a secret for a provider's deliveries to an agent. @throws Refusal invalid */
 export const connectIntegration = async (
   ctx: Ctx,
   input: Input<typeof WebhookIntegrationCreate, 'tenant_id'>,
-): Promise<Loaded<ShownIntegration>> => {
-  const { tenant_id, secret: given, ...connection } = input;
-  Integration.checkConnection(input.provider, input.delivery_id_source, given);
+): Promise<Loaded<IntegrationView>> => {
+  const { tenant_id, secret: chosen, ...connection } = input;
+  Integration.checkConnection(input.provider, input.delivery_id_source, chosen);
   await checkAgent(ctx, input.agent_id);
   const id = ctx.newId();
-  const plain = given ?? ctx.random(SECRET_CHARACTERS);
-  const sealed_secret = await ctx.seal(placeOf(ctx.tenant, id), secret(plain));
-  const data = { ...connection, tenant_id, sealed_secret, secret_hint: Integration.hintOf(plain) };
-  return shown(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plain);
+  const plaintext = chosen ?? ctx.random(SECRET_LENGTH);
+  const sealed_secret = await ctx.seal(secretPlace(ctx.tenant, id), secret(plaintext));
+  const data = { ...connection, tenant_id, sealed_secret, secret_hint: Integration.secretHint(plaintext) };
+  return viewOf(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plaintext);
 };
 
-/** What null means for the fields that it does not leave as they are. */
+/** The values that null resets these fields to. */
 const resets = { event_filter: [], replay_guard: 'mark', options: {}, is_paused: false, paused_reason: null } as const;
 
-/** @throws Refusal not_found, invalid */
+/** Changes settings: absent fields stay, null resets a field. @throws Refusal not_found, invalid */
 export const updateIntegration = async (
   ctx: Ctx,
   input: Input<typeof WebhookIntegrationUpdate, 'tenant_id' | 'id'>,
-): Promise<Loaded<ShownIntegration>> => {
+): Promise<Loaded<IntegrationView>> => {
   const { tenant_id, id, ...changes } = input;
   const update = Integration.update(tenant_id, applyResets(changes, resets));
   const { agent_id } = changes;
   if (agent_id) {
     update((await ctx.load(Integration, id)).state);
-    // Of the request that was answered: a repeat is told the same, though the agent be gone by then.
+    // A side effect: a repeat under the same Idempotency-Key succeeds even if the agent was deleted in the meantime.
     await ctx.sideEffect(() => checkAgent(ctx, agent_id));
   }
-  return shown(ctx, await ctx.transact(Integration, id, update));
+  return viewOf(ctx, await ctx.transact(Integration, id, update));
 };
 
-/** Puts a new secret in the old one's place, which stays good for the overlap. @throws Refusal not_found, invalid */
-export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, 'tenant_id' | 'id'>): Promise<Loaded<ShownIntegration>> => {
-  const { tenant_id, id, overlap_seconds, secret: given } = input;
+/** Replaces the secret. The previous one stays valid for `overlap_seconds`. @throws Refusal not_found, invalid */
+export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, 'tenant_id' | 'id'>): Promise<Loaded<IntegrationView>> => {
+  const { tenant_id, id, overlap_seconds, secret: chosen } = input;
   const { state } = await ctx.load(Integration, id);
-  Integration.present(state, tenant_id);
-  Integration.checkSecret(given);
-  const plain = given ?? ctx.random(SECRET_CHARACTERS);
-  const rotated = { sealed_secret: await ctx.seal(placeOf(ctx.tenant, id), secret(plain)), secret_hint: Integration.hintOf(plain) };
-  return shown(ctx, await ctx.transact(Integration, id, Integration.rotateSecret(tenant_id, rotated, overlap_seconds, ctx.at())), plain);
+  Integration.assertConnected(state, tenant_id);
+  Integration.checkSecret(chosen);
+  const plaintext = chosen ?? ctx.random(SECRET_LENGTH);
+  const rotated = {
+    sealed_secret: await ctx.seal(secretPlace(ctx.tenant, id), secret(plaintext)),
+    secret_hint: Integration.secretHint(plaintext),
+  };
+  return viewOf(
+    ctx,
+    await ctx.transact(Integration, id, Integration.rotateSecret(tenant_id, rotated, overlap_seconds, ctx.at())),
+    plaintext,
+  );
 };
 
-/** @throws Refusal not_found */
+/** Removes the address of an integration. @throws Refusal not_found */
 export const disconnectIntegration = (ctx: Ctx, { tenant_id, id }: { tenant_id: string; id: string }) =>
   ctx.transact(Integration, id, Integration.disconnect(tenant_id));

@@ -4,7 +4,7 @@ import type { MatchedSecret } from './signature.ts';
 
 export const category = 'delivery';
 
-/** What is known of an inbound delivery beside its bytes: kept in the event's metadata as `facts`. */
+/** Everything about an inbound delivery except its bytes. Stored in the event's metadata as `facts`. */
 export type DeliveryFacts = GuardrailResult & {
   integration_id: string;
   agent_id: string;
@@ -12,16 +12,16 @@ export type DeliveryFacts = GuardrailResult & {
   provider_delivery_id: string;
   event: string | null;
   content_type: string;
-  /** SHA-256 of the bytes received, hex. */
+  /** SHA-256 of the received bytes, hex. */
   sha256: string;
   size_bytes: number;
-  /** How many parts a body has that is kept beside its event (delivery-body.ts), whose data are then empty. */
+  /** The number of chunks of a large body (delivery-body.ts); the event's data are then empty. */
   parts?: number;
   matched_secret: MatchedSecret | null;
   received_at: string;
 };
 
-/** The data are the bytes that go to the runner: as received, or after redaction. */
+/** The data are the bytes for the runner: as received, or after redaction. */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
   | { type: 'WebhookBlocked'; data: Uint8Array }

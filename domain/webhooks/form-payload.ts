@@ -3,34 +3,34 @@ const PERCENT = 0x25;
 const PLUS = 0x2b;
 
 /**
- * The bytes of a form's first `payload` field (application/x-www-form-urlencoded, name in clear); null where it has none or its
- * percent-encoding is broken. The form itself stays what was signed.
+ * Decodes the first `payload` field of a form (application/x-www-form-urlencoded; the name itself must not be percent-encoded). Null if
+ * there is no such field or its percent-encoding is broken. The signature covers the form, not the decoded field.
  */
 export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   const start = fieldStart(form);
   if (start < 0) return null;
   const end = form.indexOf(AMPERSAND, start);
-  return decoded(form.subarray(start, end < 0 ? form.length : end));
+  return decodeField(form.subarray(start, end < 0 ? form.length : end));
 };
 
-const NAME = new TextEncoder().encode('payload=');
+const FIELD_PREFIX = new TextEncoder().encode('payload=');
 
 const fieldStart = (form: Uint8Array): number => {
   for (let at = 0; at < form.length; at++) {
-    if (NAME.every((byte, place) => form[at + place] === byte)) return at + NAME.length;
+    if (FIELD_PREFIX.every((byte, index) => form[at + index] === byte)) return at + FIELD_PREFIX.length;
     at = form.indexOf(AMPERSAND, at);
     if (at < 0) return -1;
   }
   return -1;
 };
 
-const decoded = (field: Uint8Array): Uint8Array | null => {
+const decodeField = (field: Uint8Array): Uint8Array | null => {
   const bytes = new Uint8Array(field.length);
   let length = 0;
   for (let at = 0; at < field.length; at++) {
     const byte = field[at]!;
     if (byte === PERCENT) {
-      const value = hex(field[at + 1]) * 16 + hex(field[at + 2]);
+      const value = hexDigit(field[at + 1]) * 16 + hexDigit(field[at + 2]);
       if (Number.isNaN(value)) return null;
       bytes[length++] = value;
       at += 2;
@@ -39,7 +39,7 @@ const decoded = (field: Uint8Array): Uint8Array | null => {
   return bytes.subarray(0, length);
 };
 
-const hex = (byte = 0): number => {
+const hexDigit = (byte = 0): number => {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN;

@@ -9,37 +9,37 @@ export type GuardrailVerdict = {
   readonly note: string | null;
 };
 
-/** What is known of a verified delivery before it is recorded. */
+/** What the guardrails know about a verified delivery. */
 export type GuardrailInput = {
   readonly integration: Pick<Integration, 'is_paused' | 'event_filter'>;
-  readonly agentActive: boolean;
+  readonly isAgentActive: boolean;
   readonly event: string | null;
   readonly json: JsonVerdict;
 };
 
-/** `reason`: why it is blocked; null where it is accepted. */
+/** `reason`: why the delivery is blocked; null if it is accepted. */
 export type GuardrailResult = { readonly reason: BlockReason | null; readonly guardrails: readonly GuardrailVerdict[] };
 
 const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
 const block = (rule: string, note: string): GuardrailVerdict => ({ rule, verdict: 'block', note });
 
-const verdicts: Readonly<Record<JsonVerdict, readonly GuardrailVerdict[]>> = {
+const JSON_VERDICTS: Readonly<Record<JsonVerdict, readonly GuardrailVerdict[]>> = {
   json: [pass('json'), pass('depth')],
   not_json: [block('json', 'the body claims to be JSON and is not')],
   too_deep: [block('depth', 'nests deeper than 64 levels')],
 };
 
-const byJson: Readonly<Record<JsonVerdict, BlockReason | null>> = { json: null, not_json: 'not_json', too_deep: 'too_deep' };
+const JSON_BLOCK_REASONS: Readonly<Record<JsonVerdict, BlockReason | null>> = { json: null, not_json: 'not_json', too_deep: 'too_deep' };
 
-/** The guardrails that are built in and on. A delivery that they block is acknowledged and recorded, and goes no further. */
-export const evaluateGuardrails = ({ integration, agentActive, event, json }: GuardrailInput): GuardrailResult => {
-  const guardrails = verdicts[json];
+/** Evaluates the built-in guardrails. A blocked delivery is acknowledged and recorded, but not sent to the runner. */
+export const evaluateGuardrails = ({ integration, isAgentActive, event, json }: GuardrailInput): GuardrailResult => {
+  const guardrails = JSON_VERDICTS[json];
   if (integration.is_paused) return { reason: 'paused', guardrails };
-  if (!agentActive) return { reason: 'agent_inactive', guardrails };
+  if (!isAgentActive) return { reason: 'agent_inactive', guardrails };
   if (!passesFilter(integration.event_filter, event)) {
     return { reason: 'event_filter', guardrails: [...guardrails, block('event_filter', event ?? 'names no event')] };
   }
-  return { reason: byJson[json], guardrails };
+  return { reason: JSON_BLOCK_REASONS[json], guardrails };
 };
 
 const passesFilter = (filter: readonly string[], event: string | null): boolean =>

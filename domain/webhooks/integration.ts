@@ -27,14 +27,14 @@ export const PROVIDERS = [
 ] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-/** What a known body under a new delivery id is: marked in the views, refused, or nothing. */
+/** What happens to a known body under a new delivery id: it is marked in read models, blocked, or accepted like any other. */
 export const REPLAY_GUARDS = ['mark', 'block', 'off'] as const;
 export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
 
 export type IntegrationSettings = {
   agent_id: string;
   label: string;
-  /** The providers' events that pass; none: all of them. */
+  /** The names of the provider's events that pass. Empty: all of them. */
   event_filter: readonly string[];
   replay_guard: ReplayGuard;
   options: Readonly<Record<string, unknown>>;
@@ -97,42 +97,43 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
     case 'IntegrationUpdated':
       return { ...integration, ...event.data, updated_at };
     case 'IntegrationSecretRotated': {
-      const kept = event.data.previous_secret_valid_until === null ? null : integration.sealed_secret;
-      return { ...integration, ...event.data, sealed_previous_secret: kept, updated_at };
+      const sealed_previous_secret = event.data.previous_secret_valid_until === null ? null : integration.sealed_secret;
+      return { ...integration, ...event.data, sealed_previous_secret, updated_at };
     }
     case 'IntegrationDisconnected':
       return { ...integration, status: 'disconnected', updated_at };
   }
 };
 
-/** Whether deliveries of this provider can be verified yet. */
-export const isSigned = (provider: Provider): provider is SignedProvider => provider in signatureSchemes;
+/** Whether the platform can verify deliveries of this provider. */
+export const hasSignatureScheme = (provider: Provider): provider is SignedProvider => provider in signatureSchemes;
 
-const MIN_SECRET_LENGTH = 24;
+const MIN_SECRET_BYTES = 24;
 
-/** @throws Refusal invalid where a secret of the user's own choice is short */
+/** Checks a secret chosen by the user; undefined passes. @throws Refusal invalid */
 export const checkSecret = (secret: string | undefined): void => {
-  if (secret !== undefined && new TextEncoder().encode(secret).length < MIN_SECRET_LENGTH)
-    throw invalid('/secret', `must be at least ${MIN_SECRET_LENGTH} bytes`, 'too_small');
+  if (secret !== undefined && new TextEncoder().encode(secret).length < MIN_SECRET_BYTES)
+    throw invalid('/secret', `must have at least ${MIN_SECRET_BYTES} bytes`, 'too_small');
 };
 
-/** @throws Refusal invalid where the provider can't be verified, or what is chosen does not go with it */
+/** Checks that the provider is supported and that the other fields fit it. @throws Refusal invalid */
 export const checkConnection = (provider: Provider, delivery_id_source: string | null, secret: string | undefined): void => {
-  if (!isSigned(provider)) {
-    throw invalid('/provider', `deliveries of ${provider} can not be verified yet: only github's can`, 'unsupported_provider');
+  if (!hasSignatureScheme(provider)) {
+    throw invalid('/provider', `deliveries of ${provider} cannot be verified yet: choose github`, 'unsupported_provider');
   }
-  if (delivery_id_source !== null) throw invalid('/delivery_id_source', 'must be absent: github names its deliveries in X-GitHub-Delivery');
+  if (delivery_id_source !== null)
+    throw invalid('/delivery_id_source', 'must be null or absent: the delivery id of github is in the header X-GitHub-Delivery');
   checkSecret(secret);
 };
 
-/** Where the provider posts to, below the platform's own address. */
-export const pathOf = (id: string): string => `/hooks/inbound/${id}`;
+/** The path that the provider posts to, below the platform's public URL. */
+export const inboundPath = (id: string): string => `/hooks/inbound/${id}`;
 
-/** What is shown of a secret for telling one from another: its last four characters. */
-export const hintOf = (secret: string): string => `…${secret.slice(-4)}`;
+/** The last four characters of a secret, which tell it from another. */
+export const secretHint = (secret: string): string => `…${secret.slice(-4)}`;
 
-/** @throws Refusal not_found where it isn't connected, or is another tenant's */
-export const present = (integration: Integration, tenant_id: string): void => {
+/** @throws Refusal not_found if the integration is not connected or belongs to another tenant */
+export const assertConnected = (integration: Integration, tenant_id: string): void => {
   if (integration.status !== 'connected' || integration.tenant_id !== tenant_id)
     throw new Refusal('not_found', 'there is no such webhook integration');
 };
@@ -140,26 +141,26 @@ export const present = (integration: Integration, tenant_id: string): void => {
 export const connect =
   (data: IntegrationConnection) =>
   (integration: Integration): IntegrationEvent[] => {
-    if (integration.status !== 'absent') throw new Refusal('conflict', 'this integration exists already');
+    if (integration.status !== 'absent') throw new Refusal('conflict', 'this integration already exists');
     return [{ type: 'IntegrationConnected', data }];
   };
 
-/** Changes settings; resuming clears the reason for the pause. @throws Refusal not_found */
+/** Changes settings. Resuming clears the reason for the pause. @throws Refusal not_found */
 export const update =
   (tenant_id: string, changes: IntegrationChanges) =>
   (integration: Integration): IntegrationEvent[] => {
-    present(integration, tenant_id);
-    const wanted = changes.is_paused === false ? { ...changes, paused_reason: null } : changes;
-    const data = changedFields(integration, wanted);
+    assertConnected(integration, tenant_id);
+    const fields = changes.is_paused === false ? { ...changes, paused_reason: null } : changes;
+    const data = changedFields(integration, fields);
     return Object.keys(data).length > 0 ? [{ type: 'IntegrationUpdated', data }] : [];
   };
 
-/** The secret so far stays good for `overlap` seconds after `at`. @throws Refusal not_found */
+/** Replaces the secret. The previous one stays valid for `overlapSeconds` after `at`. @throws Refusal not_found */
 export const rotateSecret =
-  (tenant_id: string, secret: { sealed_secret: string; secret_hint: string }, overlap: number, at: string) =>
+  (tenant_id: string, secret: { sealed_secret: string; secret_hint: string }, overlapSeconds: number, at: string) =>
   (integration: Integration): IntegrationEvent[] => {
-    present(integration, tenant_id);
-    const previous_secret_valid_until = overlap > 0 ? new Date(Date.parse(at) + overlap * 1000).toISOString() : null;
+    assertConnected(integration, tenant_id);
+    const previous_secret_valid_until = overlapSeconds > 0 ? new Date(Date.parse(at) + overlapSeconds * 1000).toISOString() : null;
     return [{ type: 'IntegrationSecretRotated', data: { ...secret, previous_secret_valid_until } }];
   };
 
@@ -167,10 +168,10 @@ export const rotateSecret =
 export const disconnect =
   (tenant_id: string) =>
   (integration: Integration): IntegrationEvent[] => {
-    present(integration, tenant_id);
+    assertConnected(integration, tenant_id);
     return [{ type: 'IntegrationDisconnected', data: {} }];
   };
 
-/** Whether the secret before the last rotation still counts; `at` RFC 3339 UTC with milliseconds. */
+/** Whether the secret before the last rotation is still valid. `at`: RFC 3339 UTC with milliseconds. */
 export const acceptsPreviousSecret = ({ sealed_previous_secret, previous_secret_valid_until }: Integration, at: string): boolean =>
   sealed_previous_secret !== null && previous_secret_valid_until !== null && at < previous_secret_valid_until;

@@ -8,14 +8,14 @@ export type RejectionReason =
   | 'unsupported_media_type'
   | 'delivery_id_missing'
   | 'delivery_id_malformed'
-  /** Of more bytes than a delivery may have: `size_bytes` are those announced, or come so far. */
+  /** The body exceeds the limit; `size_bytes` is the announced size, or what was received until then. */
   | 'too_large'
-  /** Beyond the tenant's plan: never recorded one by one. */
+  /** Beyond the quota of the tenant's plan. Only counted, never recorded one by one. */
   | 'rate_limited';
 
-/** A post that was not taken. Its body is never kept: whoever sent it is nobody we know. */
+/** A request that was not accepted. Its body is never stored, because its sender is not verified. */
 export type Rejection = {
-  /** The id under which it stands among the deliveries. */
+  /** Its id in the list of deliveries. */
   delivery_id: string;
   agent_id: string;
   reason: RejectionReason;
@@ -27,8 +27,8 @@ export type Rejection = {
 };
 
 /**
- * The stream is the integration's: `rejection-<tenant>.<integration>`. `caller` is an address; `others` where there were too many;
- * `rate_limited`: whoever was beyond the plan.
+ * Stored in one stream per integration: `rejection-<tenant>.<integration>`. `caller` is a client address, `others` if there were too many
+ * addresses, or `rate_limited` for deliveries beyond the plan's quota.
  */
 export type RejectionEvent =
   | { type: 'WebhookRejected'; data: Rejection }

@@ -22,7 +22,7 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import { verifiedKeyCache } from '../http/verified-key-cache.ts';
 import { API_KEYS_ONLY, type SignInMethods } from '../oidc/sign-in.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
-import { refusedAccesses } from '../refusals/access-refusals.ts';
+import { accessRefusalWriter } from '../refusals/access-refusals.ts';
 import type { Vault } from '../vault/vault.ts';
 import { requestAuthentication } from './request-authentication.ts';
 import { createUsageRecorder } from './usage-recorder.ts';
@@ -124,7 +124,7 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
   });
 
   const { authenticate, byCookie, attempt } = requestAuthentication({ identify, cookies, address, limits, now });
-  const refusals = refusedAccesses({ log, logger, now: () => new Date(now()).toISOString(), address });
+  const refusals = accessRefusalWriter({ log, logger, now: () => new Date(now()).toISOString(), address });
 
   const host = createRuntime({ log, cache, reads, logger, address, authenticate, authorize: permit, context, now });
   const app = createApp({
@@ -137,7 +137,7 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
     corsOrigins: parts.corsOrigins,
     requestId: randomUUID,
     toRefusal: unexpectedError(logger),
-    onAccessRefused: refusals.refused,
+    onAccessRefused: refusals.record,
     ...(parts.answered ? { onResponse: parts.answered } : {}),
   });
   return { app, host, systemContext, close: refusals.close };

@@ -9,7 +9,7 @@ import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
 import { mountDeliveryBodies } from '../../api/webhooks/delivery.ts';
-import { mountHooks } from '../../api/webhooks/inbound-webhook.ts';
+import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { projections } from '../../projections/registry.ts';
@@ -132,7 +132,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   };
 
   const plain = (app: Hono, host: Runtime): void => {
-    mountHooks(app, { ports, address });
+    mountInboundWebhook(app, { ports, address });
     mountDeliveryBodies(app, host, storedDelivery);
     mountAuditExport(app, host);
     mountSystemRoutes(app, {

@@ -7,43 +7,42 @@ import { actorOf } from '../aggregates/request-context.ts';
 import { type BatchDeps, batchedWriter } from './batched-writer.ts';
 import { cappedCounter, type RefusalKind } from './capped-counter.ts';
 
-type From = { readonly actor: Actor; readonly ip: string | null; readonly userAgent: string | null };
-type Refused = { readonly access: RefusedAccess; readonly from: From };
-/** An event with whom it came from, which goes into its metadata. */
-type Sourced = RefusedAccessEvent & { readonly from: From | null };
+type Origin = { readonly actor: Actor; readonly ip: string | null; readonly userAgent: string | null };
+type RefusedRequest = { readonly access: RefusedAccess; readonly origin: Origin };
+/** An event and the origin of its request, which goes into the metadata. */
+type EventWithOrigin = RefusedAccessEvent & { readonly origin: Origin | null };
 
-const PATH = 512;
-const IN_TENANT = /^\/(?:tenant|v1\/tenants)\/(c[a-z0-9]{24})(?:\/agents\/(c[a-z0-9]{24}))?(?:\/|$)/;
+const MAX_TEXT_LENGTH = 512;
+const TENANT_PATH = /^\/(?:tenant|v1\/tenants)\/(c[a-z0-9]{24})(?:\/agents\/(c[a-z0-9]{24}))?(?:\/|$)/;
 
-const kind: RefusalKind<Refused, Sourced> = {
-  one: ({ access, from }) => ({ type: 'AccessRefused', data: access, from }),
-  counted: (data) => ({ type: 'AccessRefusalsCounted', data, from: null }),
-  callerOf: ({ from }) => from.actor.id,
+const kind: RefusalKind<RefusedRequest, EventWithOrigin> = {
+  single: ({ access, origin }) => ({ type: 'AccessRefused', data: access, origin }),
+  summed: (data) => ({ type: 'AccessRefusalsCounted', data, origin: null }),
+  callerOf: ({ origin }) => origin.actor.id,
 };
 
-const bare = ({ type, data }: Sourced): DomainEvent => ({ type, data });
+const withoutOrigin = ({ type, data }: EventWithOrigin): DomainEvent => ({ type, data });
 
 /**
- * Records what known callers were refused with 403, in the log of the tenant whose path they asked for, after the answer and capped: 60
- * a minute and caller one by one, beyond that summed.
+ * Records requests of known callers that were refused with 403, in the log of the tenant in the request's path and after the response. Each
+ * minute, 60 refusals per caller are recorded singly and the rest as a count.
  */
-export const refusedAccesses = (deps: BatchDeps & { readonly address: (c: Context) => string | null }) => {
-  const { note, close } = batchedWriter<Refused, Sourced>(deps, {
+export const accessRefusalWriter = (deps: BatchDeps & { readonly address: (c: Context) => string | null }) => {
+  const { add, close } = batchedWriter<RefusedRequest, EventWithOrigin>(deps, {
     category,
-    tally: () => cappedCounter(kind),
-    meta: (id, { from }) => from ?? { actor: { kind: 'system', id } },
-    stored: bare,
+    createCounter: () => cappedCounter(kind),
+    meta: (id, { origin }) => origin ?? { actor: { kind: 'system', id } },
+    toStored: withoutOrigin,
   });
   return {
-    refused: (c: Context, principal: Principal, { code, extra }: Refusal): void => {
-      const [, tenant = PLATFORM, agent_id = null] = IN_TENANT.exec(c.req.path) ?? [];
+    record: (c: Context, principal: Principal, { code, extra }: Refusal): void => {
+      const [, tenant = PLATFORM, agent_id = null] = TENANT_PATH.exec(c.req.path) ?? [];
       const permission = (extra.members?.permission as string | undefined) ?? null;
-      const access = { method: c.req.method, path: c.req.path.slice(0, PATH), code, permission, agent_id };
+      const access = { method: c.req.method, path: c.req.path.slice(0, MAX_TEXT_LENGTH), code, permission, agent_id };
       const actor = actorOf(principal);
-      const from = { actor, ip: deps.address(c), userAgent: c.req.header('user-agent')?.slice(0, PATH) ?? null };
-      note(tenant, actor.id, { access, from }, deps.now());
+      const userAgent = c.req.header('user-agent')?.slice(0, MAX_TEXT_LENGTH) ?? null;
+      add(tenant, actor.id, { access, origin: { actor, ip: deps.address(c), userAgent } }, deps.now());
     },
-    /** Records what is left. */
     close,
   };
 };

@@ -2,54 +2,56 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type DomainEvent, type Metadata, streamName } from '../../domain/event.ts';
 import { type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
-import type { Tally, TimedEvent } from './capped-counter.ts';
+import type { CappedCounter, TimedEvent } from './capped-counter.ts';
 
-const FLUSH_MS = 1_000;
-const ATTEMPTS = 5;
+const FLUSH_DELAY_MS = 1_000;
+const MAX_ATTEMPTS = 5;
 
 export type BatchDeps = { readonly log: Log; readonly logger: Pick<Logger, 'warn'>; readonly now: () => string };
 
-/** Where refusals are noted: a stream of its own, written behind the answers. */
-type Stream<T, E> = { readonly id: string; readonly tenant: string; readonly tally: Tally<T, E> };
+/** The refusals of one stream that are not written yet. */
+type PendingStream<T, E> = { readonly id: string; readonly tenant: string; readonly counter: CappedCounter<T, E> };
 
-export type Batched<T, E extends DomainEvent> = {
+/** How refusals of one kind are written. */
+export type BatchOptions<T, E extends DomainEvent> = {
   readonly category: string;
-  readonly tally: () => Tally<T, E>;
+  readonly createCounter: () => CappedCounter<T, E>;
   readonly meta: (id: string, event: E) => Pick<Metadata, 'actor' | 'ip' | 'userAgent'>;
-  /** What is kept in the log of an event. */
-  readonly stored?: (event: E) => DomainEvent;
+  /** The stored part of an event; default: all of it. */
+  readonly toStored?: (event: E) => DomainEvent;
 };
 
-/** Records refusals in batches, after the answers: whoever is refused buys no write of their own. */
+/** Records refusals in batches, once a second and after the responses, so that a refused request causes no write of its own. */
 export const batchedWriter = <T, E extends DomainEvent>(
   { log, logger, now }: BatchDeps,
-  { category, tally, meta, stored = (event) => event }: Batched<T, E>,
+  { category, createCounter, meta, toStored = (event) => event }: BatchOptions<T, E>,
 ) => {
-  const streams = new Map<string, Stream<T, E>>();
+  const streams = new Map<string, PendingStream<T, E>>();
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> = Promise.resolve();
 
   const eventOf = (id: string, tenant: string, { event, at }: TimedEvent<E>): NewEvent => {
-    const { type, data } = stored(event);
+    const { type, data } = toStored(event);
     return { id: randomUUID(), type, data, meta: { tenant, at, v: 1, ...meta(id, event) } };
   };
 
-  const record = async ({ id, tenant, tally: { take, giveBack } }: Stream<T, E>, last: boolean): Promise<void> => {
-    const noted = take(now(), last);
-    if (noted.length === 0) return;
-    const events = noted.map((entry) => eventOf(id, tenant, entry));
+  const write = async ({ id, tenant, counter }: PendingStream<T, E>, includeCurrentMinute: boolean): Promise<void> => {
+    const taken = counter.take(now(), includeCurrentMinute);
+    if (taken.length === 0) return;
+    const events = taken.map((entry) => eventOf(id, tenant, entry));
     try {
-      await appended(log, streamName(category, tenant, id), events);
+      await appendAtEnd(log, streamName(category, tenant, id), events);
     } catch (error) {
-      giveBack(noted);
-      logger.warn({ error: (error as Error).message, [category]: id, count: noted.length }, 'refusals could not be recorded yet');
+      counter.putBack(taken);
+      const fields = { error: (error as Error).message, [category]: id, count: taken.length };
+      logger.warn(fields, 'refusals could not be recorded; the next batch tries again');
     }
   };
 
-  const flush = async (last: boolean): Promise<void> => {
+  const flush = async (includeCurrentMinute: boolean): Promise<void> => {
     for (const [key, stream] of [...streams]) {
-      await record(stream, last);
-      if (stream.tally.idle(now())) streams.delete(key);
+      await write(stream, includeCurrentMinute);
+      if (stream.counter.isIdle(now())) streams.delete(key);
     }
   };
 
@@ -59,18 +61,19 @@ export const batchedWriter = <T, E extends DomainEvent>(
         timer = undefined;
         if (streams.size > 0) schedule();
       });
-    }, FLUSH_MS).unref();
+    }, FLUSH_DELAY_MS).unref();
   };
 
   return {
-    note: (tenant: string, id: string, refused: T, at: string): void => {
+    /** Adds a refusal to the stream `id` of the tenant. */
+    add: (tenant: string, id: string, refused: T, at: string): void => {
       const key = `${tenant}.${id}`;
-      const stream = streams.get(key) ?? { id, tenant, tally: tally() };
+      const stream = streams.get(key) ?? { id, tenant, counter: createCounter() };
       streams.set(key, stream);
-      stream.tally.note(refused, at);
+      stream.counter.add(refused, at);
       schedule();
     },
-    /** Records what is left, the minute that still runs included. */
+    /** Records all pending refusals, including those of the current minute. */
     close: async (): Promise<void> => {
       await flushing;
       clearTimeout(timer);
@@ -79,14 +82,14 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 };
 
-/** Behind whatever stands there: other processes refuse too. */
-const appended = async (log: Log, stream: string, events: readonly NewEvent[]): Promise<void> => {
+/** Appends after the stream's last event. Repeats on conflict, because other processes write to the same stream. */
+const appendAtEnd = async (log: Log, stream: string, events: readonly NewEvent[]): Promise<void> => {
   for (let attempt = 1; ; attempt++) {
     const last = await log.last(stream);
     try {
       return void (await log.append(stream, last?.revision ?? 'none', events));
     } catch (error) {
-      if (!(error instanceof LogError) || error.kind !== 'conflict' || attempt === ATTEMPTS) throw error;
+      if (!(error instanceof LogError) || error.kind !== 'conflict' || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 };

@@ -1,83 +1,80 @@
-import type { Rejection, RejectionEvent } from '../../domain/webhooks/rejection.ts';
-
-const ONE_BY_ONE = 60;
+const MAX_SINGLE_PER_MINUTE = 60;
 const MAX_CALLERS = 100;
 const MAX_PENDING = 1_000;
-/** The caller of all those for whom there was no room. */
+/** The caller under which all callers beyond `MAX_CALLERS` are counted. */
 const OTHERS = 'others';
 
-export type TimedEvent<E = RejectionEvent> = { readonly event: E; readonly at: string };
+/** `at`: RFC 3339 UTC with milliseconds. */
+export type TimedEvent<E> = { readonly event: E; readonly at: string };
 
 type Sum = { count: number; first: string; last: string };
 
-/** How something refused becomes an event, alone and summed, and by whom it is summed. */
+/** How refusals of one kind become events, and by whom they are counted. */
 export type RefusalKind<T, E> = {
-  readonly one: (refused: T) => E;
-  readonly counted: (sum: Sum & { caller: string }) => E;
+  /** The event of one refusal. */
+  readonly single: (refused: T) => E;
+  /** The event of all further refusals of one caller within a minute. */
+  readonly summed: (sum: Sum & { caller: string }) => E;
   readonly callerOf: (refused: T) => string | null;
-  /** What is summed from the first one on. */
-  readonly isSummed?: (refused: T) => boolean;
+  /** Whether this refusal is never recorded singly. */
+  readonly isOnlyCounted?: (refused: T) => boolean;
 };
 
-/** What one place refused: so many a minute one by one, beyond that how many of which caller, so that nobody fills the log. */
-export const cappedCounter = <T, E>({ one, counted, callerOf, isSummed = () => false }: RefusalKind<T, E>) => {
+/** The length of a time up to its minute. */
+const MINUTE_LENGTH = 16;
+
+/**
+ * Turns refusals into a bounded number of events: 60 a minute are recorded singly, the rest as one count per caller, so that a flood of
+ * refusals does not fill the log.
+ */
+export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = () => false }: RefusalKind<T, E>) => {
   let minute = '';
-  let admitted = 0;
+  let singles = 0;
   let pending: TimedEvent<E>[] = [];
   let sums = new Map<string, Sum>();
 
-  const sum = (caller: string, at: string): void => {
-    const known = sums.get(caller);
-    if (known) {
-      known.count++;
-      known.last = at;
+  const count = (caller: string, at: string): void => {
+    const sum = sums.get(caller);
+    if (sum) {
+      sum.count++;
+      sum.last = at;
     } else if (sums.size < MAX_CALLERS || caller === OTHERS) sums.set(caller, { count: 1, first: at, last: at });
-    else sum(OTHERS, at);
+    else count(OTHERS, at);
   };
 
   const closeMinute = (): void => {
-    for (const [caller, sum] of sums) pending.push({ event: counted({ caller, ...sum }), at: sum.last });
+    for (const [caller, sum] of sums) pending.push({ event: summed({ caller, ...sum }), at: sum.last });
     sums = new Map();
-    admitted = 0;
+    singles = 0;
   };
 
-  const turn = (at: string): void => {
-    if (at.slice(0, 16) === minute) return;
+  const advanceTo = (at: string): void => {
+    if (at.slice(0, MINUTE_LENGTH) === minute) return;
     closeMinute();
-    minute = at.slice(0, 16);
+    minute = at.slice(0, MINUTE_LENGTH);
   };
 
   return {
-    note: (refused: T, at: string): void => {
-      turn(at);
-      if (!isSummed(refused) && admitted++ < ONE_BY_ONE) pending.push({ event: one(refused), at });
-      else sum(callerOf(refused) ?? OTHERS, at);
+    add: (refused: T, at: string): void => {
+      advanceTo(at);
+      if (!isOnlyCounted(refused) && singles++ < MAX_SINGLE_PER_MINUTE) pending.push({ event: single(refused), at });
+      else count(callerOf(refused) ?? OTHERS, at);
     },
-    /** What is ready to be recorded; `last`: with the minute that still runs. */
-    take: (at: string, last: boolean): readonly TimedEvent<E>[] => {
-      turn(at);
-      if (last) closeMinute();
-      const taken = pending;
+    /** Removes and returns the pending events. `includeCurrentMinute` also closes the sums of the current minute. */
+    take: (at: string, includeCurrentMinute: boolean): readonly TimedEvent<E>[] => {
+      advanceTo(at);
+      if (includeCurrentMinute) closeMinute();
+      const events = pending;
       pending = [];
-      return taken;
+      return events;
     },
-    /** Gives back what could not be recorded; an outage of hours must not fill the memory. */
-    giveBack: (noted: readonly TimedEvent<E>[]): void => {
-      pending = [...noted, ...pending].slice(0, MAX_PENDING);
+    /** Puts events back that could not be recorded. Keeps the oldest 1,000, so that a long outage does not fill the memory. */
+    putBack: (events: readonly TimedEvent<E>[]): void => {
+      pending = [...events, ...pending].slice(0, MAX_PENDING);
     },
-    /** Nothing waits, and what the running minute has seen need not be known any more. */
-    idle: (at: string): boolean => pending.length === 0 && sums.size === 0 && at.slice(0, 16) !== minute,
+    /** Whether nothing is pending and the minute of the last refusal is over, so that the counter may be dropped. */
+    isIdle: (at: string): boolean => pending.length === 0 && sums.size === 0 && at.slice(0, MINUTE_LENGTH) !== minute,
   };
 };
 
-export type Tally<T, E> = ReturnType<typeof cappedCounter<T, E>>;
-
-const webhooks: RefusalKind<Rejection, RejectionEvent> = {
-  one: (data) => ({ type: 'WebhookRejected', data }),
-  counted: (data) => ({ type: 'WebhookRejectionsCounted', data }),
-  callerOf: ({ ip, reason }) => (reason === 'rate_limited' ? reason : ip),
-  isSummed: ({ reason }) => reason === 'rate_limited',
-};
-
-/** What one hook rejected. */
-export const tally = (): Tally<Rejection, RejectionEvent> => cappedCounter(webhooks);
+export type CappedCounter<T, E> = ReturnType<typeof cappedCounter<T, E>>;

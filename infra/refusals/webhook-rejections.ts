@@ -1,16 +1,29 @@
 import type { Integration } from '../../domain/webhooks/integration.ts';
-import { category, type Rejection } from '../../domain/webhooks/rejection.ts';
+import { category, type Rejection, type RejectionEvent } from '../../domain/webhooks/rejection.ts';
 import { randomId } from '../vault/unique-id.ts';
 import { type BatchDeps, batchedWriter } from './batched-writer.ts';
-import { tally } from './capped-counter.ts';
+import { cappedCounter, type RefusalKind } from './capped-counter.ts';
 
-/** Records rejections in batches, after the answers: a forged post buys no write of its own. */
-export const rejections = (deps: BatchDeps) => {
-  const { note, close } = batchedWriter(deps, { category, tally, meta: (id) => ({ actor: { kind: 'system', id } }) });
+const kind: RefusalKind<Rejection, RejectionEvent> = {
+  single: (data) => ({ type: 'WebhookRejected', data }),
+  summed: (data) => ({ type: 'WebhookRejectionsCounted', data }),
+  callerOf: ({ ip, reason }) => (reason === 'rate_limited' ? reason : ip),
+  isOnlyCounted: ({ reason }) => reason === 'rate_limited',
+};
+
+/** Counts the rejections of one integration. */
+export const rejectionCounter = () => cappedCounter(kind);
+
+/** Records rejections in batches after the responses, so that a forged request causes no write of its own. */
+export const rejectionWriter = (deps: BatchDeps) => {
+  const { add, close } = batchedWriter(deps, {
+    category,
+    createCounter: rejectionCounter,
+    meta: (id) => ({ actor: { kind: 'system', id } }),
+  });
   return {
-    rejected: ({ id, tenant_id }: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string): void =>
-      note(tenant_id, id, { delivery_id: randomId(), ...rejection }, at),
-    /** Records what is left, the minute that still runs included. */
+    record: ({ id, tenant_id }: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string): void =>
+      add(tenant_id, id, { delivery_id: randomId(), ...rejection }, at),
     close,
   };
 };

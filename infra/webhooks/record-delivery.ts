@@ -1,71 +1,77 @@
 import { randomUUID } from 'node:crypto';
-import type { NewDelivery, RecordedDelivery } from '../../commands/webhooks/receive-delivery.ts';
+import type { NewDelivery, RecordedDelivery } from '../../commands/webhooks/webhook-ports.ts';
 import { type Metadata, streamName, tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { category } from '../../domain/webhooks/delivery.ts';
 import { withDeadline } from '../eventstore/deadline.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 
-/** So long the store may say nothing to anybody: providers wait for seconds at most, and the client's own deadline is ten. */
+/** An append fails if the event store has answered no append for this long. Providers wait for seconds only; the client's own deadline is 10 s. */
 const STORE_SILENCE_TIMEOUT_MS = 500;
-/** So long a delivery may wait for a store that answers others. */
+/** An append fails after this time even if the event store answers others. */
 const APPEND_TIMEOUT_MS = 3_000;
 const LOOKUP_TIMEOUT_MS = 900;
-/** So many deliveries may wait for the store at once: about half a second of its work. */
+/** Appends in flight: about half a second of the event store's work. */
 const MAX_WAITING = 1_500;
-const NOTHING = new Uint8Array(0);
-
-/** So long it is remembered that the log took nothing, where nothing else is tried. */
+/** How long a failed append counts as the current state if no other append is tried. */
 const FAILURE_TTL_MS = 5_000;
+const MIN_RETRY_AFTER_SECONDS = 5;
+const MAX_RETRY_AFTER_SECONDS = 60;
+const NO_BYTES = new Uint8Array(0);
 
-export type Recorder = {
-  readonly record: (recording: NewDelivery) => Promise<RecordedDelivery>;
-  /** Whether the log did not take the last delivery, a moment ago: its disk may be full, which nobody sees who only reads there. */
+export type DeliveryRecorder = {
+  readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
+  /** Whether the last append failed a moment ago. A store with a full disk still answers reads, so a read cannot detect this. */
   readonly isFailing: () => boolean;
 };
 
-/** Records a delivery in the stream that its name names, which must not exist yet: that it does is the answer "seen". A body in parts is there already. */
-export const recorder = (log: Log): Recorder => {
+/**
+ * Records deliveries, each as the first event of the stream that its id names. If that stream exists, the delivery was recorded before. The
+ * chunks of a large body must be written first.
+ */
+export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
   let waiting = 0;
-  let heard = 0;
+  let lastAnswerAt = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
-  const whereSeenOrFailed = (error: unknown): RecordedDelivery => {
+
+  const onAppendError = (error: unknown): RecordedDelivery => {
     if (!isConflict(error)) failedAt = performance.now();
     return duplicateOrThrow(error);
   };
 
-  const append = async (recording: NewDelivery): Promise<RecordedDelivery> => {
-    const data = recording.facts.parts === undefined ? recording.body : NOTHING;
-    const event = { id: randomUUID(), type: recording.type, data, meta: metadata(recording) };
-    const appended = log.append(streamOf(recording), 'none', [event], { deadline: APPEND_TIMEOUT_MS });
-    const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), whereSeenOrFailed);
-    heard = performance.now();
+  const append = async (delivery: NewDelivery): Promise<RecordedDelivery> => {
+    const data = delivery.facts.parts === undefined ? delivery.body : NO_BYTES;
+    const event = { id: randomUUID(), type: delivery.type, data, meta: metadata(delivery) };
+    const appended = log.append(deliveryStream(delivery), 'none', [event], { deadline: APPEND_TIMEOUT_MS });
+    const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), onAppendError);
+    lastAnswerAt = performance.now();
     failedAt = Number.NEGATIVE_INFINITY;
     return recorded;
   };
 
-  /** When nobody heard from the store for too long, or this one has waited long enough. */
-  const hopelessAt = (began: number): number => Math.min(began + APPEND_TIMEOUT_MS, Math.max(began, heard) + STORE_SILENCE_TIMEOUT_MS);
+  /** When an append that started at `startedAt` fails: the store is silent for too long, or this append has waited for too long. */
+  const timeoutAt = (startedAt: number): number =>
+    Math.min(startedAt + APPEND_TIMEOUT_MS, Math.max(startedAt, lastAnswerAt) + STORE_SILENCE_TIMEOUT_MS);
 
-  // Our own timer: the client has none that fires while a connection is being made.
-  const record = (recording: NewDelivery): Promise<RecordedDelivery> => {
+  // Our own timer, because the client's deadline does not cover the time of connecting.
+  const record = (delivery: NewDelivery): Promise<RecordedDelivery> => {
     if (waiting >= MAX_WAITING) throw retryLater();
-    const began = performance.now();
+    const startedAt = performance.now();
     waiting++;
     return new Promise<RecordedDelivery>((resolve, reject) => {
-      const check = (): void => {
-        const left = hopelessAt(began) - performance.now();
+      const failOrWait = (): void => {
+        const left = timeoutAt(startedAt) - performance.now();
         if (left > 0) {
-          timer = setTimeout(peek, left);
+          timer = setTimeout(onTimeout, left);
           return;
         }
         failedAt = performance.now();
         reject(retryLater());
       };
-      // An answer that has come already, while this process was busy, is read first.
-      const peek = (): void => void setImmediate(check);
-      let timer = setTimeout(peek, STORE_SILENCE_TIMEOUT_MS);
-      append(recording)
+      // If this process was busy, an answer may have arrived but not been read yet: let the event loop read it first.
+      const onTimeout = (): void => void setImmediate(failOrWait);
+      let timer = setTimeout(onTimeout, STORE_SILENCE_TIMEOUT_MS);
+      append(delivery)
         .then(resolve, reject)
         .finally(() => {
           waiting--;
@@ -77,21 +83,24 @@ export const recorder = (log: Log): Recorder => {
   return { record, isFailing: () => performance.now() - failedAt < FAILURE_TTL_MS };
 };
 
-export const streamOf = ({ integration, id }: Pick<NewDelivery, 'integration' | 'id'>): string =>
+export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integration' | 'id'>): string =>
   streamName(category, integration.tenant_id, id);
 
-/** An answer for the sender to come back: not at once, and not all of them together. */
-export const retryLater = (): Refusal =>
-  new Refusal('unavailable', 'the delivery could not be recorded: send it again', { retryAfter: 5 + Math.floor(Math.random() * 56) });
+/** Asks the sender to send the delivery again, after a random time so that not all senders return at once. */
+export const retryLater = (): Refusal => {
+  const range = MAX_RETRY_AFTER_SECONDS - MIN_RETRY_AFTER_SECONDS + 1;
+  const retryAfter = MIN_RETRY_AFTER_SECONDS + Math.floor(Math.random() * range);
+  return new Refusal('unavailable', 'the delivery could not be recorded: send it again', { retryAfter });
+};
 
-/** What memory lacks and the log does not say within 900 ms is not waited for. @throws Refusal unavailable */
+/** Waits at most 900 ms for a look-up that memory could not answer. @throws Refusal unavailable */
 export const withTimeout = <T>(found: T | Promise<T>): T | Promise<T> =>
   found instanceof Promise ? withDeadline(LOOKUP_TIMEOUT_MS, found).catch(toRetryLater) : found;
 
-/** Turns an unreachable log into `busy`. */
+/** Turns errors of the log into refusals; other errors are rethrown. @throws Refusal unavailable, not_found */
 export const toRetryLater = (error: unknown): never => {
   if (error instanceof LogError && error.kind === 'unavailable') throw retryLater();
-  if (error instanceof LogError && error.kind === 'gone') throw new Refusal('not_found', 'there is no such hook');
+  if (error instanceof LogError && error.kind === 'gone') throw new Refusal('not_found', 'there is no such webhook address');
   throw error;
 };
 

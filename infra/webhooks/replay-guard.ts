@@ -7,33 +7,39 @@ import { type Expected, type Log, LogError, type NewEvent } from '../eventstore/
 import type { Vault } from '../vault/vault.ts';
 import { toRetryLater } from './record-delivery.ts';
 
-/** Tells a body that is known under another delivery id, by noting each body in a stream of its own. @throws Refusal unavailable */
-export const replayGuard =
+const APPEND_TIMEOUT_MS = 500;
+
+/**
+ * Records each body in a stream of its own, and returns whether it arrived before under another delivery id.
+ * @throws Refusal unavailable
+ */
+export const createReplayGuard =
   ({ log, vault }: { log: Log; vault: Pick<Vault, 'uniqueId'> }) =>
   async (integration: Integration, facts: DeliveryFacts): Promise<boolean> => {
     const tenant = integration.tenant_id;
     const stream = streamName(category, tenant, vault.uniqueId('body', tenant, `${integration.id}\0${facts.sha256}`));
     try {
-      if (await noted(log, stream, 'none', eventOf(integration, facts))) return false;
-      return await judged(log, stream, integration, facts);
+      if (await recordBody(log, stream, 'none', eventOf(integration, facts))) return false;
+      return await isKnownReplay(log, stream, integration, facts);
     } catch (error) {
       return toRetryLater(error);
     }
   };
 
-/** A body that was seen long ago is noted again; where another process does so at the same moment, what it noted is judged. */
-const judged = async (log: Log, stream: string, integration: Integration, facts: DeliveryFacts): Promise<boolean> => {
+/** Records the body again if it was last seen long ago. If another process does so first, its event decides. */
+const isKnownReplay = async (log: Log, stream: string, integration: Integration, facts: DeliveryFacts): Promise<boolean> => {
   for (;;) {
     const last = (await log.last(stream)) as Recorded<BodyEvent> | null;
-    const verdict = checkBodyReplay(last ? evolve(initial, last) : initial, facts.provider_delivery_id, facts.received_at);
-    if (verdict !== 'first') return verdict === 'replay';
-    if (await noted(log, stream, last?.revision ?? 'none', eventOf(integration, facts))) return false;
+    const result = checkBodyReplay(last ? evolve(initial, last) : initial, facts.provider_delivery_id, facts.received_at);
+    if (result !== 'first') return result === 'replay';
+    if (await recordBody(log, stream, last?.revision ?? 'none', eventOf(integration, facts))) return false;
   }
 };
 
-const noted = async (log: Log, stream: string, expected: Expected, event: NewEvent): Promise<boolean> => {
+/** @returns false if the stream is not at the expected revision */
+const recordBody = async (log: Log, stream: string, expected: Expected, event: NewEvent): Promise<boolean> => {
   try {
-    await log.append(stream, expected, [event], { deadline: 500 });
+    await log.append(stream, expected, [event], { deadline: APPEND_TIMEOUT_MS });
     return true;
   } catch (error) {
     if (error instanceof LogError && error.kind === 'conflict') return false;

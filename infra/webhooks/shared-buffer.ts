@@ -1,36 +1,37 @@
-import type { BodyBuffer } from '../../commands/webhooks/receive-delivery.ts';
+import type { BodyBuffer } from '../../commands/webhooks/webhook-ports.ts';
 import { retryLater } from './record-delivery.ts';
 
-/** So many bytes of large bodies a process holds at once: five of the largest. */
+/** The most memory that large bodies take in one process: five of the largest. */
 const MAX_BUFFERED_BYTES = 128 * 1024 * 1024;
 
 /**
- * Memory for large bodies, shared by threads. It is one piece, made with the first of them and used again: what two threads have seen is
- * freed when both happen to collect it, which no bound survives. @throws Refusal unavailable where there is no room
+ * Allocates memory for large bodies that threads share. All bodies share one buffer, created with the first of them and used again: a
+ * SharedArrayBuffer per body would only be freed once the garbage collectors of both threads have run, so memory would be unbounded.
+ * @throws Refusal unavailable if there is no free range of that size
  */
-export const sharedBuffer = (most = MAX_BUFFERED_BYTES): ((bytes: number) => BodyBuffer) => {
+export const sharedBuffer = (maxBytes = MAX_BUFFERED_BYTES): ((bytes: number) => BodyBuffer) => {
   let memory: SharedArrayBuffer | undefined;
-  /** In order. */
-  let places: readonly { readonly from: number; readonly to: number }[] = [];
+  /** The ranges in use, in ascending order. */
+  let ranges: readonly { readonly from: number; readonly to: number }[] = [];
 
-  const gapOf = (bytes: number): number | null => {
+  const findGap = (bytes: number): number | null => {
     let from = 0;
-    for (const place of places) {
-      if (place.from - from >= bytes) return from;
-      from = place.to;
+    for (const range of ranges) {
+      if (range.from - from >= bytes) return from;
+      from = range.to;
     }
-    return most - from >= bytes ? from : null;
+    return maxBytes - from >= bytes ? from : null;
   };
 
   return (bytes) => {
-    const from = gapOf(bytes);
+    const from = findGap(bytes);
     if (from === null) throw retryLater();
-    memory ??= new SharedArrayBuffer(most);
-    const mine = { from, to: from + bytes };
-    places = [...places, mine].sort((a, b) => a.from - b.from);
-    const leave = (): void => {
-      places = places.filter((place) => place !== mine);
+    memory ??= new SharedArrayBuffer(maxBytes);
+    const allocated = { from, to: from + bytes };
+    ranges = [...ranges, allocated].sort((a, b) => a.from - b.from);
+    const release = (): void => {
+      ranges = ranges.filter((range) => range !== allocated);
     };
-    return { bytes: new Uint8Array(memory, from, bytes), leave };
+    return { bytes: new Uint8Array(memory, from, bytes), release };
   };
 };

@@ -6,14 +6,16 @@ import { createLruMap } from '../lru-map.ts';
 import type { Vault } from '../vault/vault.ts';
 import { toRetryLater } from './record-delivery.ts';
 
-/** Opened secrets by the sealed text: a rotation makes another text, so that nothing has to be forgotten in time. */
-type Opened = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
+const MAX_CACHED = 10_000;
 
-/** The keys that verify an integration's deliveries, opened once and kept in memory. @throws Refusal unavailable, not_found */
-export const signingKeys = (vault: Pick<Vault, 'open'>) => {
-  const opened = createLruMap<string, Opened>({ capacity: 10_000 });
+/** Decrypted secrets with the sealed texts they came from. A rotation changes the sealed text, so an outdated entry is recognised. */
+type CachedKeys = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
 
-  const open = async (integration: Integration): Promise<Opened> => {
+/** Returns the keys that verify an integration's deliveries. They are decrypted once and cached. @throws Refusal unavailable, not_found */
+export const createSigningKeys = (vault: Pick<Vault, 'open'>) => {
+  const cache = createLruMap<string, CachedKeys>({ capacity: MAX_CACHED });
+
+  const decrypt = async (integration: Integration): Promise<CachedKeys> => {
     const { id, tenant_id: tenant, provider, sealed_secret: sealed, sealed_previous_secret: sealedPrevious } = integration;
     const place = { tenant, category, id, field: 'secret' };
     const key = (secret: Secret) => presetOf(provider).scheme.key(secret.reveal());
@@ -22,16 +24,17 @@ export const signingKeys = (vault: Pick<Vault, 'open'>) => {
       sealedPrevious === null ? null : vault.open(place, sealedPrevious),
     ]);
     const entry = { sealed, sealedPrevious, keys: { current: key(current), previous: previous && key(previous) } };
-    opened.set(id, entry);
+    cache.set(id, entry);
     return entry;
   };
 
-  const valid = ({ keys }: Opened, integration: Integration, at: string): SigningKeys =>
+  const validKeys = ({ keys }: CachedKeys, integration: Integration, at: string): SigningKeys =>
     keys.previous === null || acceptsPreviousSecret(integration, at) ? keys : { current: keys.current, previous: null };
 
   return (integration: Integration, at: string): SigningKeys | Promise<SigningKeys> => {
-    const known = opened.get(integration.id);
-    const stands = known?.sealed === integration.sealed_secret && known.sealedPrevious === integration.sealed_previous_secret;
-    return known && stands ? valid(known, integration, at) : open(integration).then((entry) => valid(entry, integration, at), toRetryLater);
+    const cached = cache.get(integration.id);
+    const isCurrent = cached?.sealed === integration.sealed_secret && cached.sealedPrevious === integration.sealed_previous_secret;
+    if (cached && isCurrent) return validKeys(cached, integration, at);
+    return decrypt(integration).then((entry) => validKeys(entry, integration, at), toRetryLater);
   };
 };

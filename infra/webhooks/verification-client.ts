@@ -1,49 +1,53 @@
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { retryLater } from './record-delivery.ts';
-import type { Done, Task, Work } from './verification-worker.ts';
+import type { TaskRequest, TaskResult, Tasks } from './verification-worker.ts';
 
-type Waiting = { readonly done: (result: Done['result']) => void; readonly failed: (error: Error) => void };
+type Pending = { readonly resolve: (result: TaskResult['result']) => void; readonly reject: (error: Error) => void };
 
 /**
- * Has large bodies examined in a thread of their own, one after the other, so that the event loop goes on meanwhile. The bytes should lie in
- * shared memory, or are copied. The thread begins with the first of them. @throws Refusal unavailable where it ended
+ * Runs the tasks of large bodies in a worker thread, one after the other, so that they do not block the event loop. The bytes should be in
+ * shared memory, else they are copied. The first task starts the thread.
  */
 export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
-  const waiting = new Map<number, Waiting>();
-  let thread: Worker | undefined;
-  let tasks = 0;
+  const pending = new Map<number, Pending>();
+  let worker: Worker | undefined;
+  let nextId = 0;
 
-  const begin = (): Worker => {
-    const begun = new Worker(new URL('./verification-worker.ts', import.meta.url));
-    begun.on('message', ({ id, result }: Done) => {
-      waiting.get(id)?.done(result);
-      waiting.delete(id);
-      // A thread that has nothing to do keeps no process.
-      if (waiting.size === 0) begun.unref();
+  const startWorker = (): Worker => {
+    const started = new Worker(new URL('./verification-worker.ts', import.meta.url));
+    started.on('message', ({ id, result }: TaskResult) => {
+      pending.get(id)?.resolve(result);
+      pending.delete(id);
+      // An idle thread must not keep the process alive.
+      if (pending.size === 0) started.unref();
     });
-    begun.on('error', (error) =>
-      logger.warn({ error: (error as Error).message }, 'the thread that examines large bodies ended; it begins anew with the next'),
+    started.on('error', (error) =>
+      logger.warn(
+        { error: (error as Error).message },
+        'the thread that verifies large bodies failed; the next large body starts a new one',
+      ),
     );
-    begun.on('exit', () => {
-      if (thread === begun) thread = undefined;
-      for (const { failed } of waiting.values()) failed(retryLater());
-      waiting.clear();
+    started.on('exit', () => {
+      if (worker === started) worker = undefined;
+      for (const { reject } of pending.values()) reject(retryLater());
+      pending.clear();
     });
-    return begun;
+    return started;
   };
 
   return {
-    ask: <N extends keyof Work>(name: N, given: Parameters<Work[N]>[0]): Promise<ReturnType<Work[N]>> =>
+    /** @throws Refusal unavailable if the thread ends before the result */
+    run: <N extends keyof Tasks>(name: N, input: Parameters<Tasks[N]>[0]): Promise<ReturnType<Tasks[N]>> =>
       new Promise((resolve, reject) => {
-        thread ??= begin();
-        thread.ref();
-        const id = tasks++;
-        waiting.set(id, { done: resolve as Waiting['done'], failed: reject });
-        thread.postMessage({ id, name, given } satisfies Task);
+        worker ??= startWorker();
+        worker.ref();
+        const id = nextId++;
+        pending.set(id, { resolve: resolve as Pending['resolve'], reject });
+        worker.postMessage({ id, name, input } satisfies TaskRequest);
       }),
     close: async (): Promise<void> => {
-      await thread?.terminate();
+      await worker?.terminate();
     },
   };
 };

@@ -7,11 +7,11 @@ import { type DeliveryDetailRow, type DeliveryRead, deliveries, type OUTCOMES, t
 
 const from: Source = { projection: deliveries.name, table };
 
-type Listed = z.output<typeof DeliveryRead>;
-type Detailed = z.output<typeof DeliveryDetailRow>;
+type ListDoc = z.output<typeof DeliveryRead>;
+type DetailDoc = z.output<typeof DeliveryDetailRow>;
 
-/** Whose deliveries are asked for, and whether a body that came before is remarkable to its owner. */
-export type IntegrationRef = { readonly tenant_id: string; readonly integration_id: string; readonly marks: boolean };
+/** Selects the deliveries of one integration. `marksReplays`: whether known bodies under a new delivery id are marked. */
+export type IntegrationRef = { readonly tenant_id: string; readonly integration_id: string; readonly marksReplays: boolean };
 
 export type DeliveryFilter = {
   readonly outcome?: (typeof OUTCOMES)[number] | undefined;
@@ -23,13 +23,13 @@ const equal = (column: string, value: string): Condition => ({ column, op: '=', 
 const received = (op: '>=' | '<=' | '<', value: string | undefined): Condition[] =>
   value === undefined ? [] : [{ column: 'received_at', op, value }];
 
-/** Whether the same body came under another delivery id within the days in which a provider sends again. */
+/** Whether the same body arrived under another delivery id within the replay window. */
 const isReplay = async (
   reads: Reads,
-  { tenant_id, integration_id, marks }: IntegrationRef,
-  { id, sha256, received_at }: Listed,
+  { tenant_id, integration_id, marksReplays }: IntegrationRef,
+  { id, sha256, received_at }: ListDoc,
 ): Promise<boolean> => {
-  if (!marks || sha256 === null) return false;
+  if (!marksReplays || sha256 === null) return false;
   const since = new Date(Date.parse(received_at) - REPLAY_WINDOW_MS).toISOString();
   const { body } = await reads.page({
     from,
@@ -44,19 +44,20 @@ const isReplay = async (
     sort: { column: 'received_at', descending: false },
     limit: 1,
   });
-  const [first] = JSON.parse(body) as Listed[];
+  const [first] = JSON.parse(body) as ListDoc[];
   return first !== undefined && first.id !== id;
 };
 
-const marked = async <T extends Listed>(reads: Reads, hook: IntegrationRef, delivery: T): Promise<T> => ({
+/** Sets `replay_suspect`. */
+export const withReplayMark = async <T extends ListDoc>(reads: Reads, integration: IntegrationRef, delivery: T): Promise<T> => ({
   ...delivery,
-  replay_suspect: await isReplay(reads, hook, delivery),
+  replay_suspect: await isReplay(reads, integration, delivery),
 });
 
-/** A page of what came to one hook, newest first, `from` inclusive, `to` exclusive. */
+/** A page of an integration's deliveries with replay marks. `from` is inclusive, `to` exclusive. */
 export const deliveryPage = async (
   reads: Reads,
-  hook: IntegrationRef,
+  integration: IntegrationRef,
   filter: DeliveryFilter,
   window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>,
 ): Promise<Page> => {
@@ -64,64 +65,62 @@ export const deliveryPage = async (
     from,
     doc: 'list_doc',
     where: [
-      equal('tenant_id', hook.tenant_id),
-      equal('integration_id', hook.integration_id),
+      equal('tenant_id', integration.tenant_id),
+      equal('integration_id', integration.integration_id),
       ...(filter.outcome === undefined ? [] : [equal('outcome', filter.outcome)]),
       ...received('>=', filter.from),
       ...received('<', filter.to),
     ],
     ...window,
   });
-  const listed = JSON.parse(page.body) as Listed[];
-  return { ...page, body: JSON.stringify(await Promise.all(listed.map((delivery) => marked(reads, hook, delivery)))) };
+  const listed = JSON.parse(page.body) as ListDoc[];
+  return { ...page, body: JSON.stringify(await Promise.all(listed.map((delivery) => withReplayMark(reads, integration, delivery)))) };
 };
 
-/** A delivery but for its payload, and the revision of its stream. */
-export type FoundDelivery = { readonly delivery: Detailed; readonly revision: number | null };
+/** A delivery without its payload and replay mark. `revision`: of its stream. */
+export type FoundDelivery = { readonly delivery: DetailDoc; readonly revision: number | null };
 
-/** One delivery but for its payload, and not marked: `markedDelivery` does that. */
+/** Finds one delivery; `withReplayMark` adds the replay mark. */
 export const deliveryById = async (reads: Reads, tenant_id: string, id: string): Promise<FoundDelivery | null> => {
   const found = await reads.one(from, { tenant_id, id });
-  return found && { delivery: JSON.parse(found.doc) as Detailed, revision: found.revision };
+  return found && { delivery: JSON.parse(found.doc) as DetailDoc, revision: found.revision };
 };
 
-/** The delivery, marked where its body came before. */
-export const markedDelivery = (reads: Reads, hook: IntegrationRef, delivery: Detailed): Promise<Detailed> => marked(reads, hook, delivery);
-
-/** Clocks of two processes differ by less. */
-const SKEW_MS = 60_000;
-const PAGE = 50;
-/** So many deliveries are looked through for the last one that was signed with a secret that had been replaced. */
+/** The clocks of two processes differ by less than this. */
+const MAX_CLOCK_SKEW_MS = 60_000;
+const PAGE_SIZE = 50;
+/** How many deliveries are searched for the last one that was signed with the previous secret. */
 const MAX_EXAMINED = 1_000;
 
 type LastDeliveries = { readonly last_delivery_at: string | null; readonly last_delivery_on_previous_secret_at: string | null };
 
 /**
- * When deliveries came last to a hook, up to a position, as the rows of deliveries say, each placed in the log by its audit line.
- * `everOnPrevious`: whether any came on a replaced secret until today.
+ * The times of the last deliveries to an integration up to a position. The rows of deliveries have no positions: the audit log has them.
+ * `usedPreviousSecret`: whether any delivery until now was signed with a previous secret.
  */
 export const lastDeliveriesUntil = async (
   reads: Reads,
-  tenant_id: string,
-  integration_id: string,
+  { tenant_id, integration_id }: Pick<IntegrationRef, 'tenant_id' | 'integration_id'>,
   until: Position,
-  everOnPrevious: boolean,
+  usedPreviousSecret: boolean,
 ): Promise<LastDeliveries> => {
   const newest = await latestEntry(reads, tenant_id, until);
-  const end = new Date(Date.parse(newest?.at ?? '1970-01-01T00:00:00Z') + SKEW_MS).toISOString();
-  const taken: Condition = { column: 'outcome', op: 'in', value: ['accepted', 'blocked', 'dead'] };
-  const where = [equal('tenant_id', tenant_id), equal('integration_id', integration_id), taken, ...received('<=', end)];
-  const query = { from, doc: 'doc', where, sort: { column: 'received_at', descending: true }, limit: PAGE };
+  const end = new Date(Date.parse(newest?.at ?? '1970-01-01T00:00:00Z') + MAX_CLOCK_SKEW_MS).toISOString();
+  const verified: Condition = { column: 'outcome', op: 'in', value: ['accepted', 'blocked', 'dead'] };
+  const where = [equal('tenant_id', tenant_id), equal('integration_id', integration_id), verified, ...received('<=', end)];
+  const query = { from, doc: 'doc', where, sort: { column: 'received_at', descending: true }, limit: PAGE_SIZE };
   let last: string | null = null;
-  for (let cursor: string | null | undefined, looked = 0; cursor !== null && looked < MAX_EXAMINED; looked += PAGE) {
+  for (let cursor: string | null | undefined, examined = 0; cursor !== null && examined < MAX_EXAMINED; examined += PAGE_SIZE) {
     const page: Page = await reads.page({ ...query, cursor });
-    const wanted = (JSON.parse(page.body) as Detailed[]).filter(({ matched_secret }) => last === null || matched_secret === 'previous');
-    const places = await Promise.all(wanted.map(({ causation }) => positionOfEvent(reads, causation[0]!.event_id)));
-    for (const [n, { received_at, matched_secret }] of wanted.entries()) {
-      const place = places[n];
-      if (!place || comparePositions(place, until) > 0) continue;
+    const candidates = (JSON.parse(page.body) as DetailDoc[]).filter(
+      ({ matched_secret }) => last === null || matched_secret === 'previous',
+    );
+    const positions = await Promise.all(candidates.map(({ causation }) => positionOfEvent(reads, causation[0]!.event_id)));
+    for (const [n, { received_at, matched_secret }] of candidates.entries()) {
+      const position = positions[n];
+      if (!position || comparePositions(position, until) > 0) continue;
       last ??= received_at;
-      if (!everOnPrevious || matched_secret === 'previous')
+      if (!usedPreviousSecret || matched_secret === 'previous')
         return { last_delivery_at: last, last_delivery_on_previous_secret_at: matched_secret === 'previous' ? received_at : null };
     }
     cursor = page.next;

@@ -28,10 +28,10 @@ export const DeliveryRead = z
   .meta({ id: 'DeliveryRead' });
 
 const Guardrail = z.object({ rule: z.string(), verdict: z.enum(['pass', 'block', 'redact', 'label']), note: z.string().nullable() });
-const Attempts = z.object({ at: z.string(), outcome: z.enum(['acknowledged', 'max_deliveries', 'terminated']), count: z.int() });
+const Attempt = z.object({ at: z.string(), outcome: z.enum(['acknowledged', 'max_deliveries', 'terminated']), count: z.int() });
 const Cause = z.object({ event_id: z.string(), type: z.string(), at: z.string() });
 
-/** DeliveryDetail but for the payload, which no view holds. */
+/** DeliveryDetail without the payload, which no read model holds. */
 export const DeliveryDetailRow = DeliveryRead.extend({
   provider: z.string().nullable(),
   content_type: z.string().nullable(),
@@ -40,14 +40,14 @@ export const DeliveryDetailRow = DeliveryRead.extend({
   redactions: z.int(),
   published_at: z.string().nullable(),
   acknowledged_at: z.string().nullable(),
-  attempts: z.array(Attempts),
+  attempts: z.array(Attempt),
   session_id: z.string().nullable(),
   causation: z.array(Cause),
 });
 
 export const DeliveryDetail = DeliveryDetailRow.extend({
   payload: z.unknown().meta({
-    description: `The JSON as it was delivered; text where it is none; null where nothing was kept, and where it is of more than ${CHUNK_BYTES} bytes: \`/body\` has those`,
+    description: `The delivered JSON, or a string if the body is not JSON. Null if no body was stored, or if it has more than ${CHUNK_BYTES} bytes: \`/body\` returns such bodies`,
   }),
 }).meta({ id: 'DeliveryDetail' });
 
@@ -71,16 +71,16 @@ export const table: Table = {
   ],
 };
 
-const nothingYet = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], session_id: null };
+const UNPROCESSED = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], session_id: null };
 
-type Verified = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
+type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
-const verified = (event: Verified, outcome: 'accepted' | 'blocked'): Change => {
+const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): Change => {
   const { id, tenant, event_id, type, at, meta } = event;
-  const { parts: _, ...known } = factsOf(event);
+  const { parts: _, ...facts } = factsOf(event);
   const row: Row = {
-    ...nothingYet,
-    ...known,
+    ...UNPROCESSED,
+    ...facts,
     id,
     tenant_id: tenant,
     outcome,
@@ -90,11 +90,18 @@ const verified = (event: Verified, outcome: 'accepted' | 'blocked'): Change => {
   return insert('deliveries', row);
 };
 
-const rejected = ({ id, tenant, at, event_id, type, data }: Recorded<Extract<RejectionEvent, { type: 'WebhookRejected' }>>): Change => {
-  const { delivery_id, ip, user_agent, ...known } = data;
+const insertRejected = ({
+  id,
+  tenant,
+  at,
+  event_id,
+  type,
+  data,
+}: Recorded<Extract<RejectionEvent, { type: 'WebhookRejected' }>>): Change => {
+  const { delivery_id, ip, user_agent, ...rejection } = data;
   const row: Row = {
-    ...nothingYet,
-    ...known,
+    ...UNPROCESSED,
+    ...rejection,
     id: delivery_id,
     tenant_id: tenant,
     integration_id: id,
@@ -111,10 +118,10 @@ const rejected = ({ id, tenant, at, event_id, type, data }: Recorded<Extract<Rej
   return insert('deliveries', row);
 };
 
-const settled = (
+const patchSettled = (
   tenant_id: string,
   { delivery_id, at, attempts }: SettledDelivery,
-  outcome: z.output<typeof Attempts>['outcome'],
+  outcome: z.output<typeof Attempt>['outcome'],
 ): Change =>
   patch(
     'deliveries',
@@ -125,19 +132,19 @@ const settled = (
     },
   );
 
-/** What came in over webhooks: taken, blocked or refused, and how far it got. The bodies stay in the log. */
+/** Accepted, blocked and rejected webhook deliveries with their processing state. The bodies stay in the log. */
 export const deliveries: Projection<DeliveryEvent | RejectionEvent | AcknowledgementEvent> = {
   name: 'deliveries',
   version: 1,
   categories: ['delivery', 'rejection', 'acknowledgement'],
   tables: [table],
   on: {
-    WebhookAccepted: (event) => verified(event, 'accepted'),
-    WebhookBlocked: (event) => verified(event, 'blocked'),
+    WebhookAccepted: (event) => insertVerified(event, 'accepted'),
+    WebhookBlocked: (event) => insertVerified(event, 'blocked'),
     WebhookRedeliveryDiffered: 'ignore',
-    WebhookRejected: rejected,
+    WebhookRejected: insertRejected,
     WebhookRejectionsCounted: 'ignore',
-    DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.map((delivery) => settled(tenant, delivery, 'acknowledged')),
-    DeliveryDeadLettered: ({ tenant, data }) => settled(tenant, data, data.reason),
+    DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.map((delivery) => patchSettled(tenant, delivery, 'acknowledged')),
+    DeliveryDeadLettered: ({ tenant, data }) => patchSettled(tenant, data, data.reason),
   },
 };

@@ -5,24 +5,25 @@ import { integrationCounter, integrations, table, WebhookIntegrationRead } from 
 
 const from: Source = { projection: integrations.name, table };
 
-type Shown = z.output<typeof WebhookIntegrationRead>;
+type IntegrationDoc = z.output<typeof WebhookIntegrationRead>;
 
-const addressed = (shown: Shown, publicUrl: string): Shown => ({ ...shown, url: publicUrl + shown.url });
+/** Turns the stored path into a URL. */
+const withUrl = (doc: IntegrationDoc, publicUrl: string): IntegrationDoc => ({ ...doc, url: publicUrl + doc.url });
 
-/** One integration of the tenant as WebhookIntegrationRead; null where it is not there or another tenant's. */
+/** One integration as WebhookIntegrationRead; null if it does not exist or belongs to another tenant. */
 export const integrationById = async (reads: Reads, tenant_id: string, id: string, publicUrl: string): Promise<Doc | null> => {
   const found = await reads.one(from, { id });
-  const shown = found && (JSON.parse(found.doc) as Shown);
-  return found && shown?.tenant_id === tenant_id ? { ...found, doc: JSON.stringify(addressed(shown, publicUrl)) } : null;
+  const doc = found && (JSON.parse(found.doc) as IntegrationDoc);
+  return found && doc?.tenant_id === tenant_id ? { ...found, doc: JSON.stringify(withUrl(doc, publicUrl)) } : null;
 };
 
-/** When deliveries came last, which the integration's own stream does not say. */
+/** The times of the last deliveries, which the integration's own stream does not contain. */
 export const lastDeliveries = async (
   reads: Reads,
   id: string,
-): Promise<Pick<Shown, 'last_delivery_at' | 'last_delivery_on_previous_secret_at'>> => {
+): Promise<Pick<IntegrationDoc, 'last_delivery_at' | 'last_delivery_on_previous_secret_at'>> => {
   const found = await reads.one(from, { id });
-  const { last_delivery_at = null, last_delivery_on_previous_secret_at = null } = found ? (JSON.parse(found.doc) as Shown) : {};
+  const { last_delivery_at = null, last_delivery_on_previous_secret_at = null } = found ? (JSON.parse(found.doc) as IntegrationDoc) : {};
   return { last_delivery_at, last_delivery_on_previous_secret_at };
 };
 
@@ -31,8 +32,7 @@ export const INTEGRATION_SORTS = sortFields(table, WebhookIntegrationRead);
 /** A page of the tenant's integrations. */
 export const integrationPage = async (
   reads: Reads,
-  tenant_id: string,
-  publicUrl: string,
+  { tenant_id, publicUrl }: { tenant_id: string; publicUrl: string },
   filter: { agent_id?: string | undefined; provider?: string | undefined },
   window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>,
 ): Promise<Page> => {
@@ -40,9 +40,9 @@ export const integrationPage = async (
     value === undefined ? [] : [{ column, op: '=', value }],
   );
   const { body, next } = await reads.page({ from, where, ...window });
-  return { body: JSON.stringify((JSON.parse(body) as Shown[]).map((shown) => addressed(shown, publicUrl))), next };
+  return { body: JSON.stringify((JSON.parse(body) as IntegrationDoc[]).map((doc) => withUrl(doc, publicUrl))), next };
 };
 
-/** How many integrations the tenant has. */
+/** The number of the tenant's integrations. */
 export const integrationCount = (reads: Reads, tenant_id: string): Promise<number> =>
   integrationCounter.of(reads, integrations.name, tenant_id);

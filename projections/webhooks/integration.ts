@@ -7,7 +7,7 @@ import { type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
 
-const time = z.string().nullable().default(null);
+const OptionalTime = z.string().nullable().default(null);
 
 export const WebhookIntegrationRead = z
   .object({
@@ -23,8 +23,8 @@ export const WebhookIntegrationRead = z
     url: z.string(),
     secret_hint: z.string(),
     previous_secret_valid_until: z.string().nullable(),
-    last_delivery_at: time,
-    last_delivery_on_previous_secret_at: time,
+    last_delivery_at: OptionalTime,
+    last_delivery_on_previous_secret_at: OptionalTime,
     is_paused: z.boolean(),
     paused_reason: z.string().nullable(),
     created_at: z.string(),
@@ -34,7 +34,7 @@ export const WebhookIntegrationRead = z
 
 export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({ secret: z.string() }).meta({ id: 'WebhookIntegrationSecret' });
 
-/** Deliveries move a row and never its revision: that is the integration's own. */
+/** Deliveries change the row but not its revision, which is that of the integration's stream. */
 export const table: Table = {
   name: 'integrations',
   key: ['id'],
@@ -58,13 +58,13 @@ export const table: Table = {
 
 export const integrationCounter = tenantCounter('integration', 'integrations');
 
-const delivered = (event: Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>): Change => {
+const patchLastDelivery = (event: Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>): Change => {
   const { integration_id, matched_secret } = factsOf(event);
   const onPrevious = matched_secret === 'previous' ? { last_delivery_on_previous_secret_at: event.at } : {};
   return patch('integrations', { id: integration_id }, { last_delivery_at: event.at, ...onPrevious });
 };
 
-/** Webhook integrations, without their secrets; the address below the platform's own, which may move. */
+/** Webhook integrations without their secrets. `url` holds only the path, because the platform's public URL may change. */
 export const integrations: Projection<Integration.IntegrationEvent | DeliveryEvent> = {
   name: 'integrations',
   version: 2,
@@ -74,19 +74,19 @@ export const integrations: Projection<Integration.IntegrationEvent | DeliveryEve
     IntegrationConnected: (event) => {
       const { status: _, sealed_secret: __, sealed_previous_secret: ___, ...row } = Integration.evolve(Integration.initial, event);
       return [
-        insert('integrations', { ...row, url: Integration.pathOf(row.id), disconnected: false }),
+        insert('integrations', { ...row, url: Integration.inboundPath(row.id), disconnected: false }),
         integrationCounter.by(row.tenant_id, 1),
       ];
     },
     IntegrationUpdated: ({ id, at, data }) => patch('integrations', { id }, { ...data, updated_at: at }),
-    IntegrationSecretRotated: ({ id, at, data: { sealed_secret: _, ...shown } }) =>
-      patch('integrations', { id }, { ...shown, updated_at: at }),
+    IntegrationSecretRotated: ({ id, at, data: { sealed_secret: _, ...fields } }) =>
+      patch('integrations', { id }, { ...fields, updated_at: at }),
     IntegrationDisconnected: ({ id, at, meta }) => [
       patch('integrations', { id }, { disconnected: true, updated_at: at }),
       integrationCounter.by(meta.tenant, -1),
     ],
-    WebhookAccepted: delivered,
-    WebhookBlocked: delivered,
+    WebhookAccepted: patchLastDelivery,
+    WebhookBlocked: patchLastDelivery,
     WebhookRedeliveryDiffered: 'ignore',
   },
 };

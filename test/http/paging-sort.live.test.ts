@@ -115,7 +115,7 @@ test('Postgres sorts by each of them as the memory sink does', async () => {
   for (const { name } of projections) await settled(reads, p.log, name);
   const lists: [List, readonly string[]][] = [
     [(from, window) => agentPage(from, p.tenant_id, { all: true }, {}, window), AGENT_SORTS],
-    [(from, window) => integrationPage(from, p.tenant_id, '', {}, window), INTEGRATION_SORTS],
+    [(from, window) => integrationPage(from, { tenant_id: p.tenant_id, publicUrl: '' }, {}, window), INTEGRATION_SORTS],
     [allModels, MODEL_SORTS],
     [tenantPage, TENANT_SORTS],
     [(from, window) => userPage(from, undefined, window), USER_SORTS],

@@ -100,14 +100,14 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   seenBy(
     'webhooks/receive-delivery.api.test.ts',
     'hooks: those of a suspended tenant go on',
-    'infra/webhooks/webhook-ports.ts',
+    'commands/webhooks/delivery-eligibility.ts',
     ' && !is_suspended',
     '',
   ),
   seenBy(
     'tenants/close-tenants.live.test.ts',
     'hooks: those of a closed tenant go on',
-    'infra/webhooks/webhook-ports.ts',
+    'commands/webhooks/delivery-eligibility.ts',
     "(status === 'active' || status === 'closing') && ",
     '',
   ),

@@ -162,7 +162,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
     name: 'deliveries: the list of a foreign hook is shown',
     edits: [
       ['api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'],
-      ['projections/webhooks/delivery.queries.ts', "      equal('tenant_id', hook.tenant_id),\n", ''],
+      ['projections/webhooks/delivery.queries.ts', "      equal('tenant_id', integration.tenant_id),\n", ''],
     ],
   },
   one(
@@ -174,7 +174,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
   {
     name: 'deliveries: a runner fetches the bodies of another',
     edits: [
-      ['api/webhooks/delivery.ts', " || (principal.kind === 'runner' && principal.agent_id !== kept.facts.agent_id)", ''],
+      ['api/webhooks/delivery.ts', " || (principal.kind === 'runner' && principal.agent_id !== recorded.facts.agent_id)", ''],
       ['commands/access/authorize.ts', ' || principal.agent_id !== agent_id) return false', ') return false'],
     ],
   },
@@ -187,7 +187,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
   one('integrations: a foreign one can be changed', 'domain/webhooks/integration.ts', ' || integration.tenant_id !== tenant_id)', ')'),
   {
     name: 'integrations: one is read by its id alone',
-    edits: [['projections/webhooks/integration.queries.ts', 'found && shown?.tenant_id === tenant_id ?', 'found && shown ?']],
+    edits: [['projections/webhooks/integration.queries.ts', 'found && doc?.tenant_id === tenant_id ?', 'found && doc ?']],
   },
   one(
     'integrations: one as of then is read by its id alone',

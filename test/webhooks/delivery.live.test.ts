@@ -37,7 +37,7 @@ test('hooks and deliveries in Postgres are those of the fold, and its queries an
 
   const window = { sort: { column: 'received_at', descending: true }, limit: 3 };
   const newest = { ...window, sort: { ...window.sort, column: 'created_at' } };
-  const hook = { tenant_id: given.tenant_id, integration_id: given.hook, marks: true };
+  const hook = { tenant_id: given.tenant_id, integration_id: given.hook, marksReplays: true };
   const asked = (from: Reads) =>
     Promise.all([
       deliveryPage(from, hook, {}, window),
@@ -47,7 +47,7 @@ test('hooks and deliveries in Postgres are those of the fold, and its queries an
       deliveryById(from, 'another', json.id as string),
       integrationById(from, given.tenant_id, given.hook, 'https://annals.test'),
       integrationById(from, given.tenant_id, gone, 'https://annals.test'),
-      integrationPage(from, given.tenant_id, 'https://annals.test', {}, newest),
+      integrationPage(from, { tenant_id: given.tenant_id, publicUrl: 'https://annals.test' }, {}, newest),
     ]);
   assert.equal(await asked(reads), await asked(given.sink.reads));
   await close();

@@ -73,14 +73,14 @@ test('a rotated secret leaves the one before good until the overlap ends; withou
 test('what stands in the way of a delivery is told in one order', () => {
   const facts = {
     integration: { is_paused: false, event_filter: [] as string[] },
-    agentActive: true,
+    isAgentActive: true,
     event: 'push',
     json: 'json',
   } as const;
   const reason = (more: object) => evaluateGuardrails({ ...facts, ...more } as never).reason;
   assert.is(reason({}), null);
-  assert.is(reason({ integration: { is_paused: true, event_filter: ['x'] }, agentActive: false, json: 'not_json' }), 'paused');
-  assert.is(reason({ agentActive: false, json: 'not_json' }), 'agent_inactive');
+  assert.is(reason({ integration: { is_paused: true, event_filter: ['x'] }, isAgentActive: false, json: 'not_json' }), 'paused');
+  assert.is(reason({ isAgentActive: false, json: 'not_json' }), 'agent_inactive');
   assert.is(reason({ integration: { is_paused: false, event_filter: ['x'] }, json: 'not_json' }), 'event_filter');
   assert.is(reason({ integration: { is_paused: false, event_filter: ['push'] } }), null);
   assert.is(reason({ integration: { is_paused: false, event_filter: ['push'] }, event: null }), 'event_filter');

@@ -129,9 +129,9 @@ test('copies of one large delivery at once, in two processes: one event, and its
 
 /** What a crash between the parts and the event leaves of a delivery, or one between two parts. */
 const crashed = async (hook: Awaited<ReturnType<typeof given>>, body: Uint8Array, log: Log) => {
-  const integration = (await hook.ports.integration(hook.hook))!;
+  const integration = (await hook.ports.eligibility.integration(hook.hook))!;
   const facts = { sha256: sha256(body), size_bytes: body.length, ...chunkCount(body.length), received_at: '2026-01-01T00:00:00.000Z' };
-  const id = hook.ports.deliveryId(integration, 'd-1');
+  const id = hook.ports.recording.deliveryId(integration, 'd-1');
   return writeChunks(log, { integration, id, facts: facts as never, body });
 };
 
@@ -159,8 +159,8 @@ test('what a crash left of the parts, some or all of them, the next post complet
 test('where a store no longer knows that a repeat is one, what lies there already is passed over', async () => {
   const hook = await given();
   const body = json(3_000_000);
-  const integration = (await hook.ports.integration(hook.hook))!;
-  const id = hook.ports.deliveryId(integration, 'd-1');
+  const integration = (await hook.ports.eligibility.integration(hook.hook))!;
+  const id = hook.ports.recording.deliveryId(integration, 'd-1');
   const meta = { tenant: hook.tenant_id, actor: { kind: 'system', id: hook.hook } as const, at: '2026-01-01T00:00:00.000Z', v: 1 };
   const stream = chunkStream(hook.tenant_id, id, sha256(body));
   const part = (n: number) => ({ id: randomUUID(), type: 'DeliveryBodyPart', data: chunkAt(body, n), meta });

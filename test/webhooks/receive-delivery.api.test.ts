@@ -1,10 +1,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { NewDelivery } from '../../commands/webhooks/receive-delivery.ts';
+import type { NewDelivery } from '../../commands/webhooks/webhook-ports.ts';
 import type { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
-import { recorder } from '../../infra/webhooks/record-delivery.ts';
+import { createDeliveryRecorder } from '../../infra/webhooks/record-delivery.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { givenHook, sign } from '../fixtures/webhook-platform.ts';
 
@@ -269,7 +269,7 @@ test('where replays are refused, a known body under another id is blocked, and u
 });
 
 test('while a store says nothing to anybody, no more deliveries wait for it than it could take in a second', async () => {
-  const { record } = recorder({ ...memoryLog(), append: () => new Promise(() => {}) });
+  const { record } = createDeliveryRecorder({ ...memoryLog(), append: () => new Promise(() => {}) });
   const integration = { id: 'c1', tenant_id: 'c2' };
   const one = (id: string) => ({ integration, id, type: 'WebhookAccepted', facts: {}, body: new Uint8Array() }) as unknown as NewDelivery;
   const waiting: Promise<unknown>[] = [];

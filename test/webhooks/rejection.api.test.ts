@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Rejection } from '../../domain/webhooks/rejection.ts';
-import { tally } from '../../infra/refusals/capped-counter.ts';
+import { rejectionCounter, rejectionWriter } from '../../infra/refusals/webhook-rejections.ts';
 import { givenHook } from '../fixtures/webhook-platform.ts';
 
 const rejection = (ip: string | null): Rejection => ({
@@ -16,9 +16,9 @@ const rejection = (ip: string | null): Rejection => ({
 });
 const at = (second: number, minute = 0) => new Date(Date.UTC(2026, 0, 1, 12, minute, second)).toISOString();
 
-test('60 a minute are recorded one by one, the others summed by caller when the minute is over', () => {
-  const { note, take } = tally();
-  for (let n = 0; n < 100; n++) note(rejection(n % 2 ? '192.0.2.1' : '192.0.2.2'), at(n % 60));
+test('60 rejections a minute are recorded singly, the others as a count per caller when the minute is over', () => {
+  const { add, take } = rejectionCounter();
+  for (let n = 0; n < 100; n++) add(rejection(n % 2 ? '192.0.2.1' : '192.0.2.2'), at(n % 60));
   assert.is(take(at(59), false).length, 60);
   assert.is(take(at(59), false).length, 0);
   const counted = take(at(0, 1), false).map(({ event }) => event.data);
@@ -31,25 +31,25 @@ test('60 a minute are recorded one by one, the others summed by caller when the 
   );
 });
 
-test('the next minute has 60 of its own', () => {
-  const { note, take } = tally();
-  for (const minute of [0, 1]) for (let n = 0; n < 60; n++) note(rejection('192.0.2.1'), at(0, minute));
+test('every minute, 60 more rejections are recorded singly', () => {
+  const { add, take } = rejectionCounter();
+  for (const minute of [0, 1]) for (let n = 0; n < 60; n++) add(rejection('192.0.2.1'), at(0, minute));
   assert.is(take(at(0, 1), false).length, 120);
 });
 
-test('of what could not be recorded for hours, the oldest thousand wait', () => {
-  const { note, take, giveBack } = tally();
+test('during an outage of hours, the oldest 1,000 events stay pending', () => {
+  const { add, take, putBack } = rejectionCounter();
   for (let minute = 0; minute < 40; minute++) {
-    for (let n = 0; n < 60; n++) note(rejection('192.0.2.1'), at(0, minute));
-    giveBack(take(at(0, minute), false));
+    for (let n = 0; n < 60; n++) add(rejection('192.0.2.1'), at(0, minute));
+    putBack(take(at(0, minute), false));
   }
-  const kept = take(at(0, 40), false);
-  assert.equal([kept.length, kept[0]!.at], [1_000, at(0, 0)]);
+  const pending = take(at(0, 40), false);
+  assert.equal([pending.length, pending[0]!.at], [1_000, at(0, 0)]);
 });
 
-test('callers beyond a hundred are summed together, so that many addresses fill nothing', () => {
-  const { note, take } = tally();
-  for (let n = 0; n < 10_000; n++) note(rejection(`2001:db8::${n.toString(16)}`), at(1));
+test('callers beyond 100 are counted together, so that many addresses do not fill the log', () => {
+  const { add, take } = rejectionCounter();
+  for (let n = 0; n < 10_000; n++) add(rejection(`2001:db8::${n.toString(16)}`), at(1));
   const counted = take(at(1), true).slice(60);
   assert.is(counted.length, 101);
   assert.is(
@@ -58,27 +58,27 @@ test('callers beyond a hundred are summed together, so that many addresses fill 
   );
 });
 
-test('what could not be recorded comes again, before what came later', () => {
-  const { note, take, giveBack } = tally();
-  note(rejection('192.0.2.1'), at(1));
+test('events that were put back are returned again, before later ones', () => {
+  const { add, take, putBack } = rejectionCounter();
+  add(rejection('192.0.2.1'), at(1));
   const taken = take(at(2), false);
-  note(rejection('192.0.2.2'), at(2));
-  giveBack(taken);
+  add(rejection('192.0.2.2'), at(2));
+  putBack(taken);
   assert.equal(
-    take(at(3), false).map((noted) => noted.at),
+    take(at(3), false).map((event) => event.at),
     [at(1), at(2)],
   );
 });
 
-test('a hook that was flooded is not forgotten before its minute is over', () => {
-  const { note, take, idle } = tally();
-  note(rejection('192.0.2.1'), at(1));
+test('a counter is not idle before the minute of its last rejection is over', () => {
+  const { add, take, isIdle } = rejectionCounter();
+  add(rejection('192.0.2.1'), at(1));
   take(at(2), false);
-  assert.not.ok(idle(at(3)));
-  assert.ok(idle(at(0, 1)));
+  assert.not.ok(isIdle(at(3)));
+  assert.ok(isIdle(at(0, 1)));
 });
 
-test('forged posts are recorded within a second after their answers, without their body, and burn no delivery id', async () => {
+test('forged requests are recorded within a second after the response, without their body, and use up no delivery id', async () => {
   const given = await givenHook();
   const now = Date.now();
   given.clock.now = () => now;
@@ -96,24 +96,23 @@ test('forged posts are recorded within a second after their answers, without the
   assert.not.ok(given.log.events.some(({ data, meta }) => /canary/.test(JSON.stringify([data, meta]))));
 });
 
-test('rejections outlast an outage of the log', async () => {
+test('rejections during an outage of the log are recorded after it', async () => {
   const given = await givenHook();
   await given.deliver('{}', { 'x-hub-signature-256': null });
-  const over = given.log.outage();
+  const endOutage = given.log.outage();
   await new Promise((resolve) => setTimeout(resolve, 1_200));
-  over();
+  endOutage();
   await given.close();
   assert.is(given.ofType('WebhookRejected').length, 1);
 });
 
-test('two processes record the rejections of one hook side by side', async () => {
+test('two processes can record rejections of the same integration at the same time', async () => {
   const given = await givenHook();
-  const { rejections } = await import('../../infra/refusals/webhook-rejections.ts');
-  const other = rejections({ log: given.log, logger: { warn: () => {} }, now: () => new Date().toISOString() });
+  const other = rejectionWriter({ log: given.log, logger: { warn: () => {} }, now: () => new Date().toISOString() });
   const integration = { id: given.hook, tenant_id: given.tenant_id };
   await given.deliver('{}', { 'x-hub-signature-256': null });
   const { delivery_id: _, ...theirs } = rejection('192.0.2.9');
-  other.rejected(integration as never, theirs, new Date().toISOString());
+  other.record(integration as never, theirs, new Date().toISOString());
   await Promise.all([other.close(), given.close()]);
   assert.is(given.ofType('WebhookRejected').length, 2);
 });

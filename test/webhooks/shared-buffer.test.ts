@@ -15,8 +15,8 @@ test('memory for large bodies is of one piece: no two have the same, what is lef
   second!.bytes.fill(2);
   third!.bytes.fill(3);
   assert.equal([...first!.bytes, ...second!.bytes, ...third!.bytes], [1, 1, 1, 2, 2, 2, 3, 3, 3, 3]);
-  second!.leave();
-  second!.leave();
+  second!.release();
+  second!.release();
   isFull(4);
   assert.equal([...hold(2).bytes], [2, 2]);
   isFull(2);

@@ -1,0 +1,65 @@
+import * as Agent from '../../domain/agents/agent.ts';
+import type { Aggregate } from '../../domain/aggregate.ts';
+import * as Plan from '../../domain/billing/plan.ts';
+import { type DomainEvent, PLATFORM } from '../../domain/event.ts';
+import { isId25 } from '../../domain/id.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import { planOf } from '../billing/plan.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import type { EligibilityPort } from './webhook-ports.ts';
+
+export type EligibilityDeps = {
+  /** `peek` answers from memory only; `load` also reads the log. */
+  readonly cache: {
+    readonly peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
+    readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
+  };
+  readonly uniqueId: Ctx['uniqueId'];
+};
+
+export type DeliveryEligibility = Pick<EligibilityPort, 'integration' | 'isAgentActive'> & {
+  /** How many deliveries per minute the tenant's current plan allows. */
+  readonly quotaOf: (tenant: string) => number | Promise<number>;
+};
+
+const acceptsDeliveries = ({ status, is_suspended }: Tenant.Tenant): boolean =>
+  (status === 'active' || status === 'closing') && !is_suspended;
+
+const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
+
+/** Which integrations, tenants and agents accept deliveries, and how many. A promise is returned only if the cache has to read the log. */
+export const createDeliveryEligibility = (deps: EligibilityDeps): DeliveryEligibility => {
+  const { cache } = deps;
+
+  const loadIntegration = async (id: string): Promise<Integration.Integration | null> => {
+    const { state } = await cache.load(Integration, PLATFORM, id);
+    if (state.status !== 'connected') return null;
+    const tenant = await cache.load(Tenant, state.tenant_id, state.tenant_id);
+    return acceptsDeliveries(tenant.state) ? state : null;
+  };
+
+  const loadQuota = async (tenant: string): Promise<number> => {
+    const { state } = await cache.load(Tenant, tenant, tenant);
+    return (await cache.load(Plan, PLATFORM, planOf(deps, state))).state.limits.webhooks_per_minute;
+  };
+
+  return {
+    integration: (id) => {
+      if (!isId25(id)) return null;
+      const integration = cache.peek(Integration, PLATFORM, id)?.state;
+      const tenant = integration && cache.peek(Tenant, integration.tenant_id, integration.tenant_id)?.state;
+      if (!integration || !tenant) return loadIntegration(id);
+      return integration.status === 'connected' && acceptsDeliveries(tenant) ? integration : null;
+    },
+    isAgentActive: (tenant, agent_id) => {
+      const agent = cache.peek(Agent, tenant, agent_id)?.state;
+      return agent ? isActive(agent) : cache.load(Agent, tenant, agent_id).then(({ state }) => isActive(state));
+    },
+    quotaOf: (tenant) => {
+      const known = cache.peek(Tenant, tenant, tenant)?.state;
+      const plan = known && cache.peek(Plan, PLATFORM, planOf(deps, known))?.state;
+      return plan?.limits.webhooks_per_minute ?? loadQuota(tenant);
+    },
+  };
+};

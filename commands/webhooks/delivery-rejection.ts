@@ -1,0 +1,51 @@
+import { Refusal } from '../../domain/refusal.ts';
+import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import { eventName, isDeliveryId, mediaOf, type ProviderHeaders } from '../../domain/webhooks/provider.ts';
+import type { Rejection, RejectionReason } from '../../domain/webhooks/rejection.ts';
+import { type AddressedRequest, userAgentOf, type WebhookRequestHead } from './webhook-request.ts';
+
+/** Why a request itself is rejected, independent of the plan's quota. */
+export type RejectionCause = Exclude<RejectionReason, 'rate_limited'>;
+
+/** Checks the headers of a request whose signature is valid. Null: they are valid. */
+export const rejectionCauseOf = ({ header }: WebhookRequestHead, headers: ProviderHeaders): RejectionCause | null => {
+  if (!mediaOf(header('content-type') ?? '')) return 'unsupported_media_type';
+  const id = header(headers.delivery);
+  if (!id) return 'delivery_id_missing';
+  return isDeliveryId(id) ? null : 'delivery_id_malformed';
+};
+
+/** What is recorded of a rejected request. `size_bytes`: of the body as received or announced. */
+export const rejectionOf = (
+  { request, integration, headers }: AddressedRequest,
+  reason: RejectionReason,
+  size_bytes: number,
+): Omit<Rejection, 'delivery_id'> => {
+  const id = request.header(headers.delivery) ?? '';
+  return {
+    agent_id: integration.agent_id,
+    reason,
+    ip: request.ip,
+    user_agent: userAgentOf(request),
+    provider_delivery_id: isDeliveryId(id) ? id : null,
+    event: eventName(request.header(headers.event)),
+    size_bytes,
+  };
+};
+
+const signatureMismatch = () => new Refusal('unauthorized', 'the signature does not match the body and the secret of this webhook');
+
+const refusals: Readonly<Record<RejectionCause, () => Refusal>> = {
+  signature_missing: () => new Refusal('unauthorized', 'the signature is missing: set the secret of this webhook at the provider'),
+  signature_malformed: signatureMismatch,
+  signature_mismatch: signatureMismatch,
+  unsupported_media_type: () =>
+    new Refusal('unsupported_media_type', 'the content type must be application/json or application/x-www-form-urlencoded, in UTF-8'),
+  delivery_id_missing: () => new Refusal('malformed', 'the header with the delivery id is missing'),
+  delivery_id_malformed: () =>
+    new Refusal('malformed', 'the delivery id must be one value of at most 255 bytes without control characters'),
+  too_large: () => new Refusal('too_large', `the body must not exceed ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } }),
+};
+
+/** The error that the sender of a rejected request sees. */
+export const refusalOf = (cause: RejectionCause): Refusal => refusals[cause]();
