@@ -5,8 +5,10 @@ import { type Position, parseToken, tokenOf } from '../../domain/event.ts';
 import { latestEntry, linesUntil } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
-import { authorizeRequest, parseQuery, type Runtime } from '../http/mount.ts';
+import { authorizeRequest } from '../http/authorize-request.ts';
+import { parseQuery } from '../http/mount.ts';
 import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
+import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { AUDIT_FORMATS, type AuditFormat, type AuditFormatName } from './export-format.ts';
 

@@ -4,31 +4,32 @@ import { HTTPException } from 'hono/http-exception';
 import type { Principal } from '../../domain/principal.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import { corsMiddleware } from './cors.ts';
-import { mount, type Runtime } from './mount.ts';
+import { mount } from './mount.ts';
 import type { Operations } from './operation.ts';
 import { PROBLEMS, problemResponse } from './problem.ts';
+import type { Runtime } from './runtime.ts';
 
 export type AppOptions = {
   readonly operations: Operations;
   readonly runtime: Runtime;
-  /** Routes in plain Hono: hooks, system pages, bytes. */
+  /** Adds the routes that are no operations. */
   readonly mountPlain: (app: Hono) => void;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly requestId: () => string;
-  /** Told of what was thrown that is no Refusal; may turn it into one. */
+  /** Turns an error that is no Refusal into the refusal that the client sees. */
   readonly toRefusal: (error: unknown, c: Context) => Refusal;
-  /** Told of every call that was refused to somebody who is known. */
+  /** Called when an authenticated caller is refused with 403. */
   readonly onAccessRefused?: (c: Context, principal: Principal, refusal: Refusal) => void;
-  /** Told of every answer. */
+  /** Called for every response. */
   readonly onResponse?: (c: Context, status: number, milliseconds: number) => void;
 };
 
 declare module 'hono' {
   interface ContextVariableMap {
     requestId: string;
-    /** Who asks, once that is known. */
+    /** The caller; undefined before authentication. */
     principal: Principal | undefined;
-    /** What the answer says of the caller's limits. */
+    /** The caller's rate limit, for the RateLimit headers. */
     limits: { readonly policy: string; readonly state: string } | undefined;
   }
 }
@@ -42,7 +43,7 @@ const DEFAULT_CACHE_CONTROL = 'no-store';
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** Which methods a path knows, by asking the router itself. */
+/** The methods that the router has handlers for at this path. */
 const allowedMethods = (app: Hono, path: string): string[] => {
   const known = METHODS.filter((method) =>
     app.router.match(method, path)[0].some(([entry]) => (entry as unknown as [unknown, { path: string }])[1].path !== '/*'),
@@ -55,33 +56,33 @@ const unknownRouteResponse = (app: Hono, c: Context): Response => {
   if (allowed === '') return problemResponse(notFound(), c.req.path, c.get('requestId'));
   if (c.req.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow: allowed } });
   return problemResponse(
-    new Refusal('method_not_allowed', `${c.req.path} takes ${allowed}`, { allow: allowed }),
+    new Refusal('method_not_allowed', `This path supports ${allowed}`, { allow: allowed }),
     c.req.path,
     c.get('requestId'),
   );
 };
 
-const refusalOf = (error: unknown, c: Context, failed: AppOptions['toRefusal']): Refusal => {
+const refusalOf = (error: unknown, c: Context, toRefusal: AppOptions['toRefusal']): Refusal => {
   if (error instanceof Refusal) return error;
-  if (error instanceof HTTPException && error.status < 500) return new Refusal('malformed', error.message || 'the request can not be read');
-  return failed(error, c);
+  if (error instanceof HTTPException && error.status < 500) return new Refusal('malformed', error.message || 'The request cannot be read');
+  return toRefusal(error, c);
 };
 
 const MIN_COMPRESSED_BYTES = 1_024;
 const compressBody = compress({ threshold: MIN_COMPRESSED_BYTES });
 
-/** Compresses what is long, for who takes it; whoever does not ask pays nothing. */
+/** Compresses long responses for clients that accept it; others cost nothing. */
 const compressResponse: MiddlewareHandler = async (c, next) => {
   const { incoming } = (c.env ?? {}) as NodeBindings;
   const accepted = incoming ? incoming.headers['accept-encoding'] : c.req.header('accept-encoding');
   await next();
   if (accepted === undefined || Number(c.res.headers.get('content-length') ?? 0) < MIN_COMPRESSED_BYTES) return;
-  // How long the same answer to a GET is, nobody knows before it is compressed.
+  // A GET would send the compressed length, which is unknown here.
   if (c.req.method === 'HEAD') c.res.headers.delete('content-length');
   await compressBody(c, async () => {});
 };
 
-/** The whole HTTP application: request ids, the operations, the plain routes, and problems for everything that goes wrong. */
+/** Creates the HTTP application: common headers, compression, CORS, all routes, and problem documents for errors. */
 export const createApp = ({
   operations,
   runtime,
@@ -95,14 +96,14 @@ export const createApp = ({
   const app = new Hono({ strict: true });
   app.use('*', async (c, next) => {
     const { incoming, outgoing } = (c.env ?? {}) as NodeBindings;
-    const given = incoming ? incoming.headers['x-request-id'] : c.req.header('x-request-id');
-    const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : requestId();
+    const sentId = incoming ? incoming.headers['x-request-id'] : c.req.header('x-request-id');
+    const id = typeof sentId === 'string' && REQUEST_ID.test(sentId) ? sentId : requestId();
     c.set('requestId', id);
-    const began = performance.now();
+    const startedAt = performance.now();
     const common = { 'x-request-id': id, 'x-content-type-options': 'nosniff' };
-    // On a server they go straight to the socket's response: a Headers object a request costs more than a signature check.
+    // On Node the headers are set directly on the response: a Headers object costs more than verifying a signature.
     if (outgoing) for (const [name, value] of Object.entries(common)) outgoing.setHeader(name, value);
-    // Nothing is kept by anybody but where an answer says so.
+    // A response may be cached only if its route says so.
     outgoing?.setHeader('cache-control', DEFAULT_CACHE_CONTROL);
     await next();
     if (!outgoing) for (const [name, value] of Object.entries(common)) c.res.headers.set(name, value);
@@ -113,7 +114,7 @@ export const createApp = ({
       set('ratelimit-policy', limits.policy);
       set('ratelimit', limits.state);
     }
-    onResponse?.(c, c.res.status, performance.now() - began);
+    onResponse?.(c, c.res.status, performance.now() - startedAt);
   });
   app.use('*', compressResponse);
   if (corsOrigins) app.use('*', corsMiddleware(corsOrigins));

@@ -5,14 +5,14 @@ export const MAX_JSON_BYTES = 512 * 1024;
 const MAX_DEPTH = 64;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-const tooLarge = (limit: number) => new Refusal('too_large', `the body may have at most ${limit} bytes`, { members: { limit } });
+const tooLarge = (limit: number) => new Refusal('too_large', `The body may have at most ${limit} bytes`, { members: { limit } });
 
-/** Who sent it went away, or sent what is no chunk: nobody reads the answer, and it is no fault of ours. */
+/** Turns a failure to read the body into a refusal: the client disconnected or sent malformed chunks. */
 export const rejectTruncated = (error: unknown): never => {
-  throw error instanceof Refusal ? error : new Refusal('malformed', 'the body ended before its length');
+  throw error instanceof Refusal ? error : new Refusal('malformed', 'The body is shorter than its Content-Length');
 };
 
-/** A body of unknown length. */
+/** Reads a body without a Content-Length. */
 const readChunks = async (body: Request['body'], limit: number): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -24,7 +24,7 @@ const readChunks = async (body: Request['body'], limit: number): Promise<Uint8Ar
   return Buffer.concat(chunks);
 };
 
-/** The body's bytes, read once. @throws Refusal too_large beyond `limit`, before more of it is held; malformed where it is cut off */
+/** Reads the body. @throws Refusal too_large as soon as it exceeds `limit` bytes; malformed if it is truncated */
 export const readBytes = async (request: Request, limit: number): Promise<Uint8Array> => {
   const declared = request.headers.get('content-length');
   if (declared === null) return readChunks(request.body, limit).catch(rejectTruncated);
@@ -32,24 +32,24 @@ export const readBytes = async (request: Request, limit: number): Promise<Uint8A
   return new Uint8Array(await request.arrayBuffer().catch(rejectTruncated));
 };
 
-/** Only application/json in UTF-8. @throws Refusal unsupported_media_type */
+/** @throws Refusal unsupported_media_type if the type is not application/json in UTF-8 */
 const assertJsonType = (type: string | null): void => {
   if (type === 'application/json') return;
   const [media, ...parameters] = (type ?? '').toLowerCase().split(';');
-  const charset = parameters.map((one) => one.trim()).find((one) => one.startsWith('charset='));
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
   if (media?.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))) return;
-  throw new Refusal('unsupported_media_type', 'the body must be application/json in UTF-8');
+  throw new Refusal('unsupported_media_type', 'The body must be application/json in UTF-8');
 };
 
-/** Nothing is unpacked. @throws Refusal unsupported_media_type */
+/** Request bodies are never decompressed. @throws Refusal unsupported_media_type */
 const assertNotEncoded = (coding: string | null): void => {
   if (!coding || coding.toLowerCase() === 'identity') return;
-  throw new Refusal('unsupported_media_type', `the body may bear no Content-Encoding but identity, not ${coding.slice(0, 64)}`, {
+  throw new Refusal('unsupported_media_type', `The Content-Encoding ${coding.slice(0, 64)} is not supported: send the body uncompressed`, {
     acceptEncoding: 'identity',
   });
 };
 
-/** How many members the objects of a JSON text have, written twice or not. */
+/** Counts the members of all objects in a JSON text, duplicates included. */
 const countMembers = (text: string): number => {
   let members = 0;
   let quoted = false;
@@ -64,7 +64,7 @@ const countMembers = (text: string): number => {
 
 const assertStorableText = (value: string): void => {
   if (value.includes('\0')) throw invalid('', 'text may not contain the character U+0000', 'bad_text');
-  if (!value.isWellFormed()) throw invalid('', 'text may not contain half a surrogate pair', 'bad_text');
+  if (!value.isWellFormed()) throw invalid('', 'text may not contain an unpaired surrogate', 'bad_text');
 };
 
 const assertExactNumber = (value: number): void => {
@@ -72,7 +72,10 @@ const assertExactNumber = (value: number): void => {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw invalid('', 'an integer is beyond 2^53 - 1', 'bad_number');
 };
 
-/** Parses a JSON text as our own API takes it: no name twice, no number that would be rounded, no text that can't be kept. */
+/**
+ * Parses JSON for our own API. It refuses duplicate names, numbers that lose precision, and text that Postgres cannot store.
+ * @throws Refusal invalid
+ */
 export const parseStrictJson = (text: string): unknown => {
   let visited = 0;
   const value = JSON.parse(text, function (this: unknown, name: string, one: unknown) {
@@ -81,30 +84,30 @@ export const parseStrictJson = (text: string): unknown => {
     if (!Array.isArray(this)) {
       visited++;
       assertStorableText(name);
-      // Schemas drop it without a word.
-      if (name === '__proto__') throw invalid('', 'a name may not be __proto__', 'bad_name');
+      // zod would drop this name silently.
+      if (name === '__proto__') throw invalid('', 'a field may not be named __proto__', 'bad_name');
     }
     return one;
   });
-  // The reviver sees a doubled name once, and the whole value under an empty name.
-  if (countMembers(text) !== visited - 1) throw invalid('', 'a name stands twice in one object', 'duplicate_name');
+  // The reviver sees a duplicate name only once. It also visits the root, under an empty name.
+  if (countMembers(text) !== visited - 1) throw invalid('', 'an object contains the same name twice', 'duplicate_name');
   return value;
 };
 
 /**
- * The JSON body of a request; none is `{}`, unless it is `needed`, which is asked only then.
+ * Reads the JSON body of a request. An empty body is `{}`, unless `isRequired`, which is called only for an empty body.
  * @throws Refusal unsupported_media_type, too_large, malformed, invalid
  */
-export const readJsonBody = async (request: Request, needed: () => boolean): Promise<{ value: unknown; bytes: Uint8Array }> => {
+export const readJsonBody = async (request: Request, isRequired: () => boolean): Promise<{ value: unknown; bytes: Uint8Array }> => {
   const type = request.headers.get('content-type');
-  // Some clients name a type of nothing, too.
+  // Some clients send a Content-Type without a body.
   if (type !== null && request.headers.get('content-length') !== '0') assertJsonType(type);
   assertNotEncoded(request.headers.get('content-encoding'));
   const bytes = await readBytes(request, MAX_JSON_BYTES);
-  if (bytes.length === 0 && !needed()) return { value: {}, bytes };
+  if (bytes.length === 0 && !isRequired()) return { value: {}, bytes };
   assertJsonType(type);
-  const verdict = scanJson(bytes, MAX_DEPTH);
-  if (verdict === 'too_deep') throw invalid('', `the body nests deeper than ${MAX_DEPTH}`, 'too_deep');
-  if (verdict === 'not_json') throw new Refusal('malformed', 'the body is not JSON');
+  const result = scanJson(bytes, MAX_DEPTH);
+  if (result === 'too_deep') throw invalid('', `the body is nested deeper than ${MAX_DEPTH} levels`, 'too_deep');
+  if (result === 'not_json') throw new Refusal('malformed', 'The body is not valid JSON');
   return { value: parseStrictJson(decoder.decode(bytes)), bytes };
 };

@@ -5,7 +5,7 @@ import type { AnyAggregate } from '../../domain/aggregate.ts';
 import type { Position } from '../../domain/event.ts';
 import type { Doc, Page, Reads } from '../../projections/read-model.ts';
 
-/** What an operation works with: what commands do, and the read models. */
+/** The context of an operation: that of commands, and the read models. */
 export type Ctx = CommandCtx & { readonly reads: Reads };
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -18,10 +18,10 @@ type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer
 
 type Output<T> = T extends z.ZodType ? z.output<T> : unknown;
 
-/** Everything an operation was sent: path, query and body in one object, the path's names winning. */
+/** Path parameters, query and body fields in one object; path parameters win. */
 type Input<Path extends string, Query, Body> = Output<Query> & Output<Body> & { [Name in Params<Path>]: string };
 
-/** What a read answers: a document, a page (with the whole list's count where the caller may know it), or nothing there. */
+/** The result of a read: a document, a page (with the total count, if the caller may know it), or null for not found. */
 export type Read = Doc | (Page & { readonly total?: number | undefined; readonly position?: Position | null }) | null;
 
 // biome-ignore lint/suspicious/noExplicitAny: a table holds operations of every shape
@@ -31,37 +31,37 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly method: Method;
   readonly path: Path;
   readonly summary: string;
-  /** The heading under which the document shows it. */
+  /** The heading under which the OpenAPI document lists the operation. */
   readonly area?: string;
   readonly permit: Permit;
-  /** What the document says is needed, where `run` asks for more or for something else than `permit`. */
+  /** Documents the required permissions if `run` checks others than `permit`. */
   readonly permissionNote?: string;
   readonly query?: Query;
   readonly body?: Body;
-  /** Absent: 204. */
+  /** The schema of the response; without it the response is 204. */
   readonly reply?: z.ZodType;
   readonly status?: 200 | 201 | 202 | 204;
-  /** Answered instead where it was there already (200) or is there no more (204). */
+  /** The status if the resource existed before (200) or no longer exists (204). */
   readonly alternateStatus?: 200 | 204;
-  /** The new resource's path; `:id` is the answer's id. */
+  /** The path of the new resource; `:id` is the id in the response. */
   readonly location?: string;
-  /** The answer bears a secret that is never shown again. */
+  /** The response contains a secret that is never shown again. */
   readonly oneTimeSecret?: true;
-  /** The projection that a read rests on, for its tokens. */
+  /** The projection that a read uses: a Consistency-Token waits for it. */
   readonly projection?: string;
   /**
-   * Of a read that looks back (`as_of`): the aggregate of whose events alone its answer is made; its id is the path's last. What memory knows of
-   * it beyond the projection is answered from there.
+   * The only aggregate that an as-of read folds; its id is the last path parameter. If the aggregate cache is ahead of the projection, the
+   * read answers from the cache.
    */
   readonly aggregate?: AnyAggregate;
-  /** Of a read that shows more than its stream: it changes under one revision, so that an ETag is for If-Match alone and never answers 304. */
+  /** The response also shows data of other streams, so it can change while its ETag stays: the ETag works for If-Match only, never for 304. */
   readonly noConditionalGet?: true;
-  /** What is shown or done is no stream's and has no revision: it bears no ETag, and no If-Match meets one. */
+  /** The result belongs to no single stream: it has no ETag, and If-Match is refused. */
   readonly noETag?: true;
-  readonly run: (ctx: Ctx, sent: Input<Path, Query, Body>) => Promise<Loaded<unknown> | Read> | Loaded<unknown> | Read;
+  readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<Loaded<unknown> | Read> | Loaded<unknown> | Read;
 };
 
-/** One row of an area's table: how it is asked, who may, what it answers. Leaving out `permit` is a type error. */
+/** One row of an area's table: route, permission, schemas and handler. Leaving out `permit` is a type error. */
 export const operation = <
   const Path extends string,
   Query extends z.ZodType | undefined = undefined,
@@ -70,11 +70,11 @@ export const operation = <
   row: OperationOf<Path, Query, Body>,
 ): Operation => row;
 
-/** A table of operations by name; the name is the OpenAPI operationId. */
+/** A table of operations; the key is the OpenAPI operationId. */
 export type Operations = Readonly<Record<string, Operation>>;
 
 export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
 
-/** A POST all of whose fields may be left out takes no body as well, as does whatever has no fields. */
+/** Whether the body is required. It is optional for operations without fields, and for a POST whose fields are all optional. */
 export const needsBody = ({ method, body }: Pick<Operation, 'method' | 'body'>): boolean =>
   body !== undefined && (method !== 'post' || !body.safeParse({}).success);

@@ -5,20 +5,20 @@ import { type CursorKey, readPlace, writeCursor } from '../../projections/cursor
 import type { Page } from '../../projections/read-model.ts';
 import { ignoreUnavailable } from './stale-if-error.ts';
 
-/** JavaScript would read much more as a number: `0x10`, `1e2`, ` 10`, nothing at all. */
+/** Accepts decimal digits only: `Number` would also accept `0x10`, `1e2`, ` 10` and the empty string. */
 const parseDecimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
 
 const DEFAULT_SORTS = ['created_at'] as const;
 
-/** A cursor holds what its list is sorted by: a name of 255 characters, each of which may be six in JSON, takes 2,100 in base64. */
+/** A cursor contains the sort value: a name of 255 characters, each up to six in JSON, needs 2,100 characters of base64. */
 const MAX_CURSOR_LENGTH = 4_000;
 
-/** `limit` (1 to 200, 50), `cursor` (from the Link header of the page before) and `sort` (of these columns), beside an operation's own filters. */
+/** The query of a list: `limit` (1 to 200, default 50), `cursor` (from the previous page's Link header), `sort` and the list's own filters. */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = DEFAULT_SORTS) =>
   z.strictObject({
     limit: z.preprocess(parseDecimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
     cursor: z.string().max(MAX_CURSOR_LENGTH).optional(),
-    // What is none of them is refused by `sorted`, in words.
+    // `parseSort` refuses other columns, with a message that names the valid ones.
     sort: z
       .string()
       .max(64)
@@ -30,19 +30,19 @@ export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: re
 /** `as_of`: an RFC 3339 time or a Consistency-Token. */
 export const AsOf = z.string().max(64).optional();
 
-/** The query of a read that can look at another time. */
+/** The query of a read that accepts `as_of`. */
 export const asOfQuery = z.strictObject({ as_of: AsOf });
 
-/** A stretch of time: what lies at its end belongs to the next one. */
+/** A time range: it includes its start and excludes its end. */
 export const TimeRange = {
-  from: Instant.optional().meta({ description: 'From this time on' }),
-  to: Instant.optional().meta({ description: 'Before this time' }),
+  from: Instant.optional().meta({ description: 'Only items at or after this time' }),
+  to: Instant.optional().meta({ description: 'Only items before this time' }),
 };
 
 /** A query parameter that is `true` or `false`. */
 export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
-/** Reads `sort`: a field of the item, `-` before it for descending; newest first where it is absent. @throws Refusal invalid */
+/** Parses `sort`: a column, with the prefix `-` for descending order; default: newest first. @throws Refusal invalid */
 export const parseSort = (sort: string | undefined, columns: readonly string[]): { column: string; descending: boolean } => {
   if (sort === undefined) return { column: 'created_at', descending: true };
   const column = sort.replace(/^-/, '');
@@ -50,30 +50,30 @@ export const parseSort = (sort: string | undefined, columns: readonly string[]):
   return { column, descending: sort.startsWith('-') };
 };
 
-/** What a list was asked for, beside its own filters. */
+/** The paging parameters of a list request. */
 export type PageWindow = { readonly limit: number; readonly cursor?: string | undefined; readonly sort?: string | undefined };
 
-/** The window of a list: sort, limit and cursor. */
+/** The parsed paging parameters for a query. @throws Refusal invalid */
 export const windowOf = ({ limit, cursor, sort }: PageWindow, columns: readonly string[] = DEFAULT_SORTS) => ({
   sort: parseSort(sort, columns),
   limit,
   cursor,
 });
 
-/** Whether any of these filters is given. */
+/** Whether any of these filters is set. */
 export const hasFilters = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
 
 /**
- * A page, with how many there are in all where no filter narrows the list. A view of an older version, which goes on serving while a new one
- * is built, may keep no such count: then the page goes without.
+ * Adds the total count to a page of an unfiltered list. The count is left out while the read model is unavailable or still an older version
+ * without this counter.
  */
 export const withTotalCount = async (
   filter: object,
   page: Promise<Page>,
   count: () => Promise<number>,
 ): Promise<Page & { total: number | undefined }> => {
-  const [shown, total] = await Promise.all([page, hasFilters(filter) ? undefined : count().catch(ignoreUnavailable)]);
-  return { ...shown, total };
+  const [found, total] = await Promise.all([page, hasFilters(filter) ? undefined : count().catch(ignoreUnavailable)]);
+  return { ...found, total };
 };
 
 const compareKeys = ([one, oneId]: CursorKey, [other, otherId]: CursorKey): number => {
@@ -86,17 +86,17 @@ type ListItem = { readonly id: string; readonly created_at: string };
 const keyOf = ({ id, created_at }: ListItem): CursorKey => [created_at, id];
 
 /**
- * A page of a list that is at hand whole, newest first, or as `sort` says; its cursor names the place of the last item, which may be gone by
- * then. @throws Refusal invalid
+ * Returns a page of a list that is completely in memory, newest first or by `sort`. The cursor holds the key of the page's last item, so the
+ * next page is correct even if that item is deleted meanwhile. @throws Refusal invalid
  */
 export const paginate = <T extends ListItem>(
   items: readonly T[],
   { limit, cursor, sort }: PageWindow,
 ): { items: T[]; next: string | null } => {
   const { descending } = parseSort(sort, DEFAULT_SORTS);
-  const place = readPlace(cursor, 'timestamptz');
+  const after = readPlace(cursor, 'timestamptz');
   const compare = descending ? (a: CursorKey, b: CursorKey) => compareKeys(b, a) : compareKeys;
-  const behind = place ? items.filter((item) => compare(keyOf(item), place) > 0) : items;
-  const page = behind.toSorted((a, b) => compare(keyOf(a), keyOf(b))).slice(0, limit);
-  return { items: page, next: behind.length > limit ? writeCursor(keyOf(page.at(-1)!)) : null };
+  const remaining = after ? items.filter((item) => compare(keyOf(item), after) > 0) : items;
+  const page = remaining.toSorted((a, b) => compare(keyOf(a), keyOf(b))).slice(0, limit);
+  return { items: page, next: remaining.length > limit ? writeCursor(keyOf(page.at(-1)!)) : null };
 };

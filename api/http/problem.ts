@@ -3,10 +3,10 @@ import { type Fault, Refusal, type RefusalCode } from '../../domain/refusal.ts';
 
 type ProblemKind = { readonly status: number; readonly title: string };
 
-/** What each refusal answers with. The code is the last part of the problem's type. */
+/** Status and title of each refusal code. The code is also the last part of the problem type. */
 export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
-  malformed: { status: 400, title: 'The request can not be read' },
-  unauthorized: { status: 401, title: 'A valid credential is needed' },
+  malformed: { status: 400, title: 'The request cannot be read' },
+  unauthorized: { status: 401, title: 'Authentication is required' },
   key_expired: { status: 401, title: 'The API key has expired' },
   key_owner_inactive: { status: 401, title: "The API key's owner is not active" },
   forbidden: { status: 403, title: 'Not allowed' },
@@ -16,11 +16,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   conflict: { status: 409, title: 'Conflict' },
   slug_taken: { status: 409, title: 'The name is taken' },
   not_configured: { status: 409, title: 'A setting is missing' },
-  plan_limit: { status: 409, title: 'The plan does not allow more' },
-  idempotency_in_flight: { status: 409, title: 'The same request is being worked on' },
-  secret_already_shown: { status: 409, title: 'The secret was shown already' },
+  plan_limit: { status: 409, title: "The plan's limit is reached" },
+  idempotency_in_flight: { status: 409, title: 'The same request is still being processed' },
+  secret_already_shown: { status: 409, title: 'The secret has been shown before' },
   precondition_failed: { status: 412, title: 'The resource has changed' },
-  too_slow: { status: 408, title: 'The request took too long to come' },
+  too_slow: { status: 408, title: 'The request took too long to arrive' },
   too_large: { status: 413, title: 'The request is too large' },
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },
   idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used for another request' },
@@ -28,15 +28,15 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   rate_limited: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
   internal: { status: 500, title: 'Something went wrong' },
-  unavailable: { status: 503, title: 'Not available at the moment' },
+  unavailable: { status: 503, title: 'Temporarily unavailable' },
   not_caught_up: { status: 503, title: 'The read model is still catching up' },
 };
 
 const problemTypeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
 
-/** What a type of problems means, by its path; null where there is none. */
+/** Describes the problem type at this path; null if there is none. */
 export const problemTypeAt = (path: string): (ProblemKind & { readonly type: string; readonly code: string }) | null => {
-  const [code, kind] = Object.entries(PROBLEMS).find(([one]) => problemTypeOf(one) === path) ?? [];
+  const [code, kind] = Object.entries(PROBLEMS).find(([code]) => problemTypeOf(code) === path) ?? [];
   return code && kind ? { type: path, code, ...kind } : null;
 };
 
@@ -50,7 +50,7 @@ const headersOf = ({ code, extra }: Refusal): Record<string, string> => ({
   ...(extra.acceptEncoding === undefined ? {} : { 'accept-encoding': extra.acceptEncoding }),
 });
 
-/** The RFC 9457 document of a refusal. No stack, no SQL, no secret: only what the refusal itself says. */
+/** The RFC 9457 response to a refusal. It contains only what the refusal states: no stack, no SQL, no secret. */
 export const problemResponse = (refusal: Refusal, instance: string, requestId: string): Response => {
   const { status, title } = PROBLEMS[refusal.code];
   const body = {
@@ -70,7 +70,7 @@ export const problemResponse = (refusal: Refusal, instance: string, requestId: s
 const pointer = (root: string, path: readonly PropertyKey[]): string =>
   root + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** zod's findings as faults with JSON pointers below `root`. */
+/** Converts zod issues to faults, with JSON pointers below `root`. */
 export const faultsOf = (error: z.core.$ZodError, root: string): Fault[] =>
   error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
@@ -82,19 +82,19 @@ export const faultsOf = (error: z.core.$ZodError, root: string): Fault[] =>
       : [{ pointer: pointer(root, issue.path), code: issue.code, message: issue.message }],
   );
 
-/** The refusal that zod's findings amount to. */
+/** Converts a zod error to a refusal with at most 50 faults. */
 export const refusalFrom = (error: z.core.$ZodError, root: string): Refusal => {
   const errors = faultsOf(error, root).slice(0, 50);
-  return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'the request is not valid', {
+  return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'The request is not valid', {
     errors,
   });
 };
 
-/** JSON has no undefined that somebody could have sent. */
+/** JSON has no undefined: an undefined value is a missing field. */
 const missingFieldMessage = ({ input }: { readonly input?: unknown }): string | undefined =>
   input === undefined ? 'is missing' : undefined;
 
-/** Checks a value against a schema. @throws Refusal invalid */
+/** Parses a value with a schema. @throws Refusal invalid */
 export const parseOrRefuse = <T extends z.ZodType>(schema: T, value: unknown, root = ''): z.output<T> => {
   const result = schema.safeParse(value, { error: missingFieldMessage });
   if (result.success) return result.data;

@@ -5,7 +5,7 @@ import { notFound } from '../../domain/refusal.ts';
 import { etagOf, matchesIfNoneMatch } from './etag.ts';
 import type { Operation, Read } from './operation.ts';
 
-/** A path from its template: names from the request's path, else from the answer. */
+/** Fills a path template with the request's path parameters, else with fields of the reply. */
 export const expandPath = (template: string, params: Record<string, string>, reply: unknown): string =>
   template.replace(/:([a-z_]+)/g, (_, name: string) => params[name] ?? String((reply as Record<string, unknown>)?.[name] ?? ''));
 
@@ -15,7 +15,7 @@ const nextLink = (url: string, cursor: string): string => {
   return `<${next.pathname}${next.search}>; rel="next"`;
 };
 
-/** JSON as an answer; a length that is told is what compression goes by. */
+/** A JSON response. Compression depends on its Content-Length. */
 export const jsonResponse = (body: string, status: number, headers: Record<string, string> = {}): Response =>
   new Response(body, {
     status,
@@ -29,7 +29,7 @@ export const jsonResponse = (body: string, status: number, headers: Record<strin
 const isNotModified = (c: Context, etag: string | undefined, { noConditionalGet }: Operation): boolean =>
   !noConditionalGet && matchesIfNoneMatch(c.req.header('if-none-match'), etag);
 
-/** The answer of a read from the views. @throws Refusal not_found */
+/** The response to a read of the read models. @throws Refusal not_found */
 export const readResponse = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
   const headers: Record<string, string> = position ? { 'projection-position': position } : {};
   if (answer === null) throw notFound();
@@ -44,7 +44,7 @@ export const readResponse = (c: Context, row: Operation, answer: Read, position:
   return jsonResponse(answer.body, row.status ?? 200, headers);
 };
 
-/** The answer of a mutation, rendered from the state that it left. */
+/** The response to a mutation, rendered from the state after it. */
 export const mutationResponse = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
   const headers: Record<string, string> = loaded.revision >= 0 ? { etag: etagOf(loaded.revision) } : {};
   if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
@@ -53,16 +53,16 @@ export const mutationResponse = (row: Operation, params: Record<string, string>,
   return jsonResponse(JSON.stringify(row.reply.parse(loaded.state)), loaded.existed ? 200 : (row.status ?? 200), headers);
 };
 
-/** The answer of a read from a folded state. */
+/** The response to a read of a folded state. */
 export const stateResponse = (
   c: Context,
   row: Operation,
   { state, revision, position }: Loaded<unknown>,
   resolved: string | null,
 ): Response => {
-  const at = resolved ?? (position && tokenOf(position));
+  const token = resolved ?? (position && tokenOf(position));
   const etag = revision >= 0 ? etagOf(revision) : undefined;
-  const headers = { ...(at ? { 'projection-position': at } : {}), ...(etag ? { etag } : {}) };
+  const headers = { ...(token ? { 'projection-position': token } : {}), ...(etag ? { etag } : {}) };
   if (isNotModified(c, etag, row)) return new Response(null, { status: 304, headers });
   return jsonResponse(JSON.stringify(row.reply!.parse(state)), 200, headers);
 };

@@ -1,20 +1,38 @@
 import type { Reads } from '../../projections/read-model.ts';
 
+type BoundedMap<T> = {
+  readonly get: (key: string) => T | undefined;
+  readonly set: (key: string, value: T) => void;
+  readonly delete: (key: string) => void;
+};
+
+/** A map of at most `maxEntries` entries. A new key that does not fit empties it first. */
+export const boundedMap = <T>(maxEntries: number): BoundedMap<T> => {
+  const entries = new Map<string, T>();
+  return {
+    get: (key) => entries.get(key),
+    set: (key, value) => {
+      if (entries.size >= maxEntries && !entries.has(key)) entries.clear();
+      entries.set(key, value);
+    },
+    delete: (key) => void entries.delete(key),
+  };
+};
+
 export type ScopedCache<T> = {
   readonly get: (reads: Reads, key: string) => T | undefined;
   readonly set: (reads: Reads, key: string, value: T) => void;
 };
 
-/** What a process remembers beside its views, by key, for each set of views apart. Where it has become too much all of it is forgotten. */
-export const scopedCache = <T>(most: number): ScopedCache<T> => {
-  const all = new WeakMap<Reads, Map<string, T>>();
+/** A bounded map for each set of read models: several platforms may run in one process. */
+export const scopedCache = <T>(maxEntries: number): ScopedCache<T> => {
+  const maps = new WeakMap<Reads, BoundedMap<T>>();
   return {
-    get: (reads, key) => all.get(reads)?.get(key),
+    get: (reads, key) => maps.get(reads)?.get(key),
     set: (reads, key, value) => {
-      const known = all.get(reads) ?? new Map<string, T>();
-      all.set(reads, known);
-      if (known.size >= most && !known.has(key)) known.clear();
-      known.set(key, value);
+      const map = maps.get(reads) ?? boundedMap<T>(maxEntries);
+      maps.set(reads, map);
+      map.set(key, value);
     },
   };
 };

@@ -2,26 +2,26 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { scopedCache } from './scoped-cache.ts';
 
-/** So long the answer of a change waits for what the views add to it. */
+/** How long the response to a mutation waits for data from the read models. */
 const REFRESH_TIMEOUT_MS = 500;
 const MAX_ENTRIES = 10_000;
 
-/** Lets pass that the views are away or behind. @throws what is anything else */
+/** Swallows the error that the read models are unavailable or behind. @throws every other error */
 export const ignoreUnavailable = (error: unknown): undefined => {
   if (!(error instanceof Refusal) || (error.code !== 'unavailable' && error.code !== 'not_caught_up')) throw error;
 };
 
 /**
- * What the views add to the answer of a change that was made, which must not fail for their sake: where they are away, or take longer than
- * half a second, it is what this process heard of them last about the same id, else `never`.
+ * Returns data from the read models for the response to a mutation that is already recorded, which must therefore not fail. If they are
+ * unavailable or take longer than half a second, it returns the last value that this process loaded for the id, else `fallback`.
  */
-export const staleIfError = <T>(never: T): ((reads: Reads, id: string, asked: Promise<T>) => Promise<T>) => {
-  const known = scopedCache<T>(MAX_ENTRIES);
-  return async (reads, id, asked) => {
-    const heard = asked.then((figure) => known.set(reads, id, figure), ignoreUnavailable);
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, REFRESH_TIMEOUT_MS);
-    await Promise.race([heard, late.promise]).finally(() => clearTimeout(timer));
-    return known.get(reads, id) ?? never;
+export const staleIfError = <T>(fallback: T): ((reads: Reads, id: string, loading: Promise<T>) => Promise<T>) => {
+  const lastValues = scopedCache<T>(MAX_ENTRIES);
+  return async (reads, id, loading) => {
+    const loaded = loading.then((value) => lastValues.set(reads, id, value), ignoreUnavailable);
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, REFRESH_TIMEOUT_MS);
+    await Promise.race([loaded, timeout.promise]).finally(() => clearTimeout(timer));
+    return lastValues.get(reads, id) ?? fallback;
   };
 };

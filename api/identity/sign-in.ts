@@ -5,8 +5,9 @@ import { asUser } from '../../commands/identity/authenticate.ts';
 import { type Claims, type IsMember, resolveSignedInUser, SIGN_IN_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
-import { type Runtime, requestInfoOf } from '../http/mount.ts';
+import { requestInfoOf } from '../http/authorize-request.ts';
 import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute } from '../http/plain-route.ts';
+import type { Runtime } from '../http/runtime.ts';
 
 /** The authorization-code flow with an issuer. What `begin` seals stays with the browser until it is back. */
 export type CodeFlow = {

@@ -6,12 +6,14 @@ import { notFound } from '../../domain/refusal.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { deliveryById, deliveryPage, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
 import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../../projections/webhooks/delivery.ts';
+import { requestInfoOf } from '../http/authorize-request.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
-import { assertNoQuery, type Runtime, requestInfoOf } from '../http/mount.ts';
+import { assertNoQuery } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type Operations, operation, type Read } from '../http/operation.ts';
 import { asOfQuery, listQuery, parseSort, TimeRange } from '../http/paging.ts';
 import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
+import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
 

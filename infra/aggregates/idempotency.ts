@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { IdempotentRequest, RequestInfo, Runtime } from '../../api/http/mount.ts';
 import type { Ctx } from '../../api/http/operation.ts';
+import type { IdempotentRequest, RequestInfo, Runtime } from '../../api/http/runtime.ts';
 import type { Loaded } from '../../commands/context.ts';
 import { type Metadata, type Recorded, streamName } from '../../domain/event.ts';
 import {

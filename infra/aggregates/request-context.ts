@@ -1,6 +1,6 @@
 import { createHmac, randomInt, randomUUID } from 'node:crypto';
-import type { RequestInfo } from '../../api/http/mount.ts';
 import type { Ctx } from '../../api/http/operation.ts';
+import type { RequestInfo } from '../../api/http/runtime.ts';
 import type { permitter } from '../../commands/access/authorize.ts';
 import type { Loaded } from '../../commands/context.ts';
 import type { Aggregate } from '../../domain/aggregate.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { RequestInfo } from '../../api/http/mount.ts';
+import type { RequestInfo } from '../../api/http/runtime.ts';
 import type { Loaded } from '../../commands/context.ts';
 import type { Aggregate, Decision } from '../../domain/aggregate.ts';
 import { type DomainEvent, type Metadata, type Recorded, streamName } from '../../domain/event.ts';

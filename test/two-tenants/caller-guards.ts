@@ -95,8 +95,13 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
     "if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');",
     '',
   ),
-  one('a guest may change what needs a read right', 'api/http/mount.ts', "if (as === 'guest' && !isRead(row)) throw", 'if (false) throw'),
-  one('the visits of guests are told to nobody', 'api/http/mount.ts', "if (as === 'guest') await", 'if (false) await'),
+  one(
+    'a guest may change what needs a read right',
+    'api/http/authorize-request.ts',
+    "if (as === 'guest' && !isRead(row)) throw",
+    'if (false) throw',
+  ),
+  one('the visits of guests are told to nobody', 'api/http/authorize-request.ts', "if (as === 'guest') await", 'if (false) await'),
   seenBy(
     'webhooks/receive-delivery.api.test.ts',
     'hooks: those of a suspended tenant go on',

@@ -1,0 +1,62 @@
+import type { Context } from 'hono';
+import { PLATFORM } from '../../domain/event.ts';
+import { isId25 } from '../../domain/id.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { notFound, Refusal } from '../../domain/refusal.ts';
+import { revisionsIn } from './etag.ts';
+import { pathParameters } from './json-schema.ts';
+import { isRead, type Operation } from './operation.ts';
+import type { RequestInfo, Runtime } from './runtime.ts';
+
+/** A request whose caller is known and may use the route. */
+export type AuthorizedRequest = {
+  readonly c: Context;
+  readonly info: RequestInfo;
+  readonly params: Record<string, string>;
+  /** The last parameter of the path. */
+  readonly id: string | undefined;
+};
+
+const anonymous = { kind: 'system', name: 'nobody' } as const;
+
+const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
+  if (header === undefined) return null;
+  if (header.trim() === '*') return '*';
+  const revisions = revisionsIn(header.trim());
+  if (revisions.length === 0) throw new Refusal('precondition_failed', 'If-Match must contain the ETag of an earlier response');
+  return revisions;
+};
+
+/** A malformed id in the path is answered like an unknown one. @throws Refusal not_found */
+const assertIds = (names: readonly string[], params: Record<string, string>): void => {
+  for (const name of names) if (!isId25(params[name] ?? '')) throw notFound();
+};
+
+export const requestInfoOf = (c: Context, runtime: Runtime, principal: Principal, tenant_id?: string): RequestInfo => ({
+  principal,
+  tenant: tenant_id ?? PLATFORM,
+  requestId: c.get('requestId'),
+  ip: runtime.address(c),
+  userAgent: c.req.header('user-agent')?.slice(0, 512) ?? null,
+  ifMatch: null,
+});
+
+/**
+ * Returns a function that authenticates and authorizes a request for this route. It runs before anything else of the request is read, so an
+ * unauthorized caller learns nothing from validation errors.
+ */
+export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permit'>, runtime: Runtime) => {
+  const names = pathParameters(row.path);
+  const ids = names.filter((name) => name === 'id' || name.endsWith('_id'));
+  return async (c: Context): Promise<AuthorizedRequest> => {
+    const params: Record<string, string> = c.req.param();
+    const principal = row.permit === 'none' ? anonymous : await runtime.authenticate(c);
+    assertIds(ids, params);
+    const as = await runtime.authorize(principal, row.permit, params);
+    if (as === 'guest' && !isRead(row)) throw new Refusal('forbidden', 'A super-admin can read in this tenant, but not change anything');
+    const read = requestInfoOf(c, runtime, principal, params.tenant_id);
+    if (as === 'guest') await runtime.recordSuperAdminRead(read, `${c.req.method} ${c.req.path}`);
+    const info = isRead(row) ? read : { ...read, ifMatch: ifMatchOf(c.req.header('if-match')) };
+    return { c, info, params, id: params[names.at(-1)!] };
+  };
+};
