@@ -131,7 +131,10 @@ test('a body in any coding but identity is 415, which names the coding and says 
     assert.equal([answer.status, answer.headers.get('accept-encoding')], [415, 'identity'], coding);
     assert.match((answer.body as Json).detail as string, /^The Content-Encoding .* is not supported: send the body uncompressed$/);
   }
-  assert.match((await post(agent(''), { 'content-encoding': 'gzip' })).text, /but identity, not gzip"/);
+  assert.match(
+    (await post(agent(''), { 'content-encoding': 'gzip' })).text,
+    /The Content-Encoding gzip is not supported: send the body uncompressed"/,
+  );
   assert.is((await post(agent(''), { 'content-type': 'text/plain' })).headers.get('accept-encoding'), null);
   for (const coding of ['identity', 'Identity', '']) assert.is((await post(agent(''), { 'content-encoding': coding })).status, 201, coding);
 });
