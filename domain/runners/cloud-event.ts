@@ -2,31 +2,31 @@ import type { Recorded } from '../event.ts';
 import { scanJson } from '../json-scanner.ts';
 import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
 
-/** A body up to this many bytes travels in its message; a larger one is fetched from its address. */
-export const INLINE_LIMIT = 65_536;
+/** A body of at most this many bytes is part of the message. A larger one is fetched from a URL. */
+export const MAX_INLINE_BYTES = 65_536;
 
 export const CONTENT_TYPE = 'application/cloudevents+json';
 export const SPEC_VERSION = '1.0';
 
-/** Where an agent's messages go. */
+/** The NATS subject of an agent's messages. */
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
-/** What a message is made of: CloudEvents attributes (names of lower-case letters and digits) and the bytes they describe. */
+/** The parts of a message: CloudEvents attributes (names of lower-case letters and digits) and the body they describe. */
 export type Message = {
   readonly agent: string;
   readonly delivery: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** Of the whole body, which is not in `body` where it is kept in parts. */
+  /** The size of the whole body in bytes. `body` is empty if the log holds it in chunks. */
   readonly size: number;
-  /** The body was found to be JSON when it came, and is as it came. */
+  /** Whether the body was verified to be JSON on receipt and has not been changed since. */
   readonly isJson: boolean;
-  /** Where the body is read when it is too large for a message. */
+  /** The URL of a body that is too large for a message. */
   readonly reference: string;
 };
 
-/** How an event becomes a message. `type` is the CloudEvents type, `summary` what the interface's description says of it. */
+/** How an event becomes a message. `type`: the CloudEvents type; `summary`: its description in the AsyncAPI document. */
 export type RunnerMessageType = {
   readonly type: string;
   readonly summary: string;
@@ -42,15 +42,15 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   provider: facts.provider,
   ...(facts.event === null ? {} : { providerevent: facts.event }),
   deliveryid: facts.provider_delivery_id,
-  // Not a name that CloudEvents gives to attributes, but the field's name everywhere else in the interface.
+  // CloudEvents allows no underscore in attribute names, but the rest of the API uses this name.
   delivery_id: facts.provider_delivery_id,
 });
 
-/** What acceptance has read need not be read again; a redacted body is another one. */
-const foundJson = ({ guardrails = [] }: Partial<DeliveryFacts>): boolean =>
+/** The body was scanned when it was accepted, so it need not be scanned again. A redacted body is a different one. */
+const isVerifiedJson = ({ guardrails = [] }: Partial<DeliveryFacts>): boolean =>
   guardrails.some(({ rule, verdict }) => rule === 'json' && verdict === 'pass') && !guardrails.some(({ verdict }) => verdict === 'redact');
 
-const webhook = (event: Recorded, publicUrl: string): Message => {
+const webhookMessage = (event: Recorded, publicUrl: string): Message => {
   const facts = factsOf(event);
   const body = event.data as Uint8Array;
   return {
@@ -60,46 +60,50 @@ const webhook = (event: Recorded, publicUrl: string): Message => {
     contentType: facts.content_type,
     body,
     size: facts.parts === undefined ? body.length : facts.size_bytes,
-    isJson: foundJson(facts),
+    isJson: isVerifiedJson(facts),
     reference: `${publicUrl}/tenant/${event.tenant}/deliveries/${event.id}/body`,
   };
 };
 
-/** The events that travel to runners, by their stored type. */
+/** The events that are sent to runners, by their stored type. */
 export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
-  WebhookAccepted: { type: 'annals.webhook.accepted', summary: 'A provider delivered an event that the agent is to see', message: webhook },
+  WebhookAccepted: {
+    type: 'annals.webhook.accepted',
+    summary: 'A provider delivered an event that the agent is to see',
+    message: webhookMessage,
+  },
 };
 
 const encoder = new TextEncoder();
 
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(contentType.trim());
 
-/** What stands behind the attributes: text, and the body where it goes as it is. */
-const parts = (message: Message, inlineLimit: number): readonly [string, Uint8Array | null] => {
+/** What follows the attributes: JSON text, and the body if it is inserted unchanged. */
+const bodyFields = (message: Message, inlineLimit: number): readonly [string, Uint8Array | null] => {
   const { contentType, body, size, isJson, reference } = message;
   if (size > inlineLimit) return [`,"dataref":${JSON.stringify(reference)}`, null];
   if (isJsonType(contentType) && (isJson || scanJson(body) === 'json')) return [',"data":', body];
   return [`,"data_base64":"${body.toBase64()}"`, null];
 };
 
-const CLOSE = 0x7d;
-/** UTF-8 needs three bytes at most for what UTF-16 says in one unit. */
-const WIDEST = 3;
+const CLOSING_BRACE = 0x7d;
+/** One UTF-16 code unit takes at most three bytes in UTF-8. */
+const MAX_UTF8_BYTES_PER_UNIT = 3;
 
-/** Head, body and closing brace in one piece of memory. */
-const joined = (head: string, body: Uint8Array | null): Uint8Array => {
-  const whole = new Uint8Array(head.length * WIDEST + (body?.length ?? 0) + 1);
-  let at = encoder.encodeInto(head, whole).written;
+/** Copies head, body and closing brace into one buffer. */
+const concatenate = (head: string, body: Uint8Array | null): Uint8Array => {
+  const bytes = new Uint8Array(head.length * MAX_UTF8_BYTES_PER_UNIT + (body?.length ?? 0) + 1);
+  let at = encoder.encodeInto(head, bytes).written;
   if (body) {
-    whole.set(body, at);
+    bytes.set(body, at);
     at += body.length;
   }
-  whole[at++] = CLOSE;
-  return whole.subarray(0, at);
+  bytes[at++] = CLOSING_BRACE;
+  return bytes.subarray(0, at);
 };
 
-/** The message of an event as a CloudEvent in its JSON form; a JSON body stands in it byte by byte as it came. */
-export const encode = (event: Recorded, type: string, message: Message, inlineLimit = INLINE_LIMIT): Uint8Array => {
+/** Encodes the message of an event as a CloudEvent in JSON format. A JSON body is inserted byte for byte. */
+export const encodeCloudEvent = (event: Recorded, type: string, message: Message, inlineLimit = MAX_INLINE_BYTES): Uint8Array => {
   const { source, subject, ...extensions } = message.attributes;
   const head = JSON.stringify({
     specversion: SPEC_VERSION,
@@ -111,6 +115,6 @@ export const encode = (event: Recorded, type: string, message: Message, inlineLi
     ...(message.contentType === '' ? {} : { datacontenttype: message.contentType }),
     ...extensions,
   });
-  const [text, body] = parts(message, inlineLimit);
-  return joined(head.slice(0, -1) + text, body);
+  const [text, body] = bodyFields(message, inlineLimit);
+  return concatenate(head.slice(0, -1) + text, body);
 };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../../domain/event.ts';
-import { encode, INLINE_LIMIT, inboundSubject, runnerMessages } from '../../domain/runners/cloud-event.ts';
+import { encodeCloudEvent, inboundSubject, MAX_INLINE_BYTES, runnerMessages } from '../../domain/runners/cloud-event.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { acknowledgedIdsSince } from '../nats/acknowledged-ids.ts';
 import { chainedPublisher, type Outgoing, SequenceConflict } from '../nats/chained-publisher.ts';
@@ -32,7 +32,7 @@ const eventTypes = Object.keys(runnerMessages);
 
 /** Base64 makes four bytes of three. */
 const inlineLimit = (nats: NatsConnection): number =>
-  Math.max(0, Math.min(INLINE_LIMIT, Math.floor((((nats.info?.max_payload ?? 1_048_576) - HEAD_BYTES) * 3) / 4)));
+  Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor((((nats.info?.max_payload ?? 1_048_576) - HEAD_BYTES) * 3) / 4)));
 
 const outgoing = (event: Recorded, publicUrl: string, limit: number): Outgoing => {
   const { type, message: messageOf } = runnerMessages[event.type]!;
@@ -42,7 +42,7 @@ const outgoing = (event: Recorded, publicUrl: string, limit: number): Outgoing =
     token: tokenOf(event.position),
     subject: inboundSubject(event.tenant, message.agent),
     delivery: message.delivery,
-    payload: encode(event, type, message, limit),
+    payload: encodeCloudEvent(event, type, message, limit),
   };
 };
 

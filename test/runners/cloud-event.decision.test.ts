@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
 import type { Recorded } from '../../domain/event.ts';
-import { encode, INLINE_LIMIT, runnerMessages } from '../../domain/runners/cloud-event.ts';
+import { encodeCloudEvent, MAX_INLINE_BYTES, runnerMessages } from '../../domain/runners/cloud-event.ts';
 import { TENANT } from '../fixtures/given.ts';
 import { faults, type Schema } from '../fixtures/json-schema.ts';
 
@@ -32,7 +32,7 @@ const accepted = (body: string | Uint8Array, more: object = {}): Recorded => ({
 
 const row = runnerMessages.WebhookAccepted!;
 const textOf = (event: Recorded, limit?: number): string =>
-  new TextDecoder().decode(encode(event, row.type, row.message(event, 'https://annals.test'), limit));
+  new TextDecoder().decode(encodeCloudEvent(event, row.type, row.message(event, 'https://annals.test'), limit));
 const parsed = (event: Recorded, limit?: number) => JSON.parse(textOf(event, limit)) as Record<string, unknown>;
 
 const document = asyncapi({ publicUrl: 'https://annals.test', version: '1.0.0' });
@@ -76,7 +76,7 @@ test('a body is JSON only where both its type and its bytes say so', () => {
   assert.is(formOf(new Uint8Array([0x22, 0xff, 0x22]), 'application/json'), 'data_base64');
   assert.is(formOf(`\u{feff}{}`, 'application/json'), 'data_base64');
   assert.is(formOf('', 'application/json'), 'data_base64');
-  assert.is(formOf(`"${'x'.repeat(INLINE_LIMIT)}"`, 'application/json'), 'dataref');
+  assert.is(formOf(`"${'x'.repeat(MAX_INLINE_BYTES)}"`, 'application/json'), 'dataref');
 });
 
 test('a body without a type bears none', () => assert.not('datacontenttype' in parsed(accepted('x', { content_type: '' }))));

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { encode, runnerMessages } from '../../domain/runners/cloud-event.ts';
+import { encodeCloudEvent, runnerMessages } from '../../domain/runners/cloud-event.ts';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
 import { chunkAt, chunkCount, chunkStream } from '../../domain/webhooks/delivery-body.ts';
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
@@ -226,7 +226,7 @@ test('messages refer to a large body; the list and the detail show its size, and
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [event] = hook.accepted();
   const { type, message } = runnerMessages.WebhookAccepted!;
-  const said = JSON.parse(Buffer.from(encode(event!, type, message(event!, 'https://annals.test'))).toString());
+  const said = JSON.parse(Buffer.from(encodeCloudEvent(event!, type, message(event!, 'https://annals.test'))).toString());
   assert.is(said.dataref, `https://annals.test${hook.tenant}/deliveries/${id}/body`);
   assert.not.ok('data' in said || 'data_base64' in said);
   await hook.settled();
