@@ -22,6 +22,9 @@ export type PageQuery = {
   readonly cursor?: string | undefined;
 };
 
+/** The part of a page query that the caller of a list chooses. */
+export type PageWindow = Pick<PageQuery, 'sort' | 'limit' | 'cursor'>;
+
 /** The rendered document of one row, and the revision of its stream where the table bears one. */
 export type Doc = { readonly doc: string; readonly revision: number | null };
 
@@ -59,4 +62,10 @@ export type Reads = {
   passed: (projection: string, token: string, ms?: number) => Promise<void>;
   /** The position up to which the projection is known to stand, as a token; null before its first event. */
   position: (projection: string) => string | null;
+};
+
+/** The parsed document of the row with this key; null if there is no such row. @throws Refusal unavailable if the database is down */
+export const byKey = async <T>(reads: Reads, from: Source, key: Key): Promise<T | null> => {
+  const found = await reads.one(from, key);
+  return found && (JSON.parse(found.doc) as T);
 };

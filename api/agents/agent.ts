@@ -110,7 +110,7 @@ export const agentOperations = {
           throw invalid('/query/as_of', 'takes no filter and no sort beside it', 'not_with_filters');
         return agentsAsOf(ctx, ctx.asOf, sight, windowOf(window));
       }
-      const page = agentPage(ctx.reads, ctx.tenant, sight, filter, windowOf(window, AGENT_SORTS));
+      const page = agentPage(ctx.reads, ctx.tenant, { ...filter, visibility: sight }, windowOf(window, AGENT_SORTS));
       return sight.all ? withTotalCount(filter, page, () => agentCount(ctx.reads, ctx.tenant)) : page;
     },
   }),

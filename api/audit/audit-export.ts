@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { recordAuditExport } from '../../commands/audit/audit-export.ts';
 import { type Position, parseToken, tokenOf } from '../../domain/event.ts';
-import { latestEntry, linesUntil } from '../../projections/audit/audit-log.queries.ts';
+import { entriesUntil, latestEntry } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
@@ -28,7 +28,7 @@ const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /** The position that was asked for, once the view has come that far; else that of the tenant's newest line. @throws Refusal not_caught_up */
 const exportPosition = async (reads: Reads, tenant: string, asked: string | undefined): Promise<Position> => {
-  if (asked === undefined) return (await latestEntry(reads, tenant))?.place ?? BEFORE_LOG;
+  if (asked === undefined) return (await latestEntry(reads, tenant))?.position ?? BEFORE_LOG;
   await reads.passed(audit.name, asked);
   return parseToken(asked)!;
 };
@@ -64,7 +64,7 @@ const exportAuditLog = (runtime: Runtime) => {
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
     // Failures must come before the first byte of the response, and the export is recorded before any entry leaves.
-    const pages = linesUntil(reads, tenant, until);
+    const pages = entriesUntil(reads, tenant, until);
     const first = (await pages.next()).value ?? [];
     await recordAuditExport(runtime.context(info), { format: name, position });
     const bytes = abortOnError(c, runtime, bytesOf(reads, format, first, pages, until));

@@ -1,7 +1,12 @@
 import { loadAgent } from '../../commands/agents/agent.ts';
 import { issueRunnerCredential, type MakeBrokerUser, revokeRunnerCredential } from '../../commands/runners/runner-credential.ts';
-import { RUNNER_CREDENTIAL_SORTS, runnerCredentialPage } from '../../projections/runners/runner-credential.queries.ts';
-import { RunnerCredentialIssued, RunnerCredentialRead, runnerCredentials } from '../../projections/runners/runner-credential.ts';
+import {
+  RUNNER_CREDENTIAL_SORTS,
+  RunnerCredentialIssued,
+  RunnerCredentialRead,
+  runnerCredentialPage,
+  runnerCredentials,
+} from '../../projections/runners/runner-credential.ts';
 import { type Operations, operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 

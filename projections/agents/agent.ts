@@ -53,7 +53,7 @@ export const AgentModelRead = z
   })
   .meta({ id: 'AgentModelRead' });
 
-/** The chain as the interface shows it: the place in the list is the priority. */
+/** The chain as the API returns it: a model's index in the list is its priority. */
 export const AgentModels = z
   .object({
     id: z.string(),
@@ -98,26 +98,26 @@ const access: Table = {
   indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
 };
 
-/** Deleted ones too, for who asks which there were: from `born` to `died` in the log. */
+/** The same table with deleted agents, for as-of reads: an agent existed from position `born` to position `died`. */
 export const agentsWithDeleted: Table = { ...table, softDelete: undefined };
 
 export const agentCounter = tenantCounter('agent', 'agents');
 
-/** Who may what is no field of the agent's row, yet it changed the agent: `updated_at` moves with the ETag. */
-const moved = (event: Of): Change => patch('agents', here(event), { updated_at: event.at });
+/** A change of roles or grants changes no field of the agent's row, but it changes the ETag; `updated_at` changes with it. */
+const touch = (event: EventOfAgent): Change => patch('agents', keyOf(event), { updated_at: event.at });
 
-type Of = { tenant: string; id: string; at: string; position: Position };
+type EventOfAgent = { tenant: string; id: string; at: string; position: Position };
 
-/** Which role's labels somebody has on an agent, by a role or by a grant. */
-const held = ({ tenant, id, position }: Of, kind: 'role' | 'grant', user_id: string, role: AgentRole): Change =>
+/** Records a user's role on an agent, which comes from an assigned role or from a grant. */
+const addAccess = ({ tenant, id, position }: EventOfAgent, kind: 'role' | 'grant', user_id: string, role: AgentRole): Change =>
   insert('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind, role, given: sortKey(position) });
 
-const lost = ({ tenant, id }: Of, kind: 'role' | 'grant', user_id: string): Change =>
+const removeAccess = ({ tenant, id }: EventOfAgent, kind: 'role' | 'grant', user_id: string): Change =>
   remove('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind });
 
-const here = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_id: tenant, id });
+const keyOf = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_id: tenant, id });
 
-/** Agents with their model chains, who has a role on them, and how many a tenant has. */
+/** Agents with their model chains, the users who have access to them, and the number of agents of each tenant. */
 export const agents: Projection<Agent.AgentEvent> = {
   name: 'agents',
   version: 3,
@@ -127,34 +127,34 @@ export const agents: Projection<Agent.AgentEvent> = {
     AgentCreated: (event) => {
       const { status: _, roles: __, grants: ___, admin_only_by: ____, ...row } = Agent.evolve(Agent.initial, event);
       const { owner_id } = event.data;
-      const owner = owner_id ? [held(event, 'role', owner_id, 'OWNER')] : [];
-      const life = { born: sortKey(event.position), died: MAX_SORT_KEY };
-      return [insert('agents', { ...row, ...life, deleted: false }), ...owner, agentCounter.by(event.tenant, 1)];
+      const owner = owner_id ? [addAccess(event, 'role', owner_id, 'OWNER')] : [];
+      const lifespan = { born: sortKey(event.position), died: MAX_SORT_KEY };
+      return [insert('agents', { ...row, ...lifespan, deleted: false }), ...owner, agentCounter.by(event.tenant, 1)];
     },
-    AgentRoleAssigned: (event) => [moved(event), held(event, 'role', event.data.user_id, event.data.role)],
-    AgentRoleRevoked: (event) => [moved(event), lost(event, 'role', event.data.user_id)],
+    AgentRoleAssigned: (event) => [touch(event), addAccess(event, 'role', event.data.user_id, event.data.role)],
+    AgentRoleRevoked: (event) => [touch(event), removeAccess(event, 'role', event.data.user_id)],
     AgentOwnershipTransferred: (event) => [
-      moved(event),
-      ...event.data.old_owner_ids.map((user_id) => held(event, 'role', user_id, 'MANAGER')),
-      held(event, 'role', event.data.new_owner_id, 'OWNER'),
+      touch(event),
+      ...event.data.old_owner_ids.map((user_id) => addAccess(event, 'role', user_id, 'MANAGER')),
+      addAccess(event, 'role', event.data.new_owner_id, 'OWNER'),
     ],
-    AgentAccessGranted: (event) => [moved(event), held(event, 'grant', event.data.user_id, ROLE_OF_GRANT[event.data.role])],
-    AgentAccessRevoked: (event) => [moved(event), lost(event, 'grant', event.data.user_id)],
-    AgentUpdated: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
-    AgentActivated: (event) => patch('agents', here(event), { is_active: true, updated_at: event.at }),
-    AgentDeactivated: (event) => patch('agents', here(event), { is_active: false, updated_at: event.at }),
-    AgentSkillAuthoringChanged: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
-    AgentAdminOnlyChanged: (event) => patch('agents', here(event), { ...event.data, updated_at: event.at }),
+    AgentAccessGranted: (event) => [touch(event), addAccess(event, 'grant', event.data.user_id, ROLE_OF_GRANT[event.data.role])],
+    AgentAccessRevoked: (event) => [touch(event), removeAccess(event, 'grant', event.data.user_id)],
+    AgentUpdated: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
+    AgentActivated: (event) => patch('agents', keyOf(event), { is_active: true, updated_at: event.at }),
+    AgentDeactivated: (event) => patch('agents', keyOf(event), { is_active: false, updated_at: event.at }),
+    AgentSkillAuthoringChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
+    AgentAdminOnlyChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentModelChainReordered: (event) =>
-      patch('agents', here(event), { models: Agent.modelsOf(event.data.models, event.at), updated_at: event.at }),
+      patch('agents', keyOf(event), { models: Agent.modelsOf(event.data.models, event.at), updated_at: event.at }),
     AgentDeleted: (event) => [
-      patch('agents', here(event), { deleted: true, died: sortKey(event.position), updated_at: event.at }),
+      patch('agents', keyOf(event), { deleted: true, died: sortKey(event.position), updated_at: event.at }),
       agentCounter.by(event.tenant, -1),
     ],
     AgentRestored: (event) => {
       const { of_revision, models, ...fields } = event.data;
       const chain = models ? { models: Agent.modelsOf(models, event.at) } : {};
-      const change = patch('agents', here(event), { ...fields, ...chain, deleted: false, died: MAX_SORT_KEY, updated_at: event.at });
+      const change = patch('agents', keyOf(event), { ...fields, ...chain, deleted: false, died: MAX_SORT_KEY, updated_at: event.at });
       return of_revision === null ? [change, agentCounter.by(event.tenant, 1)] : change;
     },
     AgentSlugReleased: 'ignore',

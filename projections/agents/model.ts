@@ -2,9 +2,10 @@ import { z } from 'zod';
 import * as Model from '../../domain/agents/model.ts';
 import { Id25 } from '../../domain/id.ts';
 import { insert, type Projection } from '../projection.ts';
-import type { Table } from '../table.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { sortFields, type Table } from '../table.ts';
 
-/** As a tenant sees a model: without its config. */
+/** A model as tenants see it: without its configuration. */
 export const ModelListRead = z
   .object({
     id: Id25,
@@ -43,7 +44,7 @@ export const table: Table = {
   indexes: [{ columns: ['created_at', 'id'] }],
 };
 
-/** The platform's models. */
+/** The models of the platform. */
 export const models: Projection<Model.ModelEvent> = {
   name: 'models',
   version: 2,
@@ -53,3 +54,14 @@ export const models: Projection<Model.ModelEvent> = {
     ModelRegistered: (event) => insert('models', { ...Model.evolve(Model.initial, event) }),
   },
 };
+
+export const MODEL_SORTS = sortFields(table, ModelListRead);
+
+const from = { projection: models.name, table };
+
+/** A page of ModelListRead: the models that every tenant may use, without their configuration. */
+export const modelsOpenToTenant = (reads: Reads, window: PageWindow): Promise<Page> =>
+  reads.page({ from, doc: 'list_doc', where: [{ column: 'available_to_all_tenants', op: '=', value: true }], ...window });
+
+/** A page of ModelRead: every model of the platform. */
+export const allModels = (reads: Reads, window: PageWindow): Promise<Page> => reads.page({ from, where: [], ...window });

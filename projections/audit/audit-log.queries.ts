@@ -1,5 +1,5 @@
 import { type Position, parseToken, sortKey } from '../../domain/event.ts';
-import { type Condition, DOC_SEPARATOR, type Page, type PageQuery, type Reads } from '../read-model.ts';
+import { byKey, type Condition, DOC_SEPARATOR, type Page, type PageWindow, type Reads } from '../read-model.ts';
 import { audit, auditCounter, platformTable, table } from './audit-log.ts';
 
 export type AuditFilter = {
@@ -19,13 +19,8 @@ const conditions = ({ from, to, actor, ...exact }: AuditFilter): Condition[] => 
   ...(to === undefined ? [] : [{ column: 'created_at', op: '<', value: to } as const]),
 ];
 
-/** A page of AuditLogRead of one tenant (null: of the platform), `from` inclusive, `to` exclusive. */
-export const auditPage = (
-  reads: Reads,
-  tenant_id: string | null,
-  filter: AuditFilter,
-  window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>,
-): Promise<Page> =>
+/** A page of AuditLogRead of one tenant, or of the platform if `tenant_id` is null. `from` is inclusive, `to` exclusive. */
+export const auditPage = (reads: Reads, tenant_id: string | null, filter: AuditFilter, window: PageWindow): Promise<Page> =>
   reads.page({
     from: { projection: audit.name, table: tenant_id === null ? platformTable : table },
     where: [...(tenant_id === null ? [] : [{ column: 'tenant_id', op: '=', value: tenant_id } as const]), ...conditions(filter)],
@@ -33,10 +28,10 @@ export const auditPage = (
     ...window,
   });
 
-/** How many lines the tenant's log has. */
+/** How many entries the tenant's audit log has. */
 export const auditCount = (reads: Reads, tenant_id: string): Promise<number> => auditCounter.of(reads, audit.name, tenant_id);
 
-/** The position of a tenant's last event at or before a time, as a token; null where there is none. */
+/** The position of a tenant's last event at or before a time, as a token; null if there is none. */
 export const positionAt = async (reads: Reads, tenant_id: string, time: string): Promise<string | null> => {
   const where: Condition[] = [
     { column: 'tenant_id', op: '=', value: tenant_id },
@@ -48,40 +43,40 @@ export const positionAt = async (reads: Reads, tenant_id: string, time: string):
   return last?.position ?? null;
 };
 
-/** Where an event stands in the log; null where no line tells of it. */
+/** The position of an event in the log; null if the audit log has no entry for it. */
 export const positionOfEvent = async (reads: Reads, event_id: string): Promise<Position | null> => {
-  const found = await reads.one({ projection: audit.name, table }, { id: event_id });
-  return found && parseToken((JSON.parse(found.doc) as { position: string }).position);
+  const entry = await byKey<{ position: string }>(reads, { projection: audit.name, table }, { id: event_id });
+  return entry && parseToken(entry.position);
 };
 
-/** A tenant's newest line, of those up to a position where one is given: where it stands and when it happened. */
+/** Position and time of a tenant's newest entry, or of the newest entry up to the position `until`; null if there is none. */
 export const latestEntry = async (
   reads: Reads,
   tenant_id: string,
   until?: Position,
-): Promise<{ readonly place: Position; readonly at: string } | null> => {
+): Promise<{ readonly position: Position; readonly at: string } | null> => {
   const upTo: Condition[] = until ? [{ column: 'place', op: '<=', value: sortKey(until) }] : [];
   const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }, ...upTo];
   const sort = { column: 'place', descending: true };
   const page = await reads.page({ from: { projection: audit.name, table }, where, sort, tieBreak: 'place', limit: 1 });
   const [newest] = JSON.parse(page.body) as { position: string; created_at: string }[];
-  return newest ? { place: parseToken(newest.position)!, at: newest.created_at } : null;
+  return newest ? { position: parseToken(newest.position)!, at: newest.created_at } : null;
 };
 
-const LINES_AT_ONCE = 200;
+const ENTRIES_PER_PAGE = 200;
 
-/** A tenant's lines up to and with a position, in the order in which they happened: JSON texts, page by page. */
-export async function* linesUntil(reads: Reads, tenant_id: string, until: Position): AsyncGenerator<string[], void> {
+/** A tenant's entries up to and including a position, oldest first: pages of JSON texts. */
+export async function* entriesUntil(reads: Reads, tenant_id: string, until: Position): AsyncGenerator<string[], void> {
   const where: Condition[] = [
     { column: 'tenant_id', op: '=', value: tenant_id },
     { column: 'place', op: '<=', value: sortKey(until) },
   ];
   const sort = { column: 'place', descending: false };
-  const query = { from: { projection: audit.name, table }, where, sort, tieBreak: 'place', limit: LINES_AT_ONCE };
+  const query = { from: { projection: audit.name, table }, where, sort, tieBreak: 'place', limit: ENTRIES_PER_PAGE };
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page: Page = await reads.page({ ...query, cursor });
-    const lines = page.body.slice(1, -1);
-    yield lines === '' ? [] : lines.split(DOC_SEPARATOR);
+    const entries = page.body.slice(1, -1);
+    yield entries === '' ? [] : entries.split(DOC_SEPARATOR);
     cursor = page.next;
   }
 }

@@ -46,13 +46,13 @@ export const table: Table = {
 };
 
 /**
- * The lines of the platform's log once more, in a table of their own: their order costs the lines of tenants, which are by far the most,
- * nothing.
+ * A copy of the platform's entries in a table of their own. Tenants' entries, which are far more numerous, therefore need no index for
+ * the order of the platform's log.
  */
 export const platformTable: Table = { ...table, name: 'platform_audit_logs', indexes: [{ columns: ['created_at', 'place'] }] };
 
-/** What the platform does to a tenant: it stands in the tenant's log and in the platform's. */
-const ON_TENANTS = [
+/** Events by which the platform changes a tenant. They appear in the tenant's audit log and in the platform's. */
+const PLATFORM_ACTIONS_ON_TENANTS = [
   'TenantCreated',
   'TenantUpdated',
   'TenantPlanChanged',
@@ -62,47 +62,48 @@ const ON_TENANTS = [
   'SuperAdminAccessOpened',
 ] as const satisfies TenantEvent['type'][];
 
-const isOfPlatform = ({ meta, type }: Recorded): boolean => meta.tenant === PLATFORM || (ON_TENANTS as readonly string[]).includes(type);
+const isOfPlatform = ({ meta, type }: Recorded): boolean =>
+  meta.tenant === PLATFORM || (PLATFORM_ACTIONS_ON_TENANTS as readonly string[]).includes(type);
 
-/** Nouns of two words; every other event's noun is its first word. */
+/** The nouns of two words. In any other event type the noun is the first word. */
 const NOUNS = /^(?:ApiKey|ParkedEvent|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
 
-const snake = (words: string): string => words.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
+const snake = (name: string): string => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
 
-/** `AgentModelChainReordered` -> `agent.model_chain_reordered`: what it happened to, a dot, and what happened. */
+/** `AgentModelChainReordered` -> `agent.model_chain_reordered`: the resource, a dot, and what happened to it. */
 export const actionOf = (type: string): string => {
   const noun = NOUNS.exec(type)?.[0] ?? type;
   return noun === type ? snake(type) : `${snake(noun)}.${snake(type.slice(noun.length))}`;
 };
 
-/** What is never shown of an event: digests, and secrets though they are sealed. */
-const hidden = (name: string, value: unknown): boolean =>
+/** Fields that the audit log never shows: digests and sealed secrets. */
+const isHidden = (name: string, value: unknown): boolean =>
   name === 'digest' || name.startsWith('sealed') || (typeof value === 'string' && /^v1\.[\w-]+\.[\w-]+\./.test(value));
 
 const metaOf = ({ data, meta }: Recorded): Record<string, unknown> => {
-  const shown = data instanceof Uint8Array ? (meta.facts ?? {}) : (data as Record<string, unknown>);
-  return Object.fromEntries(Object.entries(shown).filter(([name, value]) => !hidden(name, value)));
+  const fields = data instanceof Uint8Array ? (meta.facts ?? {}) : (data as Record<string, unknown>);
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isHidden(name, value)));
 };
 
-/** Categories whose streams are an agent's. */
-const OF_AGENTS: readonly string[] = [Agent.category, Acknowledgement.category];
+/** Categories whose stream id is an agent's id. */
+const CATEGORIES_BY_AGENT: readonly string[] = [Agent.category, Acknowledgement.category];
 
 const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null => {
-  if (OF_AGENTS.includes(event.category)) return event.id;
+  if (CATEGORIES_BY_AGENT.includes(event.category)) return event.id;
   if (typeof meta.agent_id === 'string') return meta.agent_id;
   return event.actor.kind === 'agent' ? event.actor.id : null;
 };
 
 type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
 
-/** Where it came from; a forged post, which is nobody's that we know, says so in its data. */
+/** The address and client of the caller. A rejected webhook call has no known caller, so its event has both in its data. */
 const sourceOf = ({ category, data, meta }: Recorded): Source => {
   if (category !== Rejection.category) return { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
   const { ip = null, user_agent = null } = data as Partial<Source>;
   return { ip, user_agent };
 };
 
-const lineOf = (event: Recorded): Row => {
+const entryOf = (event: Recorded): Row => {
   const meta = metaOf(event);
   return {
     id: event.event_id,
@@ -121,24 +122,24 @@ const lineOf = (event: Recorded): Row => {
   };
 };
 
-/** How many lines each tenant has. */
+/** How many entries each tenant has. */
 export const auditCounter = tenantCounter('audit', 'lines');
 
-const lines = (event: Recorded) => {
-  const line = lineOf(event);
-  const told = [insert(table.name, line), auditCounter.by(event.meta.tenant, 1)];
-  return isOfPlatform(event) ? [...told, insert(platformTable.name, line)] : told;
+const entriesOf = (event: Recorded) => {
+  const entry = entryOf(event);
+  const changes = [insert(table.name, entry), auditCounter.by(event.meta.tenant, 1)];
+  return isOfPlatform(event) ? [...changes, insert(platformTable.name, entry)] : changes;
 };
 
-/** What tells nobody anything: what keeps a promise to a client (idempotency keys), wrapped keys, and the parts of a delivery's body. */
+/** Categories that the audit log excludes: idempotency keys, wrapped keys, and the chunks of delivery bodies. */
 const excludedFromAudit = new Set(['idempotency', 'key', DeliveryBody.category]);
 
-/** Every event there is, as a line for auditors, but for those that tell nobody anything. */
+/** One entry for every event, except those of the excluded categories. */
 export const audit: Projection = {
   name: 'audit',
   version: 5,
   categories: '*',
   tables: [table, platformTable, auditCounter.table],
   on: {},
-  every: (event) => (excludedFromAudit.has(event.category) ? [] : lines(event)),
+  every: (event) => (excludedFromAudit.has(event.category) ? [] : entriesOf(event)),
 };

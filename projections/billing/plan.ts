@@ -2,7 +2,8 @@ import { z } from 'zod';
 import * as Plan from '../../domain/billing/plan.ts';
 import { Id25 } from '../../domain/id.ts';
 import { insert, type Projection } from '../projection.ts';
-import type { Table } from '../table.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { sortFields, type Table } from '../table.ts';
 
 const Count = z.int();
 
@@ -27,7 +28,7 @@ export const table: Table = {
   indexes: [{ columns: ['created_at', 'id'] }],
 };
 
-/** The plans that tenants may be on. */
+/** The plans that tenants can subscribe to. */
 export const plans: Projection<Plan.PlanEvent> = {
   name: 'plans',
   version: 1,
@@ -35,3 +36,9 @@ export const plans: Projection<Plan.PlanEvent> = {
   tables: [table],
   on: { PlanCreated: (event) => insert('plans', PlanRead.parse(Plan.evolve(Plan.initial, event))) },
 };
+
+export const PLAN_SORTS = sortFields(table, PlanRead);
+
+/** A page of PlanRead. */
+export const planPage = (reads: Reads, window: PageWindow): Promise<Page> =>
+  reads.page({ from: { projection: plans.name, table }, where: [], ...window });

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { Id25 } from '../../domain/id.ts';
 import type { AllowedAccountEvent } from '../../domain/identity/allowed-account.ts';
 import { insert, type Projection, remove } from '../projection.ts';
-import type { Table } from '../table.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { sortFields, type Table } from '../table.ts';
 
 export const AllowedAccountRead = z.object({ id: Id25, email: z.string(), created_at: z.string() }).meta({ id: 'AllowedAccountRead' });
 
@@ -15,7 +16,7 @@ export const table: Table = {
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['email', 'id'] }],
 };
 
-/** The addresses that may sign in. */
+/** The email addresses that may sign in. */
 export const allowedAccounts: Projection<AllowedAccountEvent> = {
   name: 'allowed_accounts',
   version: 1,
@@ -26,3 +27,9 @@ export const allowedAccounts: Projection<AllowedAccountEvent> = {
     AccountDisallowed: ({ id }) => remove('allowed_accounts', { id }),
   },
 };
+
+export const ALLOWED_ACCOUNT_SORTS = sortFields(table, AllowedAccountRead);
+
+/** A page of AllowedAccountRead. */
+export const allowedAccountPage = (reads: Reads, window: PageWindow): Promise<Page> =>
+  reads.page({ from: { projection: allowedAccounts.name, table }, where: [], ...window });

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { Id25 } from '../../domain/id.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
-import type { Table } from '../table.ts';
+import type { Condition, Page, PageWindow, Reads } from '../read-model.ts';
+import { sortFields, type Table } from '../table.ts';
 
 export const ApiKeyRead = z
   .object({
@@ -34,7 +35,7 @@ export const table: Table = {
   indexes: [{ columns: ['tenant_id', 'kind', 'created_at', 'id'] }],
 };
 
-/** API keys and runner keys, without anything to use them by. */
+/** API keys and runner keys, without the secret part and its digest. */
 export const apikeys: Projection<ApiKey.ApiKeyEvent> = {
   name: 'apikeys',
   version: 2,
@@ -49,3 +50,17 @@ export const apikeys: Projection<ApiKey.ApiKeyEvent> = {
     ApiKeyRevoked: ({ id }) => remove('apikeys', { id }),
   },
 };
+
+export const KEY_SORTS = sortFields(table, ApiKeyRead);
+
+/** A page of the keys of one kind: a tenant's, the platform's, or those of one agent's runners. */
+export const keyPage = (
+  reads: Reads,
+  owner: { kind: ApiKey.ApiKeyKind; tenant_id?: string; agent_id?: string },
+  window: PageWindow,
+): Promise<Page> =>
+  reads.page({
+    from: { projection: apikeys.name, table },
+    where: Object.entries(owner).map(([column, value]): Condition => ({ column, op: '=', value })),
+    ...window,
+  });

@@ -1,4 +1,4 @@
-import type { Condition, Page, PageQuery, Reads, Source } from '../read-model.ts';
+import type { Condition, Page, PageWindow, Reads, Source } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { AdminUserRow, memberships, table, users } from './user.ts';
 
@@ -8,22 +8,22 @@ export type Membership = { user_id: string; tenant_id: string; role: string; sin
 
 export const USER_SORTS = sortFields(table, AdminUserRow);
 
-/** A page of users, found by part of name or address; their memberships apart (`membershipsOf`). */
-export const userPage = (reads: Reads, q: string | undefined, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>): Promise<Page> => {
+/** A page of users, filtered by a part of name or email address. Memberships are not included: see `membershipsOf`. */
+export const userPage = (reads: Reads, q: string | undefined, window: PageWindow): Promise<Page> => {
   const where: Condition[] = q === undefined ? [] : [{ column: ['email', 'name'], op: 'contains', value: q }];
   return reads.page({ from, where, ...window });
 };
 
-const AT_ONCE = 200;
+const MEMBERSHIPS_PER_PAGE = 200;
 
-/** Every tenant of a user, the oldest membership first, page by page as far as they are asked for. */
+/** Every membership of a user, oldest first. The next page is read only when the consumer asks for it. */
 export async function* membershipPages(reads: Reads, user_id: string): AsyncGenerator<Membership[], void> {
   const query = {
     from: { projection: users.name, table: memberships },
     where: [{ column: 'user_id', op: '=', value: user_id }] satisfies Condition[],
     sort: { column: 'since', descending: false },
     tieBreak: 'tenant_id',
-    limit: AT_ONCE,
+    limit: MEMBERSHIPS_PER_PAGE,
   };
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page: Page = await reads.page({ ...query, cursor });
@@ -32,6 +32,6 @@ export async function* membershipPages(reads: Reads, user_id: string): AsyncGene
   }
 }
 
-/** Every tenant of a user, the oldest membership first. */
+/** Every membership of a user, oldest first. */
 export const membershipsOf = async (reads: Reads, user_id: string): Promise<Membership[]> =>
   (await Array.fromAsync(membershipPages(reads, user_id))).flat();

@@ -46,10 +46,10 @@ export const memberships: Table = {
   indexes: [{ columns: ['user_id', 'since', 'tenant_id'] }],
 };
 
-type Joined = Extract<TenantEvent, { type: 'MemberAdded' | 'MemberRoleChanged' | 'MemberRemoved' }>;
+type MembershipEvent = Extract<TenantEvent, { type: 'MemberAdded' | 'MemberRoleChanged' | 'MemberRemoved' }>;
 
-/** Users, and the tenants that each is a member of. */
-export const users: Projection<User.UserEvent | Joined> = {
+/** Users and their memberships in tenants. */
+export const users: Projection<User.UserEvent | MembershipEvent> = {
   name: 'users',
   version: 2,
   categories: ['user', 'tenant'],

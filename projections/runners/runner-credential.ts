@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { Id25 } from '../../domain/id.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { insert, type Projection, patch } from '../projection.ts';
-import type { Table } from '../table.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { sortFields, type Table } from '../table.ts';
 
 export const RunnerCredentialRead = z
   .object({
@@ -14,7 +15,7 @@ export const RunnerCredentialRead = z
   })
   .meta({ id: 'RunnerCredentialRead' });
 
-/** What the runner gets, once. */
+/** The credential itself. Only the reply to its creation contains it. */
 export const RunnerCredentialIssued = z
   .object({
     id: Id25,
@@ -37,7 +38,7 @@ export const table: Table = {
   indexes: [{ columns: ['tenant_id', 'agent_id', 'created_at', 'id'] }],
 };
 
-/** The broker credentials that runners were given, without anything to use them by. */
+/** The NATS credentials that were issued to runners, without the JWT and the seed. */
 export const runnerCredentials: Projection<RunnerCredential.RunnerCredentialEvent> = {
   name: 'runner_credentials',
   version: 1,
@@ -49,3 +50,20 @@ export const runnerCredentials: Projection<RunnerCredential.RunnerCredentialEven
     RunnerCredentialRevoked: ({ id, at }) => patch('runner_credentials', { id }, { revoked_at: at }),
   },
 };
+
+export const RUNNER_CREDENTIAL_SORTS = sortFields(table, RunnerCredentialRead);
+
+/** A page of the NATS credentials of one agent, including expired and revoked ones. */
+export const runnerCredentialPage = (
+  reads: Reads,
+  { tenant_id, agent_id }: { tenant_id: string; agent_id: string },
+  window: PageWindow,
+): Promise<Page> =>
+  reads.page({
+    from: { projection: runnerCredentials.name, table },
+    where: [
+      { column: 'tenant_id', op: '=', value: tenant_id },
+      { column: 'agent_id', op: '=', value: agent_id },
+    ],
+    ...window,
+  });

@@ -6,7 +6,8 @@ import type { ApiKeyEvent } from '../../domain/identity/api-key.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { PlanRead } from '../billing/plan.ts';
 import { add, insert, type Projection, patch, type Row } from '../projection.ts';
-import type { Table } from '../table.ts';
+import { byKey, type Page, type PageWindow, type Reads } from '../read-model.ts';
+import { sortFields, type Table } from '../table.ts';
 
 const fields = {
   id: Id25,
@@ -32,7 +33,7 @@ export const AdminTenantRead = z
 const statusOf = ({ closed, closing, is_suspended }: { closed: boolean; closing: boolean; is_suspended: boolean }) =>
   closed ? 'closed' : closing ? 'closing' : is_suspended ? 'suspended' : 'active';
 
-/** The row's document: its status follows from what happened to it. */
+/** The row's document. `status` is derived from the row's flags. */
 const AdminTenantRow = z
   .object({ ...fields, closing: z.boolean(), closed: z.boolean() })
   .transform(({ closing, closed, ...row }) => ({ ...row, status: statusOf({ closing, closed, is_suspended: row.is_suspended }) }))
@@ -41,7 +42,7 @@ const AdminTenantRow = z
 const Period = z.object({ start: z.string(), end: z.string() });
 const Amount = z.int();
 
-/** Usage and sessions of the last 30 days. */
+/** Usage and tasks of the last 30 days. */
 const summaries = {
   usage_summary_30d: z.object({ requests: Amount, input_tokens: Amount, output_tokens: Amount, cost_usd: z.number(), period: Period }),
   task_summary_30d: z.object({ total: Amount, running: Amount, completed: Amount, failed: Amount, cancelled: Amount }),
@@ -56,7 +57,7 @@ export const AdminTenantDetailRead = AdminTenantRead.extend({
   last_active_at: z.string().nullable(),
 }).meta({ id: 'AdminTenantDetailRead' });
 
-/** A tenant as its own members see it. */
+/** A tenant as its members see it. */
 export const TenantRead = AdminTenantRead.omit({ member_count: true, agent_count: true })
   .extend({ plan: PlanRead, plan_status })
   .meta({ id: 'TenantRead' });
@@ -82,7 +83,7 @@ export const table: Table = {
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['closes_at', 'id'] }],
 };
 
-/** When a tenant's keys were used last; a table of its own, so that use moves no tenant's revision. */
+/** When a tenant's keys were last used. It is a separate table so that using a key does not change the tenant's revision. */
 export const activity: Table = {
   name: 'activity',
   key: ['tenant_id'],
@@ -92,51 +93,63 @@ export const activity: Table = {
 
 const AdminTenantFields = z.object(fields);
 
-const born = (event: Recorded<Extract<Tenant.TenantEvent, { type: 'TenantCreated' }>>) => ({
+const created = (event: Recorded<Extract<Tenant.TenantEvent, { type: 'TenantCreated' }>>) => ({
   ...Tenant.evolve(Tenant.initial, event),
   member_count: 0,
   agent_count: 0,
 });
 
-type Counted =
+type ForeignEvent =
   | Extract<AgentEvent, { type: 'AgentCreated' | 'AgentDeleted' | 'AgentRestored' }>
   | Extract<ApiKeyEvent, { type: 'ApiKeyUsed' }>;
 
-const changed =
+const patchTenant =
   (fields: Row) =>
   ({ id, at }: { id: string; at: string }) =>
     patch('tenants', { id }, { ...fields, updated_at: at });
 
-/** Tenants as the platform's operators see them, with how many members and agents each has. */
-export const tenants: Projection<Tenant.TenantEvent | Counted> = {
+/** Tenants as operators see them, with the number of members and agents of each. */
+export const tenants: Projection<Tenant.TenantEvent | ForeignEvent> = {
   name: 'tenants',
   version: 2,
   categories: ['tenant', 'agent', 'apikey'],
   tables: [table, activity],
   on: {
     TenantCreated: (event) => [
-      insert('tenants', { ...AdminTenantFields.parse(born(event)), closing: false, closed: false, closes_at: null }),
+      insert('tenants', { ...AdminTenantFields.parse(created(event)), closing: false, closed: false, closes_at: null }),
       insert('activity', { tenant_id: event.id, last_active_at: null }),
     ],
     TenantUpdated: (event) => {
       const { reason: _, ...fields } = event.data;
-      return changed(fields)(event);
+      return patchTenant(fields)(event);
     },
-    TenantPlanChanged: (event) => changed({ plan_id: event.data.plan_id })(event),
-    TenantSettingsChanged: (event) => changed(event.data)(event),
-    TenantSuspended: changed({ is_suspended: true }),
-    TenantResumed: changed({ is_suspended: false }),
-    TenantClosing: (event) => changed({ closing: true, closes_at: event.data.closes_at })(event),
-    TenantReopened: changed({ closing: false, closes_at: null }),
-    TenantClosed: changed({ closed: true, closes_at: null }),
+    TenantPlanChanged: (event) => patchTenant({ plan_id: event.data.plan_id })(event),
+    TenantSettingsChanged: (event) => patchTenant(event.data)(event),
+    TenantSuspended: patchTenant({ is_suspended: true }),
+    TenantResumed: patchTenant({ is_suspended: false }),
+    TenantClosing: (event) => patchTenant({ closing: true, closes_at: event.data.closes_at })(event),
+    TenantReopened: patchTenant({ closing: false, closes_at: null }),
+    TenantClosed: patchTenant({ closed: true, closes_at: null }),
     MemberAdded: ({ id, at }) => [add('tenants', { id }, { member_count: 1 }), patch('tenants', { id }, { updated_at: at })],
-    MemberRoleChanged: changed({}),
+    MemberRoleChanged: patchTenant({}),
     MemberRemoved: ({ id, at }) => [add('tenants', { id }, { member_count: -1 }), patch('tenants', { id }, { updated_at: at })],
-    AgentRolePermissionsChanged: changed({}),
-    SuperAdminAccessOpened: changed({}),
+    AgentRolePermissionsChanged: patchTenant({}),
+    SuperAdminAccessOpened: patchTenant({}),
     ApiKeyUsed: ({ meta, at }) => (meta.tenant === PLATFORM ? [] : patch('activity', { tenant_id: meta.tenant }, { last_active_at: at })),
     AgentCreated: ({ tenant }) => add('tenants', { id: tenant }, { agent_count: 1 }),
     AgentRestored: ({ tenant, data }) => (data.of_revision === null ? add('tenants', { id: tenant }, { agent_count: 1 }) : []),
     AgentDeleted: ({ tenant }) => add('tenants', { id: tenant }, { agent_count: -1 }),
   },
+};
+
+export const TENANT_SORTS = sortFields(table, AdminTenantRead);
+
+/** A page of AdminTenantRead. */
+export const tenantPage = (reads: Reads, window: PageWindow): Promise<Page> =>
+  reads.page({ from: { projection: tenants.name, table }, where: [], ...window });
+
+/** When one of the tenant's keys was last used (RFC 3339); null if never. */
+export const lastActiveAt = async (reads: Reads, tenant_id: string): Promise<string | null> => {
+  const found = await byKey<{ last_active_at: string | null }>(reads, { projection: tenants.name, table: activity }, { tenant_id });
+  return found?.last_active_at ?? null;
 };

@@ -3,12 +3,12 @@ import { openapi } from '../../api/http/openapi.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { parseToken } from '../../domain/event.ts';
 import { AGENT_SORTS, agentIdsAsOf, agentPage } from '../../projections/agents/agent.queries.ts';
-import { allModels, MODEL_SORTS } from '../../projections/agents/model.queries.ts';
+import { allModels, MODEL_SORTS } from '../../projections/agents/model.ts';
 import { compareText } from '../../projections/column-values.ts';
 import { USER_SORTS, userPage } from '../../projections/identity/user.queries.ts';
 import type { Page, PageQuery, Reads } from '../../projections/read-model.ts';
 import { projections } from '../../projections/registry.ts';
-import { TENANT_SORTS, tenantPage } from '../../projections/tenants/tenant.queries.ts';
+import { TENANT_SORTS, tenantPage } from '../../projections/tenants/tenant.ts';
 import { INTEGRATION_SORTS, integrationPage } from '../../projections/webhooks/integration.queries.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { settled, world } from '../fixtures/live-projections.ts';
@@ -114,7 +114,7 @@ test('Postgres sorts by each of them as the memory sink does', async () => {
   const { reads, close } = await world(p.log, await freshDatabase(), projections);
   for (const { name } of projections) await settled(reads, p.log, name);
   const lists: [List, readonly string[]][] = [
-    [(from, window) => agentPage(from, p.tenant_id, { all: true }, {}, window), AGENT_SORTS],
+    [(from, window) => agentPage(from, p.tenant_id, { visibility: { all: true } }, window), AGENT_SORTS],
     [(from, window) => integrationPage(from, { tenant_id: p.tenant_id, publicUrl: '' }, {}, window), INTEGRATION_SORTS],
     [allModels, MODEL_SORTS],
     [tenantPage, TENANT_SORTS],

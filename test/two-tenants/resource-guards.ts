@@ -7,13 +7,13 @@ const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw notFound();';
 export const FENCES_OF_THINGS: readonly Mutant[] = [
   one(
     "keys: the tenant list shows every tenant's",
-    'projections/identity/api-key.queries.ts',
+    'projections/identity/api-key.ts',
     'Object.entries(owner).map',
     "Object.entries(owner).filter(([column]) => column !== 'tenant_id').map",
   ),
   one(
     "keys: the list of runner keys shows every agent's",
-    'projections/identity/api-key.queries.ts',
+    'projections/identity/api-key.ts',
     'Object.entries(owner).map',
     "Object.entries(owner).filter(([column]) => column === 'kind').map",
   ),
@@ -45,8 +45,8 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
   one(
     "agents: the list shows every tenant's",
     'projections/agents/agent.queries.ts',
-    `      ${TENANT_IS}\n      ...visible`,
-    '      ...visible',
+    `      ${TENANT_IS}\n      ...visibleTo`,
+    '      ...visibleTo',
   ),
   one(
     "agents: the list as of then shows every tenant's",
@@ -69,25 +69,25 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
   one(
     'agents: what somebody else holds shows them',
     'projections/agents/agent.queries.ts',
-    "            { column: 'user_id', op: '=', value: sight.user_id },\n",
+    "            { column: 'user_id', op: '=', value: visibility.user_id },\n",
     '',
   ),
   one(
     'agents: what was held before somebody left lists them',
     'projections/agents/agent.queries.ts',
-    "            { column: 'given', op: '>', value: sight.since },\n",
+    "            { column: 'given', op: '>', value: visibility.since },\n",
     '',
   ),
   seenBy(
     'tenants/member.api.test.ts',
     'agents: a role that does not show them lists them',
     'projections/agents/agent.queries.ts',
-    "            { column: 'role', op: 'in', value: sight.roles },\n",
+    "            { column: 'role', op: 'in', value: visibility.roles },\n",
     '',
   ),
   one(
     'models: the list shows those of others',
-    'projections/agents/model.queries.ts',
+    'projections/agents/model.ts',
     "where: [{ column: 'available_to_all_tenants', op: '=', value: true }]",
     'where: []',
   ),
@@ -127,7 +127,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
     "if (asked !== own && !(await ctx.may('agent:roles:write', agent_id)))",
     'if (false)',
   ),
-  one('agents: everybody sees all', 'projections/agents/agent.queries.ts', '  sight.all\n    ? []', '  true\n    ? []'),
+  one('agents: everybody sees all', 'projections/agents/agent.queries.ts', '  visibility.all\n    ? []', '  true\n    ? []'),
   one(
     "audit: the log shows every tenant's",
     'projections/audit/audit-log.queries.ts',
@@ -204,8 +204,8 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
   {
     name: "broker credentials: the list shows every agent's",
     edits: [
-      ['projections/runners/runner-credential.queries.ts', `      ${TENANT_IS}\n`, ''],
-      ['projections/runners/runner-credential.queries.ts', "      { column: 'agent_id', op: '=', value: agent_id },\n", ''],
+      ['projections/runners/runner-credential.ts', `      ${TENANT_IS}\n`, ''],
+      ['projections/runners/runner-credential.ts', "      { column: 'agent_id', op: '=', value: agent_id },\n", ''],
     ],
   },
   one(
