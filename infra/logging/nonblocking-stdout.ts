@@ -1,67 +1,99 @@
-import { write, writeSync } from 'node:fs';
+import { constants, openSync, writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import { createBackoff } from '../backoff.ts';
 
 const STDOUT = 1;
-/** So many characters wait for a reader that is slow; what comes then is left out. */
+/** Number of characters that may wait for a slow reader; further lines are dropped. */
 const MAX_BUFFERED = 4 << 20;
-const BUSY_MS = 100;
+const RETRY = { minMs: 5, maxMs: 100 };
+/** How long an ending process waits for a slow reader. */
+const EXIT_TIMEOUT_MS = 500;
+const EXIT_POLL_MS = 10;
+const EMPTY = Buffer.alloc(0);
+
+const sleepSync = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+/** @returns a descriptor of standard output on which a write fails with EAGAIN instead of waiting for a reader */
+const openOutput = (): number => {
+  // Node's stream switches a pipe or socket to non-blocking writes when it is created. A file needs no switch: it has no reader.
+  if (!isatty(STDOUT)) return process.stdout.fd;
+  try {
+    // The shell shares the terminal's descriptor and expects blocking writes, so we open our own.
+    return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return STDOUT;
+  }
+};
 
 /**
- * Standard output of a log, which nothing waits for: what cannot be written, because the disk is full or the reader has gone, is left out,
- * and neither holds up nor ends the process that it tells of.
+ * Opens standard output for a log. Lines are written in order, at the end of the event loop's turn, or when the process ends. Nothing waits
+ * for the output: lines that cannot be written, because the disk is full or the reader has left or is too slow, are dropped.
  */
 export const nonblockingStdout = (): { write(line: string): void } => {
-  let held = '';
-  let isWriting = false;
+  const output = openOutput();
+  const backoff = createBackoff(RETRY);
+  let buffered = '';
+  let unwritten: Buffer = EMPTY;
+  let isScheduled = false;
 
-  const next = (): void => {
-    isWriting = held !== '';
-    if (!isWriting) return;
-    const bytes = Buffer.from(held);
-    held = '';
-    put(bytes);
+  /** @returns whether everything was written or dropped; false if the reader has to catch up first */
+  const writeBuffered = (): boolean => {
+    while (unwritten.length > 0 || buffered !== '') {
+      if (unwritten.length === 0) {
+        unwritten = Buffer.from(buffered);
+        buffered = '';
+      }
+      try {
+        unwritten = unwritten.subarray(writeSync(output, unwritten));
+        backoff.reset();
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
+        unwritten = EMPTY;
+      }
+    }
+    return true;
   };
 
-  const put = (bytes: Buffer): void =>
-    write(STDOUT, bytes, (error, written) => {
-      if (error?.code === 'EAGAIN') return void setTimeout(put, BUSY_MS, bytes);
-      if (!error && written < bytes.length) return put(bytes.subarray(written));
-      next();
-    });
+  const flush = (): void => {
+    isScheduled = !writeBuffered();
+    if (isScheduled) setTimeout(flush, backoff.next());
+  };
 
   process.on('exit', () => {
-    try {
-      writeSync(STDOUT, held);
-    } catch {
-      // There is no room for it, and no time to wait.
-    }
+    const deadline = performance.now() + EXIT_TIMEOUT_MS;
+    while (!writeBuffered() && performance.now() < deadline) sleepSync(EXIT_POLL_MS);
   });
+
   return {
     write: (line) => {
-      if (held.length < MAX_BUFFERED) held += line;
-      if (isWriting) return;
-      isWriting = true;
-      // After this turn, so that its lines leave in one write, and those of a turn that ends the process are still here.
-      setImmediate(next);
+      if (buffered.length < MAX_BUFFERED) buffered += line;
+      if (isScheduled) return;
+      isScheduled = true;
+      // At the end of this turn, so that all its lines leave in one write.
+      setImmediate(flush);
     },
   };
 };
 
-/** As the shell counts a program that wrote to a pipe nobody reads. */
-const READER_LEFT = 141;
-let outlasts = false;
+/** The exit code that a shell reports for a program killed by SIGPIPE. */
+const EXIT_BROKEN_PIPE = 141;
+let ignoresBrokenPipe = false;
 
-/** From now on the process goes on where its output cannot be written. */
+/** From now on the process continues when its output cannot be written. */
 export const ignoreBrokenPipe = (): void => {
-  outlasts = true;
+  ignoresBrokenPipe = true;
 };
 
-/** Ends a process that only prints when its output cannot be written: in silence where the reader has left, else with a line. */
-export const watchOutput = (say: (line: string) => void): void => {
-  const failed = ({ code }: NodeJS.ErrnoException): void => {
-    if (outlasts) return;
-    if (code === 'EPIPE') process.exit(READER_LEFT);
-    say(`the output cannot be written: ${code}`);
+/**
+ * Ends a command when its output cannot be written: silently if the reader has left, otherwise with a line for `printError`. Has no effect
+ * after `ignoreBrokenPipe`.
+ */
+export const watchOutput = (printError: (line: string) => void): void => {
+  const onError = ({ code }: NodeJS.ErrnoException): void => {
+    if (ignoresBrokenPipe) return;
+    if (code === 'EPIPE') process.exit(EXIT_BROKEN_PIPE);
+    printError(`the output cannot be written: ${code}`);
     process.exit(1);
   };
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', failed);
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', onError);
 };

@@ -7,8 +7,8 @@ import * as assert from 'uvu/assert';
 import { lineOf } from '../../infra/cli/print-events.ts';
 import { recorded } from '../fixtures/given.ts';
 
-/** What would begin a line of its own, move a terminal, or break JSON. */
-const HOSTILE = [
+/** Texts that could begin a line of their own, control a terminal, or break JSON. */
+const HOSTILE_TEXTS = [
   '\n{"level":60,"msg":"forged"}',
   '\r\n',
   '\u0000',
@@ -22,73 +22,94 @@ const HOSTILE = [
   'x'.repeat(1_048_576),
 ];
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
-const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain them
+const TERMINAL_CONTROLS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
 
-/** Logs each text as everything that a line can hold of a caller's. */
-const LOGGING = `
+const CREATE_LOGGER = `
   const { createLogger } = await import('./infra/logging/logger.ts');
   const logger = createLogger({ logLevel: 'info' }, 'test');
+`;
+
+/** Logs each text in every part of a line that a caller can influence. */
+const LOG_TEXTS = `${CREATE_LOGGER}
   for (const text of JSON.parse(await new Response(process.stdin).text()))
     logger.error({ err: new Error(text), method: 'GET', path: text, [text.slice(0, 99)]: text, deep: { text } }, text);
 `;
 
-/** Logs more than a disk without room takes, waits, and ends. */
-const LOGGING_ON = `
-  const { createLogger } = await import('./infra/logging/logger.ts');
-  const logger = createLogger({ logLevel: 'info' }, 'test');
+/** Logs many lines over some time and ends the process in the turn of the last one, while the previous one has just been written. */
+const LOG_AND_EXIT = `${CREATE_LOGGER}
   for (let n = 0; n < 100; n++) {
     logger.info('a line');
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
+  logger.info('the last but one');
+  await new Promise((resolve) => setImmediate(resolve));
   logger.info('the last line');
   process.exit(7);
 `;
 
+/** Logs more than a pipe takes, and ends the process. */
+const LOG_A_LOT_AND_EXIT = `${CREATE_LOGGER}
+  for (let n = 0; n < 1_000; n++) {
+    logger.info('x'.repeat(1_000));
+    if (n % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  process.exit(7);
+`;
+
+const script = (code: string): [file: string, args: string[]] => [process.execPath, ['--input-type=module', '-e', code]];
+
 const logged = async (texts: readonly string[]): Promise<string> => {
-  const running = promisify(execFile)(process.execPath, ['--input-type=module', '-e', LOGGING], { maxBuffer: 1 << 26 });
+  const running = promisify(execFile)(...script(LOG_TEXTS), { maxBuffer: 1 << 26 });
   running.child.stdin!.end(JSON.stringify(texts));
   return (await running).stdout;
 };
 
-test('whatever a caller sends is one line of JSON in the log, says what it said, and moves no terminal', async () => {
-  const output = await logged(HOSTILE);
-  assert.not.match(output, OBEYED);
+test("a caller's text is logged unchanged in one line of JSON without terminal controls", async () => {
+  const output = await logged(HOSTILE_TEXTS);
+  assert.not.match(output, TERMINAL_CONTROLS);
   const lines = output.trimEnd().split('\n');
-  assert.is(lines.length, HOSTILE.length);
+  assert.is(lines.length, HOSTILE_TEXTS.length);
   for (const [index, line] of lines.entries()) {
     const { msg, path, deep, level } = JSON.parse(line) as { msg: string; path: string; deep: { text: string }; level: number };
-    const text = HOSTILE[index]!;
+    const text = HOSTILE_TEXTS[index]!;
     assert.is(level, 50);
-    // A lone surrogate is no character: what comes out is what UTF-8 can say.
-    for (const kept of [msg, path, deep.text]) assert.ok(kept === text || kept === text.toWellFormed(), JSON.stringify(text.slice(0, 40)));
+    // UTF-8 cannot express a lone surrogate, so its replacement is accepted, too.
+    for (const found of [msg, path, deep.text])
+      assert.ok(found === text || found === text.toWellFormed(), JSON.stringify(text.slice(0, 40)));
   }
 });
 
-test('a log that there is no room for neither ends the process nor holds it up', async () => {
+test('a full disk neither ends nor blocks the process that logs', async () => {
   const full = openSync('/dev/full', 'w');
-  const running = spawn(process.execPath, ['--input-type=module', '-e', LOGGING_ON], {
-    stdio: ['ignore', full, 'inherit'],
-    timeout: 30_000,
-  });
+  const running = spawn(...script(LOG_AND_EXIT), { stdio: ['ignore', full, 'inherit'], timeout: 30_000 });
   const [code] = (await once(running, 'exit')) as [number | null];
   closeSync(full);
   assert.is(code, 7);
 });
 
-test('what is logged last is in the log of a process that ends', async () => {
-  const running = promisify(execFile)(process.execPath, ['--input-type=module', '-e', LOGGING_ON]);
-  const { stdout } = (await running.catch((error: { stdout: string }) => error)) as { stdout: string };
-  const lines = stdout.trimEnd().split('\n');
-  assert.is(lines.length, 101);
-  assert.match(lines.at(-1)!, 'the last line');
+test('a reader that does not read neither ends nor blocks the process that logs', async () => {
+  const running = spawn(...script(LOG_A_LOT_AND_EXIT), { stdio: ['ignore', 'pipe', 'inherit'], timeout: 30_000 });
+  const [code] = (await once(running, 'exit')) as [number | null];
+  running.stdout!.destroy();
+  assert.is(code, 7);
 });
 
-test('an event that is printed is one line that moves no terminal, and parses to what it was', () => {
-  for (const text of HOSTILE) {
+test('the lines of a process that ends are complete and in order', async () => {
+  const running = promisify(execFile)(...script(LOG_AND_EXIT));
+  const { stdout } = (await running.catch((error: { stdout: string }) => error)) as { stdout: string };
+  const messages = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { msg: string }).msg);
+  assert.equal(messages, [...Array<string>(100).fill('a line'), 'the last but one', 'the last line']);
+});
+
+test('a printed event is one line without terminal controls, and parses to the same event', () => {
+  for (const text of HOSTILE_TEXTS) {
     const [event] = recorded('agent', [{ type: 'AgentUpdated', data: { name: text } } as never]);
     const line = lineOf(event!);
-    assert.not.match(line, OBEYED);
+    assert.not.match(line, TERMINAL_CONTROLS);
     assert.not.ok(line.includes('\n'));
     assert.is((JSON.parse(line) as { data: { name: string } }).data.name, text);
   }
