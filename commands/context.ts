@@ -15,6 +15,16 @@ export type Loaded<S> = {
   readonly existed?: boolean;
 };
 
+/** Reads folded aggregates before a request has a context. The aggregate cache implements it. */
+export type AggregateReader = {
+  /** Returns the aggregate if it is in memory. */
+  readonly peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
+  /** Returns the aggregate from memory, otherwise folds it from the log. An absent one has revision -1. */
+  readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
+  /** Like `load`, but without a promise if the aggregate is in memory. */
+  readonly loadCached: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | Promise<Loaded<S>>;
+};
+
 export type Sealed = string;
 
 export type TransactOptions<S> = {

@@ -10,3 +10,11 @@ export type Principal =
     }
   | { readonly kind: 'runner'; readonly agent_id: string; readonly tenant_id: string; readonly key_id: string }
   | { readonly kind: 'system'; readonly name: string };
+
+/** The id of the calling user or agent; of the platform, the name of the part that acts. */
+export const callerIdOf = (principal: Principal): string =>
+  principal.kind === 'user' ? principal.user_id : principal.kind === 'runner' ? principal.agent_id : principal.name;
+
+/** The caller as text. Stored: stream names and event ids under an Idempotency-Key are derived from it, so it must never change. */
+export const callerOf = (principal: Principal): string =>
+  principal.kind === 'system' ? principal.name : `${principal.kind} ${callerIdOf(principal)}`;

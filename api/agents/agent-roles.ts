@@ -10,6 +10,7 @@ import {
   changeRolePermissions,
   grantAccess,
   grantView,
+  loadMembers,
   requestGrant,
   revokeAccess,
   revokeRole,
@@ -66,13 +67,11 @@ const EffectivePermissions = z
   })
   .meta({ id: 'EffectivePermissions' });
 
-const membersOf = async (ctx: Ctx) => (await ctx.load(Tenant, ctx.tenant)).state.members;
-
 const listItemsOf = <Role>(held: Agent.RoleAssignments<Role>) => Object.entries(held).map(([id, { created_at }]) => ({ id, created_at }));
 
 const listRoles = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agent_id: string }) => {
   const { state, position } = await loadAgent(ctx, agent_id);
-  const held = rolesOf(state, await membersOf(ctx));
+  const held = rolesOf(state, await loadMembers(ctx));
   const { items, next } = paginate(listItemsOf(held), window);
   const shown = await Promise.all(items.map(({ id }) => roleView(ctx, state, id, held[id])));
   return { body: JSON.stringify(z.array(AgentRoleAssignmentRead).parse(shown)), next, position };
@@ -80,7 +79,7 @@ const listRoles = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agent
 
 const listGrants = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agent_id: string }) => {
   const { state, position } = await loadAgent(ctx, agent_id);
-  const { items, next } = paginate(listItemsOf(effectiveRoles(state.grants, await membersOf(ctx))), window);
+  const { items, next } = paginate(listItemsOf(effectiveRoles(state.grants, await loadMembers(ctx))), window);
   return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(grantView(state, id)))), next, position };
 };
 

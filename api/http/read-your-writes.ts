@@ -1,5 +1,5 @@
 import { comparePositions, type Position, parseToken, tokenOf } from '../../domain/event.ts';
-import type { Principal } from '../../domain/principal.ts';
+import { callerIdOf, type Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { boundedMap } from './scoped-cache.ts';
@@ -12,10 +12,7 @@ const WRITE_TTL_MS = 2_000;
 const SKIP_WAIT_MS = 1_000;
 const MAX_CALLERS = 10_000;
 
-const callerIdOf = (principal: Principal): string | null => {
-  if (principal.kind === 'system') return null;
-  return principal.kind === 'user' ? principal.user_id : principal.agent_id;
-};
+const writerOf = (principal: Principal): string | null => (principal.kind === 'system' ? null : callerIdOf(principal));
 
 type Write = { readonly position: Position; readonly at: number };
 
@@ -44,7 +41,7 @@ export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number =
 
   return {
     recordWrite: (principal, position) => {
-      const caller = callerIdOf(principal);
+      const caller = writerOf(principal);
       if (!caller || !position) return;
       const known = lastWrites.get(caller);
       // Concurrent mutations may be answered in another order than they were appended.
@@ -56,7 +53,7 @@ export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number =
         if (!parseToken(token)) throw new Refusal('malformed', 'The Consistency-Token is malformed');
         return void (await Promise.all(projections.map((projection) => reads.passed(projection, token))));
       }
-      const caller = callerIdOf(principal);
+      const caller = writerOf(principal);
       const write = caller === null ? undefined : lastWrites.get(caller);
       if (!write) return;
       if (now() - write.at > WRITE_TTL_MS) lastWrites.delete(caller!);

@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
-import type { Scope } from '../../commands/access/authorize.ts';
+import type { Authorize } from '../../commands/access/authorize.ts';
 import type { Loaded } from '../../commands/context.ts';
 import type { AnyAggregate } from '../../domain/aggregate.ts';
 import type { Position } from '../../domain/event.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Reads } from '../../projections/read-model.ts';
-import type { Ctx, Operation } from './operation.ts';
+import type { Ctx } from './operation.ts';
 import type { ReadYourWrites } from './read-your-writes.ts';
 
 /** What a request says beside its path, query and body. */
@@ -36,7 +36,7 @@ export type Runtime = {
   /** Identifies the caller and applies the rate limits. @throws Refusal unauthorized, key_expired, key_owner_inactive, rate_limited */
   readonly authenticate: (c: Context) => Promise<Principal>;
   /** Returns 'guest' for a super-admin who looks into a tenant. @throws Refusal forbidden, not_found, tenant_suspended */
-  readonly authorize: (principal: Principal, permit: Operation['permit'], scope: Scope) => Promise<'guest' | undefined>;
+  readonly authorize: Authorize;
   readonly context: (info: RequestInfo) => Ctx;
   /** Runs a mutation once per key; `locate` returns the path of its result. */
   readonly runIdempotent: <T extends Loaded<unknown>>(

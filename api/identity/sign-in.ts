@@ -1,8 +1,9 @@
 import type { Context, Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
-import { asUser } from '../../commands/identity/authenticate.ts';
-import { type Claims, type IsMember, resolveSignedInUser, SIGN_IN_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
+import { asUser } from '../../commands/identity/authenticate-api-key.ts';
+import type { IsMember } from '../../commands/identity/membership.ts';
+import { type Claims, resolveSignedInUser, SIGN_IN_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';

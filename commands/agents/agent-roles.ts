@@ -2,18 +2,16 @@ import { z } from 'zod';
 import * as Permission from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Access from '../../domain/agents/agent-roles.ts';
-import { AGENT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
+import { AGENT_ROLES, GRANT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
 import { Id25 } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
 
 export const AgentRoleAssignmentCreate = z.strictObject({ role: z.enum(AGENT_ROLES) }).meta({ id: 'AgentRoleAssignmentCreate' });
-export const AgentUserGrant = z
-  .strictObject({ user_id: Id25, role: z.enum(Access.GRANT_ROLES).default('VIEWER') })
-  .meta({ id: 'AgentUserGrant' });
+export const AgentUserGrant = z.strictObject({ user_id: Id25, role: z.enum(GRANT_ROLES).default('VIEWER') }).meta({ id: 'AgentUserGrant' });
 export const AgentGrantRequest = z
-  .strictObject({ user_id: Id25, agent_id: Id25, role: z.enum(Access.GRANT_ROLES).nullable().default('VIEWER') })
+  .strictObject({ user_id: Id25, agent_id: Id25, role: z.enum(GRANT_ROLES).nullable().default('VIEWER') })
   .meta({ id: 'AgentGrantRequest' });
 export const AgentOwnershipTransfer = z.strictObject({ new_owner_id: Id25 }).meta({ id: 'AgentOwnershipTransfer' });
 
@@ -25,7 +23,8 @@ export const AgentRolePermissionGrid = z
 type OnAgent = { readonly tenant_id: string; readonly agent_id: string };
 type OnUser = OnAgent & { readonly user_id: string };
 
-const membersOf = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
+/** The members of the context's tenant. */
+export const loadMembers = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
 /** A role on an agent with the name of who has it. */
 export const roleView = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {
@@ -43,15 +42,15 @@ export const assignRole = async (
   ctx: Ctx,
   { agent_id, user_id, role }: Input<typeof AgentRoleAssignmentCreate, 'tenant_id' | 'agent_id' | 'user_id'>,
 ) => {
-  const loaded = await ctx.transact(Agent, agent_id, Access.assignRole(user_id, role, await membersOf(ctx)));
+  const loaded = await ctx.transact(Agent, agent_id, Access.assignRole(user_id, role, await loadMembers(ctx)));
   return { ...loaded, state: await roleView(ctx, loaded.state, user_id) };
 };
 
 export const revokeRole = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
-  ctx.transact(Agent, agent_id, Access.revokeRole(user_id, await membersOf(ctx)));
+  ctx.transact(Agent, agent_id, Access.revokeRole(user_id, await loadMembers(ctx)));
 
 export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) => {
-  const members = await membersOf(ctx);
+  const members = await loadMembers(ctx);
   let existed = false;
   const loaded = await ctx.transact(Agent, agent_id, (agent) => {
     existed = Access.effectiveRole(agent.grants, members, user_id) !== undefined;
@@ -61,7 +60,7 @@ export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<t
 };
 
 export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
-  ctx.transact(Agent, agent_id, Access.revokeGrant(user_id, await membersOf(ctx)));
+  ctx.transact(Agent, agent_id, Access.revokeGrant(user_id, await loadMembers(ctx)));
 
 /** The other shape of a grant: a null role revokes. @returns null where it was revoked */
 export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentGrantRequest, 'tenant_id'>) => {
@@ -72,7 +71,7 @@ export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<
 export const transferOwnership = async (
   ctx: Ctx,
   { agent_id, new_owner_id }: Input<typeof AgentOwnershipTransfer, 'tenant_id' | 'agent_id'>,
-) => ctx.transact(Agent, agent_id, Access.transferOwnership(new_owner_id, await membersOf(ctx)));
+) => ctx.transact(Agent, agent_id, Access.transferOwnership(new_owner_id, await loadMembers(ctx)));
 
 /** Replaces the labels of the roles that are named; the others keep theirs. @throws Refusal invalid where OWNER's would shrink */
 export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {

@@ -9,6 +9,7 @@ import { invalid, Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
+import { loadMembers } from './agent-roles.ts';
 
 const Text = z.string().nullable();
 const Voice = text(0, 128).nullable();
@@ -78,7 +79,7 @@ const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Ag
 };
 
 const undeleteWithinLimit = async (ctx: Ctx, agent_id: string, checkRoom: CheckAgentLimit): Promise<Loaded<Agent.Agent>> => {
-  const { members } = (await ctx.load(Tenant, ctx.tenant)).state;
+  const members = await loadMembers(ctx);
   const by = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
   return ctx.transact(Agent, agent_id, (agent) => {
     const events = undelete(agent, members, by);

@@ -3,51 +3,54 @@ import * as SignIn from '../../domain/identity/sign-in.ts';
 import * as User from '../../domain/identity/user.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Ctx, Loaded } from '../context.ts';
-import { registerUser, userId } from '../tenants/tenant.ts';
 import { isAllowedAccount } from './allowed-account.ts';
+import type { IsMember } from './membership.ts';
+import { registerUser, userIdOf } from './user.ts';
 
-/** What an issuer says of somebody; the address is verified. */
+/** What an issuer states about a person. The address is verified. */
 export type Claims = { readonly email: string; readonly name: string | null };
 
-/** Whether somebody is a member of any tenant that is not closed for good. */
-export type IsMember = (user_id: string) => Promise<boolean>;
-
-/** How long a browser stays signed in. */
+/** How long a browser stays signed in, in seconds. */
 export const SIGN_IN_SECONDS = 12 * 3_600;
 
-/** Whether a registered user may be in: a super-admin, one whose address is allowed, or a member of a tenant. */
-const belongs = async (ctx: Ctx, { id, email, is_super_admin }: User.User, isMember: IsMember): Promise<boolean> =>
+const addressNotAllowed = () => new Refusal('forbidden', 'this address may not sign in: ask an administrator');
+
+/** Whether a registered user may use the platform: a super-admin, an allowed address, or a member of a tenant. */
+const hasAccess = async (ctx: Ctx, { id, email, is_super_admin }: User.User, isMember: IsMember): Promise<boolean> =>
   is_super_admin || (await isAllowedAccount(ctx, email)) || (await isMember(id));
 
-/** @throws Refusal forbidden where the user is suspended, or has no business here any more */
-export const checkAdmitted = async (ctx: Ctx, user: User.User, isMember: IsMember): Promise<void> => {
+/** @throws Refusal forbidden if the user is suspended or no longer has access to the platform */
+export const assertMaySignIn = async (ctx: Ctx, user: User.User, isMember: IsMember): Promise<void> => {
   if (!User.isActive(user)) throw new Refusal('forbidden', 'this user is suspended');
-  if (!(await belongs(ctx, user, isMember))) throw new Refusal('forbidden', 'this address may not sign in: ask an administrator');
+  if (!(await hasAccess(ctx, user, isMember))) throw addressNotAllowed();
 };
 
-/** The user of a verified address, registered where an allowed one comes for the first time. @throws Refusal forbidden */
+/** Returns the user of a verified address. An allowed address is registered at its first sign-in. @throws Refusal forbidden */
 export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isMember: IsMember): Promise<Loaded<User.User>> => {
-  const known = await ctx.load(User, userId(ctx, email));
+  const known = await ctx.load(User, userIdOf(ctx, email));
   if (known.state.status === 'registered') {
-    await checkAdmitted(ctx, known.state, isMember);
+    await assertMaySignIn(ctx, known.state, isMember);
     return known;
   }
-  if (!(await isAllowedAccount(ctx, email))) throw new Refusal('forbidden', 'this address may not sign in: ask an administrator');
+  if (!(await isAllowedAccount(ctx, email))) throw addressNotAllowed();
   return registerUser(ctx, email, name);
 };
 
-/** Notes that a user came, at most once an hour. */
+/** Records that a user made a request, at most once an hour. */
 export const recordSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>> =>
   ctx.transact(User, user_id, User.recordLogin(ctx.at()));
 
-/** Signs a browser in; `cookie` is all that it has to keep. A state counts once. @throws Refusal unauthorized */
+/**
+ * Signs a browser in. `cookie` is all that the browser stores. The id is derived from the state of the sign-in, so each state can be used
+ * once. @throws Refusal unauthorized if the state was used before
+ */
 export const signIn = async (ctx: Ctx, user_id: string, state: string): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
   const id = ctx.uniqueId('signin', state, 0, PLATFORM);
   const cookie = `${id}.${ctx.random(32)}`;
   const expires_at = new Date(Date.parse(ctx.at()) + SIGN_IN_SECONDS * 1_000).toISOString();
-  const made = await ctx.transact(SignIn, id, SignIn.begin({ user_id, digest: ctx.digest(cookie), expires_at }), { expectNew: true });
+  const created = await ctx.transact(SignIn, id, SignIn.begin({ user_id, digest: ctx.digest(cookie), expires_at }), { expectNew: true });
   await recordSeen(ctx, user_id);
-  return { ...made, state: { ...made.state, cookie } };
+  return { ...created, state: { ...created.state, cookie } };
 };
 
 export const signOut = (ctx: Ctx, id: string): Promise<Loaded<SignIn.SignIn>> => ctx.transact(SignIn, id, SignIn.end);

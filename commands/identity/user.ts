@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PLATFORM } from '../../domain/event.ts';
 import { text } from '../../domain/fields.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { Ctx, Input } from '../context.ts';
@@ -6,6 +7,13 @@ import type { Ctx, Input } from '../context.ts';
 export const AdminUserUpdate = z
   .strictObject({ is_suspended: z.boolean().nullish(), is_super_admin: z.boolean().nullish(), reason: text(1, 1024).nullish() })
   .meta({ id: 'AdminUserUpdate' });
+
+/** The id of the user of an e-mail address, whether registered or not. */
+export const userIdOf = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => ctx.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
+
+/** Returns the user of an e-mail address. Registers the user if the address is new. */
+export const registerUser = (ctx: Ctx, email: string, name: string | null = null) =>
+  ctx.transact(User, userIdOf(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreIfMatch: true });
 
 /** @throws Refusal not_found, conflict where a super-admin would shut themselves out */
 export const updateUser = (

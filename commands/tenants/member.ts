@@ -8,7 +8,7 @@ import * as Member from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { limitsOf } from '../billing/plan.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
-import { registerUser, userId } from './tenant.ts';
+import { registerUser, userIdOf } from '../identity/user.ts';
 
 export const MemberInvite = z
   .strictObject({ email: Email, role: z.enum(Tenant.TENANT_ROLES).default('MEMBER') })
@@ -44,7 +44,7 @@ export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof Membe
   const { state } = await ctx.load(Tenant, ctx.tenant);
   // First: whoever is refused must leave nobody registered.
   Member.checkOwners(callerRole(ctx, state), role);
-  if (!state.members[userId(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
+  if (!state.members[userIdOf(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
   const user = await registerUser(ctx, email);
   const add = asCaller(ctx, (by) => Member.add(user.id, role, by, limits));
   return shown(ctx, await ctx.transact(Tenant, ctx.tenant, add), user.id);

@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import { applyResets } from '../../domain/aggregate.ts';
 import * as Plan from '../../domain/billing/plan.ts';
-import { PLATFORM } from '../../domain/event.ts';
 import { Email, Slug, text } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
-import * as User from '../../domain/identity/user.ts';
 import { invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { firstPlanId } from '../billing/plan.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 import { issueKey } from '../identity/api-key.ts';
+import { registerUser, userIdOf } from '../identity/user.ts';
 
 export const TenantCreate = z
   .strictObject({
@@ -54,18 +53,11 @@ export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   return loaded;
 };
 
-/** The id of whoever has, or will have, an e-mail address. */
-export const userId = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => ctx.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
-
-/** The user of an e-mail address, registered where nobody has it yet. */
-export const registerUser = (ctx: Ctx, email: string, name: string | null = null) =>
-  ctx.transact(User, userId(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreIfMatch: true });
-
 /** Creates tenant, owner and the owner's key, shown once as `owner_key`. @throws Refusal slug_taken, invalid */
 export const createTenant = async (ctx: Ctx, { owner_email, plan_id = firstPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
   const plan = await ctx.load(Plan, plan_id);
   if (plan.state.status === 'absent') throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
-  const owner_id = userId(ctx, owner_email);
+  const owner_id = userIdOf(ctx, owner_email);
   const tenant = await createUnique(ctx, Tenant, {
     kind: 'tenant',
     key: fields.slug,

@@ -1,6 +1,13 @@
 import type { Agent } from '../agents/agent.ts';
-import { effectiveRole, ROLE_OF_GRANT } from '../agents/agent-roles.ts';
-import { AGENT_LABELS, type AgentLabel, type AgentPermission, LABELS, type RolePermissions } from '../agents/role-permissions.ts';
+import { effectiveRole } from '../agents/agent-roles.ts';
+import {
+  AGENT_LABELS,
+  type AgentLabel,
+  type AgentPermission,
+  LABELS,
+  ROLE_OF_GRANT,
+  type RolePermissions,
+} from '../agents/role-permissions.ts';
 import { changedFields } from '../aggregate.ts';
 import type { EventRef } from '../event.ts';
 import type { Principal } from '../principal.ts';

@@ -1,16 +1,11 @@
+import type { EventRef } from '../event.ts';
+import type { ById } from '../immutable-record.ts';
 import { invalid, Refusal } from '../refusal.ts';
-import type { Member } from '../tenants/tenant.ts';
 import { type Agent, type AgentEvent, assertExists, type RoleAssignments } from './agent.ts';
-import type { AgentRole } from './role-permissions.ts';
+import type { AgentRole, GrantRole } from './role-permissions.ts';
 
-export const GRANT_ROLES = ['VIEWER', 'EDITOR'] as const;
-export type GrantRole = (typeof GRANT_ROLES)[number];
-
-/** The role whose labels a grant gives. */
-export const ROLE_OF_GRANT: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
-
-/** Who is a member of the tenant, as what, and since where in the log. */
-export type Members = Readonly<Record<string, Pick<Member, 'role' | 'since' | 'by'>>>;
+/** The members of the tenant by user id. `since` is where the membership began in the log, `by` the event that gave the role. */
+export type Members = ById<{ readonly role: string; readonly since: string; readonly by: EventRef }>;
 
 /** What somebody holds; what was given before they became a member (again), by the log's order, counts no more: clocks differ. */
 export const effectiveRole = <Role>(

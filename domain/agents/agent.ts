@@ -3,15 +3,14 @@ import { applyResets, changedFields, jsonEqual } from '../aggregate.ts';
 import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { invalid, Refusal } from '../refusal.ts';
-import type { SkillVisibilityScope } from '../tenants/tenant.ts';
-import type { GrantRole } from './agent-roles.ts';
-import type { AgentRole } from './role-permissions.ts';
+import type { AgentRole, GrantRole } from './role-permissions.ts';
 
 export const category = 'agent';
 
 export const AGENT_KINDS = ['user', 'coding', 'analyst', 'dba'] as const;
 export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
 export type ModelAccess = 'full' | 'read_only';
+export type SkillVisibilityScope = 'private_only' | 'tenant_allowed';
 
 /** 1 to 255 letters, digits, spaces and hyphens. */
 export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
@@ -152,23 +151,27 @@ export const modelsOf = (models: readonly ChainLink[], at: string): AgentModel[]
 
 const eventRef = ({ event_id, type, at }: Recorded): EventRef => ({ event_id, type, at });
 
+type Assignment<Role> = { readonly user_id: string; readonly role: Role };
+
 const withAssignment = <Role>(
-  held: RoleAssignments<Role>,
-  user_id: string,
-  role: Role,
+  assignments: RoleAssignments<Role>,
+  { user_id, role }: Assignment<Role>,
   event: Recorded,
   own?: Transient,
 ): RoleAssignments<Role> => {
   const { at, position } = event;
-  const created_at = held[user_id]?.created_at ?? at;
-  return withEntry(held, user_id, { role, created_at, updated_at: at, since: sortKey(position), by: eventRef(event) }, own);
+  const created_at = assignments[user_id]?.created_at ?? at;
+  return withEntry(assignments, user_id, { role, created_at, updated_at: at, since: sortKey(position), by: eventRef(event) }, own);
 };
 
 type Transfer = Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>;
 
 const transferred = ({ roles }: Agent, event: Transfer, own?: Transient): RoleAssignments<AgentRole> => {
-  const demoted = event.data.old_owner_ids.reduce((held, user_id) => withAssignment(held, user_id, 'MANAGER', event, own), roles);
-  return withAssignment(demoted, event.data.new_owner_id, 'OWNER', event, own);
+  const demoted = event.data.old_owner_ids.reduce(
+    (held, user_id) => withAssignment(held, { user_id, role: 'MANAGER' as const }, event, own),
+    roles,
+  );
+  return withAssignment(demoted, { user_id: event.data.new_owner_id, role: 'OWNER' }, event, own);
 };
 
 const created = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>): Agent => {
@@ -181,7 +184,7 @@ const created = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'Agen
     id,
     tenant_id: tenant,
     admin_only_by: data.is_admin_only ? eventRef(event) : null,
-    roles: owner_id ? withAssignment({}, owner_id, 'OWNER', event) : {},
+    roles: owner_id ? withAssignment({}, { user_id: owner_id, role: 'OWNER' }, event) : {},
     created_by_id: actor.kind === 'user' ? actor.id : null,
     created_by_agent_id: actor.kind === 'agent' ? actor.id : null,
     created_at: at,
@@ -203,13 +206,13 @@ const applyEvent = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'A
     case 'AgentModelChainReordered':
       return { models: modelsOf(event.data.models, event.at) };
     case 'AgentRoleAssigned':
-      return { roles: withAssignment(agent.roles, event.data.user_id, event.data.role, event, own) };
+      return { roles: withAssignment(agent.roles, event.data, event, own) };
     case 'AgentRoleRevoked':
       return { roles: withoutEntry(agent.roles, event.data.user_id, own) };
     case 'AgentOwnershipTransferred':
       return { roles: transferred(agent, event as Transfer, own) };
     case 'AgentAccessGranted':
-      return { grants: withAssignment(agent.grants, event.data.user_id, event.data.role, event, own) };
+      return { grants: withAssignment(agent.grants, event.data, event, own) };
     case 'AgentAccessRevoked':
       return { grants: withoutEntry(agent.grants, event.data.user_id, own) };
     case 'AgentRestored': {

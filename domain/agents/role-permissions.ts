@@ -2,6 +2,13 @@
 export const AGENT_ROLES = ['VIEWER', 'MANAGER', 'OWNER'] as const;
 export type AgentRole = (typeof AGENT_ROLES)[number];
 
+/** The roles of a grant: access to one agent for a single person, beside their role on it. */
+export const GRANT_ROLES = ['VIEWER', 'EDITOR'] as const;
+export type GrantRole = (typeof GRANT_ROLES)[number];
+
+/** The agent role whose labels each grant gives. */
+export const ROLE_OF_GRANT: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
+
 /** What each label of the grid allows. */
 export const AGENT_LABELS = {
   View: 'agent:read',

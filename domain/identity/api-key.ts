@@ -1,6 +1,7 @@
 import { NO_DIGEST, sameDigest } from '../digest.ts';
 import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
+import { isUsageDue } from './usage.ts';
 
 export const category = 'apikey';
 export const platform = true;
@@ -65,13 +66,11 @@ export const revoke =
     return key.status === 'revoked' ? [] : [{ type: 'ApiKeyRevoked', data: {} }];
   };
 
-const HOUR = 3_600_000;
-
-/** Notes a use, at most once an hour. */
+/** Records that the key was used, at most once an hour. A clock that is behind the one that created the key records nothing. */
 export const recordUse =
   (at: string) =>
   (key: ApiKey): ApiKeyEvent[] =>
-    key.status === 'active' && Date.parse(at) - Date.parse(key.last_used_at ?? key.created_at) >= (key.last_used_at ? HOUR : 0)
+    key.status === 'active' && Date.parse(at) >= Date.parse(key.created_at) && isUsageDue(key.last_used_at, at)
       ? [{ type: 'ApiKeyUsed', data: {} }]
       : [];
 

@@ -1,5 +1,6 @@
 import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
+import { isUsageDue } from './usage.ts';
 
 export const category = 'user';
 export const platform = true;
@@ -60,13 +61,11 @@ export const register =
   (user: User): UserEvent[] =>
     user.status === 'absent' ? [{ type: 'UserRegistered', data: { email, name } }] : [];
 
-const HOUR = 3_600_000;
-
-/** Notes that somebody came, at most once an hour. */
+/** Records that the user made a request, at most once an hour. */
 export const recordLogin =
   (at: string) =>
   (user: User): UserEvent[] =>
-    user.last_login_at === null || Date.parse(at) - Date.parse(user.last_login_at) >= HOUR ? [{ type: 'UserSeen', data: {} }] : [];
+    isUsageDue(user.last_login_at, at) ? [{ type: 'UserSeen', data: {} }] : [];
 
 export const grantSuperAdmin =
   (reason: string) =>

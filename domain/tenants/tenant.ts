@@ -1,3 +1,4 @@
+import type { SkillVisibilityScope } from '../agents/agent.ts';
 import { DEFAULT_ROLE_PERMISSIONS, type RolePermissions } from '../agents/role-permissions.ts';
 import { changedFields } from '../aggregate.ts';
 import { type EventRef, type Recorded, sortKey } from '../event.ts';
@@ -9,7 +10,6 @@ export const category = 'tenant';
 export const TENANT_ROLES = ['OWNER', 'ADMIN', 'MEMBER', 'AUDITOR'] as const;
 export type TenantRole = (typeof TENANT_ROLES)[number];
 export type TenantStatus = 'absent' | 'active' | 'suspended' | 'closing' | 'closed';
-export type SkillVisibilityScope = 'private_only' | 'tenant_allowed';
 
 export type TenantEvent =
   | { type: 'TenantCreated'; data: { name: string; slug: string; plan_id: string; billing_email: string | null; generation: number } }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Loaded } from '../../commands/context.ts';
+import type { AggregateReader, Loaded } from '../../commands/context.ts';
 import type { Aggregate, AnyAggregate } from '../../domain/aggregate.ts';
 import { type DomainEvent, type Recorded, streamName } from '../../domain/event.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
@@ -9,11 +9,7 @@ import { createLruMap } from '../lru-map.ts';
 const RESUBSCRIBE_DELAY_MS = 500;
 
 /** Folded aggregates in memory, bounded, and kept coherent by a live subscription to their categories. */
-export type AggregateCache = {
-  /** What is in memory, without waiting. */
-  peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
-  /** From memory, else from the log. Absent streams are revision -1, and kept of the aggregates that are `missed` alone. */
-  load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
+export type AggregateCache = AggregateReader & {
   /** Reads what the log has behind the known revision. */
   refresh: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
   put: <S>(stream: string, loaded: Loaded<S>) => void;
@@ -178,12 +174,13 @@ export const openAggregateCache = (
     }
   };
 
+  const loadCached = (aggregate: AnyAggregate, tenant: string, id: string): Loaded<never> | Promise<Loaded<never>> =>
+    (get(streamName(aggregate.category, tenant, id)) as Loaded<never> | undefined) ?? refresh(aggregate, tenant, id, true);
+
   return {
     peek: (aggregate, tenant, id) => get(streamName(aggregate.category, tenant, id)) as never,
-    load: (aggregate, tenant, id) => {
-      const hit = get(streamName(aggregate.category, tenant, id));
-      return hit ? (Promise.resolve(hit) as Promise<Loaded<never>>) : refresh(aggregate, tenant, id, true);
-    },
+    load: (aggregate, tenant, id) => Promise.resolve(loadCached(aggregate, tenant, id)),
+    loadCached,
     refresh,
     put,
     start: follow,

@@ -12,7 +12,7 @@ import {
   isClaimed,
   type Outcome,
 } from '../../domain/idempotency-key.ts';
-import type { Principal } from '../../domain/principal.ts';
+import { callerOf } from '../../domain/principal.ts';
 import { Refusal, type RefusalExtra } from '../../domain/refusal.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import type { Execution } from './request-context.ts';
@@ -20,9 +20,6 @@ import { throwAsRefusal } from './transact.ts';
 
 type Deps = { readonly log: Log; readonly context: (asked: RequestInfo, session: Execution) => Ctx; readonly now: () => number };
 type Found = { readonly key: Idempotency; readonly revision: number };
-
-const callerOf = (principal: Principal): string =>
-  principal.kind === 'user' ? `user ${principal.user_id}` : principal.kind === 'runner' ? `runner ${principal.agent_id}` : principal.name;
 
 const sha256 = (...parts: (string | Uint8Array)[]): string => {
   const hash = createHash('sha256');

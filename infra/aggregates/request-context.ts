@@ -1,7 +1,7 @@
 import { createHmac, randomInt, randomUUID } from 'node:crypto';
 import type { Ctx } from '../../api/http/operation.ts';
 import type { RequestInfo } from '../../api/http/runtime.ts';
-import type { permitter } from '../../commands/access/authorize.ts';
+import type { Authorize } from '../../commands/access/authorize.ts';
 import type { Loaded } from '../../commands/context.ts';
 import type { Aggregate } from '../../domain/aggregate.ts';
 import {
@@ -29,7 +29,7 @@ export type ContextDeps = {
   readonly cache: AggregateCache;
   readonly vault: Vault;
   readonly reads: Reads;
-  readonly permit: ReturnType<typeof permitter>;
+  readonly authorize: Authorize;
   readonly publicUrl: string;
   readonly now: () => number;
 };
@@ -98,7 +98,7 @@ async function* upTo(until: Position, events: AsyncIterable<Recorded>): AsyncGen
 
 /** Builds the context of a request from what it asked and how it is run. */
 export const createContextFactory = (deps: ContextDeps) => {
-  const { log, cache, vault, reads, permit, publicUrl } = deps;
+  const { log, cache, vault, reads, authorize, publicUrl } = deps;
   const transact = createTransact(log, cache);
 
   const stateAt = async <S, E extends DomainEvent>(
@@ -207,14 +207,14 @@ export const createContextFactory = (deps: ContextDeps) => {
       },
       may: async (permission, agent_id) => {
         try {
-          await permit(asked.principal, permission, { ...place, agent_id });
+          await authorize(asked.principal, permission, { ...place, agent_id });
           return true;
         } catch (error) {
           if (error instanceof Refusal && ['forbidden', 'not_found', 'tenant_suspended'].includes(error.code)) return false;
           throw error;
         }
       },
-      require: async (permission, agent_id) => void (await permit(asked.principal, permission, { ...place, agent_id })),
+      require: async (permission, agent_id) => void (await authorize(asked.principal, permission, { ...place, agent_id })),
       newId: () => `c${random(BASE36, 24)}`,
       uniqueId: (kind, key, generation = 0, tenant = asked.tenant) => vault.uniqueId(kind, tenant, key, generation),
       random: (characters) => random(BASE62, characters),

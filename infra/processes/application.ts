@@ -6,12 +6,12 @@ import type { Operations } from '../../api/http/operation.ts';
 import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
 import { cookiesOf, mountSignIn } from '../../api/identity/sign-in.ts';
-import { permitter } from '../../commands/access/authorize.ts';
-import { authenticator } from '../../commands/identity/authenticate.ts';
+import { createAuthorizer } from '../../commands/access/authorize.ts';
+import { createAuthenticator } from '../../commands/identity/authenticate.ts';
+import { createMembershipCheck } from '../../commands/identity/membership.ts';
 import * as Visit from '../../domain/audit/super-admin-read.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import * as Tenant from '../../domain/tenants/tenant.ts';
 import { membershipPages } from '../../projections/identity/user.queries.ts';
 import { users } from '../../projections/identity/user.ts';
 import type { Reads } from '../../projections/read-model.ts';
@@ -86,47 +86,39 @@ const createRuntime = ({ log, cache, reads, logger, address, authenticate, autho
 export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptions) => {
   const { log, cache, vault, reads, logger, publicUrl, address, limits, signIn = API_KEYS_ONLY } = parts;
   const cookies = cookiesOf(publicUrl);
-  const permit = permitter({ ...cache, now });
-  const context = createContextFactory({ log, cache, vault, reads, permit, publicUrl, now });
+  const authorize = createAuthorizer({ cache, now });
+  const context = createContextFactory({ log, cache, vault, reads, authorize, publicUrl, now });
 
   const systemContext = (tenant = PLATFORM) =>
     context({ principal: SYSTEM, tenant, requestId: randomUUID(), ip: null, userAgent: null, ifMatch: null });
 
   const usage = createUsageRecorder({ systemContext, logger, now });
 
-  /** The read model names the tenants to look into; each tenant's state decides. A closed tenant has no members. */
-  const isProjectedMember = async (user_id: string): Promise<boolean> => {
-    for await (const page of membershipPages(reads, user_id))
-      for (const { tenant_id } of page) {
-        const { state } = await cache.load(Tenant, tenant_id, tenant_id);
-        if (!Tenant.isClosed(state) && state.members[user_id]) return true;
-      }
-    return false;
-  };
-  /** Waits for the read model before it says no: the user may have been invited a moment ago. @throws Refusal not_caught_up */
-  const isMember = async (user_id: string): Promise<boolean> => {
-    if (await isProjectedMember(user_id)) return true;
-    const end = await systemContext().logEnd();
-    if (end) await reads.passed(users.name, end);
-    return isProjectedMember(user_id);
-  };
-  const identify = authenticator({
-    ...cache,
+  const isMember = createMembershipCheck({
+    cache,
+    membershipPages: (user_id) => membershipPages(reads, user_id),
+    catchUp: async () => {
+      const end = await systemContext().logEnd();
+      if (end) await reads.passed(users.name, end);
+    },
+  });
+  const authenticator = createAuthenticator({
+    cache,
     uniqueId: vault.uniqueId,
     digest: vault.digest,
-    proven: verifiedKeyCache(),
-    used: usage.keyUsed,
-    seen: usage.userSeen,
-    verify: signIn.verify,
+    verifiedKeys: verifiedKeyCache(),
+    onKeyUsed: usage.keyUsed,
+    onUserSeen: usage.userSeen,
+    verifyToken: signIn.verify,
     isMember,
-    context: systemContext,
+    systemContext,
     now,
   });
 
-  const { authenticate, byCookie, attempt } = requestAuthentication({ identify, cookies, address, limits, now });
+  const { authenticate, byCookie, attempt } = requestAuthentication({ authenticator, cookies, address, limits, now });
   const refusals = accessRefusalWriter({ log, logger, now: () => new Date(now()).toISOString(), address });
 
-  const host = createRuntime({ log, cache, reads, logger, address, authenticate, authorize: permit, context, now });
+  const host = createRuntime({ log, cache, reads, logger, address, authenticate, authorize, context, now });
   const app = createApp({
     operations: parts.operations,
     runtime: host,

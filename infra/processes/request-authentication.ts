@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
 import { assertOwnPage, type Cookies } from '../../api/identity/sign-in.ts';
-import type { authenticator } from '../../commands/identity/authenticate.ts';
+import type { Authenticator } from '../../commands/identity/authenticate.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 
 export type RequestAuthenticationDeps = {
-  readonly identify: ReturnType<typeof authenticator>;
+  readonly authenticator: Authenticator;
   readonly cookies: Cookies;
   readonly address: (c: Context) => string | null;
   readonly limits: RateLimiter | undefined;
@@ -25,7 +25,13 @@ export type RequestAuthentication = {
 const hasCode = (error: unknown, ...codes: RefusalCode[]): boolean => error instanceof Refusal && codes.includes(error.code);
 
 /** Authenticates HTTP requests within the rate limits. */
-export const requestAuthentication = ({ identify, cookies, address, limits, now }: RequestAuthenticationDeps): RequestAuthentication => {
+export const requestAuthentication = ({
+  authenticator,
+  cookies,
+  address,
+  limits,
+  now,
+}: RequestAuthenticationDeps): RequestAuthentication => {
   /** `credential` identifies the header or cookie in the rate limits. */
   const withinLimits = async <T extends Principal>(c: Context, credential: string | undefined, find: () => Promise<T>): Promise<T> => {
     const from = address(c);
@@ -45,7 +51,7 @@ export const requestAuthentication = ({ identify, cookies, address, limits, now 
   const byCookie = (c: Context): Promise<Principal & { sign_in_id: string }> => {
     const cookie = cookies.signedIn(c);
     if (cookie !== undefined) assertOwnPage(c, cookies);
-    return withinLimits(c, cookie, () => identify.byCookie(cookie ?? ''));
+    return withinLimits(c, cookie, () => authenticator.byCookie(cookie ?? ''));
   };
 
   return {
@@ -53,7 +59,7 @@ export const requestAuthentication = ({ identify, cookies, address, limits, now 
     authenticate: (c) => {
       const authorization = c.req.header('authorization');
       if (authorization === undefined && cookies.signedIn(c) !== undefined) return byCookie(c);
-      return withinLimits(c, authorization, () => identify.byHeader(authorization));
+      return withinLimits(c, authorization, () => authenticator.byHeader(authorization));
     },
     attempt: async (c, work) => {
       const from = address(c);

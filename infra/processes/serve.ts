@@ -10,6 +10,7 @@ import { operationsOf } from '../../api/routes.ts';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
 import { mountDeliveryBodies } from '../../api/webhooks/delivery.ts';
 import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
+import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { projections } from '../../projections/registry.ts';
@@ -34,7 +35,7 @@ import { readDelivery } from '../webhooks/read-delivery.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
-import { type FirstKey, seed } from './seed.ts';
+import { seed } from './seed.ts';
 
 const ANSWER_FOR_MS = 500;
 /** A database that takes longer to say what the workers do is not waited for. */

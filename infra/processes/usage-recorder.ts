@@ -3,6 +3,7 @@ import type { Ctx } from '../../commands/context.ts';
 import { recordSeen } from '../../commands/identity/sign-in.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
+import { USAGE_INTERVAL_MS } from '../../domain/identity/usage.ts';
 import type * as User from '../../domain/identity/user.ts';
 import { createLruMap } from '../lru-map.ts';
 
@@ -25,7 +26,7 @@ export const createUsageRecorder = ({ systemContext, logger, now }: UsageRecorde
   const lastHours = createLruMap<string, number>({ capacity: 50_000 });
 
   const hourly = (id: string, record: () => Promise<unknown>): void => {
-    const hour = Math.floor(now() / 3_600_000);
+    const hour = Math.floor(now() / USAGE_INTERVAL_MS);
     if (lastHours.get(id) === hour) return;
     lastHours.set(id, hour);
     record().catch((error) => logger.debug({ err: error }, 'the time of last use could not be recorded'));

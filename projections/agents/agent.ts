@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
-import { ROLE_OF_GRANT } from '../../domain/agents/agent-roles.ts';
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
+import { ROLE_OF_GRANT } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY, type Position, sortKey } from '../../domain/event.ts';
 import { Id25 } from '../../domain/id.ts';
 import { type Change, insert, type Key, type Projection, patch, remove } from '../projection.ts';

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Access from '../../domain/agents/agent-roles.ts';
+import type { GrantRole } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY } from '../../domain/event.ts';
 import type { TenantRole } from '../../domain/tenants/tenant.ts';
 import { ACTOR, at, given, ID, TENANT } from '../fixtures/given.ts';
@@ -166,7 +167,7 @@ test('an agent whose owners have all left is owned by the OWNERs of its tenant, 
 });
 
 test('a grant of an earlier membership is none now: it is given anew, and there is nothing to revoke', () => {
-  const granted = (role: Access.GrantRole): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id: B, role } });
+  const granted = (role: GrantRole): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id: B, role } });
   const revoked: Agent.AgentEvent = { type: 'AgentAccessRevoked', data: { user_id: B } };
   const again = { [B]: behind };
   const story = given(Agent, created, granted('VIEWER'));

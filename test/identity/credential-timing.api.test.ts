@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { authenticator } from '../../commands/identity/authenticate.ts';
+import type { AggregateReader } from '../../commands/context.ts';
+import { createAuthenticator } from '../../commands/identity/authenticate.ts';
 import { NO_DIGEST } from '../../domain/digest.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { keyText, publicIdOf } from '../../domain/identity/api-key-format.ts';
@@ -36,12 +37,12 @@ const same = async <T>(name: string, run: (input: T) => unknown, classes: Classe
 
 const p = await inMemory();
 const looks = { loads: 0, digests: 0, names: 0 };
-const identify = authenticator({
-  peek: p.cache.peek,
-  load: (...place) => {
-    looks.loads++;
-    return p.cache.load(...place);
-  },
+const load: AggregateReader['load'] = (...place) => {
+  looks.loads++;
+  return p.cache.load(...place);
+};
+const identify = createAuthenticator({
+  cache: { peek: p.cache.peek, load, loadCached: (...place) => p.cache.peek(...place) ?? load(...place) },
   uniqueId: (...named) => {
     looks.names++;
     return p.vault.uniqueId(...named);
@@ -50,12 +51,12 @@ const identify = authenticator({
     looks.digests++;
     return p.vault.digest(text);
   },
-  proven: verifiedKeyCache(),
-  used: () => undefined,
-  seen: () => undefined,
-  verify: null,
+  verifiedKeys: verifiedKeyCache(),
+  onKeyUsed: () => undefined,
+  onUserSeen: () => undefined,
+  verifyToken: null,
   isMember: async () => false,
-  context: p.systemContext,
+  systemContext: p.systemContext,
   now: Date.now,
 });
 await identify.byHeader(`Bearer ${p.key}`);

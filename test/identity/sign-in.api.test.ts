@@ -4,7 +4,7 @@ import { exportSPKI, generateKeyPair } from 'jose';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { firstPlanId } from '../../commands/billing/plan.ts';
-import { registerUser } from '../../commands/tenants/tenant.ts';
+import { registerUser } from '../../commands/identity/user.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';

@@ -12,13 +12,13 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
     name: 'permit: a tenant key of a super-admin is a platform key',
     edits: [
       ['commands/access/authorize.ts', ' && principal.bound_to === null) return undefined', ') return undefined'],
-      ['commands/identity/authenticate.ts', 'super_admin: false', 'super_admin: user.is_super_admin'],
+      ['commands/identity/authenticate-api-key.ts', 'super_admin: false', 'super_admin: user.is_super_admin'],
     ],
   },
   permit('everybody is a super-admin on the platform', 'principal.super_admin && principal.bound_to', 'principal.bound_to'),
   permit('everybody may be a guest', 'if (!principal.super_admin) throw notFound();', ''),
   permit('no break-glass is needed', 'if (!open) throw', 'if (false) throw'),
-  permit('a guest may everything', 'if (!GUEST.includes(permission)) throw forbidden(permission);', ''),
+  permit('a guest may everything', 'if (!GUEST_PERMISSIONS.includes(permission)) throw forbidden(permission);', ''),
   permit(
     "one super-admin's break-glass is everybody's",
     "(tenant.opened[principal.user_id] ?? '')",
@@ -41,14 +41,14 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   one('what was held before somebody left counts again', 'domain/agents/agent-roles.ts', ' && given.since > member.since ?', ' ?'),
   one(
     'a key of a closed tenant goes on',
-    'commands/identity/authenticate.ts',
+    'commands/identity/authenticate-api-key.ts',
     "if (Tenant.isClosed(tenant)) throw unauthorized('the API key is not known');",
     '',
   ),
   one(
     'sign-in: whoever was here once comes in',
     'commands/identity/sign-in.ts',
-    'if (!(await belongs(ctx, user, isMember))) throw',
+    'if (!(await hasAccess(ctx, user, isMember))) throw',
     'if (false) throw',
   ),
   one(
@@ -57,12 +57,12 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
     'if (!(await isAllowedAccount(ctx, email))) throw',
     'if (false) throw',
   ),
-  one('sign-in: the members of a closed tenant come in', 'infra/processes/application.ts', '!Tenant.isClosed(state) && ', ''),
+  one('sign-in: the members of a closed tenant come in', 'commands/identity/membership.ts', '!Tenant.isClosed(state) && ', ''),
   {
     name: 'sign-in: whoever knows of a membership of anybody comes in',
     edits: [
       ['projections/identity/user.queries.ts', "where: [{ column: 'user_id', op: '=', value: user_id }]", 'where: []'],
-      ['infra/processes/application.ts', ' && state.members[user_id]) return true', ') return true'],
+      ['commands/identity/membership.ts', ' && state.members[user_id]) return true', ') return true'],
     ],
   },
   one(
@@ -91,7 +91,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   ),
   one(
     'a suspended tenant goes on',
-    'commands/identity/authenticate.ts',
+    'commands/identity/authenticate-api-key.ts',
     "if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');",
     '',
   ),
@@ -172,17 +172,22 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
     'if (!UNSAFE_METHOD.test(c.req.method)) return;',
     'return;',
   ),
-  one('a key outlives its owner', 'commands/identity/authenticate.ts', 'if (!User.isActive(user)) throw', 'if (false) throw'),
-  one('a key outlives a membership', 'commands/identity/authenticate.ts', 'if (!tenant.members[user.id]) throw', 'if (false) throw'),
+  one('a key outlives its owner', 'commands/identity/authenticate-api-key.ts', 'if (!User.isActive(user)) throw', 'if (false) throw'),
+  one(
+    'a key outlives a membership',
+    'commands/identity/authenticate-api-key.ts',
+    'if (!tenant.members[user.id]) throw',
+    'if (false) throw',
+  ),
   one(
     'a revoked key goes on',
-    'commands/identity/authenticate.ts',
+    'commands/identity/authenticate-api-key.ts',
     "if (key.status !== 'active') throw unauthorized('the API key is not known');",
     '',
   ),
   one(
     'an expired key goes on',
-    'commands/identity/authenticate.ts',
+    'commands/identity/authenticate-api-key.ts',
     'if (key.expires_at !== null && Date.parse(key.expires_at) <= now())',
     'if (false)',
   ),

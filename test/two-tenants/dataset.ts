@@ -4,7 +4,7 @@ import { openapi } from '../../api/http/openapi.ts';
 import type { PlainPaths } from '../../api/http/plain-route.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { issueKey } from '../../commands/identity/api-key.ts';
-import { registerUser } from '../../commands/tenants/tenant.ts';
+import { registerUser } from '../../commands/identity/user.ts';
 import * as User from '../../domain/identity/user.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';

@@ -1,0 +1,97 @@
+import { PLATFORM } from '../../domain/event.ts';
+import * as ApiKey from '../../domain/identity/api-key.ts';
+import { publicIdOf } from '../../domain/identity/api-key-format.ts';
+import * as User from '../../domain/identity/user.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { AggregateReader } from '../context.ts';
+
+export type ApiKeyAuthenticatorDeps = {
+  readonly cache: AggregateReader;
+  readonly uniqueId: (kind: string, tenant: string, key: string) => string;
+  readonly digest: (text: string) => string;
+  /** The ids of the keys that were verified before, by the key's text. */
+  readonly verifiedKeys: { readonly get: (text: string) => string | undefined; readonly set: (text: string, id: string) => void };
+  /** Is called each time that a key is used. */
+  readonly onKeyUsed: (key: ApiKey.ApiKey) => void;
+  readonly now: () => number;
+};
+
+export type ApiKeyAuthenticator = {
+  /** Finds and verifies the key of this text; undefined if the text does not have a key's form. @throws Refusal unauthorized */
+  readonly findKey: (text: string) => ApiKey.ApiKey | Promise<ApiKey.ApiKey> | undefined;
+  /** Returns whom a verified key stands for. @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended */
+  readonly principalOf: (key: ApiKey.ApiKey) => Promise<Principal>;
+};
+
+export const unauthorized = (detail = 'send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
+
+/** A user without an API key: they may do what their roles allow, in every tenant of which they are a member. */
+export const asUser = ({ id, is_super_admin }: User.User): Principal & { kind: 'user' } => ({
+  kind: 'user',
+  user_id: id,
+  key_id: null,
+  bound_to: null,
+  super_admin: is_super_admin,
+});
+
+/** A name that belongs to no key: as long as a public id, and different for each key. */
+const unusedNameFor = (text: string): string => `?${text.slice(-7)}`;
+
+/** Creates the authentication of API keys. */
+export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKeyAuthenticator => {
+  const { cache, uniqueId, digest, verifiedKeys, onKeyUsed, now } = deps;
+
+  /**
+   * Verifies a key that this process has not verified before. A wrong key costs one read of the log, whether its public id exists or not:
+   * the response time does not tell which public ids exist.
+   */
+  const verify = async (text: string, publicId: string): Promise<ApiKey.ApiKey> => {
+    const claimed = digest(text);
+    const [id, unusedId] = [publicId, unusedNameFor(text)].map((name) => uniqueId('apikey', PLATFORM, name)) as [string, string];
+    const known = cache.peek(ApiKey, PLATFORM, id)?.state;
+    const isKnown = ApiKey.matches(known ?? ApiKey.initial, claimed);
+    const key = isKnown ? known! : (await cache.load(ApiKey, PLATFORM, known ? unusedId : id)).state;
+    if (!ApiKey.matches(key, claimed)) throw unauthorized('the API key is not known');
+    verifiedKeys.set(text, key.id);
+    return key;
+  };
+
+  const loadKey = async (id: string): Promise<ApiKey.ApiKey> => (await cache.loadCached(ApiKey, PLATFORM, id)).state;
+
+  const loadOwner = async (key: ApiKey.ApiKey): Promise<User.User> => {
+    const { state: user } = await cache.loadCached(User, PLATFORM, key.owner_id);
+    if (!User.isActive(user)) throw new Refusal('key_owner_inactive', 'the owner of this API key is suspended or does not exist');
+    return user;
+  };
+
+  const identify = async (key: ApiKey.ApiKey): Promise<Principal> => {
+    const user = await loadOwner(key);
+    if (key.kind === 'platform') return { ...asUser(user), key_id: key.id };
+    const { state: tenant } = await cache.loadCached(Tenant, key.tenant_id!, key.tenant_id!);
+    if (Tenant.isClosed(tenant)) throw unauthorized('the API key is not known');
+    if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'the owner of this API key is no longer a member of the tenant');
+    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
+    return key.kind === 'tenant'
+      ? { kind: 'user', user_id: user.id, key_id: key.id, bound_to: key.tenant_id, super_admin: false }
+      : { kind: 'runner', agent_id: key.agent_id!, tenant_id: key.tenant_id!, key_id: key.id };
+  };
+
+  return {
+    findKey: (text) => {
+      const id = verifiedKeys.get(text);
+      if (id) return loadKey(id);
+      const publicId = publicIdOf(text);
+      return publicId ? verify(text, publicId) : undefined;
+    },
+    principalOf: async (key) => {
+      if (key.status !== 'active') throw unauthorized('the API key is not known');
+      if (key.expires_at !== null && Date.parse(key.expires_at) <= now())
+        throw new Refusal('key_expired', `the API key expired at ${key.expires_at}`);
+      const principal = await identify(key);
+      onKeyUsed(key);
+      return principal;
+    },
+  };
+};
