@@ -11,7 +11,7 @@ const listOf = async (given: Awaited<ReturnType<typeof givenHook>>, query = ''):
   return JSON.parse(answer.text) as Listed[];
 };
 
-test('a list shows what came, newest first, by outcome and time, page by page', async () => {
+test('deliveries are listed newest first, can be filtered by outcome and time, and are paged', async () => {
   const given = await givenHook({ event_filter: ['push'] });
   let now = Date.parse('2026-01-01T00:00:00Z');
   given.clock.now = () => now;
@@ -55,7 +55,7 @@ test('a list shows what came, newest first, by outcome and time, page by page', 
   await given.close();
 });
 
-test('a delivery is shown with its payload as it came, whatever numbers and characters stand in it', async () => {
+test('a delivery is shown with its payload unchanged, whatever numbers and characters it contains', async () => {
   const given = await givenHook();
   const body = '{ "big": 12345678901234567890, "tiny": 1e-400, "nul": "\\u0000", "half": "\\ud800", "a": 1, "a": 2, "__proto__": {} }';
   const { json } = await given.deliver(body);
@@ -75,7 +75,7 @@ test('a delivery is shown with its payload as it came, whatever numbers and char
   await given.close();
 });
 
-test('the bytes come as they were delivered, as a download that no browser interprets', async () => {
+test('the body is returned as it was delivered, as a download that no browser interprets', async () => {
   const given = await givenHook();
   const body = '{"html":"<script>alert(1)</script>"}';
   const { json } = await given.deliver(body);
@@ -102,7 +102,7 @@ test('the bytes come as they were delivered, as a download that no browser inter
   await given.close();
 });
 
-test('what is no JSON is shown as text, and what was rejected without payload', async () => {
+test('a payload that is not JSON is shown as text; a rejected delivery has no payload', async () => {
   const given = await givenHook();
   const blocked = (await given.deliver('{"a":')).json.id;
   await given.deliver('{}', { 'x-hub-signature-256': null });
@@ -117,7 +117,7 @@ test('what is no JSON is shown as text, and what was rejected without payload', 
   await given.close();
 });
 
-test('a body that comes again under another id within three days is marked, where the integration says so', async () => {
+test('a known body under another id within three days is marked, if the integration marks replays', async () => {
   for (const replay_guard of ['mark', 'off']) {
     const given = await givenHook({ replay_guard });
     let now = Date.parse('2026-01-01T00:00:00Z');
@@ -138,7 +138,7 @@ test('a body that comes again under another id within three days is marked, wher
   }
 });
 
-test('what a runner did with it is shown: acknowledged, or dead', async () => {
+test('a delivery shows whether a runner acknowledged it or it became a dead letter', async () => {
   const given = await givenHook();
   const ids = [(await given.deliver('1')).json.id, (await given.deliver('2', { 'x-github-delivery': 'd-2' })).json.id] as string[];
   const at = new Date().toISOString();
@@ -157,22 +157,22 @@ test('what a runner did with it is shown: acknowledged, or dead', async () => {
   await given.close();
 });
 
-test("a runner's key fetches the bytes of its agent's deliveries, and nothing else of them", async () => {
+test("a runner's key can read the bodies of its agent's deliveries, and nothing else about them", async () => {
   const given = await givenHook();
   const { json } = await given.deliver();
   const other = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;
   const keyOf = async (agent: string) => (await given.call('POST', `agents/${agent}/runner-keys`, { name: 'Runner' })).json.key as string;
-  const fetched = async (key: string, path: string) =>
+  const statusOf = async (key: string, path: string) =>
     (await given.request(`${given.tenant}/${path}`, { headers: { authorization: `Bearer ${key}` } })).status;
   const [own, foreign] = [await keyOf(given.agent), await keyOf(other)];
   await given.settled();
-  assert.is(await fetched(own, `deliveries/${json.id}/body`), 200);
-  assert.is(await fetched(own, `deliveries/${json.id}`), 403);
-  assert.is(await fetched(foreign, `deliveries/${json.id}/body`), 404);
+  assert.is(await statusOf(own, `deliveries/${json.id}/body`), 200);
+  assert.is(await statusOf(own, `deliveries/${json.id}`), 403);
+  assert.is(await statusOf(foreign, `deliveries/${json.id}/body`), 404);
   await given.close();
 });
 
-test("another tenant's, a missing and a malformed delivery are the same 404", async () => {
+test('a delivery of another tenant, a missing one and a malformed id get the same 404', async () => {
   const given = await givenHook();
   const { json } = await given.deliver();
   await given.settled();

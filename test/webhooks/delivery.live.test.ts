@@ -11,7 +11,7 @@ import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import { givenHook } from '../fixtures/webhook-platform.ts';
 
-test('hooks and deliveries in Postgres are those of the fold, and its queries answer as the ones in memory', async () => {
+test('integrations and deliveries in Postgres equal the folded events, and queries return the same as in memory', async () => {
   const given = await givenHook({ event_filter: ['push'] });
   await given.deliver('{"a":1}', { 'x-github-delivery': 'één · "quoted" \\' });
   await given.deliver('{"a":1}', { 'x-github-delivery': '2' });
@@ -21,8 +21,8 @@ test('hooks and deliveries in Postgres are those of the fold, and its queries an
   await given.call('POST', `webhook-integrations/${given.hook}/rotate-secret`, {});
   await given.deliver('{"b":1}', { 'x-github-delivery': '5' });
   await given.connect({ label: 'NULL \\N {} "' });
-  const gone = (await given.connect()).json.id as string;
-  await given.call('DELETE', `webhook-integrations/${gone}`);
+  const disconnected = (await given.connect()).json.id as string;
+  await given.call('DELETE', `webhook-integrations/${disconnected}`);
   await given.ports.close();
   await given.settled();
 
@@ -37,30 +37,30 @@ test('hooks and deliveries in Postgres are those of the fold, and its queries an
 
   const window = { sort: { column: 'received_at', descending: true }, limit: 3 };
   const newest = { ...window, sort: { ...window.sort, column: 'created_at' } };
-  const hook = { tenant_id: given.tenant_id, integration_id: given.hook, marksReplays: true };
-  const asked = (from: Reads) =>
+  const integration = { tenant_id: given.tenant_id, integration_id: given.hook, marksReplays: true };
+  const answersOf = (from: Reads) =>
     Promise.all([
-      deliveryPage(from, hook, {}, window),
-      deliveryPage(from, hook, { outcome: 'accepted', from: '2020-01-01T00:00:00Z' }, window),
-      deliveryPage(from, hook, { to: '2020-01-01T00:00:00Z' }, window),
+      deliveryPage(from, integration, {}, window),
+      deliveryPage(from, integration, { outcome: 'accepted', from: '2020-01-01T00:00:00Z' }, window),
+      deliveryPage(from, integration, { to: '2020-01-01T00:00:00Z' }, window),
       deliveryById(from, given.tenant_id, json.id as string),
       deliveryById(from, 'another', json.id as string),
       integrationById(from, given.tenant_id, given.hook, 'https://annals.test'),
-      integrationById(from, given.tenant_id, gone, 'https://annals.test'),
+      integrationById(from, given.tenant_id, disconnected, 'https://annals.test'),
       integrationPage(from, { tenant_id: given.tenant_id, publicUrl: 'https://annals.test' }, {}, newest),
     ]);
-  assert.equal(await asked(reads), await asked(given.sink.reads));
+  assert.equal(await answersOf(reads), await answersOf(given.sink.reads));
   await close();
   await given.close();
 });
 
-test('the parts of a large body make no row, and hold no view back, be they the last in the log', async () => {
+test('the chunks of a large body create no row and delay no projection, even as the last events of the log', async () => {
   const given = await givenHook();
   const body = Buffer.from(`"${'x'.repeat(2_000_000)}"`);
   await given.deliver(body, { 'content-length': String(body.length) });
-  const projected = [audit, deliveries];
-  const { reads, databaseUrl, close } = await world(given.log, await freshDatabase(), projected);
-  const rows = async (projection: (typeof projected)[number]) => {
+  const projections = [audit, deliveries];
+  const { reads, databaseUrl, close } = await world(given.log, await freshDatabase(), projections);
+  const rows = async (projection: (typeof projections)[number]) => {
     await settled(reads, given.log, projection.name);
     const [table] = projection.tables;
     const found = comparable(await rowsIn(databaseUrl, projection.name, table!.name));
@@ -69,9 +69,9 @@ test('the parts of a large body make no row, and hold no view back, be they the 
   };
   const before = [await rows(audit), await rows(deliveries)];
   assert.is(before[1], 1);
-  const [part] = given.ofType('DeliveryBodyPart');
-  const left = { id: crypto.randomUUID(), type: part!.type, data: part!.data, meta: part!.meta };
-  await given.log.append(chunkStream(given.tenant_id, 'c000000000000000000000000', 'another'), 'none', [left]);
+  const [chunk] = given.ofType('DeliveryBodyPart');
+  const orphan = { id: crypto.randomUUID(), type: chunk!.type, data: chunk!.data, meta: chunk!.meta };
+  await given.log.append(chunkStream(given.tenant_id, 'c000000000000000000000000', 'another'), 'none', [orphan]);
   assert.equal([await rows(audit), await rows(deliveries)], before);
   await close();
   await given.close();

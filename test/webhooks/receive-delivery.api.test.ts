@@ -8,7 +8,7 @@ import { createDeliveryRecorder } from '../../infra/webhooks/record-delivery.ts'
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { givenHook, sign } from '../fixtures/webhook-platform.ts';
 
-test('a signed delivery is accepted once and its bytes kept as they came', async () => {
+test('a signed delivery is accepted once and its bytes are stored unchanged', async () => {
   const given = await givenHook();
   const body = '{ "n": 12345678901234567890,\n "s": "\\u0000\\ud800" }';
   const answer = await given.deliver(body);
@@ -27,7 +27,7 @@ test('a signed delivery is accepted once and its bytes kept as they came', async
   await given.close();
 });
 
-test('100 parallel posts of one delivery: one 202, 99 times 200, one event', async () => {
+test('100 parallel requests with one delivery get one 202 and 99 times 200, and record one event', async () => {
   const given = await givenHook();
   const answers = await Promise.all(Array.from({ length: 100 }, () => given.deliver()));
   assert.is(answers.filter(({ status }) => status === 202).length, 1);
@@ -38,7 +38,7 @@ test('100 parallel posts of one delivery: one 202, 99 times 200, one event', asy
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 0);
 });
 
-test('a redelivery with other bytes is a duplicate; that it differed is one event', async () => {
+test('redeliveries with other bytes are duplicates and record one WebhookRedeliveryDiffered', async () => {
   const given = await givenHook();
   await given.deliver('{"n":1}');
   const others = await Promise.all(Array.from({ length: 20 }, () => given.deliver('{"n":2}')));
@@ -48,7 +48,7 @@ test('a redelivery with other bytes is a duplicate; that it differed is one even
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 1);
 });
 
-test('B1: every wrong form of signature is 401, and the body is nowhere', async () => {
+test('B1: every malformed signature is 401, and the body is stored nowhere', async () => {
   const given = await givenHook();
   const body = '{"canary":"never to be kept"}';
   const right = sign(body);
@@ -75,7 +75,7 @@ test('B1: every wrong form of signature is 401, and the body is nowhere', async 
   assert.not.match(JSON.stringify(rejected.map(({ data, meta }) => [data, meta])), /canary/);
 });
 
-test('B2: another body than the signed one is 401', async () => {
+test('B2: a body that differs from the signed one is 401', async () => {
   const given = await givenHook();
   const signature = sign('{"a":1}');
   for (const body of ['{"a": 1}', '{"a":1} ', '\ufeff{"a":1}', '{"a":1}\r\n']) {
@@ -85,14 +85,14 @@ test('B2: another body than the signed one is 401', async () => {
   await given.close();
 });
 
-test('B3: invalid UTF-8 bytes differ from each other', async () => {
+test('B3: bodies that differ only in invalid UTF-8 bytes have different signatures', async () => {
   const given = await givenHook();
   const signature = sign(Uint8Array.of(0x22, 0xff, 0x22));
   assert.is((await given.deliver(Uint8Array.of(0x22, 0xfe, 0x22), { 'x-hub-signature-256': signature })).status, 401);
   await given.close();
 });
 
-test("B6: another integration's secret is 401; a short one of the user's own can't be set", async () => {
+test("B6: another integration's secret is 401, and a chosen secret must not be short", async () => {
   const given = await givenHook();
   const other = (await given.connect({ secret: 'another secret of over 24 bytes' })).json.id as string;
   assert.is((await given.deliver('{}', {}, other)).status, 401);
@@ -102,7 +102,7 @@ test("B6: another integration's secret is 401; a short one of the user's own can
   await given.close();
 });
 
-test('B6: after a rotation the old secret counts until the overlap ends, and not one millisecond longer', async () => {
+test('B6: after a rotation the previous secret is valid until the overlap ends, and not a millisecond longer', async () => {
   const given = await givenHook();
   const rotated = await given.call('POST', `webhook-integrations/${given.hook}/rotate-secret`, { overlap_seconds: 60 });
   assert.is(rotated.status, 200);
@@ -120,7 +120,7 @@ test('B6: after a rotation the old secret counts until the overlap ends, and not
   await given.close();
 });
 
-test('B7: without a delivery id, with two, or with one that is too long, it is 400 though the signature be right', async () => {
+test('B7: a missing, repeated, overlong or malformed delivery id is 400, even with a valid signature', async () => {
   const given = await givenHook();
   for (const id of [null, 'one, two', 'x'.repeat(256), 'tab\tinside', 'é'.repeat(128)]) {
     assert.is((await given.deliver('{}', { 'x-github-delivery': id })).status, 400, String(id));
@@ -130,7 +130,7 @@ test('B7: without a delivery id, with two, or with one that is too long, it is 4
   assert.is(given.accepted().length, 1);
 });
 
-test('B8: a body above the limit is 413 with the limit, declared or not', async () => {
+test('B8: a body above the limit is 413 and names the limit, with or without a Content-Length', async () => {
   const given = await givenHook();
   const limit = 25 * 1024 * 1024;
   const most = `"${'x'.repeat(limit - 2)}"`;
@@ -146,7 +146,7 @@ test('B8: a body above the limit is 413 with the limit, declared or not', async 
   await given.close();
 });
 
-test('an unknown address is 404 and nothing is recorded', async () => {
+test('a request to an unknown address is 404 and records nothing', async () => {
   const given = await givenHook();
   const before = given.log.events.length;
   for (const id of [`c${'0'.repeat(24)}`, 'nothing', given.agent]) assert.is((await given.deliver('{}', {}, id)).status, 404);
@@ -154,25 +154,25 @@ test('an unknown address is 404 and nothing is recorded', async () => {
   assert.is(given.log.events.length, before);
 });
 
-test('a disconnected integration is 404 from that moment', async () => {
+test('a disconnected integration is 404 at once', async () => {
   const given = await givenHook();
   assert.is((await given.call('DELETE', `webhook-integrations/${given.hook}`)).status, 204);
   assert.is((await given.deliver()).status, 404);
   await given.close();
 });
 
-test('while its tenant is suspended, closing or not, a hook is like an unknown one, signed or not, and nothing is recorded', async () => {
+test('while its tenant is suspended, closing or not, an integration answers like an unknown one and records nothing', async () => {
   const given = await givenHook();
   const ctx = given.systemContext(given.tenant_id);
-  const told = ({ status, json }: Awaited<ReturnType<typeof given.deliver>>) => [status, { ...json, instance: '', request_id: '' }];
+  const answered = ({ status, json }: Awaited<ReturnType<typeof given.deliver>>) => [status, { ...json, instance: '', request_id: '' }];
   await given.deliver('{}', { 'x-github-delivery': 'before' });
-  const unknown = told(await given.deliver('{}', {}, `c${'0'.repeat(24)}`));
+  const unknown = answered(await given.deliver('{}', {}, `c${'0'.repeat(24)}`));
   assert.is(unknown[0], 404);
   const posts: Record<string, string | null>[] = [{}, { 'x-github-delivery': 'before' }, { 'x-hub-signature-256': null }];
   for (const change of [Tenant.suspend('a test'), Tenant.close('a test', new Date(Date.now() + 60_000).toISOString())]) {
     await ctx.transact(Tenant, given.tenant_id, change);
     const before = given.log.events.length;
-    for (const headers of posts) assert.equal(told(await given.deliver('{}', headers)), unknown);
+    for (const headers of posts) assert.equal(answered(await given.deliver('{}', headers)), unknown);
     assert.is(given.log.events.length, before);
   }
   await ctx.transact(Tenant, given.tenant_id, Tenant.resume('a test'));
@@ -189,7 +189,7 @@ test('content types other than JSON and form are 415', async () => {
   await given.close();
 });
 
-test('a form is signed as it is, and its payload field is the JSON', async () => {
+test('the signature of a form covers the whole form, and its payload field is the JSON', async () => {
   const given = await givenHook();
   const form = `payload=${encodeURIComponent('{"a":"b c","é":1}').replaceAll('%20', '+')}`;
   const answer = await given.deliver(form, { 'content-type': 'application/x-www-form-urlencoded' });
@@ -202,7 +202,7 @@ test('a form is signed as it is, and its payload field is the JSON', async () =>
   await given.close();
 });
 
-test('what claims to be JSON and is not, or is too deep, is acknowledged and blocked', async () => {
+test('a body that is not JSON, or nests too deeply, is acknowledged and blocked', async () => {
   const given = await givenHook();
   const bodies = { not_json: '{"a":', too_deep: '['.repeat(65) + ']'.repeat(65) };
   for (const [reason, body] of Object.entries(bodies)) {
@@ -218,7 +218,7 @@ test('what claims to be JSON and is not, or is too deep, is acknowledged and blo
   await given.close();
 });
 
-test('paused, inactive agent and filtered events are acknowledged and blocked', async () => {
+test('deliveries to a paused integration or an inactive agent, and filtered events, are acknowledged and blocked', async () => {
   const given = await givenHook({ event_filter: ['push'] });
   const outcome = async (id: string, event = 'push') =>
     (await given.deliver('{}', { 'x-github-delivery': id, 'x-github-event': event })).json.outcome;
@@ -242,20 +242,20 @@ test("GitHub's ping is a delivery like any other", async () => {
   await given.close();
 });
 
-test('while the log is down it is 503 with a wait between 5 and 60 seconds, and works again afterwards', async () => {
+test('while the log is down, the response is 503 with a Retry-After of 5 to 60 seconds; afterwards deliveries are accepted again', async () => {
   const given = await givenHook();
   await given.deliver('{}', { 'x-github-delivery': 'warm' });
-  const over = given.log.outage();
+  const endOutage = given.log.outage();
   const answer = await given.deliver('{}', { 'x-github-delivery': 'lost' });
   assert.is(answer.status, 503);
   const wait = Number(answer.headers.get('retry-after'));
   assert.ok(wait >= 5 && wait <= 60);
-  over();
+  endOutage();
   assert.is((await given.deliver('{}', { 'x-github-delivery': 'lost' })).status, 202);
   await given.close();
 });
 
-test('where replays are refused, a known body under another id is blocked, and under its own id it is a duplicate', async () => {
+test('an integration that blocks replays blocks a known body under another id; under its own id it is a duplicate', async () => {
   const given = await givenHook({ replay_guard: 'block' });
   const outcome = async (id: string) => (await given.deliver('{"a":1}', { 'x-github-delivery': id })).json.outcome;
   assert.equal(
@@ -268,14 +268,15 @@ test('where replays are refused, a known body under another id is blocked, and u
   await given.close();
 });
 
-test('while a store says nothing to anybody, no more deliveries wait for it than it could take in a second', async () => {
+test('while the store is silent, no more deliveries wait for it than it could record in a second', async () => {
   const { record } = createDeliveryRecorder({ ...memoryLog(), append: () => new Promise(() => {}) });
   const integration = { id: 'c1', tenant_id: 'c2' };
-  const one = (id: string) => ({ integration, id, type: 'WebhookAccepted', facts: {}, body: new Uint8Array() }) as unknown as NewDelivery;
+  const delivery = (id: string) =>
+    ({ integration, id, type: 'WebhookAccepted', facts: {}, body: new Uint8Array() }) as unknown as NewDelivery;
   const waiting: Promise<unknown>[] = [];
   const isRefused = (error: Refusal) => error.code === 'unavailable' && error.extra.retryAfter! >= 5;
   assert.throws(() => {
-    while (waiting.length < 3_000) waiting.push(record(one(`d${waiting.length}`)).catch(isRefused));
+    while (waiting.length < 3_000) waiting.push(record(delivery(`d${waiting.length}`)).catch(isRefused));
   }, isRefused);
   assert.ok(waiting.length > 500, String(waiting.length));
   assert.ok((await Promise.all(waiting)).every((refused) => refused === true));

@@ -2,14 +2,14 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { sharedBuffer } from '../../infra/webhooks/shared-buffer.ts';
 
-test('memory for large bodies is of one piece: no two have the same, what is left is taken again, and there is no more of it', () => {
-  const hold = sharedBuffer(10);
+test('large bodies share one bounded buffer: their ranges never overlap, and a released range is used again', () => {
+  const allocate = sharedBuffer(10);
   const isFull = (bytes: number) =>
     assert.throws(
-      () => hold(bytes),
+      () => allocate(bytes),
       (error: { code: string }) => error.code === 'unavailable',
     );
-  const [first, second, third] = [hold(3), hold(3), hold(4)];
+  const [first, second, third] = [allocate(3), allocate(3), allocate(4)];
   isFull(1);
   first!.bytes.fill(1);
   second!.bytes.fill(2);
@@ -18,9 +18,9 @@ test('memory for large bodies is of one piece: no two have the same, what is lef
   second!.release();
   second!.release();
   isFull(4);
-  assert.equal([...hold(2).bytes], [2, 2]);
+  assert.equal([...allocate(2).bytes], [2, 2]);
   isFull(2);
-  hold(1);
+  allocate(1);
   isFull(1);
 });
 

@@ -18,21 +18,21 @@ const reasonOf = (header: string | undefined, body: string | Uint8Array = 'x', k
 
 const V1 = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
 
-test("V1: GitHub's own example", () =>
+test("V1: GitHub's own example is valid", () =>
   assert.equal(verify(V1, 'Hello, World!', keysOf("It's a Secret to Everybody")), { ok: true, matched: 'current', reason: null }));
 
-test('V1b: the example of the octokit test suite', () =>
+test('V1b: the example of the octokit test suite is valid', () =>
   assert.ok(verify('sha256=4864d2759938a15468b5df9ade20bf161da9b4f737ea61794142f3484236bda3', '{"foo":"bar"}', keysOf('mysecret')).ok));
 
-test('V9: RFC 4231, case 2', () =>
+test('V9: case 2 of RFC 4231 is valid', () =>
   assert.ok(
     verify('sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843', 'what do ya want for nothing?', keysOf('Jefe')).ok,
   ));
 
-test('B1: no header, or an empty one, is missing', () =>
+test('B1: an absent or empty header counts as a missing signature', () =>
   assert.equal([reasonOf(undefined), reasonOf('')], ['signature_missing', 'signature_missing']));
 
-test('B1: every other form than one of 64 lower-case hex digits is malformed', () => {
+test('B1: a signature must have exactly 64 lower-case hex digits', () => {
   const right = sign('secret', 'x');
   const digits = right.slice(7);
   const malformed = [
@@ -56,19 +56,19 @@ test('B1: every other form than one of 64 lower-case hex digits is malformed', (
   for (const header of malformed) assert.is(reasonOf(header), 'signature_malformed', header.slice(0, 80));
 });
 
-test('B2: a body that differs by a space, a BOM or a line end is not the signed one', () => {
+test('B2: a body that differs by a space, a BOM or a line end does not match', () => {
   const header = sign('secret', '{"a":1}\n');
   for (const body of ['{"a":1}\n ', '\ufeff{"a":1}\n', '{"a":1}\r\n', '{ "a": 1 }\n'])
     assert.is(reasonOf(header, body), 'signature_mismatch');
 });
 
-test('B3: bodies that differ in invalid UTF-8 bytes alone have different signatures', () => {
+test('B3: bodies that differ only in invalid UTF-8 bytes have different signatures', () => {
   const header = sign('secret', Buffer.from([0x22, 0xff, 0x22]));
   assert.is(reasonOf(header, Buffer.from([0x22, 0xff, 0x22])), null);
   assert.is(reasonOf(header, Buffer.from([0x22, 0xfe, 0x22])), 'signature_mismatch');
 });
 
-test('B6: the secret before the last rotation counts as long as it is handed over', () => {
+test('B6: the previous secret matches if it is passed', () => {
   assert.is(verify(sign('old', 'x'), 'x', keysOf('new', 'old')).matched, 'previous');
   assert.is(verify(sign('new', 'x'), 'x', keysOf('new', 'old')).matched, 'current');
   assert.is(verify(sign('old', 'x'), 'x', keysOf('new')).matched, null);
@@ -76,24 +76,24 @@ test('B6: the secret before the last rotation counts as long as it is handed ove
 
 test('B6: an empty secret verifies nothing', () => assert.is(reasonOf(sign('', 'x'), 'x', keysOf('')), 'signature_mismatch'));
 
-test('an unknown address is a mismatch, though its stand-in secret be known', () => {
+test('an unknown integration is a mismatch, even if the placeholder secret is known', () => {
   assert.is(reasonOf(sign(new Uint8Array(32), 'x'), 'x', null), 'signature_mismatch');
 });
 
-test('it agrees with node:crypto on any body, secret and altered byte', () =>
+test('verification agrees with node:crypto on any body, secret and altered byte', () =>
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 300 }),
       fc.uint8Array({ minLength: 1, maxLength: 200 }),
       fc.nat(),
       fc.integer({ min: 1, max: 255 }),
-      (body, secret, place, flip) => {
+      (body, secret, index, flip) => {
         const keys = { current: secret, previous: null };
         const header = sign(secret, body);
         assert.ok(verify(header, body, keys).ok);
         if (body.length === 0) return;
         const altered = Uint8Array.from(body);
-        altered[place % body.length]! ^= flip;
+        altered[index % body.length]! ^= flip;
         assert.is(verify(header, altered, keys).reason, 'signature_mismatch');
       },
     ),
