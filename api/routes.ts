@@ -1,4 +1,4 @@
-import type { MakeBrokerUser } from '../commands/runners/runner-credential.ts';
+import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import { agentOperations } from './agents/agent.ts';
 import { historyOperations } from './agents/agent-history.ts';
@@ -20,7 +20,7 @@ import { integrationOperations } from './webhooks/integration.ts';
 
 /** What operations need of the drivers beside the context: the broker's side of runner credentials, and the bytes of deliveries. */
 export type OperationPorts = {
-  readonly makeBrokerUser: MakeBrokerUser;
+  readonly makeBrokerUser: CreateBrokerUser;
   readonly storedDelivery: ReadDelivery;
   readonly projectionAdmin: ProjectionAdmin;
 };

@@ -25,7 +25,7 @@ export type AggregateReader = {
   readonly loadCached: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | Promise<Loaded<S>>;
 };
 
-export type Sealed = string;
+export type SealedText = string;
 
 export type TransactOptions<S> = {
   /** Another tenant than the context's: for handlers that were let into it (clone, platform operations). */
@@ -79,8 +79,8 @@ export type Ctx = {
   /** Base62 characters for keys and secrets; the same ones on a repeat under the same Idempotency-Key. */
   readonly random: (characters: number) => string;
   /** Encrypts under the tenant's data key, bound to category, id and field. */
-  readonly seal: (place: SecretPlace, secret: Secret) => Promise<Sealed>;
-  readonly open: (place: SecretPlace, sealed: Sealed) => Promise<Secret>;
+  readonly seal: (place: SecretLocation, secret: Secret) => Promise<SealedText>;
+  readonly open: (place: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /** HMAC-SHA-256 under the platform's pepper, as hex: what is stored of an API key. */
   readonly digest: (text: string) => string;
   /**
@@ -91,4 +91,4 @@ export type Ctx = {
   readonly publicUrl: string;
 };
 
-export type SecretPlace = { readonly tenant: string; readonly category: string; readonly id: string; readonly field: string };
+export type SecretLocation = { readonly tenant: string; readonly category: string; readonly id: string; readonly field: string };

@@ -8,7 +8,7 @@ export type UniqueKey<S, E extends DomainEvent> = {
   /** What a generation of the key says to a newcomer. @throws Refusal where a living one holds it */
   readonly claim: (generation: number) => Decision<S, E>;
   /** This generation is over for good: the next one is asked. Told by the state alone, as a repeated request finds it too. */
-  readonly closed?: (state: S) => boolean;
+  readonly isClosed?: (state: S) => boolean;
   readonly tenantOf?: (id: string) => string;
 };
 
@@ -20,11 +20,15 @@ export type UniqueKey<S, E extends DomainEvent> = {
 export const createUnique = async <S, E extends DomainEvent>(
   ctx: Ctx,
   aggregate: Aggregate<S, E>,
-  { kind, key, claim, closed = () => false, tenantOf = () => ctx.tenant }: UniqueKey<S, E>,
+  { kind, key, claim, isClosed = () => false, tenantOf = () => ctx.tenant }: UniqueKey<S, E>,
 ): Promise<Loaded<S>> => {
   for (let generation = 0; ; generation++) {
     const id = ctx.uniqueId(kind, key, generation);
-    const loaded = await ctx.transact(aggregate, id, claim(generation), { expectNew: true, tenant: tenantOf(id), trustCacheWhen: closed });
-    if (!closed(loaded.state)) return loaded;
+    const loaded = await ctx.transact(aggregate, id, claim(generation), {
+      expectNew: true,
+      tenant: tenantOf(id),
+      trustCacheWhen: isClosed,
+    });
+    if (!isClosed(loaded.state)) return loaded;
   }
 };

@@ -4,4 +4,4 @@ import { timingSafeEqual } from 'node:crypto';
 export const NO_DIGEST = '0'.repeat(64);
 
 /** Compares two digests of 64 hex digits in constant time. */
-export const sameDigest = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one, 'hex'), Buffer.from(other, 'hex'));
+export const isSameDigest = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one, 'hex'), Buffer.from(other, 'hex'));

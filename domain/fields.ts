@@ -23,16 +23,16 @@ const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
 /** Years of four digits in UTC too: an offset can lead out of them, and Postgres knows no year 0. */
-const writable = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
+const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
 
-const capitals = (value: unknown): unknown => (typeof value === 'string' ? value.toUpperCase() : value);
+const toUpperCase = (value: unknown): unknown => (typeof value === 'string' ? value.toUpperCase() : value);
 
 /** RFC 3339 date-time with an offset or Z, T and Z in either case, read as UTC with milliseconds. */
 export const Instant = z.preprocess(
-  capitals,
+  toUpperCase,
   z.iso
     .datetime({ offset: true, message: 'must be an RFC 3339 date-time' })
-    .refine(writable, 'must lie in the years 0001 to 9999')
+    .refine(hasFourDigitYear, 'must lie in the years 0001 to 9999')
     .transform((instant) => new Date(instant).toISOString()),
 );
 

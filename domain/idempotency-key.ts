@@ -1,5 +1,5 @@
 import type { Recorded } from './event.ts';
-import type { Fault, RefusalCode } from './refusal.ts';
+import type { FieldError, RefusalCode } from './refusal.ts';
 
 export const category = 'idempotency';
 
@@ -9,7 +9,7 @@ export type StreamRevision = { stream: string; revision: number };
 /** How a request ended: with streams at revisions and what it found beside them, from which its answer is rendered again, or refused. */
 export type Outcome =
   | { kind: 'done'; touched: readonly StreamRevision[]; found?: readonly unknown[]; location: string | null; existed?: boolean }
-  | { kind: 'refused'; code: RefusalCode; detail: string; errors?: readonly Fault[]; members?: Readonly<Record<string, unknown>> };
+  | { kind: 'refused'; code: RefusalCode; detail: string; errors?: readonly FieldError[]; members?: Readonly<Record<string, unknown>> };
 
 export type IdempotencyEvent =
   | { type: 'IdempotencyKeyClaimed'; data: { route: string; body_digest: string } }

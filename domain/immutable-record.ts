@@ -7,7 +7,7 @@ export type ById<T> = Readonly<Record<string, T>>;
  */
 export type Transient = WeakSet<object>;
 
-const writable = <T>(record: ById<T>, own: Transient | undefined): Record<string, T> => {
+const writableCopy = <T>(record: ById<T>, own: Transient | undefined): Record<string, T> => {
   if (own?.has(record)) return record as Record<string, T>;
   const copy = { ...record };
   own?.add(copy);
@@ -16,14 +16,14 @@ const writable = <T>(record: ById<T>, own: Transient | undefined): Record<string
 
 /** The record with a value under that key. */
 export const withEntry = <T>(record: ById<T>, key: string, value: T, own?: Transient): ById<T> => {
-  const kept = writable(record, own);
+  const kept = writableCopy(record, own);
   kept[key] = value;
   return kept;
 };
 
 /** The record without that key. */
 export const withoutEntry = <T>(record: ById<T>, key: string, own?: Transient): ById<T> => {
-  const kept = writable(record, own);
+  const kept = writableCopy(record, own);
   delete kept[key];
   return kept;
 };

@@ -27,10 +27,10 @@ export type RefusalCode =
   | 'internal';
 
 /** One thing that is wrong with a request; `pointer` is an RFC 6901 JSON pointer into the body, or `/query/…`, `/path/…`. */
-export type Fault = { pointer: string; code: string; message: string };
+export type FieldError = { pointer: string; code: string; message: string };
 
-export type RefusalExtra = {
-  errors?: Fault[];
+export type RefusalDetails = {
+  errors?: FieldError[];
   retryAfter?: number;
   location?: string;
   allow?: string;
@@ -41,8 +41,8 @@ export type RefusalExtra = {
 /** The one error that users see. Everything else that is thrown is a bug and answers 500 with no detail. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
-  readonly extra: RefusalExtra;
-  constructor(code: RefusalCode, detail: string, extra: RefusalExtra = {}) {
+  readonly extra: RefusalDetails;
+  constructor(code: RefusalCode, detail: string, extra: RefusalDetails = {}) {
     super(detail);
     this.name = 'Refusal';
     this.code = code;

@@ -3,7 +3,7 @@ import type { Recorded } from './event.ts';
 export const category = 'key';
 
 /** `wrapped` is the key sealed under the master key: it may stand in every backup. */
-export type VaultEvent =
+export type WrappedKeyEvent =
   | { type: 'PlatformKeyCreated'; data: { kid: string; wrapped: string } }
   | { type: 'DataKeyCreated'; data: { kid: string; wrapped: string } };
 
@@ -12,7 +12,7 @@ export type WrappedKeys = readonly { kid: string; wrapped: string }[];
 
 export const initial: WrappedKeys = [];
 
-export const evolve = (keys: WrappedKeys, event: Recorded<VaultEvent>): WrappedKeys => {
+export const evolve = (keys: WrappedKeys, event: Recorded<WrappedKeyEvent>): WrappedKeys => {
   switch (event.type) {
     case 'PlatformKeyCreated':
     case 'DataKeyCreated':

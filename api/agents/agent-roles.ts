@@ -96,7 +96,7 @@ const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string
 
 const readRolePermissions = async (ctx: Ctx) => {
   const tenant = await loadTenant(ctx);
-  return { ...tenant, state: { roles: tenant.state.grid } };
+  return { ...tenant, state: { roles: tenant.state.role_permissions } };
 };
 
 export const agentRoleOperations = {

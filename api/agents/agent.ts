@@ -49,7 +49,7 @@ const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   if ((await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'))) return { all: true };
   const { state } = await ctx.load(Tenant, ctx.tenant);
   const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
-  const roles = AGENT_ROLES.filter((role) => state.grid[role].includes('View'));
+  const roles = AGENT_ROLES.filter((role) => state.role_permissions[role].includes('View'));
   return { all: false, user_id, roles, since: state.members[user_id]?.since ?? MAX_SORT_KEY };
 };
 

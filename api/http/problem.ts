@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Fault, Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import { type FieldError, Refusal, type RefusalCode } from '../../domain/refusal.ts';
 
 type ProblemKind = { readonly status: number; readonly title: string };
 
@@ -71,7 +71,7 @@ const pointer = (root: string, path: readonly PropertyKey[]): string =>
   root + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /** Converts zod issues to faults, with JSON pointers below `root`. */
-export const faultsOf = (error: z.core.$ZodError, root: string): Fault[] =>
+export const faultsOf = (error: z.core.$ZodError, root: string): FieldError[] =>
   error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => ({

@@ -3,7 +3,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { asUser } from '../../commands/identity/authenticate-api-key.ts';
 import type { IsMember } from '../../commands/identity/membership.ts';
-import { type Claims, resolveSignedInUser, SIGN_IN_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
+import { type Claims, resolveSignedInUser, SIGN_IN_TTL_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
@@ -35,7 +35,7 @@ export const cookiesOf = (publicUrl: string) => {
   return {
     origin,
     signedIn: (c: Context): string | undefined => getCookie(c, name('session')),
-    keepSignedIn: (c: Context, cookie: string): void => setCookie(c, name('session'), cookie, { ...options, maxAge: SIGN_IN_SECONDS }),
+    keepSignedIn: (c: Context, cookie: string): void => setCookie(c, name('session'), cookie, { ...options, maxAge: SIGN_IN_TTL_SECONDS }),
     forget: (c: Context): void => void deleteCookie(c, name('session'), options),
     flow: (c: Context, state: string): string | undefined => getCookie(c, flow(state)),
     keepFlow: (c: Context, state: string, sealed: string): void => setCookie(c, flow(state), sealed, { ...options, maxAge: FLOW_SECONDS }),

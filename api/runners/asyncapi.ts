@@ -6,7 +6,7 @@ import {
   runnerMessages,
   SPEC_VERSION,
 } from '../../domain/runners/cloud-event.ts';
-import { ACK_WAIT_MS, consumerName, inboxOf, MAX_DELIVERIES, STREAM } from '../../domain/runners/runner-credential.ts';
+import { ACK_WAIT_MS, consumerName, inboxOf, MAX_DELIVERY_ATTEMPTS, STREAM } from '../../domain/runners/runner-credential.ts';
 
 const textField = (description: string) => ({ type: 'string', description });
 
@@ -75,7 +75,7 @@ export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: s
         `Messages lie in the JetStream stream ${STREAM}. A runner pulls them through its agent's durable consumer, ${consumerName('{agent}')}, ` +
         `with credentials from POST /tenant/{tenant}/agents/{agent}/runner-credentials, whose inbox prefix is ${inboxOf('{credential}')}. ` +
         `It acknowledges a message when the work is done; one that it says nothing about for ${ACK_WAIT_MS / 1_000} seconds is handed out again, ` +
-        `at most ${MAX_DELIVERIES} times.`,
+        `at most ${MAX_DELIVERY_ATTEMPTS} times.`,
     },
     defaultContentType: CONTENT_TYPE,
     channels: {

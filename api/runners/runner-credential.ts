@@ -1,5 +1,5 @@
 import { loadAgent } from '../../commands/agents/agent.ts';
-import { issueRunnerCredential, type MakeBrokerUser, revokeRunnerCredential } from '../../commands/runners/runner-credential.ts';
+import { type CreateBrokerUser, issueRunnerCredential, revokeRunnerCredential } from '../../commands/runners/runner-credential.ts';
 import {
   RUNNER_CREDENTIAL_SORTS,
   RunnerCredentialIssued,
@@ -14,7 +14,7 @@ const path = '/tenant/:tenant_id/agents/:agent_id/runner-credentials';
 const permit = { all: ['agent:settings:write'], runner: true } as const;
 
 /** How runners are let into the broker; `makeUser` is the broker's side of it. */
-export const runnerCredentialOperations = (makeUser: MakeBrokerUser): Operations => ({
+export const runnerCredentialOperations = (makeUser: CreateBrokerUser): Operations => ({
   listRunnerCredentials: operation({
     method: 'get',
     path,

@@ -4,8 +4,8 @@ import {
   isTenantPermission,
   type Permission,
   type Permit,
-  roleIn,
   tenantRoleAllows,
+  tenantRoleOf,
 } from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -58,7 +58,7 @@ const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Perm
 /** A super-admin who has opened the tenant with a reason may read in it until that time is over. @throws Refusal not_found, forbidden */
 const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Permission, now: () => number): 'guest' => {
   if (!principal.super_admin) throw notFound();
-  const open = tenant.allow_superadmin_access && (tenant.opened[principal.user_id] ?? '') > new Date(now()).toISOString();
+  const open = tenant.allow_superadmin_access && (tenant.super_admin_access[principal.user_id] ?? '') > new Date(now()).toISOString();
   if (!open) throw new Refusal('forbidden', 'open the tenant with a reason first: POST /admin/tenants/{tenant_id}/break-glass');
   if (!GUEST_PERMISSIONS.includes(permission)) throw forbidden(permission);
   return 'guest';
@@ -86,7 +86,7 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
     permission: Permission,
     agent_id: string | undefined,
   ): Promise<undefined> => {
-    const role = roleIn(tenant, principal)!;
+    const role = tenantRoleOf(tenant, principal)!;
     if (role === 'OWNER' || role === 'ADMIN') return;
     const agent = agent_id ? (await cache.loadCached(Agent, tenant.id, agent_id)).state : Agent.initial;
     checkAgentPermission(tenant, principal, agent, permission);
@@ -98,7 +98,7 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
     if (principal.kind !== 'user') return refuseWithoutUser(principal, permission, tenant_id);
     if (!tenant_id || (principal.bound_to !== null && principal.bound_to !== tenant_id)) throw notFound();
     const tenant = await loadTenant(tenant_id);
-    const role = roleIn(tenant, principal);
+    const role = tenantRoleOf(tenant, principal);
     if (!role) return authorizeGuest(tenant, principal, permission, now);
     if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
     if (isTenantPermission(permission)) {

@@ -76,5 +76,5 @@ export const transferOwnership = async (
 /** Replaces the labels of the roles that are named; the others keep theirs. @throws Refusal invalid where OWNER's would shrink */
 export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {
   const loaded = await ctx.transact(Tenant, ctx.tenant, Permission.changeRolePermissions(roles));
-  return { ...loaded, state: { roles: loaded.state.grid } };
+  return { ...loaded, state: { roles: loaded.state.role_permissions } };
 };

@@ -102,7 +102,7 @@ export const restoreAgent = async (
 /** Asked where one more agent is about to be. @throws Refusal plan_limit where there is no room for it */
 export type CheckAgentLimit = () => void;
 
-const claim = (slug: string, checkRoom: CheckAgentLimit, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
+const claimSlug = (slug: string, checkRoom: CheckAgentLimit, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
   if (agent.status === 'absent') {
     checkRoom();
     return create();
@@ -131,8 +131,8 @@ export const createAgent = async (
   return createUnique(ctx, Agent, {
     kind: 'agent',
     key: slug,
-    claim: (generation) => claim(slug, checkRoom, create(generation)),
-    closed: ({ status }) => status === 'released',
+    claim: (generation) => claimSlug(slug, checkRoom, create(generation)),
+    isClosed: ({ status }) => status === 'released',
   });
 };
 
@@ -151,7 +151,7 @@ export const deleteAgent = (ctx: Ctx, { agent_id }: { agent_id: string }) => ctx
 const checkModels = async (ctx: Ctx, model_ids: readonly string[], known: readonly string[]): Promise<void> => {
   const fresh = model_ids.filter((id) => !known.includes(id));
   const models = await Promise.all(fresh.map((id) => ctx.load(Model, id)));
-  const wrong = models.find((model) => !Model.usable(model.state));
+  const wrong = models.find((model) => !Model.isUsable(model.state));
   if (wrong) throw invalid(`/model_ids/${model_ids.indexOf(wrong.id)}`, 'no such model is open to this tenant', 'unknown_model');
 };
 

@@ -20,16 +20,16 @@ export const PlanCreate = z
   .meta({ id: 'PlanCreate' });
 
 /** The plan that a tenant is on where none is named. */
-export const firstPlanId = (ctx: Pick<Ctx, 'uniqueId'>): string => ctx.uniqueId('plan', 'free', 0, PLATFORM);
+export const defaultPlanId = (ctx: Pick<Ctx, 'uniqueId'>): string => ctx.uniqueId('plan', 'free', 0, PLATFORM);
 
 /** The plan by which the tenant may have what it may: its own, and the first one once that is canceled. */
-export const planOf = (ctx: Pick<Ctx, 'uniqueId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
-  plan_status === 'canceled' ? firstPlanId(ctx) : plan_id;
+export const planIdOf = (ctx: Pick<Ctx, 'uniqueId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
+  plan_status === 'canceled' ? defaultPlanId(ctx) : plan_id;
 
 /** What the tenant may have. */
 export const limitsOf = async (ctx: Ctx): Promise<Plan.Limits> => {
   const { state } = await ctx.load(Tenant, ctx.tenant);
-  return (await ctx.load(Plan, planOf(ctx, state))).state.limits;
+  return (await ctx.load(Plan, planIdOf(ctx, state))).state.limits;
 };
 
 /** @throws Refusal slug_taken */

@@ -16,7 +16,7 @@ export const allowAccount = (ctx: Ctx, { email }: Input<typeof AllowedAccountCre
     kind: KIND,
     key: address,
     claim: (generation) => AllowedAccount.allow(address, generation),
-    closed: ({ status }) => status === 'disallowed',
+    isClosed: ({ status }) => status === 'disallowed',
   });
 };
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PLATFORM } from '../../domain/event.ts';
 import { Instant, text } from '../../domain/fields.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
-import { keyText } from '../../domain/identity/api-key-format.ts';
+import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
@@ -11,24 +11,29 @@ export const ApiKeyCreate = z
   .strictObject({ name: text(1, 255), expires_at: Instant.nullable().default(null) })
   .meta({ id: 'ApiKeyCreate' });
 
-type Bound = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
+type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
 
 /** The id of the key whose public part this is. */
-export const keyId = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string => ctx.uniqueId('apikey', publicId, 0, PLATFORM);
+export const apiKeyIdOf = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string => ctx.uniqueId('apikey', publicId, 0, PLATFORM);
 
 /** Makes a key; its text is in the answer and nowhere else. @throws Refusal invalid where it would be born expired */
 export const issueKey = async (
   ctx: Ctx,
-  bound: Bound,
+  bound: KeyScope,
   { name, expires_at }: z.output<typeof ApiKeyCreate>,
 ): Promise<Loaded<ApiKey.ApiKey & { key: string }>> => {
   if (expires_at !== null && Date.parse(expires_at) <= Date.parse(ctx.at())) throw invalid('/expires_at', 'must be in the future');
   const publicId = ctx.random(8);
-  const key = keyText(publicId, ctx.random(32));
-  const made = await ctx.transact(ApiKey, keyId(ctx, publicId), ApiKey.create({ ...bound, name, expires_at, digest: ctx.digest(key) }), {
-    expectNew: true,
-    ...(bound.tenant_id === null ? {} : { tenant: bound.tenant_id }),
-  });
+  const key = buildKey(publicId, ctx.random(32));
+  const made = await ctx.transact(
+    ApiKey,
+    apiKeyIdOf(ctx, publicId),
+    ApiKey.create({ ...bound, name, expires_at, digest: ctx.digest(key) }),
+    {
+      expectNew: true,
+      ...(bound.tenant_id === null ? {} : { tenant: bound.tenant_id }),
+    },
+  );
   return { ...made, state: { ...made.state, key } };
 };
 

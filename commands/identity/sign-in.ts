@@ -11,7 +11,7 @@ import { registerUser, userIdOf } from './user.ts';
 export type Claims = { readonly email: string; readonly name: string | null };
 
 /** How long a browser stays signed in, in seconds. */
-export const SIGN_IN_SECONDS = 12 * 3_600;
+export const SIGN_IN_TTL_SECONDS = 12 * 3_600;
 
 const addressNotAllowed = () => new Refusal('forbidden', 'this address may not sign in: ask an administrator');
 
@@ -47,8 +47,8 @@ export const recordSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>
 export const signIn = async (ctx: Ctx, user_id: string, state: string): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
   const id = ctx.uniqueId('signin', state, 0, PLATFORM);
   const cookie = `${id}.${ctx.random(32)}`;
-  const expires_at = new Date(Date.parse(ctx.at()) + SIGN_IN_SECONDS * 1_000).toISOString();
-  const created = await ctx.transact(SignIn, id, SignIn.begin({ user_id, digest: ctx.digest(cookie), expires_at }), { expectNew: true });
+  const expires_at = new Date(Date.parse(ctx.at()) + SIGN_IN_TTL_SECONDS * 1_000).toISOString();
+  const created = await ctx.transact(SignIn, id, SignIn.start({ user_id, digest: ctx.digest(cookie), expires_at }), { expectNew: true });
   await recordSeen(ctx, user_id);
   return { ...created, state: { ...created.state, cookie } };
 };

@@ -3,10 +3,10 @@ import { PLATFORM } from '../../domain/event.ts';
 import * as Upkeep from '../../domain/operations/projection-maintenance.ts';
 import type { Ctx, Loaded } from '../context.ts';
 
-const note = async <T>(
+const record = async <T>(
   ctx: Ctx,
   projection: string,
-  decide: Decision<Upkeep.ProjectionMaintenance, Upkeep.UpkeepEvent>,
+  decide: Decision<Upkeep.ProjectionMaintenance, Upkeep.ProjectionMaintenanceEvent>,
   state: T,
 ): Promise<Loaded<T>> => {
   const id = ctx.uniqueId('projection', projection, 0, PLATFORM);
@@ -16,8 +16,8 @@ const note = async <T>(
 
 /** Notes who promoted a rebuild; `rebuild` is the answer. */
 export const recordPromotion = <T extends { id: string; projection: string; version: number }>(ctx: Ctx, rebuild: T): Promise<Loaded<T>> =>
-  note(ctx, rebuild.projection, Upkeep.promote(rebuild.projection, rebuild.version, rebuild.id), rebuild);
+  record(ctx, rebuild.projection, Upkeep.promote(rebuild.projection, rebuild.version, rebuild.id), rebuild);
 
 /** Notes who had a parked event tried again; `parked` is the answer. */
 export const recordRetry = <T extends { projection: string; event_id: string }>(ctx: Ctx, parked: T): Promise<Loaded<T>> =>
-  note(ctx, parked.projection, Upkeep.retry(parked.projection, parked.event_id), parked);
+  record(ctx, parked.projection, Upkeep.retry(parked.projection, parked.event_id), parked);

@@ -1,14 +1,14 @@
 import * as Plan from '../../domain/billing/plan.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
-import { keyText, publicIdOf } from '../../domain/identity/api-key-format.ts';
+import { buildKey, publicIdOf } from '../../domain/identity/api-key-format.ts';
 import * as User from '../../domain/identity/user.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { registerModel } from '../agents/model.ts';
-import { firstPlanId } from '../billing/plan.ts';
+import { defaultPlanId } from '../billing/plan.ts';
 import type { Ctx } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
-import { keyId } from '../identity/api-key.ts';
+import { apiKeyIdOf } from '../identity/api-key.ts';
 import { registerUser } from '../identity/user.ts';
 
 export type FirstKey = { readonly key: string; readonly tenant_id: string };
@@ -47,7 +47,7 @@ const registerModels = async (ctx: Ctx): Promise<void> => {
 };
 
 const createDemoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => {
-  const fields = { name: 'Demo', slug: 'demo', plan_id: firstPlanId(ctx), billing_email: null };
+  const fields = { name: 'Demo', slug: 'demo', plan_id: defaultPlanId(ctx), billing_email: null };
   const claim = (generation: number) => (state: Tenant.Tenant) =>
     state.status === 'absent' ? Tenant.create({ ...fields, generation }, owner_id)(state) : [];
   const tenant = await createUnique(ctx, Tenant, { kind: 'tenant', key: 'demo', claim, tenantOf: (id) => id });
@@ -57,7 +57,7 @@ const createDemoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => 
 /** Derives the first key from the platform's secret: processes that start on one empty log at once create and print the same key. */
 const firstKeyText = (ctx: Ctx): string => {
   const characters = ctx.digest('the first key');
-  return keyText(characters.slice(0, 8), characters.slice(8, 40));
+  return buildKey(characters.slice(0, 8), characters.slice(8, 40));
 };
 
 const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<string> => {
@@ -65,7 +65,7 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
   if (!publicId) throw new Error('ANNALS_ADMIN_KEY is not a well-formed API key: its checksum is wrong');
   const scope = { kind: 'platform', tenant_id: null, agent_id: null, owner_id } as const;
   const fields = { ...scope, name: 'First key', expires_at: null, digest: ctx.digest(key) };
-  await ctx.transact(ApiKey, keyId(ctx, publicId), ApiKey.create(fields), { expectNew: true });
+  await ctx.transact(ApiKey, apiKeyIdOf(ctx, publicId), ApiKey.create(fields), { expectNew: true });
   return key;
 };
 
@@ -75,7 +75,7 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
  * @throws Error if `adminKey` is not a well-formed API key
  */
 export const seedPlatform = async (ctx: Ctx, adminKey: string | undefined): Promise<FirstKey> => {
-  await ctx.transact(Plan, firstPlanId(ctx), Plan.create(FREE_PLAN), { expectNew: true });
+  await ctx.transact(Plan, defaultPlanId(ctx), Plan.create(FREE_PLAN), { expectNew: true });
   await registerModels(ctx);
   const admin = await registerUser(ctx, ADMIN_EMAIL, 'Administrator');
   await ctx.transact(User, admin.id, User.grantSuperAdmin('the first start'));

@@ -11,14 +11,14 @@ export type BrokerUser = { readonly url: string; readonly jwt: string; readonly 
  * Makes a broker user, and the agent's place in the broker where there is none yet.
  * @throws Refusal not_configured where users cannot be made, unavailable where the broker is down
  */
-export type MakeBrokerUser = (asked: { tenant: string; agent: string; credential: string; expires_at: string }) => Promise<BrokerUser>;
+export type CreateBrokerUser = (asked: { tenant: string; agent: string; credential: string; expires_at: string }) => Promise<BrokerUser>;
 
-type Asked = { readonly tenant_id: string; readonly agent_id: string };
+type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 
-export type Issued = RunnerCredential.RunnerCredential & BrokerUser;
+export type IssuedCredential = RunnerCredential.RunnerCredential & BrokerUser;
 
 /** On whom it hangs, and until when it is good: an hour from now, or the end of the key that asks, whichever comes first. */
-const asker = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
+const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
   const { principal } = ctx;
   const hour = new Date(Date.parse(ctx.at()) + RunnerCredential.MAX_LIFETIME_SECONDS * 1_000).toISOString();
   if (principal.kind !== 'runner') return { owner_id: principal.kind === 'user' ? principal.user_id : null, expires_at: hour };
@@ -28,10 +28,10 @@ const asker = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: s
 
 /** Lets a runner into the broker for at most an hour. Its seed is in the answer and nowhere else. @throws Refusal not_found, not_configured */
 export const issueRunnerCredential =
-  (makeUser: MakeBrokerUser) =>
-  async (ctx: Ctx, { agent_id }: Asked): Promise<Loaded<Issued>> => {
+  (makeUser: CreateBrokerUser) =>
+  async (ctx: Ctx, { agent_id }: AgentPath): Promise<Loaded<IssuedCredential>> => {
     await loadAgent(ctx, agent_id);
-    const { owner_id, expires_at } = await asker(ctx);
+    const { owner_id, expires_at } = await ownerAndExpiry(ctx);
     const id = ctx.newId();
     const user = await makeUser({ tenant: ctx.tenant, agent: agent_id, credential: id, expires_at });
     const issued = await ctx.transact(
@@ -51,5 +51,5 @@ export const issueRunnerCredential =
     return { ...issued, state: { ...issued.state, ...user } };
   };
 
-export const revokeRunnerCredential = (ctx: Ctx, { id, agent_id }: Asked & { readonly id: string }) =>
+export const revokeRunnerCredential = (ctx: Ctx, { id, agent_id }: AgentPath & { readonly id: string }) =>
   ctx.transact(RunnerCredential, id, RunnerCredential.revoke(agent_id));

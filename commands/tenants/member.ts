@@ -15,7 +15,7 @@ export const MemberInvite = z
   .meta({ id: 'MemberInvite' });
 export const MemberUpdate = z.strictObject({ role: z.enum(Tenant.TENANT_ROLES) }).meta({ id: 'MemberUpdate' });
 
-export type ShownMember = { user_id: string; email: string; name: string | null; role: Tenant.TenantRole; created_at: string };
+export type MemberView = { user_id: string; email: string; name: string | null; role: Tenant.TenantRole; created_at: string };
 
 const callerRole = ({ principal }: Ctx, { members }: Tenant.Tenant): Tenant.TenantRole =>
   (principal.kind === 'user' && members[principal.user_id]?.role) || 'MEMBER';
@@ -27,13 +27,13 @@ const asCaller =
     decide(callerRole(ctx, tenant))(tenant);
 
 /** A member with the name behind the id. */
-export const memberView = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<ShownMember> => {
+export const memberView = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<MemberView> => {
   const { email, name } = (await ctx.load(User, user_id)).state;
   const { role, created_at } = tenant.members[user_id]!;
   return { user_id, email, name, role, created_at };
 };
 
-const shown = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: string): Promise<Loaded<ShownMember>> => ({
+const withMemberView = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: string): Promise<Loaded<MemberView>> => ({
   ...loaded,
   state: await memberView(ctx, loaded.state, user_id),
 });
@@ -43,15 +43,15 @@ export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof Membe
   const limits = await limitsOf(ctx);
   const { state } = await ctx.load(Tenant, ctx.tenant);
   // First: whoever is refused must leave nobody registered.
-  Member.checkOwners(callerRole(ctx, state), role);
+  Member.assertMayChangeOwners(callerRole(ctx, state), role);
   if (!state.members[userIdOf(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
   const user = await registerUser(ctx, email);
   const add = asCaller(ctx, (by) => Member.add(user.id, role, by, limits));
-  return shown(ctx, await ctx.transact(Tenant, ctx.tenant, add), user.id);
+  return withMemberView(ctx, await ctx.transact(Tenant, ctx.tenant, add), user.id);
 };
 
 export const changeMemberRole = async (ctx: Ctx, { user_id, role }: Input<typeof MemberUpdate, 'tenant_id' | 'user_id'>) =>
-  shown(
+  withMemberView(
     ctx,
     await ctx.transact(
       Tenant,

@@ -9,5 +9,5 @@ export const BreakGlass = z.strictObject({ reason: text(1, 1024), minutes: z.int
 export const openTenant = async (ctx: Ctx, { tenant_id, reason, minutes }: Input<typeof BreakGlass, 'tenant_id'>) => {
   const until = new Date(Date.parse(ctx.at()) + minutes * 60_000).toISOString();
   const loaded = await ctx.transact(Tenant, tenant_id, Tenant.openToSuperAdmin(ctx.actor.id, reason, until));
-  return { ...loaded, state: { tenant_id, user_id: ctx.actor.id, reason, until: loaded.state.opened[ctx.actor.id]! } };
+  return { ...loaded, state: { tenant_id, user_id: ctx.actor.id, reason, until: loaded.state.super_admin_access[ctx.actor.id]! } };
 };

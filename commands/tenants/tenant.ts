@@ -5,7 +5,7 @@ import { Email, Slug, text } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { firstPlanId } from '../billing/plan.ts';
+import { defaultPlanId } from '../billing/plan.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 import { issueKey } from '../identity/api-key.ts';
@@ -49,12 +49,12 @@ const CLOSING_DAYS = 30;
 /** The tenant of the path. @throws Refusal not_found where it is not there or closed for good */
 export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   const loaded = await ctx.load(Tenant, ctx.tenant);
-  Tenant.present(loaded.state);
+  Tenant.assertExists(loaded.state);
   return loaded;
 };
 
 /** Creates tenant, owner and the owner's key, shown once as `owner_key`. @throws Refusal slug_taken, invalid */
-export const createTenant = async (ctx: Ctx, { owner_email, plan_id = firstPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
+export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
   const plan = await ctx.load(Plan, plan_id);
   if (plan.state.status === 'absent') throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
   const owner_id = userIdOf(ctx, owner_email);
@@ -62,7 +62,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = firstPlanI
     kind: 'tenant',
     key: fields.slug,
     claim: (generation) => Tenant.create({ ...fields, plan_id, generation }, owner_id),
-    closed: Tenant.isClosed,
+    isClosed: Tenant.isClosed,
     tenantOf: (id) => id,
   });
   // Behind the tenant: a slug that is taken must leave nobody registered.

@@ -5,7 +5,7 @@ import { type DomainEvent, PLATFORM } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
-import { planOf } from '../billing/plan.ts';
+import { planIdOf } from '../billing/plan.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import type { EligibilityPort } from './webhook-ports.ts';
 
@@ -41,7 +41,7 @@ export const createDeliveryEligibility = (deps: EligibilityDeps): DeliveryEligib
 
   const loadQuota = async (tenant: string): Promise<number> => {
     const { state } = await cache.load(Tenant, tenant, tenant);
-    return (await cache.load(Plan, PLATFORM, planOf(deps, state))).state.limits.webhooks_per_minute;
+    return (await cache.load(Plan, PLATFORM, planIdOf(deps, state))).state.limits.webhooks_per_minute;
   };
 
   return {
@@ -58,7 +58,7 @@ export const createDeliveryEligibility = (deps: EligibilityDeps): DeliveryEligib
     },
     quotaOf: (tenant) => {
       const known = cache.peek(Tenant, tenant, tenant)?.state;
-      const plan = known && cache.peek(Plan, PLATFORM, planOf(deps, known))?.state;
+      const plan = known && cache.peek(Plan, PLATFORM, planIdOf(deps, known))?.state;
       return plan?.limits.webhooks_per_minute ?? loadQuota(tenant);
     },
   };

@@ -6,7 +6,7 @@ import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
-import type { Ctx, Input, Loaded, SecretPlace } from '../context.ts';
+import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
 
 const Label = text(1, 128);
 const EventFilter = z.array(text(1, 128)).max(100);
@@ -54,7 +54,7 @@ export type IntegrationView = Integration.Integration & {
 /** As many base62 characters as hold 32 random bytes. */
 const SECRET_LENGTH = 43;
 
-const secretPlace = (tenant: string, id: string): SecretPlace => ({ tenant, category: Integration.category, id, field: 'secret' });
+const secretPlace = (tenant: string, id: string): SecretLocation => ({ tenant, category: Integration.category, id, field: 'secret' });
 
 const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>, plaintext?: string): Loaded<IntegrationView> => ({
   ...loaded,

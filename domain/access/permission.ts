@@ -1,10 +1,10 @@
 import type { Agent } from '../agents/agent.ts';
 import { effectiveRole } from '../agents/agent-roles.ts';
 import {
-  AGENT_LABELS,
   type AgentLabel,
   type AgentPermission,
   LABELS,
+  PERMISSION_OF_LABEL,
   ROLE_OF_GRANT,
   type RolePermissions,
 } from '../agents/role-permissions.ts';
@@ -12,7 +12,7 @@ import { changedFields } from '../aggregate.ts';
 import type { EventRef } from '../event.ts';
 import type { Principal } from '../principal.ts';
 import { invalid } from '../refusal.ts';
-import { present, type Tenant, type TenantEvent, type TenantRole } from '../tenants/tenant.ts';
+import { assertExists, type Tenant, type TenantEvent, type TenantRole } from '../tenants/tenant.ts';
 
 export const TENANT_PERMISSIONS = [
   'tenant:read',
@@ -58,12 +58,12 @@ export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permi
   if (agent.is_admin_only) return false;
   const role = effectiveRole(agent.roles, tenant.members, user_id)?.role;
   const grant = effectiveRole(agent.grants, tenant.members, user_id)?.role;
-  const labels = [...(role ? tenant.grid[role] : []), ...(grant ? tenant.grid[ROLE_OF_GRANT[grant]] : [])];
-  return labels.some((label) => AGENT_LABELS[label] === permission);
+  const labels = [...(role ? tenant.role_permissions[role] : []), ...(grant ? tenant.role_permissions[ROLE_OF_GRANT[grant]] : [])];
+  return labels.some((label) => PERMISSION_OF_LABEL[label] === permission);
 };
 
 /** The role that a caller holds in a tenant at the moment; null: none. */
-export const roleIn = (tenant: Tenant, principal: Principal): TenantRole | null =>
+export const tenantRoleOf = (tenant: Tenant, principal: Principal): TenantRole | null =>
   principal.kind === 'user' ? (tenant.members[principal.user_id]?.role ?? null) : null;
 
 export const isAgentPermission = (permission: Permission): permission is AgentPermission => permission.startsWith('agent:');
@@ -73,13 +73,13 @@ export const isTenantPermission = (permission: Permission): permission is Tenant
 export const changeRolePermissions =
   (roles: Partial<RolePermissions>) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
+    assertExists(tenant);
     if (roles.OWNER && LABELS.some((label) => !roles.OWNER!.includes(label)))
       throw invalid('/roles/OWNER', "OWNER's labels can not shrink", 'owner_labels');
     const ordered = Object.fromEntries(
       Object.entries(roles).map(([role, labels]) => [role, LABELS.filter((label) => labels?.includes(label))]),
     );
-    const news = changedFields(tenant.grid, ordered);
+    const news = changedFields(tenant.role_permissions, ordered);
     return Object.keys(news).length > 0 ? [{ type: 'AgentRolePermissionsChanged', data: { roles: news } }] : [];
   };
 
@@ -92,12 +92,12 @@ export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Age
   const role = effectiveRole(agent.roles, tenant.members, user_id);
   const grant = effectiveRole(agent.grants, tenant.members, user_id);
   const sources = [
-    ...(role ? [{ labels: tenant.grid[role.role], by: role.by }] : []),
-    ...(grant ? [{ labels: tenant.grid[ROLE_OF_GRANT[grant.role]], by: grant.by }] : []),
+    ...(role ? [{ labels: tenant.role_permissions[role.role], by: role.by }] : []),
+    ...(grant ? [{ labels: tenant.role_permissions[ROLE_OF_GRANT[grant.role]], by: grant.by }] : []),
   ];
   const whole = member?.role === 'OWNER' || member?.role === 'ADMIN';
   return LABELS.map((label) => {
-    const allowed = agentAllows(tenant, user_id, agent, AGENT_LABELS[label]);
+    const allowed = agentAllows(tenant, user_id, agent, PERMISSION_OF_LABEL[label]);
     const held =
       whole || (member?.role === 'AUDITOR' && label === 'View') ? member?.by : sources.find(({ labels }) => labels.includes(label))?.by;
     return { label, allowed, decided_by: (allowed ? held : agent.is_admin_only ? agent.admin_only_by : null) ?? null };

@@ -30,11 +30,11 @@ const isLapsed = <Role>(held: RoleAssignments<Role>, members: Members, user_id: 
 export const revokeLapsedRole = ({ roles }: Agent, members: Members, user_id: string): AgentEvent[] =>
   isLapsed(roles, members, user_id) ? [{ type: 'AgentRoleRevoked', data: { user_id } }] : [];
 
-const whereOwner = (held: Record<string, { readonly role: string }>): string[] =>
+const ownerIdsIn = (held: Record<string, { readonly role: string }>): string[] =>
   Object.keys(held).filter((user_id) => held[user_id]!.role === 'OWNER');
 
 /** The members who were made OWNER of the agent: none where they have all left. */
-export const explicitOwners = ({ roles }: Agent, members: Members): string[] => whereOwner(effectiveRoles(roles, members));
+export const explicitOwners = ({ roles }: Agent, members: Members): string[] => ownerIdsIn(effectiveRoles(roles, members));
 
 /**
  * The roles that members have on the agent. Where nobody is left of those who were made its OWNER, the tenant's OWNERs are: members leave in one
@@ -43,7 +43,7 @@ export const explicitOwners = ({ roles }: Agent, members: Members): string[] => 
  */
 export const rolesOf = (agent: Agent, members: Members): RoleAssignments<AgentRole> => {
   const held = effectiveRoles(agent.roles, members);
-  const heirs = explicitOwners(agent, members).length > 0 ? [] : whereOwner(members);
+  const heirs = explicitOwners(agent, members).length > 0 ? [] : ownerIdsIn(members);
   const inherited = (user_id: string) => {
     const { since, by } = members[user_id]!;
     return [user_id, { role: 'OWNER', created_at: by.at, updated_at: by.at, since, by }];
@@ -52,9 +52,9 @@ export const rolesOf = (agent: Agent, members: Members): RoleAssignments<AgentRo
 };
 
 /** The members who own the agent: one at least. */
-export const ownersOf = (agent: Agent, members: Members): string[] => whereOwner(rolesOf(agent, members));
+export const ownersOf = (agent: Agent, members: Members): string[] => ownerIdsIn(rolesOf(agent, members));
 
-const checkLastOwner = (agent: Agent, members: Members, user_id: string): void => {
+const assertNotLastOwner = (agent: Agent, members: Members, user_id: string): void => {
   const others = explicitOwners(agent, members).some((id) => id !== user_id);
   if (!others && ownersOf(agent, members).includes(user_id))
     throw new Refusal('conflict', 'an agent always has an OWNER: transfer the ownership instead');
@@ -66,7 +66,7 @@ export const assignRole =
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
     if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');
-    if (role !== 'OWNER') checkLastOwner(agent, members, user_id);
+    if (role !== 'OWNER') assertNotLastOwner(agent, members, user_id);
     if (effectiveRole(agent.roles, members, user_id)?.role === role) return [];
     return [...revokeLapsedRole(agent, members, user_id), { type: 'AgentRoleAssigned', data: { user_id, role } }];
   };
@@ -76,7 +76,7 @@ export const revokeRole =
   (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
-    checkLastOwner(agent, members, user_id);
+    assertNotLastOwner(agent, members, user_id);
     if (!effectiveRole(agent.roles, members, user_id)) throw new Refusal('not_found', 'holds no role on this agent');
     return [{ type: 'AgentRoleRevoked', data: { user_id } }];
   };

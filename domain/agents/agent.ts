@@ -166,7 +166,7 @@ const withAssignment = <Role>(
 
 type Transfer = Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>;
 
-const transferred = ({ roles }: Agent, event: Transfer, own?: Transient): RoleAssignments<AgentRole> => {
+const transferOwnership = ({ roles }: Agent, event: Transfer, own?: Transient): RoleAssignments<AgentRole> => {
   const demoted = event.data.old_owner_ids.reduce(
     (held, user_id) => withAssignment(held, { user_id, role: 'MANAGER' as const }, event, own),
     roles,
@@ -210,7 +210,7 @@ const applyEvent = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'A
     case 'AgentRoleRevoked':
       return { roles: withoutEntry(agent.roles, event.data.user_id, own) };
     case 'AgentOwnershipTransferred':
-      return { roles: transferred(agent, event as Transfer, own) };
+      return { roles: transferOwnership(agent, event as Transfer, own) };
     case 'AgentAccessGranted':
       return { grants: withAssignment(agent.grants, event.data, event, own) };
     case 'AgentAccessRevoked':

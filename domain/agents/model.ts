@@ -55,4 +55,5 @@ export const register =
   };
 
 /** Whether a chain of this tenant may name it: it is there, open to all tenants and not disabled. */
-export const usable = (model: Model): boolean => model.status !== 'absent' && model.status !== 'disabled' && model.available_to_all_tenants;
+export const isUsable = (model: Model): boolean =>
+  model.status !== 'absent' && model.status !== 'disabled' && model.available_to_all_tenants;

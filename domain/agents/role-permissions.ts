@@ -10,7 +10,7 @@ export type GrantRole = (typeof GRANT_ROLES)[number];
 export const ROLE_OF_GRANT: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
 
 /** What each label of the grid allows. */
-export const AGENT_LABELS = {
+export const PERMISSION_OF_LABEL = {
   View: 'agent:read',
   'Chat (read-only)': 'agent:chat:read',
   'Assign work': 'agent:assign',
@@ -22,11 +22,11 @@ export const AGENT_LABELS = {
   'Manage roles': 'agent:roles:write',
 } as const;
 
-export type AgentLabel = keyof typeof AGENT_LABELS;
-export type AgentPermission = (typeof AGENT_LABELS)[AgentLabel];
+export type AgentLabel = keyof typeof PERMISSION_OF_LABEL;
+export type AgentPermission = (typeof PERMISSION_OF_LABEL)[AgentLabel];
 export type RolePermissions = Readonly<Record<AgentRole, readonly AgentLabel[]>>;
 
-export const LABELS = Object.keys(AGENT_LABELS) as AgentLabel[];
+export const LABELS = Object.keys(PERMISSION_OF_LABEL) as AgentLabel[];
 
 const VIEWER: readonly AgentLabel[] = ['View', 'Chat (read-only)'];
 const MANAGER: readonly AgentLabel[] = [...VIEWER, 'Assign work', 'Edit settings', 'Edit skills', 'Edit tools'];

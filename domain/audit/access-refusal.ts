@@ -4,17 +4,17 @@ import type { Recorded } from '../event.ts';
 export const category = 'access';
 
 /** A call that was answered with 403. `permission` is the one that was lacking, where one was. */
-export type RefusedAccess = { method: string; path: string; code: string; permission: string | null; agent_id: string | null };
+export type AccessRefusal = { method: string; path: string; code: string; permission: string | null; agent_id: string | null };
 
-export type RefusedAccessEvent =
-  | { type: 'AccessRefused'; data: RefusedAccess }
+export type AccessRefusalEvent =
+  | { type: 'AccessRefused'; data: AccessRefusal }
   | { type: 'AccessRefusalsCounted'; data: { caller: string; count: number; first: string; last: string } };
 
-export type RefusedAccesses = { recorded: number; counted: number };
+export type AccessRefusalCounts = { recorded: number; counted: number };
 
-export const initial: RefusedAccesses = { recorded: 0, counted: 0 };
+export const initial: AccessRefusalCounts = { recorded: 0, counted: 0 };
 
-export const evolve = (refused: RefusedAccesses, event: Recorded<RefusedAccessEvent>): RefusedAccesses => {
+export const evolve = (refused: AccessRefusalCounts, event: Recorded<AccessRefusalEvent>): AccessRefusalCounts => {
   switch (event.type) {
     case 'AccessRefused':
       return { ...refused, recorded: refused.recorded + 1 };

@@ -16,7 +16,7 @@ export const checksum = (text: string): string => {
 };
 
 /** Builds `ann_` + public id + `_` + secret + checksum from 8 and 32 base62 characters. */
-export const keyText = (publicId: string, secret: string): string => {
+export const buildKey = (publicId: string, secret: string): string => {
   const body = `ann_${publicId}_${secret}`;
   return body + checksum(body);
 };

@@ -1,4 +1,4 @@
-import { NO_DIGEST, sameDigest } from '../digest.ts';
+import { isSameDigest, NO_DIGEST } from '../digest.ts';
 import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
 import { isUsageDue } from './usage.ts';
@@ -75,4 +75,4 @@ export const recordUse =
       : [];
 
 /** Compares digests in constant time; an absent key is compared with a dummy. */
-export const matches = (key: ApiKey, digest: string): boolean => sameDigest(key.digest, digest) && key.status !== 'absent';
+export const matches = (key: ApiKey, digest: string): boolean => isSameDigest(key.digest, digest) && key.status !== 'absent';

@@ -1,4 +1,4 @@
-import { NO_DIGEST, sameDigest } from '../digest.ts';
+import { isSameDigest, NO_DIGEST } from '../digest.ts';
 import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -29,7 +29,7 @@ export const evolve = (signIn: SignIn, event: Recorded<SignInEvent>): SignIn => 
 };
 
 /** @throws Refusal unauthorized where this state was used before */
-export const begin =
+export const start =
   (fields: SignInFields) =>
   ({ status }: SignIn): SignInEvent[] => {
     if (status !== 'absent') throw new Refusal('unauthorized', 'this sign-in was finished before: begin again');
@@ -40,4 +40,4 @@ export const end = ({ status }: SignIn): SignInEvent[] => (status === 'active' ?
 
 /** Whether a cookie of this digest is signed in; an absent one is compared with a dummy. */
 export const isValidFor = (signIn: SignIn, digest: string, now: number): boolean =>
-  sameDigest(signIn.digest, digest) && signIn.status === 'active' && Date.parse(signIn.expires_at) > now;
+  isSameDigest(signIn.digest, digest) && signIn.status === 'active' && Date.parse(signIn.expires_at) > now;

@@ -34,7 +34,7 @@ export const eventForDelivery = (
 export type Advisory = SettledDelivery & { sequence: number; outcome: 'acknowledged' | 'max_deliveries' | 'terminated' };
 
 /** An append holds less than a megabyte: this many deliveries stand in one event. */
-export const MAX_DELIVERIES = 4_000;
+export const MAX_DELIVERIES_PER_EVENT = 4_000;
 
 const settled = ({ delivery_id, event_id, at, attempts }: Advisory): SettledDelivery => ({ delivery_id, event_id, at, attempts });
 
@@ -43,7 +43,7 @@ export const recordAdvisories =
   (epoch: string, notices: readonly Advisory[]) =>
   ({ capture }: Acknowledgements): AcknowledgementEvent[] => {
     const known = capture?.epoch === epoch ? capture.sequence : 0;
-    const fresh = notices.filter(({ sequence }) => sequence > known).slice(0, MAX_DELIVERIES);
+    const fresh = notices.filter(({ sequence }) => sequence > known).slice(0, MAX_DELIVERIES_PER_EVENT);
     const last = fresh.at(-1);
     if (!last) return [];
     const through: AdvisoryCursor = { epoch, sequence: last.sequence };

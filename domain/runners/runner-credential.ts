@@ -6,7 +6,7 @@ export const category = 'runnercredential';
 export const STREAM = 'AGENTS';
 /** A message that its runner says nothing about for so long is handed out again. */
 export const ACK_WAIT_MS = 30_000;
-export const MAX_DELIVERIES = 10;
+export const MAX_DELIVERY_ATTEMPTS = 10;
 export const MAX_LIFETIME_SECONDS = 3_600;
 
 /** The durable consumer that all runners of an agent share. */
@@ -21,7 +21,7 @@ export const permissionsOf = (agent: string, inbox: string): { publish: string[]
 /** The prefix of the inboxes that a credential may listen on. */
 export const inboxOf = (credential: string): string => `_INBOX_${credential}`;
 
-type Issued = {
+type IssuedFields = {
   agent_id: string;
   /** Who asked for it, or made the key that did: it ends with their rights. Absent in events of before; null: the platform itself. */
   owner_id?: string | null;
@@ -32,9 +32,11 @@ type Issued = {
   expires_at: string;
 };
 
-export type RunnerCredentialEvent = { type: 'RunnerCredentialIssued'; data: Issued } | { type: 'RunnerCredentialRevoked'; data: object };
+export type RunnerCredentialEvent =
+  | { type: 'RunnerCredentialIssued'; data: IssuedFields }
+  | { type: 'RunnerCredentialRevoked'; data: object };
 
-export type RunnerCredential = Issued & {
+export type RunnerCredential = IssuedFields & {
   status: 'absent' | 'issued' | 'revoked';
   id: string;
   created_at: string;
@@ -65,7 +67,7 @@ export const evolve = (credential: RunnerCredential, event: Recorded<RunnerCrede
 
 /** @throws Refusal secret_already_shown where the credential was issued with another key, which nobody has any more */
 export const issue =
-  (issued: Issued) =>
+  (issued: IssuedFields) =>
   ({ status, public_key }: RunnerCredential): RunnerCredentialEvent[] => {
     if (status === 'absent') return [{ type: 'RunnerCredentialIssued', data: issued }];
     if (public_key === issued.public_key) return [];

@@ -2,7 +2,7 @@ import type { Agent } from '../agents/agent.ts';
 import { ownersOf } from '../agents/agent-roles.ts';
 import { checkLimit, type Limits } from '../billing/plan.ts';
 import { Refusal } from '../refusal.ts';
-import { type Member, present, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
+import { assertExists, type Member, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
 
 const memberOf = (tenant: Tenant, user_id: string): Member => {
   const member = tenant.members[user_id];
@@ -11,11 +11,11 @@ const memberOf = (tenant: Tenant, user_id: string): Member => {
 };
 
 /** An ADMIN may do all with members but touch OWNERs, the ones there are and the ones to come. @throws Refusal forbidden */
-export const checkOwners = (by: TenantRole, ...roles: TenantRole[]): void => {
+export const assertMayChangeOwners = (by: TenantRole, ...roles: TenantRole[]): void => {
   if (by !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'only an OWNER may change OWNERs');
 };
 
-const checkLast = (tenant: Tenant, user_id: string): void => {
+const assertNotLastOwner = (tenant: Tenant, user_id: string): void => {
   const others = Object.entries(tenant.members).some(([id, { role }]) => id !== user_id && role === 'OWNER');
   if (!others) throw new Refusal('conflict', 'a tenant always has an OWNER: make somebody else one first');
 };
@@ -24,8 +24,8 @@ const checkLast = (tenant: Tenant, user_id: string): void => {
 export const add =
   (user_id: string, role: TenantRole, by: TenantRole, limits?: Limits) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
-    checkOwners(by, role);
+    assertExists(tenant);
+    assertMayChangeOwners(by, role);
     if (tenant.members[user_id]) throw new Refusal('conflict', 'is a member already');
     if (limits) checkLimit(limits, 'members', Object.keys(tenant.members).length);
     return [{ type: 'MemberAdded', data: { user_id, role } }];
@@ -35,16 +35,16 @@ export const add =
 export const changeRole =
   (user_id: string, role: TenantRole, by: TenantRole) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
+    assertExists(tenant);
     const member = memberOf(tenant, user_id);
     if (member.role === role) return [];
-    checkOwners(by, member.role, role);
-    if (member.role === 'OWNER') checkLast(tenant, user_id);
+    assertMayChangeOwners(by, member.role, role);
+    if (member.role === 'OWNER') assertNotLastOwner(tenant, user_id);
     return [{ type: 'MemberRoleChanged', data: { user_id, role } }];
   };
 
 /** Agents that nobody but this user owns must go to somebody first. */
-const checkAlone = (agents: readonly Agent[], { members }: Tenant, user_id: string): void => {
+const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, user_id: string): void => {
   const isAlone = (agent: Agent): boolean => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
   const agent_ids = agents.filter(isAlone).map(({ id }) => id);
   if (agent_ids.length > 0) throw new Refusal('conflict', 'is the only OWNER of agents: transfer them first', { members: { agent_ids } });
@@ -54,10 +54,10 @@ const checkAlone = (agents: readonly Agent[], { members }: Tenant, user_id: stri
 export const remove =
   (user_id: string, by: TenantRole, agents: readonly Agent[] = []) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
+    assertExists(tenant);
     const { role } = memberOf(tenant, user_id);
-    checkOwners(by, role);
-    if (role === 'OWNER') checkLast(tenant, user_id);
-    checkAlone(agents, tenant, user_id);
+    assertMayChangeOwners(by, role);
+    if (role === 'OWNER') assertNotLastOwner(tenant, user_id);
+    assertNotOnlyAgentOwner(agents, tenant, user_id);
     return [{ type: 'MemberRemoved', data: { user_id } }];
   };

@@ -53,12 +53,12 @@ export type Tenant = {
   is_suspended: boolean;
   paid: boolean;
   /** The platform has switched external mail off: the tenant can't switch it on. */
-  mail_forbidden: boolean;
+  is_mail_blocked_by_platform: boolean;
   closes_at: string | null;
   members: ById<Member>;
-  grid: RolePermissions;
+  role_permissions: RolePermissions;
   /** Until when each super-admin may look inside. */
-  opened: ById<string>;
+  super_admin_access: ById<string>;
   created_at: string;
   updated_at: string;
 };
@@ -76,16 +76,20 @@ export const initial: Tenant = {
   external_mail_enabled: false,
   is_suspended: false,
   paid: false,
-  mail_forbidden: false,
+  is_mail_blocked_by_platform: false,
   closes_at: null,
   members: {},
-  grid: DEFAULT_ROLE_PERMISSIONS,
-  opened: {},
+  role_permissions: DEFAULT_ROLE_PERMISSIONS,
+  super_admin_access: {},
   created_at: '',
   updated_at: '',
 };
 
-const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: Recorded<TenantEvent>, own?: Transient): Partial<Tenant> => {
+const applyEvent = (
+  tenant: Tenant,
+  { type, data, id, at, event_id, position }: Recorded<TenantEvent>,
+  own?: Transient,
+): Partial<Tenant> => {
   switch (type) {
     case 'TenantCreated': {
       const { generation: _, ...fields } = data;
@@ -93,7 +97,10 @@ const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: R
     }
     case 'TenantUpdated': {
       const { reason: _, ...fields } = data;
-      return { ...fields, ...(data.external_mail_enabled === undefined ? {} : { mail_forbidden: !data.external_mail_enabled }) };
+      return {
+        ...fields,
+        ...(data.external_mail_enabled === undefined ? {} : { is_mail_blocked_by_platform: !data.external_mail_enabled }),
+      };
     }
     case 'TenantPlanChanged':
       return { plan_id: data.plan_id };
@@ -120,15 +127,15 @@ const changedBy = (tenant: Tenant, { type, data, id, at, event_id, position }: R
     case 'MemberRemoved':
       return { members: withoutEntry(tenant.members, data.user_id, own) };
     case 'AgentRolePermissionsChanged':
-      return { grid: { ...tenant.grid, ...data.roles } };
+      return { role_permissions: { ...tenant.role_permissions, ...data.roles } };
     case 'SuperAdminAccessOpened':
-      return { opened: withEntry(tenant.opened, data.user_id, data.until, own) };
+      return { super_admin_access: withEntry(tenant.super_admin_access, data.user_id, data.until, own) };
   }
 };
 
 export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, own?: Transient): Tenant => ({
   ...tenant,
-  ...changedBy(tenant, event, own),
+  ...applyEvent(tenant, event, own),
   updated_at: event.at,
 });
 
@@ -136,7 +143,7 @@ export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, own?: Trans
 export const isClosed = ({ status }: Tenant): boolean => status === 'closed';
 
 /** @throws Refusal not_found where the tenant is absent or closed for good */
-export const present = (tenant: Tenant): void => {
+export const assertExists = (tenant: Tenant): void => {
   if (tenant.status === 'absent' || isClosed(tenant)) throw new Refusal('not_found', 'there is no such tenant');
 };
 
@@ -153,8 +160,8 @@ export const create =
   };
 
 /** The tenant as the platform's changes are measured: mail that is off without its word is neither on nor off yet. */
-const asPlatformSaid = (tenant: Tenant): object =>
-  tenant.external_mail_enabled || tenant.mail_forbidden ? tenant : { ...tenant, external_mail_enabled: null };
+const withUnsetMail = (tenant: Tenant): object =>
+  tenant.external_mail_enabled || tenant.is_mail_blocked_by_platform ? tenant : { ...tenant, external_mail_enabled: null };
 
 /** The platform's own changes; its no to external mail is one wherever it was not said before. `reason` goes into the log. @throws Refusal not_found */
 export const update =
@@ -163,8 +170,8 @@ export const update =
     reason: string | null,
   ) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
-    const news = changedFields(asPlatformSaid(tenant), fields);
+    assertExists(tenant);
+    const news = changedFields(withUnsetMail(tenant), fields);
     return [
       ...(Object.keys(news).length > 0 ? [{ type: 'TenantUpdated' as const, data: { ...news, reason } }] : []),
       ...(plan_id !== undefined && plan_id !== tenant.plan_id ? [{ type: 'TenantPlanChanged' as const, data: { plan_id, reason } }] : []),
@@ -175,9 +182,9 @@ export const update =
 export const changeSettings =
   (fields: Partial<TenantSettings>) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
+    assertExists(tenant);
     const data = changedFields(tenant, fields);
-    if (data.external_mail_enabled && tenant.mail_forbidden)
+    if (data.external_mail_enabled && tenant.is_mail_blocked_by_platform)
       throw new Refusal('conflict', 'the platform has switched external mail off for this tenant');
     return Object.keys(data).length > 0 ? [{ type: 'TenantSettingsChanged', data }] : [];
   };
@@ -185,14 +192,14 @@ export const changeSettings =
 export const suspend =
   (reason: string) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
+    assertExists(tenant);
     return tenant.is_suspended ? [] : [{ type: 'TenantSuspended', data: { reason } }];
   };
 
 export const resume =
   (reason: string) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
+    assertExists(tenant);
     return tenant.is_suspended ? [{ type: 'TenantResumed', data: { reason } }] : [];
   };
 
@@ -200,14 +207,14 @@ export const resume =
 export const close =
   (reason: string, closes_at: string) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
+    assertExists(tenant);
     return tenant.status === 'closing' ? [] : [{ type: 'TenantClosing', data: { reason, closes_at } }];
   };
 
 export const reopen =
   (reason: string) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
+    assertExists(tenant);
     return tenant.status === 'closing' ? [{ type: 'TenantReopened', data: { reason } }] : [];
   };
 
@@ -221,7 +228,7 @@ export const closeForGood =
 export const openToSuperAdmin =
   (user_id: string, reason: string, until: string) =>
   (tenant: Tenant): TenantEvent[] => {
-    present(tenant);
+    assertExists(tenant);
     if (!tenant.allow_superadmin_access) throw new Refusal('forbidden', 'the tenant does not let super-admins in');
     return [{ type: 'SuperAdminAccessOpened', data: { user_id, reason, until } }];
   };

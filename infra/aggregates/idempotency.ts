@@ -13,7 +13,7 @@ import {
   type Outcome,
 } from '../../domain/idempotency-key.ts';
 import { callerOf } from '../../domain/principal.ts';
-import { Refusal, type RefusalExtra } from '../../domain/refusal.ts';
+import { Refusal, type RefusalDetails } from '../../domain/refusal.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import type { Execution } from './request-context.ts';
 import { throwAsRefusal } from './transact.ts';
@@ -100,7 +100,7 @@ export const runIdempotent = ({ log, context, now }: Deps): Runtime['runIdempote
   ): Promise<T> => {
     if (outcome.kind === 'refused') {
       const { code, detail, kind: _, ...extra } = outcome;
-      throw new Refusal(code, detail, extra as RefusalExtra);
+      throw new Refusal(code, detail, extra as RefusalDetails);
     }
     const location = outcome.location ?? undefined;
     if (once.oneTimeSecret)

@@ -15,7 +15,7 @@ import {
 } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
-import { ACK_WAIT_MS, consumerName, MAX_DELIVERIES, STREAM } from '../../domain/runners/runner-credential.ts';
+import { ACK_WAIT_MS, consumerName, MAX_DELIVERY_ATTEMPTS, STREAM } from '../../domain/runners/runner-credential.ts';
 
 export { STREAM };
 export const SUBJECTS = 'agents.>';
@@ -155,7 +155,11 @@ export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
 
 export type ConsumerLimits = { ackWaitMs?: number; maxDeliveries?: number };
 
-const consumerConfig = (tenant: string, agent: string, { ackWaitMs = ACK_WAIT_MS, maxDeliveries = MAX_DELIVERIES }: ConsumerLimits) =>
+const consumerConfig = (
+  tenant: string,
+  agent: string,
+  { ackWaitMs = ACK_WAIT_MS, maxDeliveries = MAX_DELIVERY_ATTEMPTS }: ConsumerLimits,
+) =>
   ({
     durable_name: consumerName(agent),
     filter_subject: inboundSubject(tenant, agent),

@@ -1,6 +1,6 @@
 import type { NatsConnection } from 'nats';
 import { createUser } from 'nkeys.js';
-import type { MakeBrokerUser } from '../../commands/runners/runner-credential.ts';
+import type { CreateBrokerUser } from '../../commands/runners/runner-credential.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { inboxOf, permissionsOf } from '../../domain/runners/runner-credential.ts';
 import { ensureConsumer, ensureInbound } from './jetstream.ts';
@@ -25,7 +25,7 @@ const require = (value: string | undefined, name: string): string => {
 
 /** Makes broker users whose permissions end at one agent's consumer; the runner's whole right is in its signed claim. */
 export const brokerUsers =
-  (nats: NatsConnection, { natsUrl, natsAccountSeed }: BrokerAddress): MakeBrokerUser =>
+  (nats: NatsConnection, { natsUrl, natsAccountSeed }: BrokerAddress): CreateBrokerUser =>
   async ({ tenant, agent, credential, expires_at }) => {
     const url = publicAddress(require(natsUrl, 'NATS_URL'));
     const accountSeed = require(natsAccountSeed, 'NATS_ACCOUNT_SEED');

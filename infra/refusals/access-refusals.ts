@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { category, type RefusedAccess, type RefusedAccessEvent } from '../../domain/audit/access-refusal.ts';
+import { type AccessRefusal, type AccessRefusalEvent, category } from '../../domain/audit/access-refusal.ts';
 import { type Actor, type DomainEvent, PLATFORM } from '../../domain/event.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Refusal } from '../../domain/refusal.ts';
@@ -8,9 +8,9 @@ import { type BatchDeps, batchedWriter } from './batched-writer.ts';
 import { cappedCounter, type RefusalKind } from './capped-counter.ts';
 
 type Origin = { readonly actor: Actor; readonly ip: string | null; readonly userAgent: string | null };
-type RefusedRequest = { readonly access: RefusedAccess; readonly origin: Origin };
+type RefusedRequest = { readonly access: AccessRefusal; readonly origin: Origin };
 /** An event and the origin of its request, which goes into the metadata. */
-type EventWithOrigin = RefusedAccessEvent & { readonly origin: Origin | null };
+type EventWithOrigin = AccessRefusalEvent & { readonly origin: Origin | null };
 
 const MAX_TEXT_LENGTH = 512;
 const TENANT_PATH = /^\/(?:tenant|v1\/tenants)\/(c[a-z0-9]{24})(?:\/agents\/(c[a-z0-9]{24}))?(?:\/|$)/;

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { Sealed, SecretPlace } from '../../commands/context.ts';
+import type { SealedText, SecretLocation } from '../../commands/context.ts';
 
 const VERSION = 'v1';
 const algorithm = 'aes-256-gcm';
@@ -11,7 +11,7 @@ const shape = /^v1\.([\w-]{1,32})\.([\w-]{16})\.([\w-]*)\.([\w-]{22})$/;
 export type NamedKey = { readonly kid: string; readonly key: Uint8Array };
 
 /** Encrypts into `v1.<kid>.<nonce>.<ciphertext>.<tag>`, the parts in base64url, bound to the place. */
-export const encrypt = ({ kid, key }: NamedKey, place: SecretPlace, plain: Uint8Array): Sealed => {
+export const encrypt = ({ kid, key }: NamedKey, place: SecretLocation, plain: Uint8Array): SealedText => {
   const nonce = randomBytes(12);
   const cipher = createCipheriv(algorithm, key, nonce, options).setAAD(boundTo(place));
   const text = Buffer.concat([cipher.update(plain), cipher.final()]);
@@ -19,14 +19,14 @@ export const encrypt = ({ kid, key }: NamedKey, place: SecretPlace, plain: Uint8
 };
 
 /** Decrypts what `encrypt` made for this place. @throws Error where the text, the key or the place is another one */
-export const decrypt = (key: Uint8Array, place: SecretPlace, sealed: Sealed): Buffer => {
+export const decrypt = (key: Uint8Array, place: SecretLocation, sealed: SealedText): Buffer => {
   const [, , nonce, text, tag] = parts(sealed);
   const decipher = createDecipheriv(algorithm, key, decode(nonce!), options).setAAD(boundTo(place)).setAuthTag(decode(tag!));
   return Buffer.concat([decipher.update(decode(text!)), decipher.final()]);
 };
 
 /** The name of the key that a sealed text needs. @throws Error where it is no sealed text */
-export const kidOf = (sealed: Sealed): string => parts(sealed)[1]!;
+export const kidOf = (sealed: SealedText): string => parts(sealed)[1]!;
 
 /** Fields one behind the other, each under its length in four bytes, so that no two lists give the same bytes. */
 export const lengthPrefixed = (...fields: readonly string[]): Buffer => {
@@ -41,9 +41,9 @@ export const lengthPrefixed = (...fields: readonly string[]): Buffer => {
   return bytes.subarray(0, end);
 };
 
-const boundTo = ({ tenant, category, id, field }: SecretPlace): Buffer => lengthPrefixed(tenant, category, id, field, VERSION);
+const boundTo = ({ tenant, category, id, field }: SecretLocation): Buffer => lengthPrefixed(tenant, category, id, field, VERSION);
 
-const parts = (sealed: Sealed): RegExpExecArray => {
+const parts = (sealed: SealedText): RegExpExecArray => {
   const match = shape.exec(sealed);
   if (!match) throw new Error('not a sealed secret');
   return match;

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Sealed, SecretPlace } from '../../commands/context.ts';
+import type { SealedText, SecretLocation } from '../../commands/context.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { type Secret, secret } from '../../domain/secret.ts';
 import type { WrappedKeys } from '../../domain/wrapped-key.ts';
@@ -13,9 +13,9 @@ import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 /** What keeps secrets, and makes the names and digests that need a key. */
 export type Vault = {
   /** Encrypts under the tenant's data key (made at its first secret), bound to the place. @throws LogError */
-  seal: (place: SecretPlace, plain: Secret) => Promise<Sealed>;
+  seal: (place: SecretLocation, plain: Secret) => Promise<SealedText>;
   /** Decrypts what was sealed for this place. @throws Error where it was altered or belongs elsewhere; LogError gone after erasure */
-  open: (place: SecretPlace, sealed: Sealed) => Promise<Secret>;
+  open: (place: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /** The id25 of what has a natural key; the same everywhere on this log, unguessable without the name key. */
   uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
   /** HMAC-SHA-256 under the platform's pepper, hex. */

@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { fold } from '../../domain/aggregate.ts';
 import { PLATFORM, type Recorded, streamName } from '../../domain/event.ts';
-import type { VaultEvent, WrappedKeys } from '../../domain/wrapped-key.ts';
+import type { WrappedKeyEvent, WrappedKeys } from '../../domain/wrapped-key.ts';
 import * as Wrapped from '../../domain/wrapped-key.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, type NamedKey } from './cipher.ts';
 
 /** The wrapped keys that a key stream holds, oldest first; none where there is no such stream. @throws LogError */
 export const readWrappedKeys = async (log: Log, tenant: string, id: string): Promise<WrappedKeys> =>
-  fold(Wrapped, (await Array.fromAsync(log.read(streamOf(tenant, id)))) as Recorded<VaultEvent>[]);
+  fold(Wrapped, (await Array.fromAsync(log.read(streamOf(tenant, id)))) as Recorded<WrappedKeyEvent>[]);
 
 /** Unwraps a key. @throws Error with one line for the operator where another master key wrapped it */
 export const unwrapKey = (master: NamedKey, tenant: string, id: string, { kid, wrapped }: WrappedKeys[number]): NamedKey => {

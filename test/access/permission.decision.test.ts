@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { agentAllows, roleIn, type TenantPermission, tenantRoleAllows } from '../../domain/access/permission.ts';
+import { agentAllows, type TenantPermission, tenantRoleAllows, tenantRoleOf } from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
-import { AGENT_LABELS, type AgentPermission, DEFAULT_ROLE_PERMISSIONS, LABELS } from '../../domain/agents/role-permissions.ts';
+import { type AgentPermission, DEFAULT_ROLE_PERMISSIONS, LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { given } from '../fixtures/given.ts';
 
 const USER = 'cme';
-const EVERYTHING: AgentPermission[] = Object.values(AGENT_LABELS);
+const EVERYTHING: AgentPermission[] = Object.values(PERMISSION_OF_LABEL);
 const [OWNER, ADMIN, MEMBER, AUDITOR] = [0, 1, 2, 3];
 
 /** The table of roles, written out: OWNER, ADMIN, MEMBER, AUDITOR. */
@@ -87,7 +87,7 @@ test('tenant roles give what the table of roles says', () => {
 
 test('the default grid is the one of the interface', () => {
   for (const role of ['VIEWER', 'MANAGER', 'OWNER'] as const)
-    assert.equal(DEFAULT_ROLE_PERMISSIONS[role].map((label) => AGENT_LABELS[label]).sort(), [...AGENT_TABLE[role]!].sort());
+    assert.equal(DEFAULT_ROLE_PERMISSIONS[role].map((label) => PERMISSION_OF_LABEL[label]).sort(), [...AGENT_TABLE[role]!].sort());
   assert.is(LABELS.length, 9);
 });
 
@@ -126,9 +126,9 @@ test('a role that was given before somebody became a member again counts no more
 
 test('a runner and the platform itself have no role in a tenant', () => {
   const tenant = tenantWith('OWNER');
-  assert.is(roleIn(tenant, { kind: 'runner', agent_id: USER, tenant_id: tenant.id, key_id: 'ck' }), null);
-  assert.is(roleIn(tenant, { kind: 'system', name: USER }), null);
-  assert.is(roleIn(tenant, { kind: 'user', user_id: USER, key_id: null, bound_to: null, super_admin: false }), 'OWNER');
+  assert.is(tenantRoleOf(tenant, { kind: 'runner', agent_id: USER, tenant_id: tenant.id, key_id: 'ck' }), null);
+  assert.is(tenantRoleOf(tenant, { kind: 'system', name: USER }), null);
+  assert.is(tenantRoleOf(tenant, { kind: 'user', user_id: USER, key_id: null, bound_to: null, super_admin: false }), 'OWNER');
 });
 
 test.run();

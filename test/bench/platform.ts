@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keyText } from '../../domain/identity/api-key-format.ts';
+import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { freePort, readPidFile } from '../../infra/supervision/os-process.ts';
 import { type Program, program } from '../fixtures/child-process.ts';
 import { scratch } from '../fixtures/temp-directory.ts';
@@ -26,7 +26,7 @@ export type Annals = {
 
 const letters = (count: number): string => Array.from({ length: count }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 
-export const newKey = (): string => keyText(letters(8), letters(32));
+export const newKey = (): string => buildKey(letters(8), letters(32));
 
 const programs = new Set<Program>();
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
-import { keyText } from '../../domain/identity/api-key-format.ts';
+import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
@@ -16,7 +16,7 @@ export type Reply = { readonly status: number; readonly headers: Headers; readon
 
 export const main = join(root, 'infra', 'main.ts');
 /** A key that only tests have. */
-export const ADMIN_KEY = keyText('Fau1tK3y', 'onlyTestsHaveThisKeyForThePlatfo');
+export const ADMIN_KEY = buildKey('Fau1tK3y', 'onlyTestsHaveThisKeyForThePlatfo');
 
 const STOP_MS = 30_000;
 const TIMEOUT_MS = 200;

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checksum, keyText, publicIdOf } from '../../domain/identity/api-key-format.ts';
+import { buildKey, checksum, publicIdOf } from '../../domain/identity/api-key-format.ts';
 
 const DIGITS = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
 const SECRET = 'abcdefghijklmnopqrstuvwxyzABCDEF';
@@ -16,7 +16,7 @@ test('the checksum is CRC-32 (IEEE) in base62: most significant digit first, pad
 });
 
 test('a key is ann_, 8 characters, _, 32 characters and the checksum of all of it', () => {
-  const key = keyText('pub1icId', SECRET);
+  const key = buildKey('pub1icId', SECRET);
   assert.is(key.length, 51);
   assert.ok(key.startsWith(`ann_pub1icId_${SECRET}`));
   assert.is(key.slice(-6), checksum(key.slice(0, -6)));
@@ -26,7 +26,7 @@ test('a key is ann_, 8 characters, _, 32 characters and the checksum of all of i
 test('every typo of one character is refused', () =>
   fc.assert(
     fc.property(base62(8), base62(32), (publicId, secret) => {
-      const key = keyText(publicId, secret);
+      const key = buildKey(publicId, secret);
       for (let place = 0; place < key.length; place++)
         for (const digit of DIGITS)
           if (digit !== key[place]) assert.is(publicIdOf(key.slice(0, place) + digit + key.slice(place + 1)), null, `${key} at ${place}`);
@@ -37,7 +37,7 @@ test('every typo of one character is refused', () =>
 test('two neighbours exchanged, a character lost or doubled, another case: all refused', () =>
   fc.assert(
     fc.property(base62(8), base62(32), fc.nat(49), (publicId, secret, place) => {
-      const key = keyText(publicId, secret);
+      const key = buildKey(publicId, secret);
       const swapped = key.slice(0, place) + key[place + 1] + key[place] + key.slice(place + 2);
       const others = [key.slice(0, place) + key.slice(place + 1), key.slice(0, place) + key[place] + key.slice(place)];
       for (const wrong of [swapped, ...others, key.toUpperCase(), key.toLowerCase(), `${key}\n`, ` ${key}`])

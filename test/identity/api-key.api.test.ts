@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { keyText } from '../../domain/identity/api-key-format.ts';
+import { buildKey } from '../../domain/identity/api-key-format.ts';
 import * as Member from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
@@ -109,9 +109,9 @@ test('what is no key costs no look-up; an unknown one with a right checksum cost
   for (const authorization of [key, `Basic ${key}`, `Bearer ${key} ${key}`, `Bearer, ${key}`, 'Bearer'])
     unauthorized(await p.send('GET', '/me', { key: '', headers: { authorization } }));
   assert.is(reads, before);
-  unauthorized(await me(keyText('UNKNOWN0', 'x'.repeat(32))));
+  unauthorized(await me(buildKey('UNKNOWN0', 'x'.repeat(32))));
   assert.is(reads, before + 1);
-  unauthorized(await me(keyText(key.slice(4, 12), 'x'.repeat(32))), 'unauthorized');
+  unauthorized(await me(buildKey(key.slice(4, 12), 'x'.repeat(32))), 'unauthorized');
   Object.assign(p.log, { read });
 });
 

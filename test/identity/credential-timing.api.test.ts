@@ -5,7 +5,7 @@ import type { AggregateReader } from '../../commands/context.ts';
 import { createAuthenticator } from '../../commands/identity/authenticate.ts';
 import { NO_DIGEST } from '../../domain/digest.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
-import { keyText, publicIdOf } from '../../domain/identity/api-key-format.ts';
+import { buildKey, publicIdOf } from '../../domain/identity/api-key-format.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { presetOf } from '../../domain/webhooks/provider.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
@@ -71,7 +71,7 @@ for (let index = 0; index < 256; index++) {
 }
 const secret = p.key.slice(13, 45);
 const other = (character: string): string => (character === 'a' ? 'b' : 'a');
-const shown = (id: string, text: string): string => `Bearer ${keyText(id, text)}`;
+const shown = (id: string, text: string): string => `Bearer ${buildKey(id, text)}`;
 
 /** Whether it was refused as no key. */
 const refused = async (header: string): Promise<void> => {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { exportSPKI, generateKeyPair } from 'jose';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { firstPlanId } from '../../commands/billing/plan.ts';
+import { defaultPlanId } from '../../commands/billing/plan.ts';
 import { registerUser } from '../../commands/identity/user.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
@@ -124,7 +124,7 @@ staged(
 staged('one tenant that lives is enough, however many closed ones come before it', async (stage) => {
   const { p, issuer } = stage;
   const { id: user_id } = await registerUser(p.systemContext(), SOMEBODY);
-  const fields = { name: 'T', plan_id: firstPlanId(p.systemContext()), billing_email: null, generation: 0 };
+  const fields = { name: 'T', plan_id: defaultPlanId(p.systemContext()), billing_email: null, generation: 0 };
   const made: string[] = [];
   for (let index = 0; index < 201; index++) {
     const ctx = p.systemContext();

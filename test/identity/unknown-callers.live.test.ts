@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import * as assert from 'uvu/assert';
-import { keyText } from '../../domain/identity/api-key-format.ts';
+import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { openSignInMethods } from '../../infra/oidc/sign-in.ts';
@@ -87,7 +87,7 @@ test('a hundred requests of somebody who is not listed cost no read of the store
 test('a guessed key is looked for each time: the time that it takes tells nobody which keys there are', async () => {
   const { log, reads } = counted(memoryLog());
   const { processes } = await stage([log]);
-  const guess = keyText('abcdefgh', 'x'.repeat(32));
+  const guess = buildKey('abcdefgh', 'x'.repeat(32));
   for (let index = 0; index < 5; index++) {
     const before = reads();
     assert.is(await processes[0]!.come(guess), 401);

@@ -21,8 +21,8 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   permit('a guest may everything', 'if (!GUEST_PERMISSIONS.includes(permission)) throw forbidden(permission);', ''),
   permit(
     "one super-admin's break-glass is everybody's",
-    "(tenant.opened[principal.user_id] ?? '')",
-    "(Object.values(tenant.opened).sort().at(-1) ?? '')",
+    "(tenant.super_admin_access[principal.user_id] ?? '')",
+    "(Object.values(tenant.super_admin_access).sort().at(-1) ?? '')",
   ),
   permit('a break-glass never ends', '> new Date(now()).toISOString()', "> ''"),
   permit('a tenant can not shut super-admins out', 'tenant.allow_superadmin_access && ', ''),
@@ -34,8 +34,8 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   ),
   permit(
     'whoever is a member of nothing is an OWNER',
-    'const role = roleIn(tenant, principal);',
-    "const role = roleIn(tenant, principal) ?? 'OWNER';",
+    'const role = tenantRoleOf(tenant, principal);',
+    "const role = tenantRoleOf(tenant, principal) ?? 'OWNER';",
   ),
   one('an agent for admins only is for everybody', 'domain/access/permission.ts', 'if (agent.is_admin_only) return false;', ''),
   one('what was held before somebody left counts again', 'domain/agents/agent-roles.ts', ' && given.since > member.since ?', ' ?'),
