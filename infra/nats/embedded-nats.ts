@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount, createOperator } from 'nkeys.js';
 import { replaceFile } from '../durable-files.ts';
-import type { ManagedProcess } from '../supervision/supervisor.ts';
+import type { ManagedProcess } from '../supervision/managed-process.ts';
 import { accountJwt, credentialsFile, keyOf, newUser, operatorJwt, seedOf } from './jwt.ts';
 import { natsBinary } from './server-binary.ts';
 
@@ -52,11 +52,11 @@ export const nats = async ({ dir, port }: { dir: string; port: number }): Promis
     command,
     args: ['-c', file],
     env: { PATH: process.env.PATH },
-    stop: 'SIGINT',
-    grace: 5_000,
-    own: { file: join(dir, 'nats.pid'), mark: file },
-    says: /Server is ready/,
-    yields: true,
+    stopSignal: 'SIGINT',
+    graceMs: 5_000,
+    ownPidFile: { file: join(dir, 'nats.pid'), mark: file },
+    readyPattern: /Server is ready/,
+    isLowPriority: true,
     url: `nats://127.0.0.1:${port}`,
     accountSeed: seeds.account,
   };

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { runHelper } from '../supervision/os-process.ts';
+import { runHelper } from '../supervision/helper-programs.ts';
 import { isOld, MIN_SAFE_VERSION } from './server-version.ts';
 
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';

@@ -14,8 +14,8 @@ import {
 import { join } from 'node:path';
 import pg from 'pg';
 import { readText, replaceFile } from '../durable-files.ts';
-import { runHelper } from '../supervision/os-process.ts';
-import type { ManagedProcess } from '../supervision/supervisor.ts';
+import { runHelper } from '../supervision/helper-programs.ts';
+import type { ManagedProcess } from '../supervision/managed-process.ts';
 import { type Account, accountFor } from './os-user.ts';
 import { isPassable, nativeDir, openPlace } from './server-binaries.ts';
 
@@ -197,12 +197,12 @@ export const postgres = async ({ dir, port, durable = true }: PostgresOptions): 
     args: ['-D', data, ...options.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
     env: ENV,
     ...account,
-    stop: 'SIGINT',
-    grace: 10_000,
-    own: { file: join(data, 'postmaster.pid'), mark: data },
-    says: /database system is ready to accept connections/,
+    stopSignal: 'SIGINT',
+    graceMs: 10_000,
+    ownPidFile: { file: join(data, 'postmaster.pid'), mark: data },
+    readyPattern: /database system is ready to accept connections/,
     prepare: () => ensureDatabase(superuserUrl, derived(password)),
-    yields: true,
+    isLowPriority: true,
     superuserUrl,
     url,
   };

@@ -6,9 +6,12 @@ import { readJson } from '../durable-files.ts';
 import { nats } from '../nats/embedded-nats.ts';
 import { postgres } from '../postgres/embedded-postgres.ts';
 import { lockFile } from '../process-lock.ts';
-import { serve, store, work } from '../supervision/child-processes.ts';
-import { freePort, isFree, killHelpers, readPidFile, removePidFile, writePidFile } from '../supervision/os-process.ts';
-import { type ManagedProcess, type ProcessDirs, replaceProcess, type Supervised, supervise } from '../supervision/supervisor.ts';
+import { serveProcess, storeProcess, workProcess } from '../supervision/child-processes.ts';
+import { killHelpers } from '../supervision/helper-programs.ts';
+import { type ManagedProcess, type ProcessDirs, replaceProcess } from '../supervision/managed-process.ts';
+import { readPidFile, removePidFile, writePidFile } from '../supervision/pid-file.ts';
+import { freePort, isPortFree } from '../supervision/ports.ts';
+import { type Supervised, supervise } from '../supervision/supervisor.ts';
 
 type Name = 'store' | 'postgres' | 'nats';
 
@@ -62,7 +65,7 @@ const makeData = (dir: string): void => {
 const portsIn = (file: string): Partial<Record<Name, number>> => readJson<{ ports: Partial<Record<Name, number>> }>(file)?.ports ?? {};
 
 /** The port of last time, unless somebody has taken it since. */
-const portFor = async (last: number | undefined): Promise<number> => (last !== undefined && (await isFree(last)) ? last : freePort());
+const portFor = async (last: number | undefined): Promise<number> => (last !== undefined && (await isPortFree(last)) ? last : freePort());
 
 const takenPort = (port: number, host: string, error?: NodeJS.ErrnoException): Error =>
   new Error(
@@ -72,7 +75,7 @@ const takenPort = (port: number, host: string, error?: NodeJS.ErrnoException): E
   );
 
 const requirePort = async ({ port, host }: Config): Promise<void> => {
-  const free = await isFree(port, host).catch((error: NodeJS.ErrnoException) => {
+  const free = await isPortFree(port, host).catch((error: NodeJS.ErrnoException) => {
     throw takenPort(port, host, error);
   });
   if (!free) throw takenPort(port, host);
@@ -95,7 +98,7 @@ const holdData = (dir: string): { release(): void } => {
 /** Starts whatever has no URL of its own, then the service. Says what goes wrong later by `say`, and gives out the first key as soon as it is made. */
 export const launch = (config: Config, say: (line: string) => void, made: (first: FirstKey) => void = () => {}): Launch => {
   const data = config.annalsData;
-  const ground: ProcessDirs = { logs: join(data, 'logs'), run: join(data, 'run'), say };
+  const ground: ProcessDirs = { logs: join(data, 'logs'), run: join(data, 'run'), report: say };
   const running: Partial<Record<string, Supervised>> = {};
   const closing = new AbortController();
   const preparing: Promise<unknown>[] = [];
@@ -130,12 +133,12 @@ export const launch = (config: Config, say: (line: string) => void, made: (first
       return beginning;
     };
     const begunAll = await Promise.all([
-      start('store', config.eventstoreUrl, (port) => store({ dir: join(data, 'store'), port })),
+      start('store', config.eventstoreUrl, (port) => storeProcess({ dir: join(data, 'store'), port })),
       start('postgres', config.databaseUrl, (port) => postgres({ dir: join(data, 'postgres'), port })),
       start('nats', config.natsUrl, (port) => nats({ dir: join(data, 'nats'), port })),
     ]);
     const [eventstore, database, delivery] = begunAll;
-    if (eventstore && !eventstore.piece.isKnown()) await eventstore.ready;
+    if (eventstore && !eventstore.piece.isUrlKnown()) await eventstore.ready;
     const seed = delivery?.piece.accountSeed ?? config.natsAccountSeed;
     const urls = {
       EVENTSTORE_URL: config.eventstoreUrl ?? eventstore!.piece.url(),
@@ -151,15 +154,15 @@ export const launch = (config: Config, say: (line: string) => void, made: (first
     const state = join(data, 'state.json');
     const env = { ...process.env, ANNALS_DATA: data, PORT: String(config.port), HOST: config.host };
     const url = listenUrl(config);
-    const leftovers = [serve({ env, base: url, say, hears }), work(env)];
+    const leftovers = [serveProcess({ env, base: url, report: say, onMessage: hears }), workProcess(env)];
     await Promise.all(leftovers.map((piece) => replaceProcess(piece, ground)));
     await requirePort(config);
     const ports = portsIn(state);
     const { urls, ready } = await services(ports);
     writeFileSync(state, JSON.stringify({ ports }), { mode: 0o600 });
     const parts = await Promise.all([
-      run(serve({ env: { ...env, ...urls }, base: loopback(url), say, hears })),
-      run(work({ ...env, ...urls })),
+      run(serveProcess({ env: { ...env, ...urls }, base: loopback(url), report: say, onMessage: hears })),
+      run(workProcess({ ...env, ...urls })),
     ]);
     await Promise.all([ready, ...parts.map((each) => each.ready)]);
     return { url, env: urls, ports, firstKey: () => firstKey, pid: (name) => running[name]?.pid() };

@@ -1,286 +1,183 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { setPriority } from 'node:os';
-import { join } from 'node:path';
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { end, findByPidFile, type ProcessRef, readPidFile, removePidFile, writePidFile } from './os-process.ts';
-
-/** A process that is kept running. */
-export type ManagedProcess = {
-  name: string;
-  command: string;
-  args: readonly string[];
-  env: NodeJS.ProcessEnv;
-  cwd?: string;
-  uid?: number;
-  gid?: number;
-  /** The signal that asks it to end, and how many ms it has for that. */
-  stop: NodeJS.Signals;
-  grace: number;
-  /** Where its own pid file lies and what its command line holds, for a server that keeps one. */
-  own?: { file: string; mark: string };
-  /** What its log says when it serves. */
-  says?: RegExp;
-  /** What is to be done or waited for, each time it is up, before others may rely on it; given up when it ends. */
-  prepare?: (ended: AbortSignal) => Promise<void>;
-  /** Gives way to the others when the machine is busy. */
-  yields?: boolean;
-  /** Opens a channel: the piece ends when its supervisor is gone, and may tell us something. */
-  hears?: (message: unknown) => void;
-};
-
-export type ProcessDirs = {
-  /** Directories of logs and of pid files. */
-  logs: string;
-  run: string;
-  say: (line: string) => void;
-};
+import { retryDelay } from '../backoff.ts';
+import {
+  exitOf,
+  hasEnded,
+  logFileOf,
+  lowerPriority,
+  type ManagedProcess,
+  type ProcessDirs,
+  pidFileOf,
+  spawnProcess,
+  unrefChild,
+} from './managed-process.ts';
+import { removePidFile, writePidFile } from './pid-file.ts';
+import { reasonIn, rotateLog, sizeOf, textSince, truncateLog } from './process-log.ts';
 
 export type Supervised = {
   readonly name: string;
-  /** Serves for the first time. Rejects when it ends again and again before that. */
+  /** Resolves when the process serves for the first time. Rejects if it ends several times before that, or is stopped. */
   readonly ready: Promise<void>;
   readonly pid: () => number | undefined;
+  /** Ends the process for good. Resolves when it has ended. */
   readonly stop: () => Promise<void>;
   readonly kill: (signal: NodeJS.Signals) => void;
-  /** Lets our process end while the piece runs. */
+  /** Lets our own process exit while this one runs. */
   readonly unref: () => void;
 };
 
-const ATTEMPTS = 5;
-const MIN_RESTART_DELAY_MS = 50;
-const MAX_RESTART_DELAY_MS = 2_000;
-const SETTLED_MS = 1_000;
-const LOG_LIMIT = 10 * 1024 * 1024;
-const LOOK_MS = 60_000;
-/** Acceptance goes first among our own; what yields still gets a third of what it would, and is not kept waiting for tens of milliseconds. */
-const NICENESS = 5;
-/** PostgreSQL and the store may have much to repair after a crash. */
-const READY_MS = 600_000;
-const POLL_MS = 10;
+const MAX_START_ATTEMPTS = 5;
+const RESTART_DELAY = { minMs: 50, maxMs: 2_000 };
+/** A process that served this long has not failed to start: it is restarted without a growing delay. */
+const STABLE_AFTER_MS = 1_000;
+const LOG_CHECK_INTERVAL_MS = 60_000;
+/** After a crash, PostgreSQL and the event store may have much to repair. */
+const READY_TIMEOUT_MS = 600_000;
+const POLL_INTERVAL_MS = 10;
 
-export const logFile = ({ logs }: Pick<ProcessDirs, 'logs'>, name: string): string => join(logs, `${name}.log`);
-const pidFile = ({ run }: Pick<ProcessDirs, 'run'>, name: string): string => join(run, `${name}.pid`);
-
-const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
-
-/** Moves a log that has grown beyond 10 MiB aside; one older part is kept. */
-const rotate = (file: string): void => {
-  if (sizeOf(file) > LOG_LIMIT) renameSync(file, `${file}.1`);
+/** The state of one supervised process. */
+type Supervision = {
+  readonly spec: ManagedProcess;
+  readonly dirs: ProcessDirs;
+  readonly logFile: string;
+  readonly pidFile: string;
+  readonly stopping: AbortController;
+  readonly ready: PromiseWithResolvers<void>;
+  child: ChildProcess | undefined;
+  hasServed: boolean;
+  isUnreferenced: boolean;
 };
 
-/** The same of a log that is being written: its process only appends, and so goes on at the beginning. Where there is no room the older part goes. */
-export const truncateLog = (file: string): void => {
-  if (sizeOf(file) <= LOG_LIMIT) return;
-  try {
-    copyFileSync(file, `${file}.1`);
-  } catch {
-    rmSync(`${file}.1`, { force: true });
+/** How one run of the process ended, and how long it had served. */
+type Run = { readonly how: string; readonly servedMs: number };
+
+const messageOf = (error: unknown): string => (error as Error).message;
+
+/** @returns whether the process came up before it ended and within the time limit @throws what `prepare` throws */
+const waitUntilServing = async (
+  { readyPattern, prepare }: ManagedProcess,
+  child: ChildProcess,
+  ended: AbortSignal,
+  readLog: () => string,
+): Promise<boolean> => {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  while (readyPattern && !readyPattern.test(readLog())) {
+    if (hasEnded(child) || Date.now() > deadline) return false;
+    await sleep(POLL_INTERVAL_MS);
   }
-  truncateSync(file);
+  await prepare?.(ended);
+  return !hasEnded(child);
 };
 
-const textSince = (file: string, offset: number): string => {
-  const length = sizeOf(file) - offset;
-  if (length <= 0) return '';
-  const bytes = Buffer.alloc(length);
-  const fd = openSync(file, 'r');
-  const read = readSync(fd, bytes, 0, length, offset);
-  closeSync(fd);
-  return bytes.toString('utf8', 0, read);
-};
-
-const messageIn = (line: string): string => {
-  if (!line.startsWith('{')) return line;
+/** Without its pid file the process runs all the same, but the next start could not find it after a crash. */
+const recordPid = ({ spec, dirs, pidFile }: Supervision, pid: number): void => {
   try {
-    const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };
-    return err?.message ?? msg ?? line;
-  } catch {
-    return line;
+    writePidFile(pidFile, pid);
+  } catch (error) {
+    dirs.report(`${spec.name} runs, but its pid file ${pidFile} cannot be written: ${messageOf(error)}`);
   }
 };
 
-/** The line of a log that says most about an end: the last that speaks of an error, or else the last. */
-const tellingLine = (text: string): string => {
-  const lines = text.trimEnd().split('\n');
-  return messageIn(lines.findLast((line) => /error|fatal|annals:/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 300);
+const limitLog = ({ dirs, logFile }: Supervision): void => {
+  try {
+    truncateLog(logFile);
+  } catch (error) {
+    dirs.report(`${logFile} grows and cannot be truncated: ${messageOf(error)}`);
+  }
 };
 
-const begin = (piece: ManagedProcess, file: string): ChildProcess => {
-  const log = openSync(file, 'a', 0o600);
-  const { command, args, env, uid, gid, cwd = '/' } = piece;
-  const stdio = piece.hears ? (['ignore', log, log, 'ipc'] as const) : (['ignore', log, log] as const);
-  const child = spawn(command, args, { env, cwd, stdio: [...stdio], detached: true, ...(uid !== undefined && { uid, gid: gid! }) });
-  closeSync(log);
+const startChild = (supervision: Supervision): ChildProcess => {
+  const { spec, logFile } = supervision;
+  const child = spawnProcess(spec, logFile);
+  supervision.child = child;
+  if (child.pid !== undefined) recordPid(supervision, child.pid);
+  if (child.pid !== undefined && spec.isLowPriority) lowerPriority(child.pid);
+  if (spec.onMessage) child.on('message', spec.onMessage);
+  if (supervision.isUnreferenced) unrefChild(child);
   return child;
 };
 
-const lowerPriority = (pid: number): void => {
-  try {
-    setPriority(pid, NICENESS);
-    // A session of its own is a scheduling group of its own on Linux: niceness counts inside the group, this between them.
-    writeFileSync(`/proc/${pid}/autogroup`, String(NICENESS));
-  } catch {
-    // It has ended already, which the exit event tells; or the system has no such groups.
-  }
-};
-
-/** Ends what an earlier supervisor has left of a piece, however that one ended. */
-export const replaceProcess = async (
-  { name, stop, grace, own }: Pick<ManagedProcess, 'name' | 'stop' | 'grace' | 'own'>,
-  ground: ProcessDirs,
-): Promise<void> => {
-  const left = [readPidFile(pidFile(ground, name)), own && findByPidFile(own.file, own.mark)].filter(
-    (known): known is ProcessRef => !!known,
+/** Runs the process until it ends. @throws if it could not be started */
+const runOnce = async (supervision: Supervision): Promise<Run> => {
+  const { spec, dirs, logFile, stopping, ready } = supervision;
+  // Someone may have removed the directories since the last run.
+  for (const dir of [dirs.logs, dirs.run]) mkdirSync(dir, { recursive: true, mode: 0o700 });
+  rotateLog(logFile);
+  const offset = sizeOf(logFile);
+  const readLog = (): string => textSince(logFile, offset);
+  const child = startChild(supervision);
+  const over = new AbortController();
+  const ended = exitOf(child).finally(() => over.abort());
+  let servedAt = Number.POSITIVE_INFINITY;
+  // Not before the process serves: until then, its log is read from `offset` on.
+  const logCheck = setInterval(() => Number.isFinite(servedAt) && limitLog(supervision), LOG_CHECK_INTERVAL_MS).unref();
+  over.signal.addEventListener('abort', () => clearInterval(logCheck));
+  const startup = waitUntilServing(spec, child, over.signal, readLog).then(
+    (isServing) => {
+      if (!isServing) return void child.kill('SIGKILL');
+      servedAt = Date.now();
+      supervision.hasServed = true;
+      ready.resolve();
+    },
+    (error: Error) => {
+      if (!hasEnded(child) && !stopping.signal.aborted) dirs.report(`${spec.name} runs but cannot be used: ${error.message}`);
+      child.kill('SIGKILL');
+    },
   );
-  for (const known of left) await end(known, stop, grace);
-  removePidFile(pidFile(ground, name));
-  // The pid in it may be anybody's by now (in a container it soon is), and PostgreSQL would take that for a server of its own.
-  if (own && left.length === 0) removePidFile(own.file);
+  const how = await ended;
+  await startup;
+  removePidFile(supervision.pidFile);
+  return { how: supervision.hasServed ? how : `${how}: ${reasonIn(readLog())}`, servedMs: Date.now() - servedAt };
 };
 
-const endOf = (child: ChildProcess): Promise<string> =>
-  new Promise((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('exit', (code, signal) => resolve(signal ? `signal ${signal}` : `code ${code}`));
-  });
-
-const letGo = (child: ChildProcess): void => {
-  child.unref();
-  child.channel?.unref();
-};
-
-const isOver = ({ exitCode, signalCode, pid }: ChildProcess): boolean => exitCode !== null || signalCode !== null || pid === undefined;
-
-/** How a process ended, and for how long it had served. */
-type Life = { readonly how: string; readonly servedMs: number };
-
-/** Resolves to whether the process got so far that others may rely on it. */
-const serves = async (
-  { says, prepare }: ManagedProcess,
-  child: ChildProcess,
-  ended: AbortSignal,
-  textOf: () => string,
-): Promise<boolean> => {
-  const late = Date.now() + READY_MS;
-  while (says && !says.test(textOf())) {
-    if (isOver(child) || Date.now() > late) return false;
-    await sleep(POLL_MS);
+/** Runs the process again whenever it ends, until it is stopped or has failed to start too often. */
+const keepRunning = async (supervision: Supervision): Promise<void> => {
+  const { spec, dirs, logFile, stopping, ready } = supervision;
+  for (let failures = 0; !stopping.signal.aborted; ) {
+    const { how, servedMs } = await runOnce(supervision).catch((error): Run => ({ how: messageOf(error), servedMs: 0 }));
+    if (stopping.signal.aborted) return;
+    failures = servedMs > STABLE_AFTER_MS ? 0 : failures + 1;
+    if (!supervision.hasServed && failures >= MAX_START_ATTEMPTS)
+      return ready.reject(new Error(`${spec.name} does not start (${how}); its log is ${logFile}`));
+    if (supervision.hasServed) dirs.report(`${spec.name} ended (${how}) and is started again; its log is ${logFile}`);
+    await sleep(retryDelay(RESTART_DELAY, failures), undefined, { signal: stopping.signal }).catch(() => {});
   }
-  await prepare?.(ended);
-  return !isOver(child);
 };
 
-/** Starts a piece and starts it again whenever it ends, at once after a time of service, ever later after failures, until told to stop. */
-export const supervise = (piece: ManagedProcess, ground: ProcessDirs): Supervised => {
-  const log = logFile(ground, piece.name);
-  const pids = pidFile(ground, piece.name);
-  const stopping = new AbortController();
-  const ready = Promise.withResolvers<void>();
+/** Starts a process and restarts it whenever it ends, until `stop` is called. The delay grows while it does not stay up. */
+export const supervise = (spec: ManagedProcess, dirs: ProcessDirs): Supervised => {
+  const supervision: Supervision = {
+    spec,
+    dirs,
+    logFile: logFileOf(dirs, spec.name),
+    pidFile: pidFileOf(dirs, spec.name),
+    stopping: new AbortController(),
+    ready: Promise.withResolvers(),
+    child: undefined,
+    hasServed: false,
+    isUnreferenced: false,
+  };
+  const { ready, stopping } = supervision;
   ready.promise.catch(() => {});
-  let child: ChildProcess | undefined;
-  let everServed = false;
-  let loose = false;
-
-  /** What can't be written down only keeps the next start from finding what this one leaves. */
-  const note = (pid: number): void => {
-    try {
-      writePidFile(pids, pid);
-    } catch (error) {
-      ground.say(`${piece.name} runs, but ${pids} can not be written: ${(error as Error).message}`);
-    }
-  };
-
-  const look = (): void => {
-    try {
-      truncateLog(log);
-    } catch (error) {
-      ground.say(`${log} grows, and can not be cut: ${(error as Error).message}`);
-    }
-  };
-
-  /** One life of the process. @throws where it could not begin */
-  const live = async (): Promise<Life> => {
-    // They may have been cleared away since.
-    for (const dir of [ground.logs, ground.run]) mkdirSync(dir, { recursive: true, mode: 0o700 });
-    rotate(log);
-    const offset = sizeOf(log);
-    const born = begin(piece, log);
-    child = born;
-    const over = new AbortController();
-    const text = (): string => textSince(log, offset);
-    const ended = endOf(born).finally(() => over.abort());
-    let servedAt = Number.POSITIVE_INFINITY;
-    // Until it serves, what its log says since its beginning is waited for.
-    const looking = setInterval(() => Number.isFinite(servedAt) && look(), LOOK_MS).unref();
-    over.signal.addEventListener('abort', () => clearInterval(looking));
-    const watch = serves(piece, born, over.signal, text).then(
-      (serving) => {
-        if (!serving) return void born.kill('SIGKILL');
-        servedAt = Date.now();
-        everServed = true;
-        ready.resolve();
-      },
-      (error: Error) => {
-        if (!isOver(born) && !stopping.signal.aborted) ground.say(`${piece.name} runs but cannot be used: ${error.message}`);
-        born.kill('SIGKILL');
-      },
-    );
-    if (born.pid !== undefined) note(born.pid);
-    if (born.pid !== undefined && piece.yields) lowerPriority(born.pid);
-    if (piece.hears) born.on('message', piece.hears);
-    if (loose) letGo(born);
-    const how = await ended;
-    await watch;
-    removePidFile(pids);
-    return { how: everServed ? how : `${how}: ${tellingLine(text())}`, servedMs: Date.now() - servedAt };
-  };
-
-  const keep = async (): Promise<void> => {
-    for (let failures = 0; !stopping.signal.aborted; ) {
-      const { how, servedMs } = await live().catch(({ message }: Error): Life => ({ how: message, servedMs: 0 }));
-      if (stopping.signal.aborted) return;
-      failures = servedMs > SETTLED_MS ? 0 : failures + 1;
-      if (!everServed && failures >= ATTEMPTS) return ready.reject(new Error(`${piece.name} does not start (${how}); its log is ${log}`));
-      if (everServed) ground.say(`${piece.name} ended (${how}) and is started again; its log is ${log}`);
-      const delay = Math.min(MIN_RESTART_DELAY_MS * 2 ** Math.max(0, failures - 1), MAX_RESTART_DELAY_MS);
-      await sleep(delay, undefined, { signal: stopping.signal }).catch(() => {});
-    }
-  };
-  const kept = keep();
-
-  const unref = (): void => {
-    loose = true;
-    if (child) letGo(child);
-  };
-
-  const stop = async (): Promise<void> => {
-    stopping.abort();
-    ready.reject(new Error(`${piece.name} was told to stop`));
-    child?.kill(piece.stop);
-    const late = setTimeout(() => child?.kill('SIGKILL'), piece.grace);
-    await kept;
-    clearTimeout(late);
-  };
-
+  const finished = keepRunning(supervision);
   return {
-    name: piece.name,
+    name: spec.name,
     ready: ready.promise,
-    pid: () => child?.pid,
-    stop,
-    kill: (signal) => void child?.kill(signal),
-    unref,
+    pid: () => supervision.child?.pid,
+    stop: async () => {
+      stopping.abort();
+      ready.reject(new Error(`${spec.name} was stopped`));
+      supervision.child?.kill(spec.stopSignal);
+      const kill = setTimeout(() => supervision.child?.kill('SIGKILL'), spec.graceMs);
+      await finished;
+      clearTimeout(kill);
+    },
+    kill: (signal) => void supervision.child?.kill(signal),
+    unref: () => {
+      supervision.isUnreferenced = true;
+      if (supervision.child) unrefChild(supervision.child);
+    },
   };
 };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type AllStreamSubscription, ANY, EventStoreDBClient, jsonEvent, NO_STREAM, type Position, START } from '@eventstore/db-client';
-import { freePort } from '../../infra/supervision/os-process.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
 import { scratch } from '../fixtures/temp-directory.ts';
 import { count, median, milliseconds, ratio, table } from './format.ts';
 import { annals } from './platform.ts';

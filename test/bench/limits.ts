@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { freePort } from '../../infra/supervision/os-process.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
 import { scratch } from '../fixtures/temp-directory.ts';
 import type { Figures } from './load.ts';
 import { heardFrom, helper, limitApart, loadApart } from './measure.ts';

@@ -9,7 +9,7 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log, NewEvent } from '../../infra/eventstore/event-log.ts';
 import { startProjections } from '../../infra/projector/projector.ts';
-import { freePort } from '../../infra/supervision/os-process.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import { scratch } from '../fixtures/temp-directory.ts';
 import { emptyDatabase } from './peer-prepare.ts';

@@ -2,7 +2,8 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
-import { freePort, readPidFile } from '../../infra/supervision/os-process.ts';
+import { readPidFile } from '../../infra/supervision/pid-file.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
 import { type Program, program } from '../fixtures/child-process.ts';
 import { scratch } from '../fixtures/temp-directory.ts';
 

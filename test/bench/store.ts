@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../infra/supervision/os-process.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
 import { type Program, root } from '../fixtures/child-process.ts';
 import { scratch } from '../fixtures/temp-directory.ts';
 import { count, median, milliseconds, ratio, table } from './format.ts';

@@ -6,7 +6,9 @@ import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
-import { end, freePort, type ProcessRef, readPidFile } from '../../infra/supervision/os-process.ts';
+import { endProcess, type ProcessRef } from '../../infra/supervision/os-process.ts';
+import { readPidFile } from '../../infra/supervision/pid-file.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
 import { bareEnvironment, inDir, type Program, program, root } from '../fixtures/child-process.ts';
 
 export const PIECES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
@@ -73,7 +75,7 @@ export const openPlatform = async (dir: string) => {
   /** Ends what is still there by the process ids that the platform wrote down, and returns which those were. */
   const sweep = async (): Promise<number[]> => {
     const left = everyone();
-    for (const each of left) await end(each, 'SIGTERM', 5_000);
+    for (const each of left) await endProcess(each, 'SIGTERM', 5_000);
     return left.map(({ pid }) => pid);
   };
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { STREAM } from '../../domain/runners/runner-credential.ts';
-import { readPidFile } from '../../infra/supervision/os-process.ts';
+import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { main, type Platform, withPlatform } from '../faults/platform.ts';
 import { bareEnvironment, eventually, program } from '../fixtures/child-process.ts';
 import { limitFiles } from '../fixtures/store-process.ts';

@@ -9,7 +9,7 @@ import { connectNats } from '../../infra/nats/connect.ts';
 import { newUser, type UserCredentials, userJwt } from '../../infra/nats/jwt.ts';
 import { natsBinary } from '../../infra/nats/server-binary.ts';
 import { isOld } from '../../infra/nats/server-version.ts';
-import { startOf } from '../../infra/supervision/os-process.ts';
+import { startTimeOf } from '../../infra/supervision/os-process.ts';
 import { eventually, inDir, livingWith, type Program, program, root, withoutRoom } from '../fixtures/child-process.ts';
 
 type Server = { program: Program; url: string; pid: number; accountSeed: string };
@@ -135,9 +135,9 @@ test('what a killed supervisor left is replaced: one server per directory, the s
   inDir(async (dir) => {
     const first = await begin(dir);
     await first.program.stop('SIGKILL');
-    ok(startOf(first.pid), 'the server outlives its supervisor');
+    ok(startTimeOf(first.pid), 'the server outlives its supervisor');
     const second = await begin(dir);
-    is(startOf(first.pid), undefined);
+    is(startTimeOf(first.pid), undefined);
     is(second.accountSeed, first.accountSeed);
     equal(livingWith(join(dir, 'nats')), [second.pid]);
     is(await second.program.stop(), 0);

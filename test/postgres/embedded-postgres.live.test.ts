@@ -19,7 +19,7 @@ import { test } from 'uvu';
 import { equal, is, match, not, ok } from 'uvu/assert';
 import { accountFor } from '../../infra/postgres/os-user.ts';
 import { isPassable } from '../../infra/postgres/server-binaries.ts';
-import { startOf } from '../../infra/supervision/os-process.ts';
+import { startTimeOf } from '../../infra/supervision/os-process.ts';
 import {
   checkout,
   eventually,
@@ -130,9 +130,9 @@ test('what a killed supervisor left is replaced: one server per directory, with 
     const first = await started(begin(dir));
     await flushed(first.url, 'create table kept (id int)');
     await first.program.stop('SIGKILL');
-    ok(startOf(first.pid), 'PostgreSQL outlives its supervisor');
+    ok(startTimeOf(first.pid), 'PostgreSQL outlives its supervisor');
     const second = await started(begin(dir));
-    is(startOf(first.pid), undefined);
+    is(startTimeOf(first.pid), undefined);
     await rowOf(second.url, 'select from kept');
     is(await second.program.stop(), 0);
     equal(livingWith(dir), []);
@@ -148,7 +148,7 @@ test('a pid file whose pid is now somebody else’s does not keep it from starti
     const { uid, gid } = statSync(join(dir, 'postgres/data'));
     chownSync(file, uid, gid);
     const second = await started(begin(dir));
-    ok(startOf(stranger.child.pid!), 'and the stranger is left alone');
+    ok(startTimeOf(stranger.child.pid!), 'and the stranger is left alone');
     is(await second.program.stop(), 0);
   }));
 

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import { equal, is, match, not, ok } from 'uvu/assert';
-import { freePort, readPidFile, startOf } from '../../infra/supervision/os-process.ts';
+import { startTimeOf } from '../../infra/supervision/os-process.ts';
+import { readPidFile } from '../../infra/supervision/pid-file.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
 import { bareEnvironment, eventually, inDir, livingWith, type Program, program } from '../fixtures/child-process.ts';
 import { broker } from '../fixtures/nats-server.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -47,7 +49,7 @@ const linesOf = (running: Program): string[] => running.output().trim().split('\
 /** Neither a process that was seen nor one that names the directory is left. */
 const nothingLeft = (data: string, seen: readonly number[]): void => {
   equal(
-    seen.filter((pid) => startOf(pid) !== undefined),
+    seen.filter((pid) => startTimeOf(pid) !== undefined),
     [],
   );
   equal(livingWith(data), []);
@@ -179,7 +181,7 @@ test('after SIGKILL of the parent the next start replaces all that was left', ()
     await first.program.stop('SIGKILL');
     const second = await start(first.data, first.port);
     equal(
-      left.filter((pid) => startOf(pid) !== undefined),
+      left.filter((pid) => startTimeOf(pid) !== undefined),
       [],
     );
     for (const [mark, name] of [

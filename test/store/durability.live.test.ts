@@ -8,7 +8,7 @@ import {
   streamNameFilter,
 } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
-import { freePort } from '../../infra/supervision/os-process.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
 import { clientOf } from '../fixtures/store-client.ts';
 import { pause, type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';

@@ -8,7 +8,7 @@ import { openLog } from '../../infra/eventstore/client.ts';
 import { classify } from '../../infra/eventstore/errors.ts';
 import { type Log, LogError, type NewEvent } from '../../infra/eventstore/event-log.ts';
 import { follow } from '../../infra/eventstore/subscription.ts';
-import { freePort } from '../../infra/supervision/os-process.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
 import { limitFiles, pause, startStore, storeDir } from '../fixtures/store-process.ts';
 import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
 

@@ -2,7 +2,7 @@ import { openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { truncateLog } from '../../infra/supervision/supervisor.ts';
+import { truncateLog } from '../../infra/supervision/process-log.ts';
 import { scratch } from '../fixtures/temp-directory.ts';
 
 const MIB = 1024 * 1024;

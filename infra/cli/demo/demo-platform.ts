@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config.ts';
 import { launch } from '../../processes/launch.ts';
-import { freePort } from '../../supervision/os-process.ts';
+import { freePort } from '../../supervision/ports.ts';
 
 /** The service that the demo speaks to, and a directory of its own. */
 export type Place = {

@@ -1,0 +1,34 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readJson } from '../durable-files.ts';
+import { commandLineOf, findProcess, isRunning, type ProcessRef } from './os-process.ts';
+
+/** Records a process, so that the next start can find it. Does nothing if the process has ended. */
+export const writePidFile = (file: string, pid: number): void => {
+  const found = findProcess(pid);
+  if (found) writeFileSync(file, JSON.stringify(found), { mode: 0o600 });
+};
+
+export const removePidFile = (file: string): void => rmSync(file, { force: true });
+
+/** @returns the process that one of our pid files records, if it still runs */
+export const readPidFile = (file: string): ProcessRef | undefined => {
+  const recorded = readJson<ProcessRef>(file);
+  return recorded && isRunning(recorded) ? recorded : undefined;
+};
+
+const firstLineOf = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'utf8').split('\n', 1)[0];
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Reads the pid file that a server itself writes, with the pid in its first line.
+ * @returns the process, if it runs and its command line contains `mark`; without the mark the pid may have been reused
+ */
+export const findByPidFile = (file: string, mark: string): ProcessRef | undefined => {
+  const pid = Number(firstLineOf(file) ?? 0);
+  return pid > 1 && commandLineOf(pid).includes(mark) ? findProcess(pid) : undefined;
+};

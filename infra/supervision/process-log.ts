@@ -1,0 +1,52 @@
+import { closeSync, copyFileSync, existsSync, openSync, readSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
+
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
+const MAX_REASON_LENGTH = 300;
+
+export const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
+
+/** Renames a log above 10 MiB to `<file>.1`, which replaces the previous one. */
+export const rotateLog = (file: string): void => {
+  if (sizeOf(file) > MAX_LOG_BYTES) renameSync(file, `${file}.1`);
+};
+
+/**
+ * Does the same while a process writes the log: copies it to `<file>.1`, then truncates it. The process opened it for appending, so it goes
+ * on at the start of the file. If the disk is full, the older part is dropped.
+ */
+export const truncateLog = (file: string): void => {
+  if (sizeOf(file) <= MAX_LOG_BYTES) return;
+  try {
+    copyFileSync(file, `${file}.1`);
+  } catch {
+    rmSync(`${file}.1`, { force: true });
+  }
+  truncateSync(file);
+};
+
+/** The text of a log from a byte offset on. */
+export const textSince = (file: string, offset: number): string => {
+  const length = sizeOf(file) - offset;
+  if (length <= 0) return '';
+  const bytes = Buffer.alloc(length);
+  const fd = openSync(file, 'r');
+  const read = readSync(fd, bytes, 0, length, offset);
+  closeSync(fd);
+  return bytes.toString('utf8', 0, read);
+};
+
+const messageIn = (line: string): string => {
+  if (!line.startsWith('{')) return line;
+  try {
+    const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };
+    return err?.message ?? msg ?? line;
+  } catch {
+    return line;
+  }
+};
+
+/** The line of a log that best explains why the process ended: the last one that mentions an error, else the last one. */
+export const reasonIn = (text: string): string => {
+  const lines = text.trimEnd().split('\n');
+  return messageIn(lines.findLast((line) => /error|fatal|annals:/i.test(line)) ?? lines.at(-1) ?? '').slice(0, MAX_REASON_LENGTH);
+};

@@ -1,0 +1,39 @@
+import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const POLL_INTERVAL_MS = 20;
+const REQUEST_TIMEOUT_MS = 5_000;
+const REPORT_INTERVAL_MS = 10_000;
+/** Once deliveries are accepted, the rest of the platform gets this long to come up, too; then the start counts as complete. */
+const DEGRADED_TIMEOUT_MS = 10_000;
+
+type Readiness = { readonly status: number; readonly degraded: readonly string[] };
+
+// Not `fetch`, and not an import of `node:http`: both load all of undici, just when the processes being started need the CPU.
+const { get } = process.getBuiltinModule('node:http');
+
+const readiness = (base: string, ended: AbortSignal): Promise<Readiness | undefined> =>
+  new Promise((resolve) => {
+    const noAnswer = (): void => resolve(undefined);
+    const signal = AbortSignal.any([ended, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
+    const request = get(`${base}/readyz`, { agent: false, signal }, (response) => {
+      json(response).then((body) => resolve({ status: response.statusCode!, degraded: (body as Readiness).degraded }), noAnswer);
+    });
+    request.on('error', noAnswer);
+  });
+
+/**
+ * Resolves when /readyz answers 200 and nothing is degraded any more, or `DEGRADED_TIMEOUT_MS` after the first 200, or when the process
+ * has ended. Meanwhile reports every ten seconds what is missing.
+ */
+export const waitUntilReady = async (base: string, report: (line: string) => void, ended: AbortSignal): Promise<void> => {
+  let readySince: number | undefined;
+  for (let reportedAt = Date.now(); !ended.aborted; await sleep(POLL_INTERVAL_MS)) {
+    const found = await readiness(base, ended);
+    readySince = found?.status === 200 ? (readySince ?? Date.now()) : undefined;
+    if (readySince && (found?.degraded.length === 0 || Date.now() - readySince > DEGRADED_TIMEOUT_MS)) return;
+    if (found === undefined || Date.now() - reportedAt < REPORT_INTERVAL_MS) continue;
+    reportedAt = Date.now();
+    report(`still waiting for ${found.degraded.join(', ')}: ${base}/readyz answers ${found.status}`);
+  }
+};
