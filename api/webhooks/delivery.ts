@@ -20,7 +20,10 @@ import { deliveryAsOf } from './delivery-as-of.ts';
 const SORTS = ['received_at'];
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
-/** Deliveries belong to the chats of their agent. Members who may read all integrations may read them, too. @throws Refusal not_found */
+/**
+ * Deliveries belong to the chats of their agent. Members who may read all integrations may read them, too.
+ * @throws Refusal not_found
+ */
 const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
   if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw notFound();
 };
@@ -114,7 +117,7 @@ async function* concatenate(first: Uint8Array, rest: BodyChunks) {
   yield* rest;
 }
 
-/** The received bytes of a delivery, which an operation cannot return. The runner of the delivery's agent may fetch them too. */
+/** The received bytes of a delivery, which an operation cannot return. The agent's runner may fetch them, too. */
 const bodyRoutes = [
   plainRoute({
     method: 'get',

@@ -37,7 +37,7 @@ const lastKnownDeliveries = staleIfError<Awaited<ReturnType<typeof lastDeliverie
   last_delivery_on_previous_secret_at: null,
 });
 
-/** Adds the times of the last deliveries. If the read models are down, it adds the times they returned last, or null. */
+/** Adds the times of the last deliveries; if the read models are down, those they returned last, or null. */
 const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<IntegrationView>): Promise<Loaded<IntegrationView>> => ({
   ...loaded,
   state: { ...state, ...(await ctx.sideEffect(() => lastKnownDeliveries(ctx.reads, loaded.id, lastDeliveries(ctx.reads, loaded.id)))) },

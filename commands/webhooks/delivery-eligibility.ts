@@ -28,7 +28,7 @@ const acceptsDeliveries = ({ status, is_suspended }: Tenant.Tenant): boolean =>
 
 const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
 
-/** Which integrations, tenants and agents accept deliveries, and how many. A promise is returned only if the cache has to read the log. */
+/** Which integrations, tenants and agents accept deliveries, and how many. Returns a promise only to read the log. */
 export const createDeliveryEligibility = (deps: EligibilityDeps): DeliveryEligibility => {
   const { cache } = deps;
 

@@ -12,7 +12,7 @@ export type StoredDelivery = { readonly facts: DeliveryFacts; readonly body: Uin
 /** Reads a recorded delivery; null if there is none. @throws Refusal unavailable */
 export type ReadDelivery = (tenant: string, id: string) => Promise<StoredDelivery | null>;
 
-/** The payload as JSON text: the delivered JSON byte for byte, any other text as one JSON string, `null` for a large body. */
+/** The payload as JSON text: delivered JSON unchanged, any other text as one string, `null` for a large body. */
 export const payloadText = ({ facts, body }: StoredDelivery): string => {
   if (!(body instanceof Uint8Array)) return 'null';
   const payload = mediaOf(facts.content_type) === 'form' ? (payloadOf(body) ?? body) : body;

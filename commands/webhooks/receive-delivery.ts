@@ -17,8 +17,9 @@ export type DeliveryOutcome = {
 const unknownAddress = () => new Refusal('not_found', 'there is no such webhook address');
 
 /**
- * Receives a provider's delivery: verifies its bytes, charges the plan's quota, evaluates the guardrails and records it once. Only verified
- * deliveries are charged. A redelivery is free if this process remembers the delivery; else it is charged like a new one.
+ * Receives a provider's delivery: verifies its bytes, charges the plan's quota, evaluates the guardrails and records it
+ * once. Only verified deliveries are charged. A redelivery is free if this process remembers the delivery; else it is
+ * charged like a new one.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, rate_limited, unavailable
  */
 export const receive = async (ports: WebhookPorts, request: WebhookRequest, reportRateLimit: ReportRateLimit): Promise<DeliveryOutcome> => {
@@ -42,7 +43,8 @@ export const receive = async (ports: WebhookPorts, request: WebhookRequest, repo
 };
 
 /**
- * Admits a large body of `size` bytes before it is read, if the integration exists and memory is free. Records the rejection `too_large`.
+ * Admits a large body of `size` bytes before it is read, if the integration exists and memory is free. Records the
+ * rejection `too_large`.
  * @throws Refusal too_large, not_found, unavailable
  */
 export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHead, size: number): Promise<BodyBuffer> => {
@@ -61,7 +63,10 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
   return ports.verification.allocateBody(size);
 };
 
-/** Charges the plan's quota. A delivery beyond it is counted as a rejection. @throws Refusal rate_limited, unavailable */
+/**
+ * Charges the plan's quota. A delivery beyond it is counted as a rejection.
+ * @throws Refusal rate_limited, unavailable
+ */
 const enforceQuota = async (ports: WebhookPorts, verified: VerifiedRequest, reportRateLimit: ReportRateLimit): Promise<void> => {
   const { integration, request, receivedAt } = verified;
   try {

@@ -31,7 +31,8 @@ export type EligibilityPort = {
   /** Whether the agent exists and is active. @throws Refusal unavailable */
   readonly isAgentActive: (tenant: string, agent_id: string) => boolean | Promise<boolean>;
   /**
-   * Takes one delivery from the tenant's quota per minute. Also returns a promise if it has to wait for the counts of other processes.
+   * Takes one delivery from the tenant's quota per minute. Also returns a promise if it has to wait for the counts of
+   * other processes.
    * @throws Refusal rate_limited, unavailable
    */
   readonly enforceQuota: (tenant: string, reportRateLimit: ReportRateLimit) => void | Promise<void>;
@@ -55,9 +56,15 @@ export type RecordingPort = {
   readonly deliveryId: (integration: Integration, provider_delivery_id: string) => string;
   /** Whether this process remembers that the log holds the delivery. False proves nothing. */
   readonly isKnown: (integration: Integration, id: string) => boolean;
-  /** Remembers the body, and returns whether it arrived before under another delivery id. @throws Refusal unavailable */
+  /**
+   * Remembers the body, and returns whether it arrived before under another delivery id.
+   * @throws Refusal unavailable
+   */
   readonly isReplay: (integration: Integration, facts: DeliveryFacts) => Promise<boolean>;
-  /** Records the delivery exactly once, even if several processes record it at the same time. @throws Refusal unavailable */
+  /**
+   * Records the delivery exactly once, even if several processes record it at the same time.
+   * @throws Refusal unavailable
+   */
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
   /** Compares a redelivery with the recorded delivery after the response. */
   readonly compareRedelivery: (delivery: NewDelivery) => void;

@@ -11,7 +11,7 @@ export const SPEC_VERSION = '1.0';
 /** The NATS subject of an agent's messages. */
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
-/** The parts of a message: CloudEvents attributes (names of lower-case letters and digits) and the body they describe. */
+/** A message's CloudEvents attributes (names of lower-case letters and digits) and the body they describe. */
 export type Message = {
   readonly agent: string;
   readonly delivery: string;
@@ -26,7 +26,7 @@ export type Message = {
   readonly reference: string;
 };
 
-/** How an event becomes a message. `type`: the CloudEvents type; `summary`: its description in the AsyncAPI document. */
+/** How an event becomes a message. `type`: the CloudEvents type; `summary`: for the AsyncAPI document. */
 export type RunnerMessageType = {
   readonly type: string;
   readonly summary: string;

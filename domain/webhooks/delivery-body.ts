@@ -1,6 +1,6 @@
 import { streamName } from '../event.ts';
 
-/** Chunks of a body that is too large for its delivery's event. The stream is named by the delivery and the body's SHA-256. */
+/** Chunks of a body that is too large for one event. The delivery and the body's SHA-256 name their stream. */
 export const category = 'deliverybody';
 
 /** The most body bytes in one event. A larger body is split into chunks of this size. */

@@ -27,7 +27,7 @@ export const PROVIDERS = [
 ] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-/** What happens to a known body under a new delivery id: it is marked in read models, blocked, or accepted like any other. */
+/** What happens to a known body under a new delivery id: it is marked in read models, blocked, or not checked. */
 export const REPLAY_GUARDS = ['mark', 'block', 'off'] as const;
 export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
 

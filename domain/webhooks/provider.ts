@@ -10,7 +10,10 @@ const headersOf: Readonly<Record<SignedProvider, ProviderHeaders>> = {
   github: { delivery: 'x-github-delivery', event: 'x-github-event' },
 };
 
-/** How a provider signs and names its deliveries. Returns the preset of `github` for an unknown integration, so that it takes equal time. */
+/**
+ * How a provider signs and names its deliveries. Returns the preset of `github` for an unknown integration, so that it
+ * takes equal time.
+ */
 export const presetOf = (provider: string | undefined): { scheme: SignatureScheme; headers: ProviderHeaders } => {
   const known = (provider ?? '') in signatureSchemes ? (provider as SignedProvider) : 'github';
   return { scheme: signatureSchemes[known], headers: headersOf[known] };

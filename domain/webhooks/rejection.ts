@@ -27,8 +27,8 @@ export type Rejection = {
 };
 
 /**
- * Stored in one stream per integration: `rejection-<tenant>.<integration>`. `caller` is a client address, `others` if there were too many
- * addresses, or `rate_limited` for deliveries beyond the plan's quota.
+ * Stored in one stream per integration: `rejection-<tenant>.<integration>`. `caller` is a client address, `others` if
+ * there were too many addresses, or `rate_limited` for deliveries beyond the plan's quota.
  */
 export type RejectionEvent =
   | { type: 'WebhookRejected'; data: Rejection }

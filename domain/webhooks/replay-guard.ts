@@ -14,7 +14,7 @@ export const evolve = (_: SeenBody, event: Recorded<BodyEvent>): SeenBody => ({ 
 /** How long providers redeliver, automatically or on demand. After that, an equal body is not a replay. */
 export const REPLAY_WINDOW_MS = 3 * 24 * 3_600_000;
 
-/** `replay`: the body is known under another delivery id; `known`: under this id; `first`: not known, to be recorded. */
+/** `replay`: known under another delivery id; `known`: under this id; `first`: unknown, so it is recorded. */
 export const checkBodyReplay = (seen: SeenBody, provider_delivery_id: string, at: string): 'first' | 'known' | 'replay' => {
   if (seen.provider_delivery_id === provider_delivery_id) return 'known';
   if (seen.provider_delivery_id === null || Date.parse(at) - Date.parse(seen.at) > REPLAY_WINDOW_MS) return 'first';

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** The request as received. `header` returns a header's value by its lower-case name; repeated headers are joined with `, `. */
+/** The request as received. `header` finds a header by its lower-case name; repeated ones are joined with `, `. */
 export type SignedRequest = { readonly header: (name: string) => string | undefined; readonly body: Uint8Array };
 
 /** The decoded secrets of one integration. `previous` is null unless it is still valid. */
@@ -45,7 +45,7 @@ const DIGEST_BYTES = { sha256: 32, sha1: 20 } as const;
 /** Stands in for the keys of an unknown integration, so that it takes equal time. Its signatures are rejected too. */
 const placeholderKeys: SigningKeys = { current: new Uint8Array(32), previous: null };
 
-/** The digest, the message and the keys that a signature check needs. Plain values that can be sent to another thread. */
+/** The digest, message and keys that a signature check needs: plain values that can be sent to another thread. */
 export type SignatureClaim = {
   readonly algorithm: SignatureScheme['algorithm'];
   readonly message: readonly Uint8Array[];
@@ -77,7 +77,7 @@ export const signatureClaim = (
 export const verificationOf = (keys: SigningKeys | null, matched: MatchedSecret | null): Verification =>
   keys && matched ? { ok: true, matched, reason: null } : rejectedVerification('signature_mismatch');
 
-/** Finds the secret that the digest was made with. Always tries both secrets: the time must not reveal which one matched. */
+/** Finds the secret that matches the digest. Always tries both: the time must not reveal which one matched. */
 export const matchSecret = ({ algorithm, message, digest, keys }: SignatureClaim): MatchedSecret | null => {
   const current = isSignedWith(algorithm, message, digest, keys.current);
   const previous = keys.previous !== null && isSignedWith(algorithm, message, digest, keys.previous);

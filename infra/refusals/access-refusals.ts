@@ -24,8 +24,8 @@ const kind: RefusalKind<RefusedRequest, EventWithOrigin> = {
 const withoutOrigin = ({ type, data }: EventWithOrigin): DomainEvent => ({ type, data });
 
 /**
- * Records requests of known callers that were refused with 403, in the log of the tenant in the request's path and after the response. Each
- * minute, 60 refusals per caller are recorded singly and the rest as a count.
+ * Records requests of known callers that were refused with 403, in the log of the tenant in the request's path and
+ * after the response. Each minute, 60 refusals per caller are recorded singly and the rest as a count.
  */
 export const accessRefusalWriter = (deps: BatchDeps & { readonly address: (c: Context) => string | null }) => {
   const { add, close } = batchedWriter<RefusedRequest, EventWithOrigin>(deps, {

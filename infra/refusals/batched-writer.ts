@@ -21,7 +21,7 @@ export type BatchOptions<T, E extends DomainEvent> = {
   readonly toStored?: (event: E) => DomainEvent;
 };
 
-/** Records refusals in batches, once a second and after the responses, so that a refused request causes no write of its own. */
+/** Records refusals in batches after the responses, so that a refused request causes no write of its own. */
 export const batchedWriter = <T, E extends DomainEvent>(
   { log, logger, now }: BatchDeps,
   { category, createCounter, meta, toStored = (event) => event }: BatchOptions<T, E>,

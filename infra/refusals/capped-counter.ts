@@ -24,8 +24,8 @@ export type RefusalKind<T, E> = {
 const MINUTE_LENGTH = 16;
 
 /**
- * Turns refusals into a bounded number of events: 60 a minute are recorded singly, the rest as one count per caller, so that a flood of
- * refusals does not fill the log.
+ * Turns refusals into a bounded number of events: 60 a minute are recorded singly, the rest as one count per caller, so
+ * that a flood of refusals does not fill the log.
  */
 export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = () => false }: RefusalKind<T, E>) => {
   let minute = '';
@@ -68,7 +68,7 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       pending = [];
       return events;
     },
-    /** Puts events back that could not be recorded. Keeps the oldest 1,000, so that a long outage does not fill the memory. */
+    /** Puts back events that could not be recorded. Keeps the oldest 1,000, so that memory stays bounded. */
     putBack: (events: readonly TimedEvent<E>[]): void => {
       pending = [...events, ...pending].slice(0, MAX_PENDING);
     },

@@ -26,7 +26,8 @@ export const isRecorded = async (log: Log, delivery: Pick<LargeDelivery, 'integr
   (await withDeadline(CHUNK_TIMEOUT_MS, log.last(deliveryStream(delivery))).catch(toRetryLater)) !== null;
 
 /**
- * Writes each chunk of a body exactly once, even if another process writes them at the same time or an earlier attempt wrote some of them.
+ * Writes each chunk of a body exactly once, even if another process writes them at the same time or an earlier attempt
+ * wrote some of them.
  * @throws Refusal unavailable
  */
 export const writeChunks = async (log: Log, delivery: LargeDelivery): Promise<void> => {

@@ -5,7 +5,10 @@ import { throwAsRefusal } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { readChunks } from './body-chunks.ts';
 
-/** Reads deliveries from the log: the first event of a stream is the delivery. The chunks of a large body are read as they are consumed. */
+/**
+ * Reads deliveries from the log: the first event of a stream is the delivery. The chunks of a large body are read as
+ * they are consumed.
+ */
 export const readDelivery =
   (log: Log): ReadDelivery =>
   async (tenant, id) => {

@@ -6,7 +6,10 @@ import { category } from '../../domain/webhooks/delivery.ts';
 import { withDeadline } from '../eventstore/deadline.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 
-/** An append fails if the event store has answered no append for this long. Providers wait for seconds only; the client's own deadline is 10 s. */
+/**
+ * An append fails if the event store has answered no append for this long. Providers wait for seconds only; the
+ * client's own deadline is 10 s.
+ */
 const STORE_SILENCE_TIMEOUT_MS = 500;
 /** An append fails after this time even if the event store answers others. */
 const APPEND_TIMEOUT_MS = 3_000;
@@ -21,13 +24,13 @@ const NO_BYTES = new Uint8Array(0);
 
 export type DeliveryRecorder = {
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
-  /** Whether the last append failed a moment ago. A store with a full disk still answers reads, so a read cannot detect this. */
+  /** Whether the last append failed a moment ago. A full disk cannot be detected by reading: reads still work. */
   readonly isFailing: () => boolean;
 };
 
 /**
- * Records deliveries, each as the first event of the stream that its id names. If that stream exists, the delivery was recorded before. The
- * chunks of a large body must be written first.
+ * Records deliveries, each as the first event of the stream that its id names. If that stream exists, the delivery was
+ * recorded before. The chunks of a large body must be written first.
  */
 export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
   let waiting = 0;
@@ -49,7 +52,7 @@ export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
     return recorded;
   };
 
-  /** When an append that started at `startedAt` fails: the store is silent for too long, or this append has waited for too long. */
+  /** When an append that started at `startedAt` fails: the store is silent, or the append waits, for too long. */
   const timeoutAt = (startedAt: number): number =>
     Math.min(startedAt + APPEND_TIMEOUT_MS, Math.max(startedAt, lastAnswerAt) + STORE_SILENCE_TIMEOUT_MS);
 

@@ -19,8 +19,8 @@ const MAX_WAITING = 10_000;
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Compares redeliveries with the recorded deliveries, after the response and a few at a time. The first redelivery with a different body is
- * recorded as an event.
+ * Compares redeliveries with the recorded deliveries, after the response and a few at a time. The first redelivery with
+ * a different body is recorded as an event.
  */
 export const createRedeliveryCheck = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
   /** The digests of recorded bodies, by stream. */
@@ -66,7 +66,7 @@ export const createRedeliveryCheck = ({ log, logger, now }: { log: Log; logger: 
   return {
     /** Remembers a delivery that was just recorded, so that an early redelivery needs no read. */
     remember: (delivery: NewDelivery): void => digests.set(deliveryStream(delivery), delivery.facts.sha256),
-    /** Whether the log is known to hold the delivery. True is certain, because events are never removed; false proves nothing. */
+    /** Whether the log surely holds the delivery: events are never removed. False proves nothing. */
     isKnown: (delivery: Pick<NewDelivery, 'integration' | 'id'>): boolean => digests.get(deliveryStream(delivery)) !== undefined,
     /** Queues the comparison of a redelivery. If too many are waiting, it is dropped. */
     compareLater: (delivery: NewDelivery): void => {

@@ -5,8 +5,9 @@ import { retryLater } from './record-delivery.ts';
 const MAX_BUFFERED_BYTES = 128 * 1024 * 1024;
 
 /**
- * Allocates memory for large bodies that threads share. All bodies share one buffer, created with the first of them and used again: a
- * SharedArrayBuffer per body would only be freed once the garbage collectors of both threads have run, so memory would be unbounded.
+ * Allocates memory for large bodies that threads share. All bodies share one buffer, created with the first of them and
+ * used again: a SharedArrayBuffer per body would only be freed once the garbage collectors of both threads have run, so
+ * memory would be unbounded.
  * @throws Refusal unavailable if there is no free range of that size
  */
 export const sharedBuffer = (maxBytes = MAX_BUFFERED_BYTES): ((bytes: number) => BodyBuffer) => {

@@ -8,10 +8,13 @@ import { toRetryLater } from './record-delivery.ts';
 
 const MAX_CACHED = 10_000;
 
-/** Decrypted secrets with the sealed texts they came from. A rotation changes the sealed text, so an outdated entry is recognised. */
+/** Decrypted secrets and the sealed texts they came from, which tell whether the entry is still current. */
 type CachedKeys = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
 
-/** Returns the keys that verify an integration's deliveries. They are decrypted once and cached. @throws Refusal unavailable, not_found */
+/**
+ * Returns the keys that verify an integration's deliveries. They are decrypted once and cached.
+ * @throws Refusal unavailable, not_found
+ */
 export const createSigningKeys = (vault: Pick<Vault, 'open'>) => {
   const cache = createLruMap<string, CachedKeys>({ capacity: MAX_CACHED });
 

@@ -6,8 +6,8 @@ import type { TaskRequest, TaskResult, Tasks } from './verification-worker.ts';
 type Pending = { readonly resolve: (result: TaskResult['result']) => void; readonly reject: (error: Error) => void };
 
 /**
- * Runs the tasks of large bodies in a worker thread, one after the other, so that they do not block the event loop. The bytes should be in
- * shared memory, else they are copied. The first task starts the thread.
+ * Runs the tasks of large bodies in a worker thread, one after the other, so that they do not block the event loop. The
+ * bytes should be in shared memory, else they are copied. The first task starts the thread.
  */
 export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   const pending = new Map<number, Pending>();

@@ -40,7 +40,7 @@ type Closable = { readonly close: () => Promise<void> };
 
 const clock = (): string => new Date().toISOString();
 
-/** Connects the inbound path to its drivers. `close` finishes the work after responses and records the pending rejections. */
+/** Connects the inbound path to its drivers. `close` finishes pending work and records pending rejections. */
 export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & Pick<DeliveryRecorder, 'isFailing'> & Closable => {
   const deps = { now, ...rest };
   const { close: closeVerification, ...verification } = verificationPort(deps);
@@ -119,8 +119,8 @@ const recordingPort = ({ log, vault, logger, now }: Deps): RecordingPort & Pick<
 };
 
 /**
- * Records a delivery, and before it the chunks of a large body. No chunks are written if the delivery was recorded before: a redelivery with
- * other bytes would leave chunks that nothing refers to.
+ * Records a delivery, and before it the chunks of a large body. No chunks are written if the delivery was recorded
+ * before: a redelivery with other bytes would leave chunks that nothing refers to.
  */
 const recordingWithChunks = (log: Log): DeliveryRecorder => {
   const { record, isFailing } = createDeliveryRecorder(log);

@@ -10,7 +10,7 @@ const from: Source = { projection: deliveries.name, table };
 type ListDoc = z.output<typeof DeliveryRead>;
 type DetailDoc = z.output<typeof DeliveryDetailRow>;
 
-/** Selects the deliveries of one integration. `marksReplays`: whether known bodies under a new delivery id are marked. */
+/** Selects an integration's deliveries. `marksReplays`: whether known bodies under a new delivery id are marked. */
 export type IntegrationRef = { readonly tenant_id: string; readonly integration_id: string; readonly marksReplays: boolean };
 
 export type DeliveryFilter = {
@@ -95,8 +95,8 @@ const MAX_EXAMINED = 1_000;
 type LastDeliveries = { readonly last_delivery_at: string | null; readonly last_delivery_on_previous_secret_at: string | null };
 
 /**
- * The times of the last deliveries to an integration up to a position. The rows of deliveries have no positions: the audit log has them.
- * `usedPreviousSecret`: whether any delivery until now was signed with a previous secret.
+ * The times of the last deliveries to an integration up to a position. The rows of deliveries have no positions: the
+ * audit log has them. `usedPreviousSecret`: whether any delivery until now was signed with a previous secret.
  */
 export const lastDeliveriesUntil = async (
   reads: Reads,

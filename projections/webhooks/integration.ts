@@ -64,7 +64,7 @@ const patchLastDelivery = (event: Recorded<Extract<DeliveryEvent, { data: Uint8A
   return patch('integrations', { id: integration_id }, { last_delivery_at: event.at, ...onPrevious });
 };
 
-/** Webhook integrations without their secrets. `url` holds only the path, because the platform's public URL may change. */
+/** Webhook integrations without their secrets. `url` is only a path, because the public URL may change. */
 export const integrations: Projection<Integration.IntegrationEvent | DeliveryEvent> = {
   name: 'integrations',
   version: 2,

@@ -46,7 +46,7 @@ live(
     for (let round = 0; round < 10; round++) {
       const copies = Array.from({ length: 100 }, (_, n) => processes[n % 4]!);
       const answers = await Promise.all(copies.map(({ post }) => post(given.hook, '{"a":1}', named(`round-${round}`))));
-      // A busy machine may exceed the timeout of 500 ms. What was recorded by then is a duplicate to all later requests.
+      // A busy machine may exceed the timeout of 500 ms. Later requests are then duplicates.
       const late = answers.filter(({ status }) => status === 503).length;
       const taken = answers.filter(({ status }) => status === 202).length;
       assert.ok(taken === 1 || (late > 0 && taken === 0));
@@ -103,8 +103,8 @@ const manyValues = (size: number): Buffer => {
   return Buffer.concat([Buffer.from(text), Buffer.alloc(size, ' ')]).subarray(0, size);
 };
 
-// Measured on two shared processors: the response takes 0.6 to 1.3 s, the download 0.5 s. The event loop is blocked for at most 14 to 18 ms
-// (once 68 ms under other load); verifying the body in the event loop would block it for 180 to 220 ms.
+// Measured on two shared processors: the response takes 0.6 to 1.3 s, the download 0.5 s. The event loop is blocked for
+// at most 14 to 18 ms (once 68 ms under other load); verifying the body there would take 180 to 220 ms.
 live('a body of 25 MiB is accepted and returned without blocking the event loop', async ({ given }) => {
   const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
   afterwards(server.close);
