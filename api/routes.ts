@@ -18,14 +18,14 @@ import { tenantOperations } from './tenants/tenant.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { integrationOperations } from './webhooks/integration.ts';
 
-/** What operations need of the drivers beside the context: the broker's side of runner credentials, and the bytes of deliveries. */
+/** What operations need from the drivers beside their context. */
 export type OperationPorts = {
   readonly makeBrokerUser: CreateBrokerUser;
   readonly storedDelivery: ReadDelivery;
   readonly projectionAdmin: ProjectionAdmin;
 };
 
-/** Every area's table; its name is the heading under which the document shows it. */
+/** The tables of all areas; the key is the heading in the OpenAPI document. */
 const areasOf = ({ makeBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: { ...agentOperations, ...historyOperations },
   Access: agentRoleOperations,
@@ -39,7 +39,7 @@ const areasOf = ({ makeBrokerUser, storedDelivery, projectionAdmin }: OperationP
   Operators: projectionAdminOperations(projectionAdmin),
 });
 
-/** Every operation there is, by name. */
+/** All operations by name. */
 export const operationsOf = (ports: OperationPorts): Operations =>
   Object.fromEntries(
     Object.entries(areasOf(ports)).flatMap(([area, operations]) =>

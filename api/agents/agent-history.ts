@@ -35,13 +35,13 @@ const ResourceDiff = z.object({ id: Id25, from: z.string(), to: z.string(), chan
 
 type Fields = Record<string, unknown>;
 
-const agentNotFound = (): Refusal => new Refusal('not_found', 'there is no such agent');
+const agentNotFound = (): Refusal => new Refusal('not_found', 'There is no such agent');
 
-/** What can be seen of an agent: its fields, its chain, and who holds what on it. */
+/** The fields of an agent that its history shows: settings, model chain, roles and grants. */
 const visibleFields = (agent: Agent.Agent): Fields => {
   if (agent.status === 'absent') return {};
-  const rolesOf = (held: Agent.Agent['roles'] | Agent.Agent['grants']) =>
-    Object.fromEntries(Object.entries(held).map(([user_id, { role }]) => [user_id, role]));
+  const rolesOf = (assignments: Agent.Agent['roles'] | Agent.Agent['grants']) =>
+    Object.fromEntries(Object.entries(assignments).map(([user_id, { role }]) => [user_id, role]));
   return {
     ...AgentRead.parse(agent),
     deleted: agent.status !== 'live',
@@ -64,13 +64,13 @@ const entryOf = ({ event, before, after }: Step): z.output<typeof HistoryEntry> 
   return { event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes };
 };
 
-/** At each of so many revisions a state is remembered, for the next page to begin there: what an agent was then never changes. */
+/** The state is cached at every such revision, so that the next page can start there. A past state never changes. */
 const STATE_INTERVAL = 200;
 const MAX_CACHED_STATES = 500;
 
 const cachedStates = scopedCache<Agent.Agent>(MAX_CACHED_STATES);
 
-/** The agent as the events before a revision left it. */
+/** Folds the agent's events before a revision, starting from the nearest cached state. */
 const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
   const keyOf = (at: number): string => `${ctx.tenant}.${agent_id}@${at}`;
   let from = revision - (revision % STATE_INTERVAL);
@@ -87,7 +87,7 @@ const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promis
   return state;
 };
 
-/** The last events before a revision, at most so many, the newest first. */
+/** The last `limit` events before the revision `end`, newest first, each with the state before and after it. */
 const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: number): Promise<Step[]> => {
   const from = Math.max(0, end - limit);
   if (from >= end) return [];
@@ -101,12 +101,12 @@ const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: numbe
   return steps.reverse();
 };
 
-/** A page of the agent's events with the fields that each changed; reads none behind it and few before. @throws Refusal not_found, invalid */
+/** Lists the agent's events with the fields that each changed. It reads only the events of the page and few before them. @throws Refusal not_found, invalid */
 const readHistory = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & { agent_id: string }) => {
   const { revision, position } = await ctx.load(Agent, agent_id);
   if (revision < 0) throw agentNotFound();
-  const place = readPlace(cursor, 'bigint');
-  const steps = await stepsBefore(ctx, agent_id, Math.min(Number(place?.[0] ?? Number.POSITIVE_INFINITY), revision + 1), limit);
+  const cursorKey = readPlace(cursor, 'bigint');
+  const steps = await stepsBefore(ctx, agent_id, Math.min(Number(cursorKey?.[0] ?? Number.POSITIVE_INFINITY), revision + 1), limit);
   const docs = takeUpToPageSize(Iterator.from(steps).map((step) => JSON.stringify(entryOf(step))));
   const last = steps[docs.length - 1]?.event;
   const next = last && last.revision > 0 ? writeCursor([last.revision, last.event_id]) : null;
@@ -127,7 +127,7 @@ export const historyOperations = {
   readAgentHistory: operation({
     method: 'get',
     path: `${AGENT}/history`,
-    summary: 'Every event of the agent with the fields it changed',
+    summary: "List the agent's events with the fields that each changed",
     permit: 'agent:read',
     query: listQuery({}).omit({ sort: true }),
     reply: z.array(HistoryEntry),
@@ -136,7 +136,7 @@ export const historyOperations = {
   diffAgent: operation({
     method: 'get',
     path: `${AGENT}/diff`,
-    summary: 'What changed between two times or positions',
+    summary: 'Compare the agent at two times or positions',
     permit: 'agent:read',
     query: z.strictObject({ from: z.string().max(64), to: z.string().max(64).optional() }),
     reply: ResourceDiff,
@@ -149,7 +149,7 @@ export const historyOperations = {
       const last = to === undefined ? loaded.position : await resolvePosition(ctx, to, 'to');
       const [before, after] = await Promise.all([fieldsAt(ctx, agent_id, first), fieldsAt(ctx, agent_id, last)]);
       const state = { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) };
-      // A time names another position as the tenant goes on: the agent's revision would not tell.
+      // No ETag: a time can resolve to another position later, while the agent's revision stays the same.
       return { ...loaded, revision: -1, state };
     },
   }),

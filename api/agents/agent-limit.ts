@@ -9,15 +9,18 @@ import type { Ctx } from '../http/operation.ts';
 import { scopedCache } from '../http/scoped-cache.ts';
 import { ignoreUnavailable } from '../http/stale-if-error.ts';
 
-/** So near to its limit a tenant's changes take turns, and wait for the view to have counted the one before. */
+/** With fewer agents left than this, a tenant's changes run one after another, each after the projection has counted the previous one. */
 const NEAR_LIMIT = 1_000;
-/** So long a count far from the limit is good for: less than NEAR agents are made in it. */
+/** How long a count far from the limit stays valid: fewer than NEAR_LIMIT agents are created in this time. */
 const COUNT_TTL_MS = 250;
-/** Views that could not be asked are left alone so long. */
+/** How long to wait before another query after the read model was unavailable. */
 const RETRY_DELAY_MS = 5_000;
 const MAX_TENANTS = 10_000;
 
-/** `held` was counted last, and is not asked for again before `until`; the views are not asked at all before `away`. */
+/**
+ * The number of a tenant's agents as counted last, valid until `validUntil`. The read model is not queried before `unavailableUntil`. Times are
+ * in ms of `performance.now()`. `queue` settles after the last queued change; `lastChange` is the token of the last recorded one.
+ */
 type AgentCounter = { count: number; validUntil: number; unavailableUntil: number; queue: Promise<unknown>; lastChange: string | null };
 
 const counters = scopedCache<AgentCounter>(MAX_TENANTS);
@@ -25,47 +28,47 @@ const counters = scopedCache<AgentCounter>(MAX_TENANTS);
 const counterOf = ({ reads, tenant }: Ctx): AgentCounter => {
   const known = counters.get(reads, tenant);
   if (known) return known;
-  const made: AgentCounter = { count: 0, validUntil: 0, unavailableUntil: 0, queue: Promise.resolve(), lastChange: null };
-  counters.set(reads, tenant, made);
-  return made;
+  const counter: AgentCounter = { count: 0, validUntil: 0, unavailableUntil: 0, queue: Promise.resolve(), lastChange: null };
+  counters.set(reads, tenant, counter);
+  return counter;
 };
 
 const isUnavailable = ({ unavailableUntil }: AgentCounter): boolean => performance.now() < unavailableUntil;
 
-/** Where the views are away or behind the number that they gave last has to do. */
-const refreshCount = async (ctx: Ctx, tally: AgentCounter): Promise<void> => {
-  if (isUnavailable(tally)) return;
+/** Counts the agents. While the read model is unavailable or behind, the last count stays in use. */
+const refreshCount = async (ctx: Ctx, counter: AgentCounter): Promise<void> => {
+  if (isUnavailable(counter)) return;
   await agentCount(ctx.reads, ctx.tenant).then(
-    (held) => {
-      tally.count = held;
-      tally.validUntil = performance.now() + COUNT_TTL_MS;
+    (count) => {
+      counter.count = count;
+      counter.validUntil = performance.now() + COUNT_TTL_MS;
     },
     (error) => {
       ignoreUnavailable(error);
-      tally.unavailableUntil = performance.now() + RETRY_DELAY_MS;
+      counter.unavailableUntil = performance.now() + RETRY_DELAY_MS;
     },
   );
 };
 
 /**
- * Runs what makes one more agent, or one less, under the limit of the tenant's plan. Within a process the limit holds exactly while the view
- * is less than NEAR agents behind; several processes at once may overshoot it by one each, and without the views nothing is counted.
+ * Runs a change that adds or removes an agent within the limit of the tenant's plan. Within one process the limit is exact while the projection
+ * is fewer than NEAR_LIMIT agents behind. Each further process may exceed it by one. Without the read model nothing is counted.
  */
-export const withinAgentLimit = async <S>(ctx: Ctx, change: (checkRoom: CheckAgentLimit) => Promise<Loaded<S>>): Promise<Loaded<S>> => {
+export const withinAgentLimit = async <S>(ctx: Ctx, change: (check: CheckAgentLimit) => Promise<Loaded<S>>): Promise<Loaded<S>> => {
   const limits = await limitsOf(ctx);
-  const tally = counterOf(ctx);
-  const changed = async (): Promise<Loaded<S>> => {
-    const loaded = await change(() => checkLimit(limits, 'agents', tally.count));
-    if (loaded.position) tally.lastChange = tokenOf(loaded.position);
+  const counter = counterOf(ctx);
+  const runChange = async (): Promise<Loaded<S>> => {
+    const loaded = await change(() => checkLimit(limits, 'agents', counter.count));
+    if (loaded.position) counter.lastChange = tokenOf(loaded.position);
     return loaded;
   };
-  if (performance.now() >= tally.validUntil) await refreshCount(ctx, tally);
-  if (limits.agents - tally.count > NEAR_LIMIT) return changed();
-  const mine = tally.queue.then(async () => {
-    if (tally.lastChange && !isUnavailable(tally)) await ctx.reads.passed(agents.name, tally.lastChange).catch(ignoreUnavailable);
-    await refreshCount(ctx, tally);
-    return changed();
+  if (performance.now() >= counter.validUntil) await refreshCount(ctx, counter);
+  if (limits.agents - counter.count > NEAR_LIMIT) return runChange();
+  const queued = counter.queue.then(async () => {
+    if (counter.lastChange && !isUnavailable(counter)) await ctx.reads.passed(agents.name, counter.lastChange).catch(ignoreUnavailable);
+    await refreshCount(ctx, counter);
+    return runChange();
   });
-  tally.queue = mine.catch(() => {});
-  return mine;
+  counter.queue = queued.catch(() => {});
+  return queued;
 };

@@ -67,14 +67,15 @@ const EffectivePermissions = z
   })
   .meta({ id: 'EffectivePermissions' });
 
-const listItemsOf = <Role>(held: Agent.RoleAssignments<Role>) => Object.entries(held).map(([id, { created_at }]) => ({ id, created_at }));
+const listItemsOf = <Role>(assignments: Agent.RoleAssignments<Role>) =>
+  Object.entries(assignments).map(([id, { created_at }]) => ({ id, created_at }));
 
 const listRoles = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agent_id: string }) => {
   const { state, position } = await loadAgent(ctx, agent_id);
-  const held = rolesOf(state, await loadMembers(ctx));
-  const { items, next } = paginate(listItemsOf(held), window);
-  const shown = await Promise.all(items.map(({ id }) => roleView(ctx, state, id, held[id])));
-  return { body: JSON.stringify(z.array(AgentRoleAssignmentRead).parse(shown)), next, position };
+  const roles = rolesOf(state, await loadMembers(ctx));
+  const { items, next } = paginate(listItemsOf(roles), window);
+  const views = await Promise.all(items.map(({ id }) => roleView(ctx, state, id, roles[id])));
+  return { body: JSON.stringify(z.array(AgentRoleAssignmentRead).parse(views)), next, position };
 };
 
 const listGrants = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agent_id: string }) => {
@@ -83,15 +84,18 @@ const listGrants = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agen
   return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(grantView(state, id)))), next, position };
 };
 
-/** One's own are open to everybody who sees the agent; others' need the right to manage roles. No one stream's revision names them. */
+/**
+ * Callers may read their own permissions; those of others need `agent:roles:write`. The result has no ETag, because it depends on two streams.
+ * @throws Refusal forbidden
+ */
 const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {
-  const own = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
-  const asked = user_id ?? own;
-  if (asked !== own && !(await ctx.may('agent:roles:write', agent_id)))
-    throw new Refusal('forbidden', 'this needs the permission agent:roles:write');
+  const caller = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
+  const subject = user_id ?? caller;
+  if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)))
+    throw new Refusal('forbidden', 'This needs the permission agent:roles:write');
   const [agent, tenant] = await Promise.all([loadAgent(ctx, agent_id), ctx.load(Tenant, ctx.tenant)]);
-  const permissions = effectivePermissions(tenant.state, asked, agent.state);
-  return { ...agent, revision: -1, state: { user_id: asked, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
+  const permissions = effectivePermissions(tenant.state, subject, agent.state);
+  return { ...agent, revision: -1, state: { user_id: subject, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
 };
 
 const readRolePermissions = async (ctx: Ctx) => {
@@ -103,7 +107,7 @@ export const agentRoleOperations = {
   listAgentRoles: operation({
     method: 'get',
     path: `${AGENT}/roles`,
-    summary: "List who has a role on the agent; where all who owned it have left, its tenant's OWNERs own it",
+    summary: "List the roles on the agent; if all its owners have left the tenant, the tenant's OWNERs own it",
     permit: 'agent:read',
     query: listQuery({ as_of: AsOf }),
     reply: z.array(AgentRoleAssignmentRead),
@@ -112,7 +116,7 @@ export const agentRoleOperations = {
   assignAgentRole: operation({
     method: 'put',
     path: `${AGENT}/roles/:user_id`,
-    summary: 'Give a member a role on the agent',
+    summary: 'Assign a member a role on the agent',
     permit: 'agent:roles:write',
     body: AgentRoleAssignmentCreate,
     reply: AgentRoleAssignmentRead,
@@ -121,14 +125,14 @@ export const agentRoleOperations = {
   revokeAgentRole: operation({
     method: 'delete',
     path: `${AGENT}/roles/:user_id`,
-    summary: "Take a member's role on the agent",
+    summary: "Revoke a member's role on the agent",
     permit: 'agent:roles:write',
     run: revokeRole,
   }),
   listAgentGrants: operation({
     method: 'get',
     path: `${AGENT}/grants`,
-    summary: 'List who was granted access to the agent',
+    summary: 'List the access grants of the agent',
     permit: 'agent:read',
     query: listQuery({ as_of: AsOf }),
     reply: z.array(AgentUserGrantRead),
@@ -156,15 +160,15 @@ export const agentRoleOperations = {
   requestAgentGrant: operation({
     method: 'put',
     path: '/tenant/:tenant_id/agent-grants',
-    summary: 'Grant or, with a null role, revoke access to an agent',
+    summary: 'Grant access to an agent; the role null revokes it',
     permit: 'tenant:read',
-    permissionNote: 'Needs `agent:roles:write` on the agent.',
+    permissionNote: 'Requires the permission `agent:roles:write` on the agent.',
     body: AgentGrantRequest,
     reply: AgentUserGrantRead,
     alternateStatus: 204,
-    run: async (ctx, sent) => {
-      await ctx.require('agent:roles:write', sent.agent_id);
-      return requestGrant(ctx, sent);
+    run: async (ctx, input) => {
+      await ctx.require('agent:roles:write', input.agent_id);
+      return requestGrant(ctx, input);
     },
   }),
   transferOwnership: operation({
@@ -179,7 +183,7 @@ export const agentRoleOperations = {
   readRolePermissions: operation({
     method: 'get',
     path: '/tenant/:tenant_id/agent-role-permissions',
-    summary: 'Read what each agent role may do',
+    summary: 'Read the permissions of each agent role',
     permit: 'tenant:read',
     query: asOfQuery,
     reply: RolePermissionsRead,
@@ -188,7 +192,7 @@ export const agentRoleOperations = {
   changeRolePermissions: operation({
     method: 'put',
     path: '/tenant/:tenant_id/agent-role-permissions',
-    summary: 'Change what agent roles may do',
+    summary: 'Change the permissions of agent roles',
     permit: 'tenant:settings:write',
     body: AgentRolePermissionGrid,
     reply: RolePermissionsRead,
@@ -197,9 +201,9 @@ export const agentRoleOperations = {
   readEffectivePermissions: operation({
     method: 'get',
     path: `${AGENT}/effective-permissions`,
-    summary: 'What somebody may do with the agent, and which event decided it',
+    summary: 'Read what a user may do with the agent, and which event decided it',
     permit: 'agent:read',
-    permissionNote: 'Needs `agent:read`; for somebody else also `agent:roles:write`.',
+    permissionNote: 'Requires the permission `agent:read`; for another user also `agent:roles:write`.',
     query: z.strictObject({ user_id: Id25.optional(), as_of: AsOf }),
     reply: EffectivePermissions,
     noETag: true,

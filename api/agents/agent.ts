@@ -44,7 +44,7 @@ const query = listQuery(
   AGENT_SORTS,
 );
 
-/** OWNER, ADMIN and AUDITOR see every agent of the tenant; others those on which they hold the label View. */
+/** OWNER, ADMIN and AUDITOR see every agent of the tenant. Others see the agents on which they have the permission View. */
 const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   if ((await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'))) return { all: true };
   const { state } = await ctx.load(Tenant, ctx.tenant);
@@ -53,7 +53,7 @@ const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   return { all: false, user_id, roles, since: state.members[user_id]?.since ?? MAX_SORT_KEY };
 };
 
-/** An agent as its events until then left it; null where it was not there. */
+/** The agent at the context's as-of position; null if it did not exist or was deleted. */
 const agentAsOf = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent> | null> => {
   const loaded = await ctx.load(Agent, agent_id);
   return loaded.state.status === 'live' ? loaded : null;
@@ -61,11 +61,11 @@ const agentAsOf = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent
 
 const FOLD_BATCH = 20;
 
-/** A page of the agents that there were, each folded from its own events, as far as the caller may see them today. */
-const agentsAsOf = async (ctx: Ctx, at: Position, sight: AgentVisibility, window: ReturnType<typeof windowOf>) => {
+/** A page of the agents that existed at a position, each folded from its events. It contains only agents that the caller may see today. */
+const agentsAsOf = async (ctx: Ctx, at: Position, visibility: AgentVisibility, window: ReturnType<typeof windowOf>) => {
   const { ids, next } = await agentIdsAsOf(ctx.reads, ctx.tenant, at, window);
   const liveOf = async (id: string): Promise<Agent.Agent[]> => {
-    const { state } = sight.all || (await ctx.may('agent:read', id)) ? await ctx.load(Agent, id) : { state: Agent.initial };
+    const { state } = visibility.all || (await ctx.may('agent:read', id)) ? await ctx.load(Agent, id) : { state: Agent.initial };
     return state.status === 'live' ? [state] : [];
   };
   const shown: Agent.Agent[] = [];
@@ -74,9 +74,9 @@ const agentsAsOf = async (ctx: Ctx, at: Position, sight: AgentVisibility, window
     const live = (await Promise.all(ids.slice(first, first + FOLD_BATCH).map(liveOf))).flat();
     shown.push(...live);
     docs.push(...live.map((state) => JSON.stringify(AgentListRead.parse(state))));
-    const held = takeUpToPageSize(docs);
-    const { created_at, id } = shown[held.length - 1] ?? {};
-    if (held.length < docs.length) return { body: `[${held}]`, next: writeCursor([created_at!, id!]) };
+    const page = takeUpToPageSize(docs);
+    const { created_at, id } = shown[page.length - 1] ?? {};
+    if (page.length < docs.length) return { body: `[${page}]`, next: writeCursor([created_at!, id!]) };
   }
   return { body: `[${docs}]`, next };
 };
@@ -85,33 +85,33 @@ export const agentOperations = {
   createAgent: operation({
     method: 'post',
     path: AGENTS,
-    summary: 'Create an agent; its creator becomes its owner',
+    summary: 'Create an agent; the caller becomes its owner',
     permit: 'tenant:agents:create',
-    permissionNote: 'Needs `tenant:agents:create`; with `is_admin_only` the role OWNER or ADMIN.',
+    permissionNote: 'Requires the permission `tenant:agents:create`; with `is_admin_only` also the role OWNER or ADMIN.',
     body: AgentCreate,
     reply: AgentRead,
     status: 201,
     location: `${AGENTS}/:id`,
-    run: (ctx, sent) => withinAgentLimit(ctx, (checkRoom) => createAgent(ctx, sent, checkRoom)),
+    run: (ctx, input) => withinAgentLimit(ctx, (checkLimit) => createAgent(ctx, input, checkLimit)),
   }),
   listAgents: operation({
     method: 'get',
     path: AGENTS,
-    summary: 'List the agents that the caller sees',
+    summary: 'List the agents that the caller may see',
     permit: 'tenant:read',
     query,
     reply: z.array(AgentListRead),
     projection: agents.name,
     run: async (ctx, { q, is_active, kind, as_of: _, ...window }) => {
-      const sight = await visibilityOf(ctx);
+      const visibility = await visibilityOf(ctx);
       const filter = { q, is_active, kind };
       if (ctx.asOf) {
         if (hasFilters({ ...filter, sort: window.sort }))
-          throw invalid('/query/as_of', 'takes no filter and no sort beside it', 'not_with_filters');
-        return agentsAsOf(ctx, ctx.asOf, sight, windowOf(window));
+          throw invalid('/query/as_of', 'cannot be combined with filters or sorting', 'not_with_filters');
+        return agentsAsOf(ctx, ctx.asOf, visibility, windowOf(window));
       }
-      const page = agentPage(ctx.reads, ctx.tenant, { ...filter, visibility: sight }, windowOf(window, AGENT_SORTS));
-      return sight.all ? withTotalCount(filter, page, () => agentCount(ctx.reads, ctx.tenant)) : page;
+      const page = agentPage(ctx.reads, ctx.tenant, { ...filter, visibility }, windowOf(window, AGENT_SORTS));
+      return visibility.all ? withTotalCount(filter, page, () => agentCount(ctx.reads, ctx.tenant)) : page;
     },
   }),
   getAgent: operation({
@@ -128,9 +128,10 @@ export const agentOperations = {
   updateAgent: operation({
     method: 'patch',
     path: AGENT,
-    summary: 'Change an agent; absent fields stay, null clears or resets',
+    summary: 'Update an agent; absent fields stay unchanged, null clears or resets a field',
     permit: 'agent:settings:write',
-    permissionNote: 'Needs `agent:settings:write`; to change `can_author_skills` or `is_admin_only` also `agent:roles:write`.',
+    permissionNote:
+      'Requires the permission `agent:settings:write`; to change `can_author_skills` or `is_admin_only` also `agent:roles:write`.',
     body: AgentUpdate,
     reply: AgentRead,
     run: updateAgent,
@@ -140,22 +141,23 @@ export const agentOperations = {
     path: AGENT,
     summary: 'Delete an agent',
     permit: 'agent:delete',
-    run: (ctx, sent) => withinAgentLimit(ctx, () => deleteAgent(ctx, sent)),
+    run: (ctx, input) => withinAgentLimit(ctx, () => deleteAgent(ctx, input)),
   }),
   restoreAgent: operation({
     method: 'post',
     path: `${AGENT}/restore`,
-    summary: 'Undelete an agent, or give it the settings of an earlier revision',
+    summary: 'Restore a deleted agent, or the settings of an earlier revision',
     permit: 'tenant:read',
-    permissionNote: 'Needs `agent:delete` to undelete, `agent:settings:write` to give the settings of a revision.',
+    permissionNote:
+      'Requires the permission `agent:delete` to restore a deleted agent, `agent:settings:write` to restore the settings of a revision.',
     body: Restore,
     reply: AgentRead,
-    run: (ctx, sent) => withinAgentLimit(ctx, (checkRoom) => restoreAgent(ctx, sent, checkRoom)),
+    run: (ctx, input) => withinAgentLimit(ctx, (checkLimit) => restoreAgent(ctx, input, checkLimit)),
   }),
   listAgentModels: operation({
     method: 'get',
     path: `${AGENT}/models`,
-    summary: "Read an agent's model chain, the primary first",
+    summary: "Read an agent's model chain; the first model is the primary",
     permit: 'agent:read',
     reply: z.array(AgentModelRead),
     projection: agents.name,
@@ -163,8 +165,8 @@ export const agentOperations = {
     query: asOfQuery,
     run: async (ctx, { agent_id }) => {
       if (!ctx.asOf) return agentById(ctx.reads, ctx.tenant, agent_id, 'models_doc');
-      const then = await agentAsOf(ctx, agent_id);
-      return then && { doc: JSON.stringify(AgentModels.parse(then.state)), revision: then.revision };
+      const loaded = await agentAsOf(ctx, agent_id);
+      return loaded && { doc: JSON.stringify(AgentModels.parse(loaded.state)), revision: loaded.revision };
     },
   }),
   reorderModelChain: operation({

@@ -10,7 +10,7 @@ export const modelOperations = {
   listModels: operation({
     method: 'get',
     path: '/tenant/:tenant_id/models',
-    summary: 'List the models open to the tenant',
+    summary: 'List the models that are available to the tenant',
     permit: 'tenant:read',
     query,
     reply: z.array(ModelListRead),

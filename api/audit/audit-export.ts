@@ -26,16 +26,16 @@ const Query = z.strictObject({
 
 const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
-/** The position that was asked for, once the view has come that far; else that of the tenant's newest line. @throws Refusal not_caught_up */
-const exportPosition = async (reads: Reads, tenant: string, asked: string | undefined): Promise<Position> => {
-  if (asked === undefined) return (await latestEntry(reads, tenant))?.position ?? BEFORE_LOG;
-  await reads.passed(audit.name, asked);
-  return parseToken(asked)!;
+/** The requested position, once the projection has passed it; default: that of the tenant's latest entry. @throws Refusal not_caught_up */
+const exportPosition = async (reads: Reads, tenant: string, requested: string | undefined): Promise<Position> => {
+  if (requested === undefined) return (await latestEntry(reads, tenant))?.position ?? BEFORE_LOG;
+  await reads.passed(audit.name, requested);
+  return parseToken(requested)!;
 };
 
 /**
- * The bytes of an export, a page at a time and only as fast as they are taken; nothing is held open between two pages. It fails, and with
- * it the connection, where the view is behind the position at the end: it was put back meanwhile, and lines may be missing.
+ * The bytes of an export, one page at a time and only as fast as the client reads; no query stays open between two pages. It fails at the end,
+ * and closes the connection, if the projection is behind the position: a rebuild reset it meanwhile, and entries may be missing.
  */
 async function* bytesOf(reads: Reads, { head, line }: AuditFormat, first: string[], rest: AsyncIterable<string[]>, until: Position) {
   yield Buffer.from(head + first.map(line).join(''));
@@ -45,7 +45,7 @@ async function* bytesOf(reads: Reads, { head, line }: AuditFormat, first: string
 
 const media = (name: AuditFormatName): string => AUDIT_FORMATS[name].type.split(';')[0]!;
 
-/** Streams every audit log entry of a tenant up to a position. The same position always yields the same bytes. */
+/** Streams all audit log entries of a tenant up to a position. The same position always yields the same bytes. */
 const exportAuditLog = (runtime: Runtime) => {
   const authorize = authorizeRequest(EXPORT, runtime);
   const { reads } = runtime;

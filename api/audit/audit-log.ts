@@ -19,7 +19,7 @@ export const auditOperations = {
   listAuditLogs: operation({
     ...listing,
     path: '/tenant/:tenant_id/audit-logs',
-    summary: 'List what happened in the tenant, and by whom',
+    summary: "List the tenant's audit log: what happened, and who did it",
     permit: 'tenant:audit:read',
     run: (ctx, { tenant_id, limit, cursor, sort, ...filter }) => {
       const page = auditPage(ctx.reads, tenant_id, filter, windowOf({ limit, cursor, sort }));
@@ -29,7 +29,7 @@ export const auditOperations = {
   listPlatformAuditLogs: operation({
     ...listing,
     path: '/admin/audit-logs',
-    summary: 'List what happened on the platform itself, and what it did to tenants',
+    summary: "List the platform's audit log: events of the platform, and what it did to tenants",
     permit: 'platform',
     run: (ctx, { limit, cursor, sort, ...filter }) => auditPage(ctx.reads, null, filter, windowOf({ limit, cursor, sort })),
   }),

@@ -3,7 +3,7 @@ import { AuditLogRead } from '../../projections/audit/audit-log.ts';
 
 type Line = z.output<typeof AuditLogRead>;
 
-/** One way to write the audit log down: what stands before everything, and a line from its AuditLogRead as JSON text. */
+/** A file format of the export: its header, and a function that formats a line from the JSON text of an AuditLogRead. */
 export type AuditFormat = {
   readonly type: string;
   readonly extension: string;
@@ -11,15 +11,15 @@ export type AuditFormat = {
   readonly line: (text: string) => string;
 };
 
-/** What spreadsheets take for a formula (OWASP, CSV injection), also behind blanks and in full width; it gets an apostrophe before it. */
+/** What spreadsheets take for a formula (OWASP, CSV injection), also after blanks and in full-width characters; it gets an apostrophe as prefix. */
 const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/;
 
-/** RFC 4180: quoted where it has to be, quotes doubled; nothing where there is nothing. */
+/** RFC 4180: quoted only if necessary, quotes doubled; null is an empty cell. */
 const csvCell = (value: unknown): string => {
   if (value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const inert = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+  const escaped = FORMULA.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(escaped) ? `"${escaped.replaceAll('"', '""')}"` : escaped;
 };
 
 const COLUMNS = Object.keys(AuditLogRead.shape) as (keyof Line)[];
@@ -29,7 +29,7 @@ const csvLine = (text: string): string => {
   return `${COLUMNS.map((name) => csvCell(line[name])).join(',')}\r\n`;
 };
 
-/** OCSF's activities, by the word with which an action ends. */
+/** OCSF's activities, by the last word of an action. */
 const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])[] = [
   [1, 'Create', /[._](?:accepted|added|allowed|assigned|connected|created|granted|issued|opened|registered|in)$/],
   [2, 'Read', /[._](?:disclosed|exported|read|seen|used)$/],
@@ -45,7 +45,7 @@ const FAILED = /[._](?:refused|refusals_counted|rejected|rejections_counted)$/;
 const CLASS = { class_uid: 6003, class_name: 'API Activity', category_uid: 6, category_name: 'Application Activity' };
 const PRODUCT = { name: 'Annals', vendor_name: 'Annals' };
 
-/** A line as an API Activity (6003) of the Open Cybersecurity Schema Framework 1.4. What never has a place there stands under `unmapped`. */
+/** Formats a line as API Activity (6003) of the Open Cybersecurity Schema Framework 1.4. Fields without an equivalent are in `unmapped`. */
 const ocsfLine = (text: string): string => {
   const { id, tenant_id, user_id, agent_id, action, resource_type, resource_id, ip, user_agent, meta, created_at, position } = JSON.parse(
     text,
@@ -77,7 +77,7 @@ const ocsfLine = (text: string): string => {
   return `${JSON.stringify(event)}\n`;
 };
 
-/** The formats of an export, by name. Their bytes follow from the line alone: no version, no time of today. */
+/** The export formats by name. Their bytes depend on the entries alone, not on the current version or time. */
 export const AUDIT_FORMATS = {
   jsonl: { type: 'application/jsonl', extension: 'jsonl', head: '', line: (text) => `${text}\n` },
   csv: { type: 'text/csv; charset=utf-8', extension: 'csv', head: `${COLUMNS.join(',')}\r\n`, line: csvLine },

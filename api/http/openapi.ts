@@ -13,16 +13,17 @@ const headerParametersOf = (row: Operation): unknown[] =>
   }));
 
 const permissionText = (permit: Permit): string => {
-  if (permit === 'none') return 'Open to everybody.';
-  if (permit === 'any') return 'Any valid credential.';
-  if (typeof permit === 'string') return `Needs \`${permit}\`.`;
-  return `Needs ${permit.all.map((one) => `\`${one}\``).join(' and ')}${permit.runner ? ", or the agent's runner key" : ''}.`;
+  if (permit === 'none') return 'Requires no credential.';
+  if (permit === 'any') return 'Requires any valid credential.';
+  if (typeof permit === 'string') return `Requires the permission \`${permit}\`.`;
+  const permissions = permit.all.map((permission) => `\`${permission}\``).join(' and ');
+  return `Requires the permission${permit.all.length > 1 ? 's' : ''} ${permissions}${permit.runner ? ", or the agent's runner key" : ''}.`;
 };
 
-/** Whether it answers page by page. */
+/** Whether the operation returns a list in pages. */
 const isList = ({ query }: Operation): boolean => query instanceof z.ZodObject && 'limit' in query.shape;
 
-/** What an answer's header says of it. */
+/** The names of the headers that a response has. */
 const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] => {
   const etag = row.noETag ? [] : (['ETag'] as const);
   if (!isRead(row)) return [...etag, 'Consistency-Token', ...(row.location ? (['Location'] as const) : [])];
@@ -31,7 +32,7 @@ const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] =>
 
 const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
   const status = row.status ?? (row.reply ? 200 : 204);
-  const headers = Object.fromEntries(responseHeadersOf(row).map((one) => [one, { $ref: `#/components/headers/${one}` }]));
+  const headers = Object.fromEntries(responseHeadersOf(row).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
   const content = {
     headers,
     ...(row.reply ? { content: { 'application/json': { schema: schemaOf(row.reply, 'output', schemas) } } } : {}),
@@ -48,10 +49,10 @@ const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
       : {}),
     responses: {
       [status]: { description: row.summary, ...content },
-      ...(row.alternateStatus === 200 ? { 200: { description: 'It was there already, and now is as asked', ...content } } : {}),
-      ...(row.alternateStatus === 204 ? { 204: { description: 'It is there no more', headers } } : {}),
+      ...(row.alternateStatus === 200 ? { 200: { description: 'The resource existed before and has been updated', ...content } } : {}),
+      ...(row.alternateStatus === 204 ? { 204: { description: 'The resource has been removed', headers } } : {}),
       ...(isRead(row) && !isList(row) && !row.noConditionalGet && !row.noETag
-        ? { 304: { description: 'It is as the ETag in If-None-Match says' } }
+        ? { 304: { description: 'The resource still matches the ETag in If-None-Match' } }
         : {}),
       ...(row.permit === 'none' ? {} : { 429: { $ref: '#/components/responses/RateLimited' } }),
       default: { $ref: '#/components/responses/Problem' },
@@ -72,23 +73,28 @@ const responseHeader = (description: string) => ({ description, schema: { type: 
 
 const RESPONSE_HEADERS = {
   ETag: responseHeader("The revision of the resource's stream, for If-Match and If-None-Match"),
-  'Consistency-Token': responseHeader('The place in the log of what was done: sent with a read, it is waited for'),
-  'Projection-Position': responseHeader('The place in the log up to which the answer holds what happened'),
-  Location: responseHeader('Where the resource is'),
-  Link: responseHeader('RFC 8288: the next page as `rel="next"`; absent on the last'),
-  'Total-Count': responseHeader('How many there are in all, on lists that keep count, for who may see them all'),
+  'Consistency-Token': responseHeader(
+    'The position of the mutation in the event log; a read that sends it waits until its projection has passed it',
+  ),
+  'Projection-Position': responseHeader('The position in the event log up to which the response is complete'),
+  Location: responseHeader('The path of the resource'),
+  Link: responseHeader('RFC 8288: the next page as `rel="next"`; absent on the last page'),
+  'Total-Count': responseHeader('The number of all items; only on lists that are counted, and only if the caller may see every item'),
 };
 
-/** What every operation shares. */
+/** Components that every operation shares. */
 const SHARED_COMPONENTS = {
   headers: RESPONSE_HEADERS,
   parameters: {
     ConsistencyToken: optionalHeader(
       'Consistency-Token',
-      'Waits up to 2 s until the answer holds what the mutation with this token did. Without it, up to 250 ms for what the caller did last through the same process',
+      "The read waits up to 2 s until the projection has passed this position. Without a token it waits up to 250 ms for the caller's last mutation through the same process",
     ),
-    IfMatch: optionalHeader('If-Match', 'The ETag of an earlier answer: 412 where the resource has changed since'),
-    IdempotencyKey: optionalHeader('Idempotency-Key', '1 to 255 printable characters: the same request under the same key happens once'),
+    IfMatch: optionalHeader('If-Match', 'The ETag of an earlier response; the request fails with 412 if the resource has changed since'),
+    IdempotencyKey: optionalHeader(
+      'Idempotency-Key',
+      '1 to 255 printable ASCII characters; the same request with the same key is executed once',
+    ),
   },
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or a token of the configured OIDC issuer' },
@@ -96,17 +102,17 @@ const SHARED_COMPONENTS = {
       type: 'apiKey',
       in: 'cookie',
       name: 'annals_session',
-      description: 'A browser that signed in; `__Host-` before it over TLS',
+      description: 'The cookie of a signed-in browser; over TLS its name has the prefix `__Host-`',
     },
   },
   responses: {
-    Problem: { description: 'RFC 9457 problem', content: PROBLEM_CONTENT },
+    Problem: { description: 'A problem document (RFC 9457)', content: PROBLEM_CONTENT },
     RateLimited: {
-      description: 'Too many requests: nothing happened',
+      description: 'Too many requests: this one had no effect',
       headers: {
-        'Retry-After': responseHeader('In so many seconds one more is let through'),
-        'RateLimit-Policy': responseHeader('How many requests there may be in how many seconds'),
-        RateLimit: responseHeader('How many are left, and in how many seconds all are there again'),
+        'Retry-After': responseHeader('Seconds until the next request is allowed'),
+        'RateLimit-Policy': responseHeader('The number of requests that are allowed, and in how many seconds'),
+        RateLimit: responseHeader('The number of requests that are left, and the seconds until the quota is full again'),
       },
       content: PROBLEM_CONTENT,
     },
@@ -131,7 +137,7 @@ const PROBLEM_SCHEMA = {
   },
 };
 
-/** The OpenAPI 3.1 document of the operations, made from the same tables that are mounted. */
+/** The OpenAPI 3.1 document, generated from the tables that `mount` uses and the entries of the plain routes. */
 export const openapi = (operations: Operations, plain: PlainPaths, url: string): Json => {
   const schemas: Schemas = { Problem: PROBLEM_SCHEMA };
   const paths: Record<string, Json> = {};
@@ -145,7 +151,7 @@ export const openapi = (operations: Operations, plain: PlainPaths, url: string):
     info: {
       title: 'Annals',
       version: '0.1.0',
-      description: 'A platform for running and administering software agents, in which the log is the truth.',
+      description: 'A multi-tenant, event-sourced platform for running and administering software agents.',
     },
     servers: [{ url }],
     security: [{ bearer: [] }, { session: [] }],

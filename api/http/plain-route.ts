@@ -12,7 +12,7 @@ export type PlainRoute<Deps, Path extends string = string> = {
   readonly description?: string;
   /** The heading under which the OpenAPI document lists the route. */
   readonly tag: string;
-  /** Ways to authenticate; absent: those of every operation, `[]`: none is needed. */
+  /** The ways to authenticate. Without it, those of every operation apply; `[]` means that no credential is needed. */
   readonly security?: readonly object[];
   /** Documents the query; the handler validates it. */
   readonly query?: z.ZodType;

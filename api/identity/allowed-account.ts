@@ -15,7 +15,7 @@ export const allowedAccountOperations = {
   listAllowedAccounts: operation({
     method: 'get',
     path: ACCOUNTS,
-    summary: 'List the addresses that may sign in',
+    summary: 'List the e-mail addresses that may sign in',
     permit: 'platform',
     query: listQuery({}, ALLOWED_ACCOUNT_SORTS),
     reply: z.array(AllowedAccountRead),
@@ -25,7 +25,7 @@ export const allowedAccountOperations = {
   allowAccount: operation({
     method: 'post',
     path: ACCOUNTS,
-    summary: 'Let whoever has an address sign in',
+    summary: 'Allow an e-mail address to sign in',
     permit: 'platform',
     body: AllowedAccountCreate,
     reply: AllowedAccountRead,
@@ -36,7 +36,7 @@ export const allowedAccountOperations = {
   disallowAccount: operation({
     method: 'delete',
     path: `${ACCOUNTS}/:id`,
-    summary: 'Let an address sign in no more',
+    summary: 'Stop an e-mail address from signing in',
     permit: 'platform',
     run: disallowAccount,
   }),

@@ -32,7 +32,7 @@ export const apiKeyOperations = {
   createApiKey: operation({
     ...creation,
     path: TENANT,
-    summary: 'Create an API key of the tenant; its text is shown this once',
+    summary: 'Create an API key of the tenant; the response is the only one that shows its text',
     permit: 'tenant:keys:write',
     location: `${TENANT}/:id`,
     run: createTenantKey,
@@ -54,7 +54,7 @@ export const apiKeyOperations = {
   createPlatformKey: operation({
     ...creation,
     path: PLATFORM,
-    summary: 'Create an API key of the platform; its text is shown this once',
+    summary: 'Create an API key of the platform; the response is the only one that shows its text',
     permit: 'platform',
     location: `${PLATFORM}/:id`,
     run: createPlatformKey,
@@ -69,7 +69,7 @@ export const apiKeyOperations = {
   listRunnerKeys: operation({
     ...listing,
     path: RUNNER,
-    summary: "List the keys of an agent's runners",
+    summary: "List an agent's runner keys",
     permit: 'agent:settings:write',
     run: async (ctx, { agent_id, ...window }) => {
       await loadAgent(ctx, agent_id);
@@ -79,7 +79,7 @@ export const apiKeyOperations = {
   createRunnerKey: operation({
     ...creation,
     path: RUNNER,
-    summary: 'Create a key that is bound to the agent; its text is shown this once',
+    summary: 'Create a runner key of the agent; the response is the only one that shows its text',
     permit: { all: ['agent:settings:write', 'agent:skills:write'] },
     location: `${RUNNER}/:id`,
     run: createRunnerKey,

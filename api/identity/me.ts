@@ -31,7 +31,7 @@ const MeRead = z
 
 type MyTenant = z.output<typeof MeRead>['tenants'][number];
 
-/** One tenant as the caller stands in it; null where it is gone or the caller has left it meanwhile. */
+/** A tenant with the caller's role in it; null if it is closed or the caller is no longer a member. */
 const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<MyTenant | null> => {
   const { state } = await ctx.load(Tenant, id);
   const role = user_id === null ? null : (state.members[user_id]?.role ?? null);
@@ -40,7 +40,7 @@ const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<M
   return { id, name: state.name, slug: state.slug, role, is_suspended: state.is_suspended, permissions };
 };
 
-/** The tenants in which the credential works: the one it is bound to, else all of its user's. */
+/** The tenants in which the credential is valid: the one it is bound to, else all of the user's. */
 const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
   if (principal.kind === 'runner') return [principal.tenant_id];
   if (principal.kind === 'system') return [];
@@ -48,20 +48,20 @@ const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
   return (await membershipsOf(ctx.reads, principal.user_id)).map(({ tenant_id }) => tenant_id);
 };
 
-/** What the caller may do wherever the credential works; in its tenants one by one besides. */
+/** The caller's permissions beyond single tenants; a bound credential has those of its tenant. */
 const permissionsOf = (principal: Principal, tenants: readonly MyTenant[]): string[] => {
   if (principal.kind !== 'user') return [];
   if (principal.bound_to !== null) return tenants.flatMap(({ permissions }) => permissions);
   return principal.super_admin ? ['platform'] : [];
 };
 
-/** Who the caller is: a user with their tenants, or the agent whose runner it is. */
+/** Describes the caller: a user with tenants, or the agent whose runner key is used. */
 const readMe = async (ctx: Ctx) => {
   const { principal, actor } = ctx;
   const user = principal.kind === 'user' ? (await ctx.load(User, principal.user_id)).state : null;
   const agent = principal.kind === 'runner' ? (await ctx.load(Agent, principal.agent_id, { tenant: principal.tenant_id })).state : null;
   const ids = await tenantIds(ctx, principal);
-  const tenants = (await Promise.all(ids.map((id) => tenantOf(ctx, id, user?.id ?? null)))).filter((one) => one !== null);
+  const tenants = (await Promise.all(ids.map((id) => tenantOf(ctx, id, user?.id ?? null)))).filter((tenant) => tenant !== null);
   const permissions = permissionsOf(principal, tenants);
   return { id: actor.id, revision: -1, position: null, state: { user, tenants, agent, actor, permissions } };
 };
@@ -70,7 +70,7 @@ export const meOperations = {
   readMe: operation({
     method: 'get',
     path: '/me',
-    summary: 'Who the caller is',
+    summary: 'Read who the caller is',
     permit: 'any',
     reply: MeRead,
     projection: users.name,

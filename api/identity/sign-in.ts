@@ -10,7 +10,7 @@ import { requestInfoOf } from '../http/authorize-request.ts';
 import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 
-/** The authorization-code flow with an issuer. What `begin` seals stays with the browser until it is back. */
+/** The authorization-code flow with an issuer. The browser keeps what `begin` has sealed until it returns. */
 export type CodeFlow = {
   /** @throws Refusal not_configured, unavailable */
   readonly begin: (returnTo: string) => Promise<{ location: string; state: string; sealed: string }>;
@@ -18,25 +18,26 @@ export type CodeFlow = {
   readonly finish: (query: string, sealed: string) => Promise<{ claims: Claims; state: string; returnTo: string }>;
 };
 
-/** Cookies of one site: their names, and whether they ask for TLS. */
+/** The sign-in cookies of the site at PUBLIC_URL. */
 export type Cookies = ReturnType<typeof cookiesOf>;
 
 const FLOW_SECONDS = 600;
 const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
 
-/** `__Host-` where there is TLS: no other host and no plain connection can have set such a cookie. */
+/** Over TLS the names have the prefix `__Host-`: neither another host nor a plain connection can set such a cookie. */
 export const cookiesOf = (publicUrl: string) => {
   const { protocol, origin } = new URL(publicUrl);
   const secure = protocol === 'https:';
-  const name = (what: string): string => `${secure ? '__Host-' : ''}annals_${what}`;
+  const cookieName = (purpose: string): string => `${secure ? '__Host-' : ''}annals_${purpose}`;
   const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const;
-  /** One for each tab that is signing in, told apart by the start of its state. */
-  const flow = (state: string): string => name(`flow_${state.slice(0, 8).replace(/[^\w-]/g, '')}`);
+  /** Each tab that signs in has its own cookie, named by the start of its state. */
+  const flow = (state: string): string => cookieName(`flow_${state.slice(0, 8).replace(/[^\w-]/g, '')}`);
   return {
     origin,
-    signedIn: (c: Context): string | undefined => getCookie(c, name('session')),
-    keepSignedIn: (c: Context, cookie: string): void => setCookie(c, name('session'), cookie, { ...options, maxAge: SIGN_IN_TTL_SECONDS }),
-    forget: (c: Context): void => void deleteCookie(c, name('session'), options),
+    signedIn: (c: Context): string | undefined => getCookie(c, cookieName('session')),
+    keepSignedIn: (c: Context, cookie: string): void =>
+      setCookie(c, cookieName('session'), cookie, { ...options, maxAge: SIGN_IN_TTL_SECONDS }),
+    forget: (c: Context): void => void deleteCookie(c, cookieName('session'), options),
     flow: (c: Context, state: string): string | undefined => getCookie(c, flow(state)),
     keepFlow: (c: Context, state: string, sealed: string): void => setCookie(c, flow(state), sealed, { ...options, maxAge: FLOW_SECONDS }),
     forgetFlow: (c: Context, state: string): void => void deleteCookie(c, flow(state), options),
@@ -44,32 +45,32 @@ export const cookiesOf = (publicUrl: string) => {
 };
 
 /**
- * What a browser's cookie may do: read, and change something from a page of our own. SameSite keeps the cookie from foreign posts; this
- * also refuses neighbours of the same site, and browsers that know no SameSite. @throws Refusal forbidden
+ * Protects mutations that are authenticated by cookie against cross-site request forgery. SameSite keeps the cookie out of cross-site posts;
+ * this check also refuses other hosts of the same site, and browsers without SameSite. @throws Refusal forbidden
  */
 export const assertOwnPage = (c: Context, { origin }: Pick<Cookies, 'origin'>): void => {
   if (!UNSAFE_METHOD.test(c.req.method)) return;
   const from = c.req.header('origin');
   const site = c.req.header('sec-fetch-site');
   const own = from === undefined ? site === 'same-origin' : from === origin && (site ?? 'same-origin') === 'same-origin';
-  if (!own) throw new Refusal('forbidden', `a sign-in by cookie changes things from pages of ${origin} only`);
+  if (!own) throw new Refusal('forbidden', `With a session cookie, changes are accepted only from pages of ${origin}`);
 };
 
-/** A path of our own to go on to; anything that a browser could take for another host is refused. */
-const returnPathOf = (origin: string, wanted: string | undefined): string => {
-  if (wanted === undefined) return '/docs';
-  if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(wanted) || wanted.length > 1_024 || new URL(wanted, origin).origin !== origin)
+/** The path to open after the sign-in. Anything that a browser could take for another host is refused. @throws Refusal invalid */
+const returnPathOf = (origin: string, returnTo: string | undefined): string => {
+  if (returnTo === undefined) return '/docs';
+  if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(returnTo) || returnTo.length > 1_024 || new URL(returnTo, origin).origin !== origin)
     throw invalid('/query/return_to', 'must be a path on this host');
-  return wanted;
+  return returnTo;
 };
 
 export type SignInDeps = {
   readonly flow: CodeFlow;
   readonly cookies: Cookies;
   readonly isMember: IsMember;
-  /** Who a cookie stands for, asking from a page of our own. @throws Refusal unauthorized, forbidden */
+  /** Authenticates by session cookie; changes only from our own pages. @throws Refusal unauthorized, forbidden */
   readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
-  /** Lets an address try to sign in as often as it may guess credentials. @throws Refusal rate_limited */
+  /** Limits sign-in attempts of an address like failed credentials. @throws Refusal rate_limited */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
 };
 

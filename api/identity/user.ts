@@ -10,18 +10,18 @@ import { staleIfError } from '../http/stale-if-error.ts';
 
 type Tenancy = Pick<z.output<typeof AdminUserRow>, 'tenant_count' | 'primary_tenant'>;
 
-/** How many tenants somebody is in, and the one they are in longest. @throws Refusal unavailable */
+/** The number of a user's tenants, and the one that the user joined first. @throws Refusal unavailable */
 const tenancyOf = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
-  const found = await membershipsOf(ctx.reads, user_id);
-  const [oldest] = found;
+  const memberships = await membershipsOf(ctx.reads, user_id);
+  const [oldest] = memberships;
   if (!oldest) return { tenant_count: 0, primary_tenant: null };
   const { state } = await ctx.load(Tenant, oldest.tenant_id);
-  return { tenant_count: found.length, primary_tenant: { id: oldest.tenant_id, name: state.name, role: oldest.role } };
+  return { tenant_count: memberships.length, primary_tenant: { id: oldest.tenant_id, name: state.name, role: oldest.role } };
 };
 
 const lastKnownTenancy = staleIfError<Tenancy>({ tenant_count: 0, primary_tenant: null });
 
-/** The same beside a change that was made: while the views are away as it was last, 0 and null where they were never asked. */
+/** The same for the response to a mutation: while the read model is unavailable, the last known values, else 0 and null. */
 const tenancyOrLastKnown = (ctx: Ctx, user_id: string): Promise<Tenancy> => lastKnownTenancy(ctx.reads, user_id, tenancyOf(ctx, user_id));
 
 export const userOperations = {
@@ -43,12 +43,12 @@ export const userOperations = {
   updateUser: operation({
     method: 'patch',
     path: '/api/v1/admin/users/:user_id',
-    summary: 'Suspend or resume a user, make or unmake a super-admin',
+    summary: 'Suspend or resume a user, grant or revoke the super-admin role',
     permit: 'platform',
     body: AdminUserUpdate,
     reply: AdminUserRow,
-    run: async (ctx, sent) => {
-      const loaded = await updateUser(ctx, sent);
+    run: async (ctx, input) => {
+      const loaded = await updateUser(ctx, input);
       return { ...loaded, state: { ...loaded.state, ...(await ctx.sideEffect(() => tenancyOrLastKnown(ctx, loaded.id))) } };
     },
   }),

@@ -1,4 +1,4 @@
-/** Nothing of the page calls a foreign host. */
+/** These settings keep the page from calling other hosts. */
 const SCALAR_SETTINGS = {
   telemetry: false,
   withDefaultFonts: false,
@@ -9,8 +9,8 @@ const SCALAR_SETTINGS = {
 };
 
 /**
- * What starts the page. It asks where it was opened, whatever the document calls the service: elsewhere its policy lets it not. And its samples
- * leave out what may be left out: Scalar writes every parameter into them, and one that is empty is refused.
+ * Starts the page. It calls the API at the page's own origin, because the content security policy allows no other, whatever the document names
+ * as server. Optional parameters are disabled in the samples: Scalar would fill in all of them, and the API refuses empty ones.
  */
 export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json()).then((content) => {
   const operations = Object.values(content.paths).flatMap((path) => Object.values(path));
@@ -20,7 +20,7 @@ export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json(
 });
 `;
 
-/** What the page may load and call: this service alone. */
+/** The page may load from and call this service only. */
 export const CONTENT_SECURITY_POLICY = `default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** The API reference as a page. */

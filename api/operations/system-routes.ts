@@ -6,17 +6,17 @@ import { problemTypeAt } from '../http/problem.ts';
 import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
 
-/** What the platform says of itself. `degraded` names what is down though deliveries are still accepted. */
+/** `degraded` names the services that are down while deliveries are still accepted. */
 export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[] };
 
 export type SystemDeps = {
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ contentType: string; text: string }>;
-  /** Whether this caller may read the metrics: on the same machine, or with the token. */
+  /** Whether this caller may read the metrics: from the same machine, or with METRICS_TOKEN. */
   readonly mayReadMetrics: (c: Context) => boolean;
   readonly openapi: () => unknown;
   readonly asyncapi: () => unknown;
-  /** Scalar's page script, as it came with its package; already gzipped. */
+  /** The gzipped script of the package @scalar/api-reference. */
   readonly docsScript: () => Promise<{ gzip: Uint8Array<ArrayBuffer>; etag: string }>;
 };
 

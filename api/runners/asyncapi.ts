@@ -17,22 +17,22 @@ const envelope = (type: string) => ({
   required: ['specversion', 'id', 'source', 'type', 'subject', 'time', 'tenant', 'agent', 'integration', 'provider', 'deliveryid'],
   properties: {
     specversion: { const: SPEC_VERSION },
-    id: { type: 'string', format: 'uuid', description: "The event's id: a runner that keeps these ids runs nothing twice" },
-    source: { type: 'string', format: 'uri', description: 'The webhook integration that received it' },
+    id: { type: 'string', format: 'uuid', description: "The event's id; a runner that stores these ids processes no event twice" },
+    source: { type: 'string', format: 'uri', description: 'The webhook integration that received the delivery' },
     type: { const: type },
     subject: idField('The delivery'),
     time: { type: 'string', format: 'date-time' },
     datacontenttype: textField("The body's media type, as the provider sent it"),
     tenant: idField('The tenant'),
-    agent: idField('The agent that is to act'),
+    agent: idField('The agent that processes the event'),
     integration: idField('The webhook integration'),
     provider: textField('The provider, such as github'),
-    providerevent: textField("The provider's own name of the event, such as push"),
-    deliveryid: textField("The provider's own id of the delivery"),
+    providerevent: textField("The provider's name of the event, such as push"),
+    deliveryid: textField("The provider's id of the delivery"),
     delivery_id: textField('The same as deliveryid'),
-    data: { description: `A JSON body of up to ${MAX_INLINE_BYTES} bytes, byte by byte as it came` },
+    data: { description: `A JSON body of up to ${MAX_INLINE_BYTES} bytes, exactly as received` },
     data_base64: { type: 'string', contentEncoding: 'base64', description: `Any other body of up to ${MAX_INLINE_BYTES} bytes` },
-    dataref: { type: 'string', format: 'uri', description: "Where a larger body is read, with the runner's key" },
+    dataref: { type: 'string', format: 'uri', description: 'The URL of a larger body; the runner key gives access' },
   },
   oneOf: [{ required: ['data'] }, { required: ['data_base64'] }, { required: ['dataref'] }],
 });
@@ -42,7 +42,7 @@ const headers = {
   required: ['Nats-Msg-Id', 'Annals-Position', 'Annals-Delivery'],
   properties: {
     'Nats-Msg-Id': { type: 'string', format: 'uuid', description: "The event's id" },
-    'Annals-Position': { type: 'string', pattern: '^\\d+:\\d+$', description: "The event's place in the log" },
+    'Annals-Position': { type: 'string', pattern: '^\\d+:\\d+$', description: "The event's position in the event log" },
     'Annals-Delivery': idField('The delivery'),
   },
 };
@@ -61,7 +61,7 @@ const messageOf = (row: RunnerMessageType) => ({
 
 const reference = (path: string) => ({ $ref: `#/${path}` });
 
-/** The AsyncAPI 3.0 description of what runners receive, made from the table that the relay works by. */
+/** The AsyncAPI 3.0 document of the messages to runners, generated from the table that the relay uses. */
 export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: string }) => {
   const rows = Object.values(runnerMessages);
   const names = rows.map(nameOf);
@@ -72,16 +72,16 @@ export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: s
       title: 'Annals runners',
       version,
       description:
-        `Messages lie in the JetStream stream ${STREAM}. A runner pulls them through its agent's durable consumer, ${consumerName('{agent}')}, ` +
+        `The JetStream stream ${STREAM} holds the messages. A runner pulls them through its agent's durable consumer, ${consumerName('{agent}')}, ` +
         `with credentials from POST /tenant/{tenant}/agents/{agent}/runner-credentials, whose inbox prefix is ${inboxOf('{credential}')}. ` +
-        `It acknowledges a message when the work is done; one that it says nothing about for ${ACK_WAIT_MS / 1_000} seconds is handed out again, ` +
+        `It acknowledges a message when its work is done. A message without acknowledgement for ${ACK_WAIT_MS / 1_000} seconds is delivered again, ` +
         `at most ${MAX_DELIVERY_ATTEMPTS} times.`,
     },
     defaultContentType: CONTENT_TYPE,
     channels: {
       inbound: {
         address: inboundSubject('{tenant}', '{agent}'),
-        summary: 'What an agent is to act on, in the order of the log',
+        summary: 'The events that an agent processes, in the order of the event log',
         parameters: { tenant: { description: "The tenant's id" }, agent: { description: "The agent's id" } },
         messages: Object.fromEntries(names.map((name) => [name, reference(`components/messages/${name}`)])),
       },
@@ -90,7 +90,7 @@ export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: s
       receiveInbound: {
         action: 'receive',
         channel: reference('channels/inbound'),
-        summary: 'Pull, act, acknowledge',
+        summary: 'Pull a message, process it, acknowledge it',
         messages: names.map((name) => reference(`channels/inbound/messages/${name}`)),
       },
     },

@@ -13,7 +13,7 @@ import { listQuery, windowOf } from '../http/paging.ts';
 const path = '/tenant/:tenant_id/agents/:agent_id/runner-credentials';
 const permit = { all: ['agent:settings:write'], runner: true } as const;
 
-/** How runners are let into the broker; `makeUser` is the broker's side of it. */
+/** Credentials with which runners connect to the message broker; `makeUser` creates the broker user. */
 export const runnerCredentialOperations = (makeUser: CreateBrokerUser): Operations => ({
   listRunnerCredentials: operation({
     method: 'get',
@@ -31,7 +31,7 @@ export const runnerCredentialOperations = (makeUser: CreateBrokerUser): Operatio
   issueRunnerCredential: operation({
     method: 'post',
     path,
-    summary: "Let a runner read its agent's messages from the broker for at most an hour",
+    summary: "Issue a credential with which a runner reads its agent's messages from the broker for at most an hour",
     permit,
     reply: RunnerCredentialIssued,
     status: 201,

@@ -11,7 +11,7 @@ import { AsOf, listQuery, type PageWindow, paginate } from '../http/paging.ts';
 const MEMBERS = '/tenant/:tenant_id/members';
 const MEMBER = `${MEMBERS}/:user_id`;
 const permit = 'tenant:members:write';
-const permissionNote = 'Needs `tenant:members:write`; what concerns an OWNER, the role OWNER.';
+const permissionNote = 'Requires the permission `tenant:members:write`; changes of OWNERs require the role OWNER.';
 
 export const MemberRead = z
   .object({ user_id: Id25, email: z.string(), name: z.string().nullable(), role: z.enum(Tenant.TENANT_ROLES), created_at: z.string() })
@@ -21,11 +21,11 @@ const listMembers = async (ctx: Ctx, window: PageWindow) => {
   const tenant = await ctx.load(Tenant, ctx.tenant);
   const ids = Object.entries(tenant.state.members).map(([id, { created_at }]) => ({ id, created_at }));
   const { items, next } = paginate(ids, window);
-  const shown = await Promise.all(items.map(({ id }) => memberView(ctx, tenant.state, id)));
-  return { body: JSON.stringify(z.array(MemberRead).parse(shown)), next, total: ids.length, position: tenant.position };
+  const views = await Promise.all(items.map(({ id }) => memberView(ctx, tenant.state, id)));
+  return { body: JSON.stringify(z.array(MemberRead).parse(views)), next, total: ids.length, position: tenant.position };
 };
 
-/** The agents of which somebody is OWNER, the one made a moment ago too: the view is waited for. @throws Refusal not_caught_up */
+/** The agents that a user owns. It waits for the projection, so that newly created agents are included. @throws Refusal not_caught_up */
 const agentsOwned = async (ctx: Ctx, user_id: string): Promise<string[]> => {
   const end = await ctx.logEnd();
   if (end) await ctx.reads.passed(agents.name, end);
@@ -45,7 +45,7 @@ export const memberOperations = {
   inviteMember: operation({
     method: 'post',
     path: MEMBERS,
-    summary: 'Add somebody by e-mail address',
+    summary: 'Add a member by e-mail address',
     permit,
     permissionNote,
     body: MemberInvite,

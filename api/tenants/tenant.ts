@@ -44,19 +44,19 @@ const BreakGlassOpened = z
 
 type TenantStatistics = { readonly agent_count: number; readonly last_active_at: string | null };
 
-/** What the views alone know of a tenant. @throws Refusal unavailable */
+/** Data of a tenant that only the read models have. @throws Refusal unavailable */
 const statisticsOf = async ({ reads }: Ctx, id: string): Promise<TenantStatistics> => {
   const [agent_count, last_active_at] = await Promise.all([agentCount(reads, id), lastActiveAt(reads, id)]);
   return { agent_count, last_active_at };
 };
 const lastKnownStatistics = staleIfError<TenantStatistics>({ agent_count: 0, last_active_at: null });
 
-/** The same beside a change that was made: while the views are away as they were last, 0 and null where they were never asked. */
+/** The same for the response to a mutation: while the read models are unavailable, the last known values, else 0 and null. */
 const statisticsOrLastKnown = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<TenantStatistics> =>
   ctx.sideEffect(() => lastKnownStatistics(ctx.reads, id, statisticsOf(ctx, id)));
 
-/** The state with how many members and agents there are. */
-const countsOf = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: TenantStatistics) => ({
+/** The state with the numbers of members and agents. */
+const stateWithCounts = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: TenantStatistics) => ({
   ...state,
   member_count: Object.keys(state.members).length,
   agent_count,
@@ -64,7 +64,7 @@ const countsOf = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: TenantStati
 
 const withCounts = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
   ...loaded,
-  state: countsOf(loaded, await statisticsOrLastKnown(ctx, loaded)),
+  state: stateWithCounts(loaded, await statisticsOrLastKnown(ctx, loaded)),
 });
 
 const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
@@ -72,7 +72,7 @@ const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
   state: { ...loaded.state, plan: (await ctx.load(Plan, loaded.state.plan_id)).state },
 });
 
-/** What was used in the last 30 days: nothing until there are sessions. */
+/** The usage of the last 30 days: always zero, because sessions do not exist yet. */
 const usageSummaries = (ctx: Ctx) => {
   const start = new Date(Date.parse(ctx.at()) - 30 * 86_400_000).toISOString();
   return {
@@ -81,10 +81,10 @@ const usageSummaries = (ctx: Ctx) => {
   };
 };
 
-const withDetails = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, known: TenantStatistics) => {
+const withDetails = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, statistics: TenantStatistics) => {
   const { plan } = (await withPlan(ctx, loaded)).state;
-  const used = await ctx.sideEffect(async () => usageSummaries(ctx));
-  return { ...loaded, state: { ...countsOf(loaded, known), plan, ...used, last_active_at: known.last_active_at } };
+  const usage = await ctx.sideEffect(async () => usageSummaries(ctx));
+  return { ...loaded, state: { ...stateWithCounts(loaded, statistics), plan, ...usage, last_active_at: statistics.last_active_at } };
 };
 
 const withReason = { method: 'post', body: Reason } as const;
@@ -103,7 +103,7 @@ export const tenantOperations = {
   createTenant: operation({
     method: 'post',
     path: '/admin/tenants',
-    summary: "Create a tenant; its owner's key is shown this once",
+    summary: "Create a tenant; the response is the only one that shows its owner's key",
     permit: 'platform',
     body: TenantCreate,
     reply: AdminTenantCreated,
@@ -115,7 +115,7 @@ export const tenantOperations = {
   readTenantAsPlatform: operation({
     method: 'get',
     path: ADMIN_TENANT,
-    summary: 'Read a tenant with its plan and its last 30 days',
+    summary: 'Read a tenant with its plan and its usage of the last 30 days',
     permit: 'platform',
     reply: AdminTenantDetailRead,
     noConditionalGet: true,
@@ -125,22 +125,22 @@ export const tenantOperations = {
   updateTenantAsPlatform: operation({
     method: 'patch',
     path: ADMIN_TENANT,
-    summary: 'Change a tenant as the platform',
+    summary: 'Update a tenant as the platform',
     permit: 'platform',
     body: AdminTenantUpdate,
     reply: AdminTenantDetailRead,
-    run: async (ctx, sent) => {
-      const loaded = await updateTenantAsPlatform(ctx, sent);
+    run: async (ctx, input) => {
+      const loaded = await updateTenantAsPlatform(ctx, input);
       return withDetails(ctx, loaded, await statisticsOrLastKnown(ctx, loaded));
     },
   }),
   suspendTenant: operation({
     ...withReason,
     path: `${ADMIN_TENANT}/suspend`,
-    summary: 'Suspend a tenant: its members and keys are refused from then on',
+    summary: 'Suspend a tenant; its members and keys are refused until it is resumed',
     permit: 'platform',
     reply: AdminTenantRead,
-    run: async (ctx, sent) => withCounts(ctx, await suspendTenant(ctx, sent)),
+    run: async (ctx, input) => withCounts(ctx, await suspendTenant(ctx, input)),
   }),
   resumeTenant: operation({
     ...withReason,
@@ -148,12 +148,12 @@ export const tenantOperations = {
     summary: 'Resume a suspended tenant',
     permit: 'platform',
     reply: AdminTenantRead,
-    run: async (ctx, sent) => withCounts(ctx, await resumeTenant(ctx, sent)),
+    run: async (ctx, input) => withCounts(ctx, await resumeTenant(ctx, input)),
   }),
   openTenant: operation({
     method: 'post',
     path: `${ADMIN_TENANT}/break-glass`,
-    summary: 'Look inside a tenant for a while, which the tenant sees',
+    summary: "Open a tenant for reading by the calling super-admin for a limited time; the tenant's audit log shows it",
     permit: 'platform',
     body: BreakGlass,
     reply: BreakGlassOpened,
@@ -176,22 +176,22 @@ export const tenantOperations = {
     permit: 'tenant:settings:write',
     body: TenantUpdate,
     reply: TenantRead,
-    run: async (ctx, sent) => withPlan(ctx, await changeTenantSettings(ctx, sent)),
+    run: async (ctx, input) => withPlan(ctx, await changeTenantSettings(ctx, input)),
   }),
   closeTenant: operation({
     ...withReason,
     path: `${TENANT}/close`,
-    summary: 'Begin to close the tenant: for good after 30 days',
+    summary: 'Close the tenant; it can be reopened for 30 days',
     permit: 'tenant:close',
     reply: TenantRead,
-    run: async (ctx, sent) => withPlan(ctx, await closeTenant(ctx, sent)),
+    run: async (ctx, input) => withPlan(ctx, await closeTenant(ctx, input)),
   }),
   reopenTenant: operation({
     ...withReason,
     path: `${TENANT}/reopen`,
-    summary: 'Take back the closing of the tenant',
+    summary: 'Reopen a tenant that is being closed',
     permit: 'tenant:close',
     reply: TenantRead,
-    run: async (ctx, sent) => withPlan(ctx, await reopenTenant(ctx, sent)),
+    run: async (ctx, input) => withPlan(ctx, await reopenTenant(ctx, input)),
   }),
 };

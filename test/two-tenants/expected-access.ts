@@ -136,8 +136,8 @@ const rules = new Map(
 
 /** What every other operation says of itself: enough where it is one permission, or several at once. */
 const said = (description: string): Rule | null => {
-  if (description === 'Any valid credential.') return ruleOf('any');
-  if (!/^Needs (`[\w:]+`( and )?)+(, or the agent's runner key)?\.$/.test(description)) return null;
+  if (description === 'Requires any valid credential.') return ruleOf('any');
+  if (!/^Requires the permissions? (`[\w:]+`( and )?)+(, or the agent's runner key)?\.$/.test(description)) return null;
   const runner = description.includes("or the agent's runner key") ? ' + runner' : '';
   return ruleOf(`${[...description.matchAll(/`([\w:]+)`/g)].map((found) => found[1]).join(' & ')}${runner}`);
 };

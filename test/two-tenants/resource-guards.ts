@@ -92,7 +92,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
     'where: []',
   ),
   one('models: a chain takes those of others', 'domain/agents/model.ts', ' && model.available_to_all_tenants;', ';'),
-  one('agents: everybody sees all as of then', 'api/agents/agent.ts', "sight.all || (await ctx.may('agent:read', id))", 'true'),
+  one('agents: everybody sees all as of then', 'api/agents/agent.ts', "visibility.all || (await ctx.may('agent:read', id))", 'true'),
   one(
     'agents: whoever reads the tenant brings them back',
     'commands/agents/agent.ts',
@@ -124,7 +124,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
     'tenants/member.api.test.ts',
     "permissions: whoever sees an agent asks for anybody's",
     'api/agents/agent-roles.ts',
-    "if (asked !== own && !(await ctx.may('agent:roles:write', agent_id)))",
+    "if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)))",
     'if (false)',
   ),
   one('agents: everybody sees all', 'projections/agents/agent.queries.ts', '  visibility.all\n    ? []', '  true\n    ? []'),
@@ -220,7 +220,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
     "if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');",
     '',
   ),
-  one('grants: by whoever reads the tenant', 'api/agents/agent-roles.ts', "await ctx.require('agent:roles:write', sent.agent_id);", ''),
+  one('grants: by whoever reads the tenant', 'api/agents/agent-roles.ts', "await ctx.require('agent:roles:write', input.agent_id);", ''),
   one('ownership goes to whoever is no member', 'domain/agents/agent-roles.ts', 'if (!members[new_owner_id]) throw', 'if (false) throw'),
   one(
     'hooks are given agents that are not there',
