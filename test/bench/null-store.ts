@@ -2,7 +2,7 @@ import { appendMethod, batchAppendMethod } from '../../infra/eventstore/embedded
 import { confirmation } from '../../infra/eventstore/embedded/append-responses.ts';
 import { type Call, grpcServer, type Receiver } from '../../infra/eventstore/embedded/grpc.ts';
 import { readRequestOf } from '../../infra/eventstore/embedded/read-request.ts';
-import { frameAt, JSON_DATA, type Proposed, roomFor, writeRecord } from '../../infra/eventstore/embedded/record.ts';
+import { frameAt, JSON_DATA, maxRecordSize, type ProposedEvent, writeRecord } from '../../infra/eventstore/embedded/record.ts';
 import { FEATURES, featuresMethod } from '../../infra/eventstore/embedded/server-info-handlers.ts';
 import type { Writer } from '../../infra/eventstore/embedded/writer.ts';
 
@@ -20,10 +20,10 @@ let events = 0;
 let position = 0;
 let scratch = Buffer.alloc(0);
 
-const keep = (event: Proposed, stream: string, revision: number): void => {
+const keep = (event: ProposedEvent, stream: string, revision: number): void => {
   if (events === KEPT) return;
   events++;
-  const room = roomFor(event, stream.length * 3);
+  const room = maxRecordSize(event, stream.length * 3);
   if (scratch.length < room) scratch = Buffer.allocUnsafeSlow(room);
   const flags = event.json ? JSON_DATA : 0;
   writeRecord(scratch, 0, event, { stream: Buffer.from(stream), revision, position, created: Date.now(), batchStart: position, flags });
@@ -40,14 +40,14 @@ const keep = (event: Proposed, stream: string, revision: number): void => {
 
 const revisions = new Map<string, number>();
 
-const answered = ({ wish, answer }: Job): void => {
-  let revision = revisions.get(wish.stream) ?? -1;
-  for (const event of wish.events) {
+const answered = ({ request, respond }: Job): void => {
+  let revision = revisions.get(request.stream) ?? -1;
+  for (const event of request.events) {
     position += event.data.length;
-    keep(event, wish.stream, ++revision);
+    keep(event, request.stream, ++revision);
   }
-  revisions.set(wish.stream, revision);
-  answer({ kind: 'done', revision, position });
+  revisions.set(request.stream, revision);
+  respond({ kind: 'done', revision, position });
 };
 
 let queue: Job[] = [];
@@ -66,7 +66,7 @@ const writer: Writer = {
   submit: (job) => {
     if (queue.push(job) === 1) setImmediate(flush);
   },
-  afterAnswers: (send) => void sinks.add(send),
+  afterBatch: (send) => void sinks.add(send),
   idle: () => Promise.resolve(),
   flush,
 };

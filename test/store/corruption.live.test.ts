@@ -221,7 +221,7 @@ const readPages = (from: number, pageAt: (place: number) => Page): [Found, boole
   }
 };
 
-const readForwards = (log: ReturnType<typeof openLog>): [Found, boolean] => readPages(0, (place) => log.soundPage(place, 2_000));
+const readForwards = (log: ReturnType<typeof openLog>): [Found, boolean] => readPages(0, (place) => log.intactPage(place, 2_000));
 const readBackwards = (log: ReturnType<typeof openLog>): [Found, boolean] => readPages(log.end(), (place) => log.pageBefore(place, 2_000));
 
 const readEach = (log: ReturnType<typeof openLog>, positions: Iterable<number>): [Found, number] => {

@@ -43,10 +43,10 @@ for (const code of ['EIO', 'ENOSPC'])
   });
 
 test('streams whose names have one key are kept apart', async () => {
-  const { createStreams } = await import('../../infra/eventstore/embedded/stream-cache.ts');
+  const { createStreamCache } = await import('../../infra/eventstore/embedded/stream-cache.ts');
   const store = openStore(storeDir(), unexpected);
   await append(store, 'first', -1);
-  const colliding = createStreams(store.log, store.index, (name, probe = 0) => (probe === 0 ? keyOf('first') : keyOf(name, probe)));
+  const colliding = createStreamCache(store.log, store.index, (name, probe = 0) => (probe === 0 ? keyOf('first') : keyOf(name, probe)));
   assert.is(colliding.get('first').last, 0);
   const second = colliding.get('second');
   assert.is(second.last, -1);

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
-import { createDesk } from '../../infra/eventstore/embedded/read-buffer.ts';
+import { createReadBuffer } from '../../infra/eventstore/embedded/read-buffer.ts';
 import { clientOf } from '../fixtures/store-client.ts';
 import { type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
@@ -212,7 +212,7 @@ for (const running of [true, false])
   });
 
 test('a record that was glanced at is not given once its segment has been scavenged', () => {
-  const desk = createDesk();
+  const desk = createReadBuffer();
   const segment = { path: '', file: 0, base: 0, length: 100, packed: undefined };
   const read = (text: string) => desk.cleared().subarray(0, desk.cleared().write(text));
   desk.keep(50, segment, read('event'));

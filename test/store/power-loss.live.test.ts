@@ -56,7 +56,7 @@ test('a segment has its name when its head is on the disk', async () => {
       sizes.push(...segmentsOf(dir).map((path) => statSync(path).size));
       return write(...args);
     }) as typeof writeSync;
-  await replacing({ writeSync: looked(writeSync) }, () => store.log.roll());
+  await replacing({ writeSync: looked(writeSync) }, () => store.log.startSegment());
   assert.is(segmentsOf(dir).length, 2);
   assert.ok(sizes.length > 0 && sizes.every((size) => size >= 32), String(sizes));
   await store.close();
@@ -67,7 +67,7 @@ test('room that was left behind a segment that is not the last is not taken for 
   let store = openStore(dir, unexpected);
   await append(store, 'a', -1);
   store = await reopened(store, dir);
-  store.log.roll();
+  store.log.startSegment();
   await append(store, 'a', 0);
   await store.close();
   appendFileSync(segmentsOf(dir)[0]!, Buffer.alloc(1 << 20));
@@ -130,7 +130,7 @@ test('a sync of room that fails first does not hide from a batch that it was not
   };
   await replacing({ fdatasync: onThread, fdatasyncSync: here }, async () => {
     const answer = append(store, 'a', -1)
-      .then(store.log.whenFree)
+      .then(store.log.whenWritable)
       .then(() => append(store, 'a', 0));
     assert.match(String(await Promise.race([ended.promise, answer])), /EIO/);
   });
@@ -180,7 +180,7 @@ test('a new segment counts from the moment when it is there, though the one befo
   const dir = storeDir();
   const store = openStore(dir, unexpected);
   await append(store, 'a', -1);
-  await failing('ftruncateSync', 'EIO', async () => assert.throws(() => store.log.roll(), /EIO/));
+  await failing('ftruncateSync', 'EIO', async () => assert.throws(() => store.log.startSegment(), /EIO/));
   await append(store, 'a', 0);
   assert.is(segmentsOf(dir).length, 2);
   assert.is(await lastOf(left(dir), 'a'), 1);
@@ -194,7 +194,7 @@ test('scavenging that was broken off leaves nothing behind', async () => {
   let store = openStore(dir, unexpected);
   await append(store, '$$a', -1, [proposed('{"$maxCount":1}', '$metadata')]);
   await append(store, 'a', -1, [proposed(), proposed()]);
-  store.log.roll();
+  store.log.startSegment();
   await failing('writeSync', 'ENOSPC', () =>
     scavenge(store).then(
       () => assert.unreachable(),

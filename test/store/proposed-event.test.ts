@@ -7,11 +7,11 @@ import { bytes, message, type Span, text, uint, viewOf } from '../../infra/event
 import {
   flagsAt,
   frameAt,
+  isIntactAt,
   JSON_DATA,
+  maxRecordSize,
   nameAt,
-  type Proposed,
-  roomFor,
-  soundAt,
+  type ProposedEvent,
   typeAt,
   writeRecord,
 } from '../../infra/eventstore/embedded/record.ts';
@@ -31,9 +31,9 @@ const batch = (...events: { id: string; type: string; data: string; custom: stri
 const one = { id: randomUUID(), type: 'happened', data: `{"text":"${'x'.repeat(100)}"}`, custom: '{"by":"me"}' };
 const two = { id: randomUUID(), type: '$>', data: '0@elsewhere', custom: '' };
 
-const written = (event: Proposed): Buffer => {
+const written = (event: ProposedEvent): Buffer => {
   const stream = Buffer.from('stream');
-  const record = Buffer.alloc(roomFor(event, stream.length));
+  const record = Buffer.alloc(maxRecordSize(event, stream.length));
   const flags = event.json ? JSON_DATA : 0;
   return record.subarray(0, writeRecord(record, 0, event, { stream, revision: 3, position: 1_000, created: 1, batchStart: 0, flags }));
 };
@@ -48,7 +48,7 @@ test('what was proposed stands in the record', () => {
     [one, two],
   );
   const record = written(events[0]!);
-  assert.ok(soundAt(record, 0, 1_000));
+  assert.ok(isIntactAt(record, 0, 1_000));
   assert.equal([nameAt(record, 0).toString(), typeAt(record, 0).toString(), flagsAt(record, 0)], ['stream', 'happened', JSON_DATA]);
   for (const part of Object.values(one)) assert.ok(frameAt(record, 0).includes(part), part);
 });
@@ -60,7 +60,7 @@ test('of bytes that are no such message nothing is taken that does not lie in th
     fc.property(places, fc.nat(good.length), (changes, length) => {
       const bad = Buffer.from(good);
       for (const [at, byte] of changes) bad[at] = byte;
-      let events: Proposed[];
+      let events: ProposedEvent[];
       try {
         ({ events } = batchPartOf(bad.subarray(0, length)));
       } catch (error) {
@@ -68,7 +68,7 @@ test('of bytes that are no such message nothing is taken that does not lie in th
       }
       return events.every((event) => {
         const inside = [event.id, event.type, event.data, event.custom].every((span) => span.at + span.length <= span.bytes.length);
-        return inside && soundAt(written(event), 0, 1_000);
+        return inside && isIntactAt(written(event), 0, 1_000);
       });
     }),
     { numRuns: 20_000 },

@@ -3,7 +3,7 @@ import { connect } from 'node:http2';
 import { join } from 'node:path';
 import { replaceFile } from '../../durable-files.ts';
 import type { Call, Receiver } from './grpc.ts';
-import { messages, unary } from './grpc.ts';
+import { createMessageParser, unary } from './grpc.ts';
 import { unknown } from './grpc-status.ts';
 import { bytesOf, framed, readFields, text } from './protobuf.ts';
 import { secretOf } from './secret.ts';
@@ -50,7 +50,7 @@ export const callRunningStore = (dir: string, method: string): Promise<string> =
     call.on('response', note).on('trailers', note).on('error', reject);
     call.on(
       'data',
-      messages((bytes) => {
+      createMessageParser((bytes) => {
         words = bytesOf(readFields(bytes), 1)?.toString();
       }).take,
     );

@@ -1,17 +1,17 @@
-import { appendPartOf, type BatchPart, batchPartOf, removalOf, type Target } from './append-requests.ts';
+import { appendPartOf, type BatchPart, batchPartOf, removalTargetOf, type Target } from './append-requests.ts';
 import {
   appended,
-  appendedWrong,
   batchAppended,
   batchDamaged,
   batchDeleted,
-  batchLate,
+  batchInvalidEvent,
   batchNotReady,
-  batchRefused,
+  batchTimeout,
   batchTooLarge,
   batchUnknown,
-  batchWrong,
+  batchWrongVersion,
   removed,
+  wrongVersion,
 } from './append-responses.ts';
 import type { AppendRequest, Outcome } from './concurrency-check.ts';
 import { type Call, type Receiver, unary } from './grpc.ts';
@@ -26,8 +26,8 @@ import {
   unknown,
   wrongExpectedVersion,
 } from './grpc-status.ts';
-import { Refused } from './proposed-event.ts';
-import type { Proposed } from './record.ts';
+import { InvalidEvent } from './proposed-event.ts';
+import type { ProposedEvent } from './record.ts';
 import type { Writer } from './writer.ts';
 
 /** Bytes of data in one append; types and metadata do not count. */
@@ -41,7 +41,7 @@ const EVENT = 100;
 /** Bytes of data; bytes of everything. */
 type Size = { data: number; whole: number };
 
-const sizeOf = (events: Proposed[], from: Size = { data: 0, whole: 0 }): Size => {
+const sizeOf = (events: ProposedEvent[], from: Size = { data: 0, whole: 0 }): Size => {
   let { data, whole } = from;
   for (const event of events) {
     data += event.data.length;
@@ -73,10 +73,10 @@ export const appendMethod =
   (call: Call): Receiver => {
     let target: Target | undefined;
     let size = sizeOf([]);
-    const events: Proposed[] = [];
+    const events: ProposedEvent[] = [];
     const answer = (to: Target, result: Result) => {
       if (result.kind === 'done') call.send(appended(result.revision, result.position));
-      else if (result.kind === 'wrong') call.send(appendedWrong(to.expected, result.current));
+      else if (result.kind === 'wrong') call.send(wrongVersion(to.expected, result.current));
       else return call.end(refusal(to, result));
       call.end();
     };
@@ -92,22 +92,22 @@ export const appendMethod =
     };
     return {
       message: (bytes) => {
-        if (call.closed()) return;
+        if (call.isClosed()) return;
         try {
           take(bytes);
         } catch (error) {
-          if (!(error instanceof Refused)) throw error;
+          if (!(error instanceof InvalidEvent)) throw error;
           call.end(badRequest(error.message));
         }
       },
       end: () => {
-        if (call.closed()) return;
+        if (call.isClosed()) return;
         const to = target;
         if (!to || to.name === '') return call.end(handlerFailure);
         writer.submit({
-          wish: { kind: 'append', stream: to.name, expected: to.expected, events },
-          due: call.deadline,
-          answer: (result) => answer(to, result),
+          request: { kind: 'append', stream: to.name, expected: to.expected, events },
+          deadline: call.deadline,
+          respond: (result) => answer(to, result),
         });
       },
     };
@@ -118,13 +118,13 @@ export const removeMethod =
   (writer: Writer, kind: 'delete' | 'tombstone') =>
   (call: Call): Receiver =>
     unary(call, (bytes) => {
-      const to = removalOf(bytes);
+      const to = removalTargetOf(bytes);
       if (to.name === '') return call.end(handlerFailure);
-      const wish: AppendRequest = { kind, stream: to.name, expected: to.expected, events: [] };
+      const request: AppendRequest = { kind, stream: to.name, expected: to.expected, events: [] };
       writer.submit({
-        wish,
-        due: call.deadline,
-        answer: (result) => {
+        request,
+        deadline: call.deadline,
+        respond: (result) => {
           if (result.kind !== 'done') return call.end(refusal(to, result));
           call.send(removed(result.position));
           call.end();
@@ -132,15 +132,15 @@ export const removeMethod =
       });
     });
 
-type Open = { part: BatchPart; options: NonNullable<BatchPart['options']>; events: Proposed[]; size: Size };
+type Open = { part: BatchPart; options: NonNullable<BatchPart['options']>; events: ProposedEvent[]; size: Size };
 
 const batchResult = ({ part: { correlation }, options }: Open, result: Result): Buffer => {
   const about = { correlation, identifier: options.identifier };
   if (result.kind === 'done') return batchAppended(about, result.revision, result.position);
-  if (result.kind === 'wrong') return batchWrong(about, options.expected, result.current);
+  if (result.kind === 'wrong') return batchWrongVersion(about, options.expected, result.current);
   if (result.kind === 'deleted') return batchDeleted(about);
   if (result.kind === 'damaged') return batchDamaged(about, result.reason);
-  return result.kind === 'late' ? batchLate(about) : batchNotReady(about, result.reason);
+  return result.kind === 'late' ? batchTimeout(about) : batchNotReady(about, result.reason);
 };
 
 /** Streams.BatchAppend: many appends on one stream of messages, each in one or several parts, each answered once. */
@@ -160,23 +160,23 @@ export const batchAppendMethod =
       if (ended && waiting === 0) call.end();
     };
     const answer = (bytes: Buffer) => {
-      if (answers.push(bytes) === 1) writer.afterAnswers(send);
+      if (answers.push(bytes) === 1) writer.afterBatch(send);
     };
     const refuse = (open: Open): Buffer | undefined => {
       const about = { correlation: open.part.correlation, identifier: open.options.identifier };
-      if (open.part.refused !== undefined) return batchRefused(about, open.part.refused);
+      if (open.part.refused !== undefined) return batchInvalidEvent(about, open.part.refused);
       if (open.options.name === '') return batchUnknown(about);
       const limit = passed(open.size) ?? (!open.part.final && begun > MAX_BEGUN ? MAX_BEGUN : undefined);
       return limit ? batchTooLarge(about, limit) : undefined;
     };
     const submit = (open: Open) => {
       waiting++;
-      const { name, expected, due } = open.options;
+      const { name, expected, deadline } = open.options;
       const done = (result: Result) => {
         waiting--;
         answer(batchResult(open, result));
       };
-      writer.submit({ wish: { kind: 'append', stream: name, expected, events: open.events }, due, answer: done });
+      writer.submit({ request: { kind: 'append', stream: name, expected, events: open.events }, deadline, respond: done });
     };
 
     const begin = (part: BatchPart): Open | undefined => {

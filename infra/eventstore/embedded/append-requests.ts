@@ -1,12 +1,12 @@
 import { ANY, NO_STREAM, STREAM_EXISTS } from './concurrency-check.ts';
-import { Refused, readProposed } from './proposed-event.ts';
+import { InvalidEvent, readProposedEvent } from './proposed-event.ts';
 import { bytesOf, cursor, type Fields, readBytes, readFields, readLength, readVarint, skip, type Wide, wideOf } from './protobuf.ts';
-import type { Proposed } from './record.ts';
+import type { ProposedEvent } from './record.ts';
 
 /** The stream's name as bytes and text, out of a StreamIdentifier. */
-export type Named = { identifier: Buffer; bytes: Buffer; name: string };
+export type StreamIdentifier = { identifier: Buffer; bytes: Buffer; name: string };
 
-export const namedOf = (identifier: Buffer): Named => {
+export const streamIdentifierOf = (identifier: Buffer): StreamIdentifier => {
   const bytes = bytesOf(readFields(identifier), 3) ?? Buffer.alloc(0);
   return { identifier, bytes, name: bytes.toString() };
 };
@@ -19,23 +19,23 @@ const expectedOf = (fields: Fields): Wide => {
   return wideOf(fields, 2);
 };
 
-export type Target = Named & { expected: Wide };
+export type Target = StreamIdentifier & { expected: Wide };
 
 /** Options of Append, Delete and Tombstone. */
 export const targetOf = (options: Buffer): Target => {
   const fields = readFields(options);
-  return { ...namedOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), expected: expectedOf(fields) };
+  return { ...streamIdentifierOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), expected: expectedOf(fields) };
 };
 
 /** Delete and Tombstone: a message whose first field is the options. */
-export const removalOf = (message: Buffer): Target => targetOf(bytesOf(readFields(message), 1) ?? Buffer.alloc(0));
+export const removalTargetOf = (message: Buffer): Target => targetOf(bytesOf(readFields(message), 1) ?? Buffer.alloc(0));
 
 const timestampMs = (message: Buffer): number => {
   const fields = readFields(message);
   return Number(BigInt.asIntN(64, BigInt(wideOf(fields, 1)))) * 1000 + Number(wideOf(fields, 2)) / 1e6;
 };
 
-const dueOf = (fields: Fields): number => {
+const deadlineOf = (fields: Fields): number => {
   const at = bytesOf(fields, 6);
   if (at) return timestampMs(at);
   const within = bytesOf(fields, 7);
@@ -45,22 +45,22 @@ const dueOf = (fields: Fields): number => {
 /** A part of a BatchAppend. `options` comes with the first part only; `refused` says why one of its events is not taken. */
 export type BatchPart = {
   correlation: Buffer;
-  options: (Target & { due: number }) | undefined;
-  events: Proposed[];
+  options: (Target & { deadline: number }) | undefined;
+  events: ProposedEvent[];
   final: boolean;
   refused: string | undefined;
 };
 
-const batchOptions = (message: Buffer): Target & { due: number } => {
+const batchOptions = (message: Buffer): Target & { deadline: number } => {
   const fields = readFields(message);
-  return { ...namedOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), expected: expectedOf(fields), due: dueOf(fields) };
+  return { ...streamIdentifierOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), expected: expectedOf(fields), deadline: deadlineOf(fields) };
 };
 
-const tryProposed = (read: () => Proposed, part: BatchPart): void => {
+const addProposedEvent = (read: () => ProposedEvent, part: BatchPart): void => {
   try {
     part.events.push(read());
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof InvalidEvent)) throw error;
     part.refused = error.message;
   }
 };
@@ -76,18 +76,18 @@ export const batchPartOf = (bytes: Buffer): BatchPart => {
     else if (tag === 0x1a) {
       const length = readLength(c);
       const end = c.at + length;
-      tryProposed(() => readProposed(c, end), part);
+      addProposedEvent(() => readProposedEvent(c, end), part);
       c.at = end;
     } else skip(c, tag & 7);
   }
   return part;
 };
 
-/** One message of Append: the target first, then an event each. @throws Refused */
-export const appendPartOf = (bytes: Buffer): { target: Target } | { event: Proposed } => {
+/** One message of Append: the target first, then an event each. @throws InvalidEvent */
+export const appendPartOf = (bytes: Buffer): { target: Target } | { event: ProposedEvent } => {
   const fields = readFields(bytes);
   const options = bytesOf(fields, 1);
   if (options) return { target: targetOf(options) };
   const proposed = bytesOf(fields, 2) ?? Buffer.alloc(0);
-  return { event: readProposed(cursor(proposed), proposed.length) };
+  return { event: readProposedEvent(cursor(proposed), proposed.length) };
 };

@@ -22,7 +22,7 @@ const expectation = (expected: Wide, { revision, noStream, any, exists }: Kinds)
 /** Append's answers; a wrong version is one of them. */
 export const appended = (revision: number, position: number | undefined): Buffer => framed(message(1, ...successOf(revision, position)));
 
-export const appendedWrong = (expected: Wide, current: number): Buffer =>
+export const wrongVersion = (expected: Wide, current: number): Buffer =>
   framed(message(2, current < 0 ? marker(7) : uint(6, current), expectation(expected, { revision: 8, any: 9, exists: 10, noStream: 11 })));
 
 /** Delete's and Tombstone's. */
@@ -42,7 +42,7 @@ const batchError = (about: About, code: number, type: string, detail: Buffer): B
     message(2, uint(1, code), text(2, type), message(3, text(1, `type.googleapis.com/event_store.client.${type}`), bytes(2, detail))),
   );
 
-export const batchWrong = (about: About, expected: Wide, current: number): Buffer =>
+export const batchWrongVersion = (about: About, expected: Wide, current: number): Buffer =>
   batchError(
     about,
     6,
@@ -67,9 +67,9 @@ export const batchNotReady = (about: About, reason: string): Buffer =>
   );
 
 export const batchDeleted = (about: About): Buffer => batchError(about, 5, 'StreamDeleted', bytes(1, about.identifier));
-export const batchLate = (about: About): Buffer => batchError(about, 4, 'Timeout', empty);
+export const batchTimeout = (about: About): Buffer => batchError(about, 4, 'Timeout', empty);
 export const batchUnknown = (about: About): Buffer => batchError(about, 2, 'Unknown', empty);
-export const batchRefused = (about: About, reason: string): Buffer => batchError(about, 3, 'BadRequest', text(1, reason));
+export const batchInvalidEvent = (about: About, reason: string): Buffer => batchError(about, 3, 'BadRequest', text(1, reason));
 export const batchTooLarge = (about: About, limit: number): Buffer => batchError(about, 3, 'MaximumAppendSizeExceeded', uint(1, limit));
 
 /** Read's answers that are no events. */

@@ -2,10 +2,10 @@ import type { Call } from './grpc.ts';
 
 const ALL = '';
 
-export type Signals = ReturnType<typeof createSignals>;
+export type AppendSignals = ReturnType<typeof createAppendSignals>;
 
 /** Who waits for what: a subscription sleeps until the log, or its own stream, has grown. */
-export const createSignals = () => {
+export const createAppendSignals = () => {
   const waiting = new Map<string, Set<() => void>>();
   let touched = new Set<string>();
 
@@ -29,17 +29,17 @@ export const createSignals = () => {
   };
 
   /** Until the stream grows (no stream: the log), or the call is over. */
-  const growth = (call: Call, stream = ALL): Promise<void> =>
+  const waitForAppend = (call: Call, stream = ALL): Promise<void> =>
     new Promise((resolve) => {
-      if (call.closed()) return resolve();
+      if (call.isClosed()) return resolve();
       const sleepers = waiting.get(stream) ?? new Set();
       waiting.set(stream, sleepers.add(resolve));
-      call.onceClosed(() => {
+      call.onClose(() => {
         sleepers.delete(resolve);
         if (sleepers.size === 0 && waiting.get(stream) === sleepers) waiting.delete(stream);
         resolve();
       });
     });
 
-  return { touch, grown, growth };
+  return { touch, grown, waitForAppend };
 };

@@ -1,5 +1,5 @@
-import { FIELDS, type Table } from './sstable.ts';
-import { tableWriter } from './sstable-writer.ts';
+import { ENTRY_FIELDS, type Table } from './sstable.ts';
+import { createTableWriter } from './sstable-writer.ts';
 
 const SLICE = 8192;
 
@@ -9,7 +9,7 @@ const refill = (source: Source): boolean => {
   if (source.at < source.entries.length) return true;
   if (source.next >= source.table.count) return false;
   source.entries = source.table.read(source.next, source.next + SLICE);
-  source.next += source.entries.length / FIELDS;
+  source.next += source.entries.length / ENTRY_FIELDS;
   source.at = 0;
   return source.entries.length > 0;
 };
@@ -27,9 +27,9 @@ const take = (sources: Source[], slice: Float64Array): number => {
     let first: Source | undefined;
     for (const source of sources) if (refill(source) && (!first || isBefore(source, first))) first = source;
     if (!first) break;
-    slice.set(first.entries.subarray(first.at, first.at + FIELDS), filled);
-    first.at += FIELDS;
-    filled += FIELDS;
+    slice.set(first.entries.subarray(first.at, first.at + ENTRY_FIELDS), filled);
+    first.at += ENTRY_FIELDS;
+    filled += ENTRY_FIELDS;
   }
   return filled;
 };
@@ -38,14 +38,14 @@ const aside = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 
 
 /** Merges tables into one, in slices of a millisecond or two so that appends and reads go on in between. @returns false where it was given up */
 export const mergeTables = async (tables: Table[], path: string, givenUp: () => boolean): Promise<boolean> => {
-  const writer = tableWriter(
+  const writer = createTableWriter(
     path,
-    tables.reduce((sum, { streamsAtMost }) => sum + streamsAtMost, 0),
+    tables.reduce((sum, { maxStreams }) => sum + maxStreams, 0),
   );
   try {
     const sources = tables.map((table) => ({ table, next: 0, entries: new Float64Array(0), at: 0 }));
     for (;;) {
-      const slice = new Float64Array(SLICE * FIELDS);
+      const slice = new Float64Array(SLICE * ENTRY_FIELDS);
       const filled = take(sources, slice);
       if (filled === 0) break;
       writer.add(slice.subarray(0, filled));

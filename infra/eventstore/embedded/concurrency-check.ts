@@ -2,18 +2,18 @@ import type { Log } from './log.ts';
 import { DELETED_METADATA, isDeleted, type StreamMetadata, truncatedBefore } from './metadata.ts';
 import { type Span, viewOf, type Wide } from './protobuf.ts';
 import type { RecentIds } from './recent-ids.ts';
-import { idAt, JSON_DATA, LAST_OF_APPEND, LINK, NOTHING, type Proposed, TOMBSTONE, TOMBSTONE_REVISION } from './record.ts';
-import type { Stream, Streams } from './stream-cache.ts';
+import { EMPTY_APPEND, idAt, JSON_DATA, LAST_OF_APPEND, LINK, type ProposedEvent, TOMBSTONE, TOMBSTONE_REVISION } from './record.ts';
+import type { Stream, StreamCache } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
 import { metadataEvent, noEvent, tombstoneEvent } from './system-events.ts';
-import { visibleOf, youngEnough } from './visibility.ts';
+import { isWithinMaxAge, visibleOf } from './visibility.ts';
 
 export const NO_STREAM = -1;
 export const ANY = -2;
 export const STREAM_EXISTS = -4;
 
-/** A wish to write. `expected` is a revision or one of the three above. */
-export type AppendRequest = { kind: 'append' | 'delete' | 'tombstone'; stream: string; expected: Wide; events: Proposed[] };
+/** A request to write. `expected` is a revision or one of the three above. */
+export type AppendRequest = { kind: 'append' | 'delete' | 'tombstone'; stream: string; expected: Wide; events: ProposedEvent[] };
 
 /** `position` is absent where a repeat was recognised on a stream deleted since. */
 export type Outcome =
@@ -24,8 +24,8 @@ export type Outcome =
   /** What it has to know of the stream lies in a record that is harmed. */
   | { kind: 'damaged'; reason: string };
 
-type Piece = { stream: Stream; event: Proposed; revision: number };
-type Parts = { log: Log; index: Index; streams: Streams; recent: RecentIds; touch: (stream: string) => void };
+type PlannedEvent = { stream: Stream; event: ProposedEvent; revision: number };
+type Parts = { log: Log; index: Index; streams: StreamCache; recent: RecentIds; touch: (stream: string) => void };
 
 const NAMELESS = Buffer.alloc(0);
 
@@ -33,12 +33,12 @@ const isLink = ({ bytes, at, length }: Span): boolean => length === 2 && bytes[a
 
 /** Decides writes one by one in the order of the log, each on top of those before it, and adds what they write to the log's batch. */
 export const createConcurrencyCheck = ({ log, index, streams, recent, touch }: Parts) => {
-  const put = (pieces: Piece[]): number => {
+  const put = (planned: PlannedEvent[]): number => {
     const created = Date.now();
     let position = -1;
     let last: Stream | undefined;
     let name = NAMELESS;
-    for (const [i, { stream, event, revision }] of pieces.entries()) {
+    for (const [i, { stream, event, revision }] of planned.entries()) {
       if (stream !== last) {
         last = stream;
         name = Buffer.from(stream.name);
@@ -46,7 +46,7 @@ export const createConcurrencyCheck = ({ log, index, streams, recent, touch }: P
         touch(stream.name);
       }
       const flags =
-        (i === pieces.length - 1 ? LAST_OF_APPEND : 0) |
+        (i === planned.length - 1 ? LAST_OF_APPEND : 0) |
         (event.json ? JSON_DATA : 0) |
         (isLink(event.type) ? LINK : 0) |
         (revision === TOMBSTONE_REVISION ? TOMBSTONE : 0);
@@ -59,20 +59,20 @@ export const createConcurrencyCheck = ({ log, index, streams, recent, touch }: P
     return position;
   };
 
-  const metadataPiece = (of: Stream, text: string, ahead = 0): Piece => {
+  const plannedMetadata = (of: Stream, text: string, ahead = 0): PlannedEvent => {
     const stream = streams.get(`$$${of.name}`);
     return { stream, event: metadataEvent(text), revision: stream.last + 1 + ahead };
   };
 
   /** Metadata written to a deleted stream revives it, as an append does: the real node writes the same metadata again, with where the stream begins anew. */
-  const revivals = (stream: Stream, metadata: StreamMetadata | null, events: Proposed[]): Piece[] => {
-    if (isDeleted(metadata)) return [metadataPiece(stream, truncatedBefore(metadata, stream.last + 1))];
+  const revivals = (stream: Stream, metadata: StreamMetadata | null, events: ProposedEvent[]): PlannedEvent[] => {
+    if (isDeleted(metadata)) return [plannedMetadata(stream, truncatedBefore(metadata, stream.last + 1))];
     if (!stream.name.startsWith('$$') || events.length === 0) return [];
     const original = streams.get(stream.name.slice(2));
     if (original.tombstoned || !isDeleted(streams.metadata(original))) return [];
     const written = viewOf(events.at(-1)!.data).toString();
     return [
-      metadataPiece(
+      plannedMetadata(
         original,
         truncatedBefore({ truncateBefore: 0, maxCount: 0, maxAgeMs: 0, raw: written }, original.last + 1),
         events.length,
@@ -80,37 +80,37 @@ export const createConcurrencyCheck = ({ log, index, streams, recent, touch }: P
     ];
   };
 
-  const appendNothing = (stream: Stream, extra: Piece[]): Outcome => {
+  const appendNothing = (stream: Stream, extra: PlannedEvent[]): Outcome => {
     const position = log.put(
       noEvent(),
       Buffer.from(stream.name),
       stream.last + 1,
       Date.now(),
-      extra.length === 0 ? NOTHING | LAST_OF_APPEND : NOTHING,
+      extra.length === 0 ? EMPTY_APPEND | LAST_OF_APPEND : EMPTY_APPEND,
     );
     if (extra.length > 0) put(extra);
     return { kind: 'done', revision: stream.last, position };
   };
 
-  const append = (stream: Stream, metadata: StreamMetadata | null, events: Proposed[]): Outcome => {
+  const append = (stream: Stream, metadata: StreamMetadata | null, events: ProposedEvent[]): Outcome => {
     const first = stream.last + 1;
-    const pieces = events.map((event, i) => ({ stream, event, revision: first + i }));
+    const planned = events.map((event, i) => ({ stream, event, revision: first + i }));
     const extra = revivals(stream, metadata, events);
     if (events.length === 0) return appendNothing(stream, extra);
-    put(extra.length > 0 ? [...pieces, ...extra] : pieces);
+    put(extra.length > 0 ? [...planned, ...extra] : planned);
     return { kind: 'done', revision: first + events.length - 1, position: index.find(stream.key, first + events.length - 1) };
   };
 
-  const write = (kind: AppendRequest['kind'], stream: Stream, metadata: StreamMetadata | null, events: Proposed[]): Outcome => {
+  const write = (kind: AppendRequest['kind'], stream: Stream, metadata: StreamMetadata | null, events: ProposedEvent[]): Outcome => {
     if (kind === 'append') return append(stream, metadata, events);
     const piece =
-      kind === 'delete' ? metadataPiece(stream, DELETED_METADATA) : { stream, event: tombstoneEvent(), revision: TOMBSTONE_REVISION };
+      kind === 'delete' ? plannedMetadata(stream, DELETED_METADATA) : { stream, event: tombstoneEvent(), revision: TOMBSTONE_REVISION };
     return { kind: 'done', revision: stream.last, position: put([piece]) };
   };
 
-  const hasId = (stream: Stream, revision: number, event: Proposed): boolean => {
+  const hasId = (stream: Stream, revision: number, event: ProposedEvent): boolean => {
     const position = index.find(stream.key, revision);
-    const record = position === undefined ? undefined : log.glance(position);
+    const record = position === undefined ? undefined : log.viewRecord(position);
     return record?.length ? idAt(record, 0).equals(viewOf(event.id)) : false;
   };
 
@@ -119,14 +119,14 @@ export const createConcurrencyCheck = ({ log, index, streams, recent, touch }: P
     const visible = visibleOf(stream, metadata);
     const position = revision < visible.low ? undefined : index.find(stream.key, revision);
     const record = position === undefined || visible.oldest === 0 ? undefined : log.recordOrFreed(position);
-    return { kind: 'done', revision, position: record && !youngEnough(record, 0, visible) ? undefined : position };
+    return { kind: 'done', revision, position: record && !isWithinMaxAge(record, 0, visible) ? undefined : position };
   };
 
   /** The metadata stream of a tombstoned stream goes with it, unless it has been written to before: so it is on a real node. */
   const isGone = (stream: Stream): boolean =>
     stream.tombstoned || (stream.last < 0 && stream.name.startsWith('$$') && streams.get(stream.name.slice(2)).tombstoned);
 
-  const seenIn = (stream: Stream, event: Proposed): number | undefined => {
+  const seenIn = (stream: Stream, event: ProposedEvent): number | undefined => {
     const seen = recent.find(event.id);
     return seen?.stream === stream.key && hasId(stream, seen.revision, event) ? seen.revision : undefined;
   };
@@ -152,17 +152,17 @@ export const createConcurrencyCheck = ({ log, index, streams, recent, touch }: P
     return { kind: 'wrong', current: stream.last };
   };
 
-  return (wish: AppendRequest): Outcome => {
-    const { kind, expected, events } = wish;
-    const stream = streams.get(wish.stream);
+  return (request: AppendRequest): Outcome => {
+    const { kind, expected, events } = request;
+    const stream = streams.get(request.stream);
     if (isGone(stream)) return { kind: 'deleted' };
     const metadata = streams.metadata(stream);
     const wrong: Outcome = { kind: 'wrong', current: stream.last };
     if (expected === STREAM_EXISTS && isDeleted(metadata)) return { kind: 'deleted' };
     if (expected === STREAM_EXISTS && stream.last < 0 && metadata === null) return wrong;
     if (kind === 'delete' && stream.last < 0 && metadata === null) return wrong;
-    if (expected === ANY || expected === STREAM_EXISTS) return anyRevision(stream, metadata, wish);
-    if (expected < stream.last) return passedRevision(stream, metadata, wish);
+    if (expected === ANY || expected === STREAM_EXISTS) return anyRevision(stream, metadata, request);
+    if (expected < stream.last) return passedRevision(stream, metadata, request);
     return expected > stream.last ? wrong : write(kind, stream, metadata, events);
   };
 };

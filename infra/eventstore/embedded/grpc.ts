@@ -19,20 +19,20 @@ export type Call = {
   readonly headers: IncomingHttpHeaders;
   /** Epoch ms; Infinity where the caller set none. */
   readonly deadline: number;
-  readonly closed: () => boolean;
+  readonly isClosed: () => boolean;
   readonly send: (framed: Buffer) => boolean;
   readonly drained: () => Promise<void>;
   /** Whether the caller has left so much unread that `drained` is not at once. */
   readonly isBehind: () => boolean;
   readonly end: (status?: Status) => void;
   /** Ends it before its time: with the status where nothing was answered yet, else at once, as cancelled. */
-  readonly breakOff: (status: Status) => void;
+  readonly abort: (status: Status) => void;
   /** Sets what runs when the call is over, whoever ended it: one thing, the last that was set. */
-  readonly onceClosed: (then: () => void) => void;
+  readonly onClose: (then: () => void) => void;
 };
 
-/** What a method does with the caller's messages; views into a buffer that is good for this turn only. `largest` is in bytes. */
-export type Receiver = { message: (bytes: Buffer) => void; end: () => void; largest?: number };
+/** What a method does with the caller's messages; views into a buffer that is good for this turn only. `maxMessageBytes` is in bytes. */
+export type Receiver = { message: (bytes: Buffer) => void; end: () => void; maxMessageBytes?: number };
 export type Methods = Record<string, (call: Call) => Receiver>;
 
 /** A method that takes one message; what follows it is not looked at. */
@@ -68,7 +68,7 @@ const trailersOf = ({ code, message, trailers }: Status): Record<string, string>
 
 const HEAD = { ':status': 200, 'content-type': 'application/grpc+proto' };
 
-const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call => {
+const createCall = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call => {
   let final: Status | undefined;
   let outstanding = 0;
   let resume = () => {};
@@ -83,13 +83,13 @@ const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call
     resume();
     over();
   });
-  const closed = () => final !== undefined || stream.closed || stream.destroyed;
+  const isClosed = () => final !== undefined || stream.closed || stream.destroyed;
   const open = () => {
     stream.respond(HEAD, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers(trailersOf(final ?? ok)));
   };
   const end = (status = ok) => {
-    if (closed()) return;
+    if (isClosed()) return;
     final = status;
     if (stream.headersSent) stream.end();
     else if (status.code === 0) {
@@ -100,17 +100,17 @@ const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call
   return {
     headers,
     deadline: deadlineOf(headers['grpc-timeout']),
-    closed,
+    isClosed,
     send: (framed) => {
-      if (closed()) return true;
+      if (isClosed()) return true;
       if (!stream.headersSent) open();
       outstanding += framed.length;
       stream.write(framed, () => sent(framed.length));
       return outstanding < HIGH;
     },
-    isBehind: () => !closed() && outstanding >= HIGH,
+    isBehind: () => !isClosed() && outstanding >= HIGH,
     drained: () => {
-      if (closed() || outstanding < HIGH) return Promise.resolve();
+      if (isClosed() || outstanding < HIGH) return Promise.resolve();
       waiting ??= new Promise((resolve) => {
         resume = () => {
           waiting = undefined;
@@ -120,18 +120,18 @@ const callOver = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call
       return waiting;
     },
     end,
-    breakOff: (status) => {
+    abort: (status) => {
       if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL);
       else end(status);
     },
-    onceClosed: (then) => {
+    onClose: (then) => {
       over = then;
     },
   };
 };
 
 /** Cuts a byte stream into messages. A message that lies whole in a chunk is not copied. */
-export const messages = (each: (bytes: Buffer) => void, largest = MAX_MESSAGE_BYTES) => {
+export const createMessageParser = (each: (bytes: Buffer) => void, maxMessageBytes = MAX_MESSAGE_BYTES) => {
   let rest: Buffer | undefined;
   let wanted: { bytes: Buffer; filled: number } | undefined;
   const take = (chunk: Buffer): void => {
@@ -146,7 +146,7 @@ export const messages = (each: (bytes: Buffer) => void, largest = MAX_MESSAGE_BY
     }
     while (chunk.length - at >= 5) {
       const length = chunk.readUInt32BE(at + 1);
-      if (length > largest || chunk[at] !== 0) throw new RangeError('message too large or compressed');
+      if (length > maxMessageBytes || chunk[at] !== 0) throw new RangeError('message too large or compressed');
       at += 5;
       if (chunk.length - at < length) {
         wanted = { bytes: Buffer.allocUnsafe(length), filled: 0 };
@@ -165,7 +165,7 @@ export const messages = (each: (bytes: Buffer) => void, largest = MAX_MESSAGE_BY
       take(whole);
     },
     /** Whether nothing is left of a message that has not come whole. */
-    isWhole: (): boolean => rest === undefined && wanted === undefined,
+    isComplete: (): boolean => rest === undefined && wanted === undefined,
   };
 };
 
@@ -177,7 +177,7 @@ const receive = (stream: ServerHttp2Stream, call: Call, receiver: Receiver): voi
       call.end(error instanceof RangeError ? exhausted(error.message) : unknown(String(error)));
     }
   };
-  const cut = messages(receiver.message, receiver.largest);
+  const cut = createMessageParser(receiver.message, receiver.maxMessageBytes);
   stream.on('data', (chunk: Buffer) => {
     guarded(() => cut.take(chunk));
     // Who does not read the answers is not asked for more.
@@ -187,7 +187,7 @@ const receive = (stream: ServerHttp2Stream, call: Call, receiver: Receiver): voi
   });
   stream.on('end', () =>
     guarded(() => {
-      if (!cut.isWhole()) throw new RangeError('half a message');
+      if (!cut.isComplete()) throw new RangeError('half a message');
       receiver.end();
     }),
   );
@@ -197,10 +197,10 @@ const destroyAll = (sessions: Iterable<ServerHttp2Session>): void => {
   for (const session of sessions) session.destroy();
 };
 
-/** A gRPC server over plain HTTP/2. `admit` gives the status to refuse a call with, or nothing. */
+/** A gRPC server over plain HTTP/2. `authorize` gives the status to refuse a call with, or nothing. */
 export const grpcServer = (
   methods: Methods,
-  admit: (headers: IncomingHttpHeaders) => Status | undefined,
+  authorize: (headers: IncomingHttpHeaders) => Status | undefined,
 ): { server: Http2Server; close: (status: Status) => Promise<void> } => {
   const server = createServer({
     maxSessionMemory: 1024,
@@ -218,9 +218,9 @@ export const grpcServer = (
   });
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on('error', () => stream.destroy());
-    const call = callOver(stream, headers);
+    const call = createCall(stream, headers);
     const method = methods[String(headers[':path'])];
-    const refused = admit(headers) ?? (method ? undefined : unimplemented(String(headers[':path'])));
+    const refused = authorize(headers) ?? (method ? undefined : unimplemented(String(headers[':path'])));
     if (refused || !method) {
       stream.resume();
       return call.end(refused);
@@ -231,7 +231,7 @@ export const grpcServer = (
   });
   const close = async (status: Status): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const call of calls) call.breakOff(status);
+    for (const call of calls) call.abort(status);
     for (const session of sessions) session.close();
     const patience = setTimeout(() => destroyAll(sessions), 500);
     await closed;

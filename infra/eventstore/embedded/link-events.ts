@@ -1,20 +1,20 @@
 import type { Log } from './log.ts';
 import { bytes, bytesOf, framed, message, readFields, uint } from './protobuf.ts';
 import { recordedAt, revisionAt } from './record.ts';
-import type { Streams } from './stream-cache.ts';
+import type { StreamCache } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
-import { stateOf, visibleOf, youngEnough } from './visibility.ts';
+import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 
-type Parts = { log: Log; index: Index; streams: Streams };
+type Parts = { log: Log; index: Index; streams: StreamCache };
 
 /** A link's target, as recorded: nothing where it is not to be seen any more. */
 const targetOf = ({ log, index, streams }: Parts, name: string, revision: number): Buffer | undefined => {
-  if (stateOf(streams, name) !== 'there') return undefined;
+  if (stateOf(streams, name) !== 'present') return undefined;
   const stream = streams.get(name);
   const visible = visibleOf(stream, streams.metadata(stream));
   const position = revision < visible.low ? undefined : index.find(stream.key, revision);
   const record = position === undefined ? undefined : log.recordOrFreed(position);
-  if (!record || revisionAt(record, 0) !== revision || !youngEnough(record, 0, visible)) return undefined;
+  if (!record || revisionAt(record, 0) !== revision || !isWithinMaxAge(record, 0, visible)) return undefined;
   return recordedAt(record, 0);
 };
 

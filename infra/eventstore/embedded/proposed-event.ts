@@ -13,10 +13,10 @@ import {
   type Wide,
   wideOf,
 } from './protobuf.ts';
-import type { Proposed } from './record.ts';
+import type { ProposedEvent } from './record.ts';
 
 /** Why an event is not taken: the real node's words. */
-export class Refused extends Error {}
+export class InvalidEvent extends Error {}
 
 const nothing: Span = spanOf(Buffer.alloc(0));
 const jsonType = Buffer.from('application/json');
@@ -65,7 +65,7 @@ const isAt = (bytes: Buffer, at: number, length: number, wanted: Buffer): boolea
   return true;
 };
 
-const readEntry = (c: Cursor, end: number, event: Proposed): void => {
+const readEntry = (c: Cursor, end: number, event: ProposedEvent): void => {
   const { bytes } = c;
   let [key, keyLength, value, valueLength] = [0, 0, 0, 0];
   while (c.at < end) {
@@ -80,9 +80,9 @@ const readEntry = (c: Cursor, end: number, event: Proposed): void => {
   else if (isAt(bytes, key, keyLength, contentKey)) event.json = isAt(bytes, value, valueLength, jsonType);
 };
 
-/** Reads a ProposedMessage, which is laid out alike in both ways of appending. @throws Refused */
-export const readProposed = (c: Cursor, end: number): Proposed => {
-  const event: Proposed = { id: nothing, type: nothing, json: false, data: nothing, custom: nothing };
+/** Reads a ProposedMessage, which is laid out alike in both ways of appending. @throws InvalidEvent */
+export const readProposedEvent = (c: Cursor, end: number): ProposedEvent => {
+  const event: ProposedEvent = { id: nothing, type: nothing, json: false, data: nothing, custom: nothing };
   let id = nothing;
   while (c.at < end) {
     const tag = Number(readVarint(c));
@@ -100,8 +100,8 @@ export const readProposed = (c: Cursor, end: number): Proposed => {
     c.at = next;
   }
   const text = uuidText(id);
-  if (!text || isNil(text)) throw new Refused('Empty eventId provided.');
-  if (event.type.length === 0) throw new Refused('Empty eventType provided.');
+  if (!text || isNil(text)) throw new InvalidEvent('Empty eventId provided.');
+  if (event.type.length === 0) throw new InvalidEvent('Empty eventType provided.');
   event.id = text;
   return event;
 };

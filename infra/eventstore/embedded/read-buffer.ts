@@ -1,11 +1,11 @@
 import type { Packed, Segment } from './segment.ts';
 
 /** How much is read of a record at first: most are smaller. */
-export const GLANCE = 4 << 10;
+export const FIRST_READ_BYTES = 4 << 10;
 
 /** Memory for the record that was glanced at last: who looks at a stream's last event mostly wants to read it next. */
-export const createDesk = () => {
-  const bytes = Buffer.alloc(GLANCE);
+export const createReadBuffer = () => {
+  const bytes = Buffer.alloc(FIRST_READ_BYTES);
   let held: { position: number; segment: Segment; packed: Packed | undefined; size: number } | undefined;
 
   /** The memory, to be filled anew. */

@@ -1,23 +1,23 @@
 import { streamNotFound } from './append-responses.ts';
-import type { Signals } from './append-signals.ts';
+import type { AppendSignals } from './append-signals.ts';
 import type { Call } from './grpc.ts';
 import { type Status, streamDeleted, unknown } from './grpc-status.ts';
 import type { Log } from './log.ts';
 import type { Wide } from './protobuf.ts';
-import type { From, LogPlace, ReadRequest } from './read-request.ts';
-import { flagsAt, NOTHING, sizeAt } from './record.ts';
-import type { Outlet } from './response-writer.ts';
-import type { Streams } from './stream-cache.ts';
+import type { From, LogPosition, ReadRequest } from './read-request.ts';
+import { EMPTY_APPEND, flagsAt, sizeAt } from './record.ts';
+import type { ResponseWriter } from './response-writer.ts';
+import type { StreamCache } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
 import { streamPage } from './stream-page.ts';
-import { stateOf, visibleOf, youngEnough } from './visibility.ts';
+import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 
-export type Parts = { log: Log; index: Index; streams: Streams; signals: Signals };
-export type Reading = { call: Call; request: ReadRequest; outlet: Outlet };
+export type Parts = { log: Log; index: Index; streams: StreamCache; signals: AppendSignals };
+export type Reading = { call: Call; request: ReadRequest; response: ResponseWriter };
 
 /** A turn of the event loop for the others, and room at the reader. */
-export const breathe = async ({ call, outlet }: Reading): Promise<void> => {
-  if (outlet.flush()) await new Promise((resolve) => setImmediate(resolve));
+export const yieldToOthers = async ({ call, response }: Reading): Promise<void> => {
+  if (response.flush()) await new Promise((resolve) => setImmediate(resolve));
   else await call.drained();
 };
 
@@ -30,7 +30,7 @@ const bounds = (from: From<Wide>, backwards: boolean, low: number, last: number)
 
 /** A stream's events, once. @returns how the call ends */
 export const readStream = async (parts: Parts, reading: Reading, source: StreamSource): Promise<Status | undefined> => {
-  const { call, request, outlet } = reading;
+  const { call, request, response } = reading;
   const { name, identifier } = source.named;
   if (name === '' || request.count < 1 || (source.from === 'end' && !request.backwards))
     return unknown('Unexpected ReadStreamResult: Error');
@@ -43,18 +43,18 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
   let left = request.count;
   // What nobody asked for is not read at first; whole pages where what was asked for is not to be seen.
   let most = left;
-  while (left > 0 && range.from <= range.to && !call.closed()) {
+  while (left > 0 && range.from <= range.to && !call.isClosed()) {
     const from = request.backwards ? Math.max(range.from, range.to - most + 1) : range.from;
     const to = request.backwards ? range.to : Math.min(range.to, range.from + left - 1);
     most = Number.POSITIVE_INFINITY;
     const next = streamPage(parts, stream, { from, to, backwards: request.backwards }, (bytes, at) => {
-      if (left <= 0 || !youngEnough(bytes, at, visible)) return;
-      outlet.event(bytes, at);
+      if (left <= 0 || !isWithinMaxAge(bytes, at, visible)) return;
+      response.event(bytes, at);
       left--;
     });
     if (request.backwards) range.to = next;
     else range.from = next;
-    if (left > 0 && range.from <= range.to) await breathe(reading);
+    if (left > 0 && range.from <= range.to) await yieldToOthers(reading);
   }
   return undefined;
 };
@@ -62,59 +62,59 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
 const notAPosition = unknown('Unexpected ReadAllResult: Error');
 
 /** The position asked for, where it may be asked for: an event's own, or one behind the end. */
-export const placeOf = ({ log }: Parts, { commit, prepare }: LogPlace): number | undefined => {
+export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition): number | undefined => {
   if (prepare > commit) return undefined;
   const position = Number(commit);
   if (position >= log.end()) return position;
-  return commit === prepare && log.isPlace(position) ? position : undefined;
+  return commit === prepare && log.isReadablePosition(position) ? position : undefined;
 };
 
 /** Whether an event lies here, and one that the reader asked for. */
-export const wanted = ({ filter }: ReadRequest, bytes: Buffer, at: number): boolean =>
-  (flagsAt(bytes, at) & NOTHING) === 0 && (!filter || filter.passes(bytes, at));
+export const isRequested = ({ filter }: ReadRequest, bytes: Buffer, at: number): boolean =>
+  (flagsAt(bytes, at) & EMPTY_APPEND) === 0 && (!filter || filter.passes(bytes, at));
 
 type AllSource = Extract<ReadRequest['source'], { kind: 'all' }>;
 
 const forwards = async ({ log }: Parts, reading: Reading, from: number): Promise<void> => {
-  const { call, request, outlet } = reading;
+  const { call, request, response } = reading;
   let left = request.count;
   let position = from;
-  while (left > 0 && !call.closed()) {
-    const { bytes, next } = log.soundPage(position);
+  while (left > 0 && !call.isClosed()) {
+    const { bytes, next } = log.intactPage(position);
     if (bytes.length === 0) return;
     for (let at = 0; at < bytes.length && left > 0; at += sizeAt(bytes, at)) {
-      if (!wanted(request, bytes, at)) continue;
-      outlet.event(bytes, at);
+      if (!isRequested(request, bytes, at)) continue;
+      response.event(bytes, at);
       left--;
     }
     position = next;
-    if (left > 0) await breathe(reading);
+    if (left > 0) await yieldToOthers(reading);
   }
 };
 
 const backwards = async ({ log }: Parts, reading: Reading, from: number): Promise<void> => {
-  const { call, request, outlet } = reading;
+  const { call, request, response } = reading;
   let left = request.count;
   let position = from;
-  while (left > 0 && !call.closed()) {
+  while (left > 0 && !call.isClosed()) {
     const { bytes, next } = log.pageBefore(position);
     if (bytes.length === 0) return;
     for (let end = bytes.length; end > 0 && left > 0; ) {
       const at = end - bytes.readUInt32LE(end - 4);
       end = at;
-      if (!wanted(request, bytes, at)) continue;
-      outlet.event(bytes, at);
+      if (!isRequested(request, bytes, at)) continue;
+      response.event(bytes, at);
       left--;
     }
     position = next;
-    if (left > 0) await breathe(reading);
+    if (left > 0) await yieldToOthers(reading);
   }
 };
 
 /** The log's events, once: forwards with the one at the position, backwards without it. @returns how the call ends */
 export const readAll = async (parts: Parts, reading: Reading, source: AllSource): Promise<Status | undefined> => {
   const { log } = parts;
-  const place = source.from === 'start' ? 0 : source.from === 'end' ? log.end() : placeOf(parts, source.from);
+  const place = source.from === 'start' ? 0 : source.from === 'end' ? log.end() : startPositionOf(parts, source.from);
   if (place === undefined || reading.request.count < 1) return notAPosition;
   if (reading.request.backwards) await backwards(parts, reading, Math.min(place, log.end()));
   else if (place < log.end()) await forwards(parts, reading, place);

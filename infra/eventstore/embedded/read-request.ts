@@ -1,12 +1,12 @@
-import { type Named, namedOf } from './append-requests.ts';
+import { type StreamIdentifier, streamIdentifierOf } from './append-requests.ts';
 import { type Filter, filterOf } from './filter.ts';
 import { bytesOf, type Fields, readFields, type Wide, wideOf } from './protobuf.ts';
 
 export type From<Place> = 'start' | 'end' | Place;
-export type LogPlace = { commit: Wide; prepare: Wide };
+export type LogPosition = { commit: Wide; prepare: Wide };
 
 export type ReadRequest = {
-  source: { kind: 'stream'; named: Named; from: From<Wide> } | { kind: 'all'; from: From<LogPlace> };
+  source: { kind: 'stream'; named: StreamIdentifier; from: From<Wide> } | { kind: 'all'; from: From<LogPosition> };
   backwards: boolean;
   resolveLinks: boolean;
   /** Infinity for a subscription. */
@@ -19,7 +19,7 @@ export type ReadRequest = {
 const streamSource = (message: Buffer): ReadRequest['source'] => {
   const fields = readFields(message);
   const from = fields.has(3) ? 'start' : fields.has(4) ? 'end' : wideOf(fields, 2);
-  return { kind: 'stream', named: namedOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), from };
+  return { kind: 'stream', named: streamIdentifierOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), from };
 };
 
 const allSource = (message: Buffer): ReadRequest['source'] => {

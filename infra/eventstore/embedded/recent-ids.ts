@@ -4,7 +4,7 @@ const SLOTS = 1 << 16;
 const GENERATION = SLOTS / 2;
 
 /** A place where an event with this id may lie: the caller looks there, because two ids may have one key. */
-export type Seen = { stream: number; revision: number };
+export type RecentEvent = { stream: number; revision: number };
 
 /** 53 bits of the 36 bytes of an id. */
 const keyOf = ({ bytes, at: from, length }: Span): number => {
@@ -32,7 +32,7 @@ const createTable = () => {
   };
   return {
     size: () => size,
-    find: (key: number): Seen | undefined => {
+    find: (key: number): RecentEvent | undefined => {
       const slot = slotOf(key);
       return keys[slot] === key ? { stream: streams[slot]!, revision: revisions[slot]! } : undefined;
     },
@@ -69,7 +69,7 @@ export const createRecentIds = () => {
     young.add(key, stream, revision);
   };
 
-  const find = (id: Span): Seen | undefined => {
+  const find = (id: Span): RecentEvent | undefined => {
     const key = keyOf(id);
     return young.find(key) ?? old.find(key);
   };

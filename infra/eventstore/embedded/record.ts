@@ -2,16 +2,16 @@ import { crc32 } from 'node:zlib';
 import { readVarint, type Span, varintSize, type Wide, writeVarint } from './protobuf.ts';
 
 /** Bytes of a record before its frame. The frame is the event as a reader gets it, a framed ReadResp, so that reading is copying. */
-export const HEADER = 56;
-const TRAILER = 4;
-export const OVERHEAD = HEADER + TRAILER;
+export const HEADER_BYTES = 56;
+const TRAILER_BYTES = 4;
+export const OVERHEAD_BYTES = HEADER_BYTES + TRAILER_BYTES;
 
 export const LAST_OF_APPEND = 1;
 export const JSON_DATA = 2;
 export const LINK = 4;
 export const TOMBSTONE = 8;
 /** No event: the place of an append of nothing, which can be read from like every other. */
-export const NOTHING = 16;
+export const EMPTY_APPEND = 16;
 
 /** The revision of a tombstone in the index; on the wire it is 2^63-1. */
 export const TOMBSTONE_REVISION = Number.MAX_SAFE_INTEGER;
@@ -20,7 +20,7 @@ const TOMBSTONE_ON_WIRE = 2n ** 63n - 1n;
 export const wireRevision = (revision: number): Wide => (revision === TOMBSTONE_REVISION ? TOMBSTONE_ON_WIRE : revision);
 
 /** An event on its way in. `id` is 36 bytes of lower-case text. */
-export type Proposed = { id: Span; type: Span; json: boolean; data: Span; custom: Span };
+export type ProposedEvent = { id: Span; type: Span; json: boolean; data: Span; custom: Span };
 
 export type RecordLocation = { stream: Buffer; revision: number; position: number; created: number; batchStart: number; flags: number };
 
@@ -57,7 +57,7 @@ const lengthed = (size: number): number => 1 + varintSize(size) + size;
 
 type Sizes = { ident: number; type: number; recorded: number; event: number; response: number; record: number };
 
-const sizesOf = (event: Proposed, { stream, revision, position }: RecordLocation): Sizes => {
+const sizesOf = (event: ProposedEvent, { stream, revision, position }: RecordLocation): Sizes => {
   const ident = lengthed(stream.length);
   const type = 6 + lengthed(event.type.length);
   const at = 1 + varintSize(position);
@@ -73,12 +73,12 @@ const sizesOf = (event: Proposed, { stream, revision, position }: RecordLocation
     (event.data.length === 0 ? 0 : lengthed(event.data.length));
   const readEvent = lengthed(recorded) + at;
   const response = lengthed(readEvent);
-  return { ident, type, recorded, event: readEvent, response, record: OVERHEAD + 5 + response };
+  return { ident, type, recorded, event: readEvent, response, record: OVERHEAD_BYTES + 5 + response };
 };
 
 /** An upper bound of a record's size, cheap to have before its place is known. */
-export const roomFor = (event: Proposed, nameLength: number): number =>
-  OVERHEAD + 320 + nameLength + event.type.length + event.custom.length + event.data.length;
+export const maxRecordSize = (event: ProposedEvent, nameLength: number): number =>
+  OVERHEAD_BYTES + 320 + nameLength + event.type.length + event.custom.length + event.data.length;
 
 /** So few bytes are copied sooner than the runtime is called. */
 const FEW = 48;
@@ -105,10 +105,10 @@ const number = (to: Buffer, at: number, tag: number, value: Wide): number => {
 };
 
 /** Writes the record at `from` and gives back its size. */
-export const writeRecord = (to: Buffer, from: number, event: Proposed, place: RecordLocation): number => {
+export const writeRecord = (to: Buffer, from: number, event: ProposedEvent, place: RecordLocation): number => {
   const created = createdEntry(place.created);
   const sizes = sizesOf(event, place);
-  let at = from + HEADER;
+  let at = from + HEADER_BYTES;
   to[at] = 0;
   at = to.writeUInt32BE(sizes.response, at + 1);
   at = head(to, at, 0x0a, sizes.event);
@@ -146,7 +146,7 @@ const viewOf = (to: Buffer): DataView => {
 };
 
 const seal = (to: Buffer, from: number, end: number, place: RecordLocation, names: Names): number => {
-  const size = end + TRAILER - from;
+  const size = end + TRAILER_BYTES - from;
   const out = viewOf(to);
   out.setUint32(from, size, true);
   out.setUint32(from + 8, place.position - place.batchStart, true);
@@ -179,11 +179,11 @@ const part = (bytes: Buffer, at: number, field: number): Buffer => {
 };
 export const nameAt = (bytes: Buffer, at: number): Buffer => part(bytes, at, 40);
 export const typeAt = (bytes: Buffer, at: number): Buffer => part(bytes, at, 48);
-export const frameAt = (bytes: Buffer, at: number): Buffer => bytes.subarray(at + HEADER, at + sizeAt(bytes, at) - TRAILER);
+export const frameAt = (bytes: Buffer, at: number): Buffer => bytes.subarray(at + HEADER_BYTES, at + sizeAt(bytes, at) - TRAILER_BYTES);
 
 /** The RecordedEvent message inside the frame. */
 export const recordedAt = (bytes: Buffer, at: number): Buffer => {
-  const c = { bytes, at: at + HEADER + 6, end: bytes.length };
+  const c = { bytes, at: at + HEADER_BYTES + 6, end: bytes.length };
   readVarint(c);
   c.at++;
   const length = Number(readVarint(c));
@@ -194,13 +194,13 @@ export const recordedAt = (bytes: Buffer, at: number): Buffer => {
 export const idAt = (bytes: Buffer, at: number): Buffer => recordedAt(bytes, at).subarray(4, 40);
 
 /** Whether a whole, unharmed record of this position lies at `at`. */
-export const soundAt = (bytes: Buffer, at: number, position: number): boolean => {
-  if (bytes.length - at < OVERHEAD) return false;
+export const isIntactAt = (bytes: Buffer, at: number, position: number): boolean => {
+  if (bytes.length - at < OVERHEAD_BYTES) return false;
   const size = sizeAt(bytes, at);
-  if (size < OVERHEAD || at + size > bytes.length) return false;
+  if (size < OVERHEAD_BYTES || at + size > bytes.length) return false;
   return (
     positionAt(bytes, at) === position &&
-    bytes.readUInt32LE(at + size - TRAILER) === size &&
-    bytes.readUInt32LE(at + 4) === crc32(bytes.subarray(at + 8, at + size - TRAILER))
+    bytes.readUInt32LE(at + size - TRAILER_BYTES) === size &&
+    bytes.readUInt32LE(at + 4) === crc32(bytes.subarray(at + 8, at + size - TRAILER_BYTES))
   );
 };

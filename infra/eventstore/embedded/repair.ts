@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { readUpTo, syncBytes, syncFile, writeAll } from '../../durable-files.ts';
-import { damaged } from './corruption.ts';
-import { batchDistanceAt, flagsAt, LAST_OF_APPEND, OVERHEAD, positionAt, sizeAt, soundAt } from './record.ts';
+import { damageError } from './corruption.ts';
+import { batchDistanceAt, flagsAt, isIntactAt, LAST_OF_APPEND, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
 import { offsetOf, readRecords, recordsEnd, type Segment, written } from './segment.ts';
 
 const WINDOW = 1 << 20;
@@ -16,7 +16,7 @@ const scan = (segment: Segment, from: number): Scan => {
   for (let bytes = readRecords(segment, at, WINDOW); bytes.length > 0; bytes = readRecords(segment, at, WINDOW)) {
     for (let offset = 0; offset < bytes.length; offset += sizeAt(bytes, offset)) {
       const position = segment.packed ? positionAt(bytes, offset) : segment.base + at + offset;
-      if (!soundAt(bytes, offset, position)) return { batch, complete, stop: at + offset };
+      if (!isIntactAt(bytes, offset, position)) return { batch, complete, stop: at + offset };
       if (!segment.packed && !(flagsAt(bytes, offset) & LAST_OF_APPEND)) continue;
       complete = at + offset + sizeAt(bytes, offset);
       batch = at + offset - batchDistanceAt(bytes, offset);
@@ -29,9 +29,13 @@ const scan = (segment: Segment, from: number): Scan => {
 /** Whether a sound record of a later batch lies behind: then what is not sound had been synced, and is damage, not a torn write. */
 const laterBatchBehind = (segment: Segment, stop: number): boolean => {
   const bytes = readUpTo(segment.file, stop, segment.length - stop);
-  for (let at = 1; at + OVERHEAD <= bytes.length; at++) {
+  for (let at = 1; at + OVERHEAD_BYTES <= bytes.length; at++) {
     const position = segment.base + stop + at;
-    if (positionAt(bytes, at) === position && soundAt(bytes, at, position) && position - batchDistanceAt(bytes, at) > segment.base + stop)
+    if (
+      positionAt(bytes, at) === position &&
+      isIntactAt(bytes, at, position) &&
+      position - batchDistanceAt(bytes, at) > segment.base + stop
+    )
       return true;
   }
   return false;
@@ -62,7 +66,7 @@ export const repair = (segments: Segment[], from: number): number => {
     if (segment !== last && segment.base + segment.length <= from) continue;
     const found = scan(segment, offsetOf(segment, from));
     const isTorn = found.complete !== recordsEnd(segment);
-    if (isTorn && (segment !== last || laterBatchBehind(segment, found.stop))) throw damaged(segment.base + found.stop);
+    if (isTorn && (segment !== last || laterBatchBehind(segment, found.stop))) throw damageError(segment.base + found.stop);
     if (segment !== last || segment.packed) continue;
     const lost = written(segment, found.complete);
     if (isTorn) cut(segment, found.complete);

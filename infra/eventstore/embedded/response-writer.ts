@@ -2,7 +2,7 @@ import type { Call } from './grpc.ts';
 import { resolvedLink } from './link-events.ts';
 import type { Log } from './log.ts';
 import { flagsAt, frameAt, LINK, positionAt } from './record.ts';
-import type { Streams } from './stream-cache.ts';
+import type { StreamCache } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
 import { withStructuredIds } from './structured-id.ts';
 
@@ -10,13 +10,13 @@ const CHUNK = 64 << 10;
 // Small, because a live subscriber mostly gets one event at a time.
 const FIRST_CHUNK = 2 << 10;
 
-type Parts = { log: Log; index: Index; streams: Streams };
+type Parts = { log: Log; index: Index; streams: StreamCache };
 type Wishes = { resolveLinks: boolean; structuredIds: boolean };
 
-export type Outlet = ReturnType<typeof createOutlet>;
+export type ResponseWriter = ReturnType<typeof createResponseWriter>;
 
 /** Gathers what a call is sent into chunks: stored frames are copied as they are. */
-export const createOutlet = (call: Call, parts: Parts, { resolveLinks, structuredIds }: Wishes) => {
+export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, structuredIds }: Wishes) => {
   let chunk = Buffer.alloc(0);
   let filled = 0;
 

@@ -6,7 +6,7 @@ import { type Scavenged, scavenge } from './scavenger.ts';
 import { openStore } from './store.ts';
 
 /** What was freed, in words. */
-export const scavengedWords = ({ events, bytes }: Scavenged): string => `freed ${bytes} bytes of ${events} events`;
+export const describeScavenged = ({ events, bytes }: Scavenged): string => `freed ${bytes} bytes of ${events} events`;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -26,7 +26,7 @@ export const scavengeStore = async (dir: string): Promise<number> => {
     return 0;
   }
   const store = openStore(dir, stopped);
-  say(scavengedWords(await scavenge(store)));
+  say(describeScavenged(await scavenge(store)));
   await store.close();
   lock.release();
   return 0;

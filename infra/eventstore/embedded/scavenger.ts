@@ -1,41 +1,41 @@
 import * as fs from 'node:fs';
-import { damaged } from './corruption.ts';
+import { damageError } from './corruption.ts';
 import type { Log } from './log.ts';
-import { flagsAt, NOTHING, nameAt, positionAt, revisionAt, sizeAt, soundAt, TOMBSTONE } from './record.ts';
-import { readRecords, recordsEnd, replaceSegment, SEGMENT_HEAD, type Segment, writePacked } from './segment.ts';
-import type { Streams } from './stream-cache.ts';
+import { EMPTY_APPEND, flagsAt, isIntactAt, nameAt, positionAt, revisionAt, sizeAt, TOMBSTONE } from './record.ts';
+import { readRecords, recordsEnd, replaceSegment, SEGMENT_HEADER_BYTES, type Segment, writePacked } from './segment.ts';
+import type { StreamCache } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
-import { visibleOf, youngEnough } from './visibility.ts';
+import { isWithinMaxAge, visibleOf } from './visibility.ts';
 
 const WINDOW = 1 << 20;
 
-type Parts = { log: Log; index: Index; streams: Streams };
+type Parts = { log: Log; index: Index; streams: StreamCache };
 export type Scavenged = { events: number; bytes: number };
 
 /** What a reader may see, and a stream's last event, because its revision goes on from there; of a tombstoned one only the tombstone. */
 const isKept = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
-  if (flagsAt(bytes, at) & (NOTHING | TOMBSTONE)) return true;
+  if (flagsAt(bytes, at) & (EMPTY_APPEND | TOMBSTONE)) return true;
   const stream = streams.get(nameAt(bytes, at).toString());
   if (stream.tombstoned) return false;
   if (revisionAt(bytes, at) === stream.last) return true;
   const visible = visibleOf(stream, streams.metadata(stream));
-  return revisionAt(bytes, at) >= visible.low && youngEnough(bytes, at, visible);
+  return revisionAt(bytes, at) >= visible.low && isWithinMaxAge(bytes, at, visible);
 };
 
 const stays = (parts: Parts, bytes: Buffer, at: number): boolean =>
-  isKept(parts, bytes, at) || parts.index.isWrittenLast(parts.streams.get(nameAt(bytes, at).toString()).key, revisionAt(bytes, at));
+  isKept(parts, bytes, at) || parts.index.isPersistedLast(parts.streams.get(nameAt(bytes, at).toString()).key, revisionAt(bytes, at));
 
 const aside = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const eachWindow = async function* (segment: Segment): AsyncGenerator<Buffer> {
-  for (let at = SEGMENT_HEAD; at < recordsEnd(segment); ) {
+  for (let at = SEGMENT_HEADER_BYTES; at < recordsEnd(segment); ) {
     const bytes = readRecords(segment, at, WINDOW);
     // What is not what was written is not copied, and not taken for something that can be freed.
     for (let offset = 0; offset < bytes.length; offset += sizeAt(bytes, offset)) {
       const position = segment.packed ? positionAt(bytes, offset) : segment.base + at + offset;
-      if (!soundAt(bytes, offset, position)) throw damaged(position);
+      if (!isIntactAt(bytes, offset, position)) throw damageError(position);
     }
-    if (bytes.length === 0) throw damaged(segment.base + at);
+    if (bytes.length === 0) throw damageError(segment.base + at);
     yield bytes;
     at += bytes.length;
     await aside();
@@ -64,8 +64,8 @@ export const scavenge = async (parts: Parts): Promise<Scavenged> => {
   const freed: Scavenged = { events: 0, bytes: 0 };
   const last = log.segments.at(-1)!;
   if (await frees(parts, last)) {
-    while (!log.free(Number.POSITIVE_INFINITY)) await log.whenFree();
-    log.roll();
+    while (!log.free(Number.POSITIVE_INFINITY)) await log.whenWritable();
+    log.startSegment();
   }
   for (const segment of log.segments.slice(0, -1)) {
     if (!(await frees(parts, segment))) continue;

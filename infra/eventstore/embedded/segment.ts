@@ -1,8 +1,8 @@
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readUpTo, replaceFile, syncDirectory, writeAll } from '../../durable-files.ts';
-import { damaged } from './corruption.ts';
-import { HEADER, OVERHEAD, positionAt, sizeAt, soundAt } from './record.ts';
+import { damageError } from './corruption.ts';
+import { HEADER_BYTES, isIntactAt, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
 
 /**
  * A file of the log. A record's position is the segment's base and its offset in the file; a packed segment, which scavenging made, tells the
@@ -11,7 +11,7 @@ import { HEADER, OVERHEAD, positionAt, sizeAt, soundAt } from './record.ts';
 export type Segment = { path: string; file: number; base: number; length: number; packed: Packed | undefined };
 export type Packed = { positions: Float64Array; offsets: Float64Array; bytes: number };
 
-export const SEGMENT_HEAD = 32;
+export const SEGMENT_HEADER_BYTES = 32;
 const MAGIC = 'annals log 1';
 const PACKED = 'annals pack1';
 const MARK_EVERY = 32;
@@ -19,7 +19,7 @@ const MARK_EVERY = 32;
 export const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.log`;
 
 const headOf = (magic: string, base: number, table: number): Buffer => {
-  const head = Buffer.alloc(SEGMENT_HEAD);
+  const head = Buffer.alloc(SEGMENT_HEADER_BYTES);
   head.write(magic, 'latin1');
   head.writeDoubleLE(base, 16);
   head.writeDoubleLE(table, 24);
@@ -44,7 +44,7 @@ export const writePacked = async (path: string, { base, length }: Segment, recor
   const file = fs.openSync(path, 'w', 0o600);
   try {
     const table: number[] = [length];
-    let at = SEGMENT_HEAD;
+    let at = SEGMENT_HEADER_BYTES;
     let count = 0;
     for await (const record of records) {
       writeAll(file, record, at);
@@ -63,7 +63,7 @@ export const writePacked = async (path: string, { base, length }: Segment, recor
 };
 
 /** Removes what a crash left of segments that were being written: only for who holds the directory. */
-export const dropUnfinished = (dir: string): void => {
+export const removeUnfinished = (dir: string): void => {
   for (const name of fs.readdirSync(dir)) if (name.endsWith('.next')) fs.rmSync(join(dir, name));
 };
 
@@ -85,7 +85,7 @@ const readPacked = (file: number, size: number, bytes: number): { packed: Packed
 
 export const openSegment = (path: string): Segment => {
   const file = fs.openSync(path, 'r+');
-  const head = readUpTo(file, 0, SEGMENT_HEAD);
+  const head = readUpTo(file, 0, SEGMENT_HEADER_BYTES);
   const magic = head.toString('latin1', 0, MAGIC.length);
   const { size } = fs.fstatSync(file);
   if (magic === MAGIC) return { path, file, base: head.readDoubleLE(16), length: size, packed: undefined };
@@ -98,12 +98,12 @@ export const openSegment = (path: string): Segment => {
  * Says of each segment but the last that it ends where the next one begins. A power cut may have left one the room that was made behind its end.
  * @throws where anything but room lies there
  */
-export const bound = (segments: Segment[]): Segment[] => {
+export const setSegmentEnds = (segments: Segment[]): Segment[] => {
   for (const [i, next] of segments.slice(1).entries()) {
     const segment = segments[i]!;
     if (segment.packed) continue;
     const length = next.base - segment.base;
-    if (written(segment, length) > 0) throw damaged(next.base);
+    if (written(segment, length) > 0) throw damageError(next.base);
     segment.length = length;
   }
   return segments;
@@ -152,48 +152,49 @@ const packedOffset = (file: number, packed: Packed, position: number): number =>
   const passed = { offset: from, size: 0, position: -1 };
   let offset = from;
   while (offset < until) {
-    const head = peek(offset, HEADER);
+    const head = peek(offset, HEADER_BYTES);
     const here = positionAt(head, 0);
     const size = sizeAt(head, 0);
-    if (here >= position || !(here > passed.position) || size < OVERHEAD || offset + size > until) break;
+    if (here >= position || !(here > passed.position) || size < OVERHEAD_BYTES || offset + size > until) break;
     if (peek(offset + size - 4, 4).readUInt32LE(0) !== size) break;
     Object.assign(passed, { offset, size, position: here });
     offset += size;
   }
-  return passed.size > 0 && !soundAt(peek(passed.offset, passed.size), 0, passed.position) ? passed.offset : offset;
+  return passed.size > 0 && !isIntactAt(peek(passed.offset, passed.size), 0, passed.position) ? passed.offset : offset;
 };
 
 /** Where the record of exactly this position lies in a packed segment, though one before it may be harmed: every place is looked at. */
-export const exactOffset = ({ file, packed }: Segment, position: number): number | undefined => {
+export const findExactOffset = ({ file, packed }: Segment, position: number): number | undefined => {
   if (!packed) return undefined;
   const { from, until, peek } = spanOf(file, packed, position);
   const bytes = peek(from, until - from);
-  for (let at = 0; at + OVERHEAD <= bytes.length; at++)
-    if (positionAt(bytes, at) === position && soundAt(bytes, at, position)) return from + at;
+  for (let at = 0; at + OVERHEAD_BYTES <= bytes.length; at++)
+    if (positionAt(bytes, at) === position && isIntactAt(bytes, at, position)) return from + at;
   return undefined;
 };
 
 /** Where in the file the first record at or behind this position lies; the end of the records where there is none. */
 export const offsetOf = ({ file, base, length, packed }: Segment, position: number): number =>
-  packed ? packedOffset(file, packed, position) : Math.min(length, Math.max(SEGMENT_HEAD, position - base));
+  packed ? packedOffset(file, packed, position) : Math.min(length, Math.max(SEGMENT_HEADER_BYTES, position - base));
 
 export const recordsEnd = ({ length, packed }: Segment): number => packed?.bytes ?? length;
 
 /** The position behind the record that ends at `offset`, where the next one is looked for. */
-export const positionBehind = ({ file, base, length, packed }: Segment, offset: number): number => {
+export const positionAfter = ({ file, base, length, packed }: Segment, offset: number): number => {
   if (!packed) return base + offset;
-  return offset < packed.bytes ? positionAt(readUpTo(file, offset, HEADER), 0) : base + length;
+  return offset < packed.bytes ? positionAt(readUpTo(file, offset, HEADER_BYTES), 0) : base + length;
 };
 
 /** Whole records from an offset on, at least one if there is one. */
 export const readRecords = (segment: Segment, offset: number, size: number): Buffer => {
   const left = recordsEnd(segment) - offset;
-  if (left < OVERHEAD) return Buffer.alloc(0);
+  if (left < OVERHEAD_BYTES) return Buffer.alloc(0);
   const bytes = readUpTo(segment.file, offset, Math.min(size, left));
   const first = sizeAt(bytes, 0);
   if (first > bytes.length && first <= left) return readUpTo(segment.file, offset, first);
   let end = 0;
-  while (end + 4 <= bytes.length && sizeAt(bytes, end) >= OVERHEAD && end + sizeAt(bytes, end) <= bytes.length) end += sizeAt(bytes, end);
+  while (end + 4 <= bytes.length && sizeAt(bytes, end) >= OVERHEAD_BYTES && end + sizeAt(bytes, end) <= bytes.length)
+    end += sizeAt(bytes, end);
   return bytes.subarray(0, end);
 };
 
@@ -201,11 +202,12 @@ const sizeBefore = (bytes: Buffer, end: number): number => bytes.readUInt32LE(en
 
 /** Whole records that end at an offset, at least one if there is one. */
 export const readRecordsBefore = (segment: Segment, offset: number, size: number): Buffer => {
-  if (offset <= SEGMENT_HEAD) return Buffer.alloc(0);
+  if (offset <= SEGMENT_HEADER_BYTES) return Buffer.alloc(0);
   const last = Math.min(offset, readUpTo(segment.file, offset - 4, 4).readUInt32LE(0));
-  const from = Math.max(SEGMENT_HEAD, offset - Math.max(size, last));
+  const from = Math.max(SEGMENT_HEADER_BYTES, offset - Math.max(size, last));
   const bytes = readUpTo(segment.file, from, offset - from);
   let start = bytes.length;
-  while (start >= OVERHEAD && sizeBefore(bytes, start) >= OVERHEAD && sizeBefore(bytes, start) <= start) start -= sizeBefore(bytes, start);
+  while (start >= OVERHEAD_BYTES && sizeBefore(bytes, start) >= OVERHEAD_BYTES && sizeBefore(bytes, start) <= start)
+    start -= sizeBefore(bytes, start);
   return bytes.subarray(start);
 };

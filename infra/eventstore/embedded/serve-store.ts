@@ -4,13 +4,13 @@ import { makeDirectory } from '../../durable-files.ts';
 import { lockFile } from '../../process-lock.ts';
 import { removeAddressFile, SCAVENGE, textMethod, writeAddressFile } from './admin-rpc.ts';
 import { appendMethod, batchAppendMethod, removeMethod } from './append-handlers.ts';
-import { isDamage, sayDamage } from './corruption.ts';
+import { isDamage, reportDamage } from './corruption.ts';
 import { type Call, grpcServer, type Methods, type Receiver, unary } from './grpc.ts';
 import { dataLoss, type Status, unavailable, unknown } from './grpc-status.ts';
 import { type Parts, type Reading, readAll, readStream } from './read-handlers.ts';
 import { readRequestOf } from './read-request.ts';
-import { createOutlet } from './response-writer.ts';
-import { scavengedWords } from './scavenge-store.ts';
+import { createResponseWriter } from './response-writer.ts';
+import { describeScavenged } from './scavenge-store.ts';
 import { scavenge } from './scavenger.ts';
 import { admission, secretOf } from './secret.ts';
 import { FEATURES, featuresMethod, GOSSIP, gossipMethod } from './server-info-handlers.ts';
@@ -21,8 +21,8 @@ const HANDLER_FAILED = unknown('Exception was thrown by handler.');
 
 const answerRead = async (parts: Parts, call: Call, message: Buffer): Promise<Status | undefined> => {
   const request = readRequestOf(message);
-  const outlet = createOutlet(call, parts, request);
-  const reading: Reading = { call, request, outlet };
+  const response = createResponseWriter(call, parts, request);
+  const reading: Reading = { call, request, response };
   const { source } = request;
   const stream = request.subscription ? followStream : readStream;
   const all = request.subscription ? followAll : readAll;
@@ -30,7 +30,7 @@ const answerRead = async (parts: Parts, call: Call, message: Buffer): Promise<St
     return await (source.kind === 'stream' ? stream(parts, reading, source) : all(parts, reading, source));
   } finally {
     // What lies before something harmed can be had.
-    outlet.flush();
+    response.flush();
   }
 };
 
@@ -43,7 +43,7 @@ const readMethod =
         (status) => call.end(status),
         (error) => {
           if (isDamage(error)) {
-            sayDamage(error);
+            reportDamage(error);
             return call.end(dataLoss(error.message));
           }
           if (!(error instanceof SyntaxError)) process.stderr.write(`store: a read failed: ${error}\n`);
@@ -73,7 +73,7 @@ const methodsOf = (store: Store, host: string, port: () => number): Methods => (
   [`${STREAMS}/Tombstone`]: removeMethod(store.writer, 'tombstone'),
   [FEATURES]: featuresMethod,
   [GOSSIP]: gossipMethod(host, port),
-  [SCAVENGE]: textMethod(alone(async () => scavengedWords(await scavenge(store)))),
+  [SCAVENGE]: textMethod(alone(async () => describeScavenged(await scavenge(store)))),
 });
 
 const stopProcess = (error: unknown): never => {
@@ -110,7 +110,7 @@ export const serveStore = async ({
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   bound = (server.address() as AddressInfo).port;
   writeAddressFile(dir, `${host}:${bound}`);
-  if (store.cutOff > 0) process.stdout.write(`store: cut off ${store.cutOff} bytes that a crash had left unfinished\n`);
+  if (store.truncatedBytes > 0) process.stdout.write(`store: cut off ${store.truncatedBytes} bytes that a crash had left unfinished\n`);
   const access = open ? 'open to every user of it' : 'closed to its other users';
   process.stdout.write(
     `store ready esdb://${host}:${bound}?tls=false (one node, for this machine only, ${access}; a cluster is one URL away)\n`,

@@ -28,7 +28,7 @@ const once =
       call.end();
     }),
     // They are asked by whoever likes, and say nothing: nobody shall fill the memory with them.
-    largest: 1024,
+    maxMessageBytes: 1024,
   });
 
 /** ServerFeatures.GetSupportedMethods. */

@@ -2,12 +2,12 @@ import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { writeAll } from '../../durable-files.ts';
 import { bloomOf, bloomSize } from './bloom.ts';
-import { FIELDS, FOOTER, PAGE_ENTRIES, TABLE_MAGIC } from './sstable.ts';
+import { ENTRY_FIELDS, FOOTER_BYTES, PAGE_ENTRIES, TABLE_MAGIC } from './sstable.ts';
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Float64Array | Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);
 
 /** Writes a table from entries that come in order. `streams` is how many keys there are at most. */
-export const tableWriter = (path: string, streams: number) => {
+export const createTableWriter = (path: string, streams: number) => {
   const file = fs.openSync(path, 'w', 0o600);
   const bloom = bloomOf(new Uint8Array(bloomSize(streams)));
   const marks: number[] = [];
@@ -24,8 +24,8 @@ export const tableWriter = (path: string, streams: number) => {
 
   /** Key, revision, position of each. */
   const add = (entries: Float64Array): void => {
-    const at = count * FIELDS * 8;
-    for (let i = 0; i < entries.length; i += FIELDS) note(entries[i]!, entries[i + 1]!);
+    const at = count * ENTRY_FIELDS * 8;
+    for (let i = 0; i < entries.length; i += ENTRY_FIELDS) note(entries[i]!, entries[i + 1]!);
     const bytes = bufferOf(entries);
     checksum = crc32(bytes, checksum);
     writeAll(file, bytes, at);
@@ -40,13 +40,13 @@ export const tableWriter = (path: string, streams: number) => {
 
   const finishNow = (close = true): void => {
     const filters = Buffer.concat([bufferOf(Float64Array.from(marks)), bufferOf(bloom.bits)]);
-    const footer = Buffer.alloc(FOOTER);
+    const footer = Buffer.alloc(FOOTER_BYTES);
     footer.write(TABLE_MAGIC, 'latin1');
     footer.writeDoubleLE(count, 16);
     footer.writeDoubleLE(bloom.bits.length, 24);
     footer.writeUInt32LE(checksum, 32);
     footer.writeUInt32LE(crc32(filters), 36);
-    writeAll(file, Buffer.concat([filters, footer]), count * FIELDS * 8);
+    writeAll(file, Buffer.concat([filters, footer]), count * ENTRY_FIELDS * 8);
     if (!close) return;
     fs.fsyncSync(file);
     fs.closeSync(file);

@@ -5,14 +5,14 @@ import { bloomOf } from './bloom.ts';
 import type { Entry } from './memtable.ts';
 
 export const TABLE_MAGIC = 'annals index 1';
-export const FOOTER = 64;
+export const FOOTER_BYTES = 64;
 /** An entry is three doubles: key, revision, position. */
-export const FIELDS = 3;
+export const ENTRY_FIELDS = 3;
 export const PAGE_ENTRIES = 128;
-const ENTRY = FIELDS * 8;
+const ENTRY = ENTRY_FIELDS * 8;
 
 /** A look-up reads one page, here; the next one of the same stream mostly wants the same. */
-const desk = new Float64Array(PAGE_ENTRIES * FIELDS);
+const desk = new Float64Array(PAGE_ENTRIES * ENTRY_FIELDS);
 const deskBytes = Buffer.from(desk.buffer);
 const onDesk: { file: symbol | undefined; page: number } = { file: undefined, page: -1 };
 
@@ -27,14 +27,14 @@ export type Table = ReturnType<typeof openTable>;
 export const openTable = (path: string) => {
   const file = fs.openSync(path, 'r');
   const { size } = fs.fstatSync(file);
-  const footer = readUpTo(file, Math.max(0, size - FOOTER), FOOTER);
+  const footer = readUpTo(file, Math.max(0, size - FOOTER_BYTES), FOOTER_BYTES);
   const fail = (): never => {
     fs.closeSync(file);
     throw new Error(`${path} is no sound table of the index`);
   };
-  if (footer.length < FOOTER || footer.toString('latin1', 0, TABLE_MAGIC.length) !== TABLE_MAGIC) fail();
+  if (footer.length < FOOTER_BYTES || footer.toString('latin1', 0, TABLE_MAGIC.length) !== TABLE_MAGIC) fail();
   const count = footer.readDoubleLE(16);
-  const filters = readUpTo(file, count * ENTRY, size - FOOTER - count * ENTRY);
+  const filters = readUpTo(file, count * ENTRY, size - FOOTER_BYTES - count * ENTRY);
   if (crc32(filters) !== footer.readUInt32LE(36)) fail();
   const bloomBytes = footer.readDoubleLE(24);
   const marks = doublesOf(filters.subarray(0, filters.length - bloomBytes));
@@ -53,7 +53,7 @@ export const openTable = (path: string) => {
       readInto(deskBytes.subarray(0, entries * ENTRY), file, from * ENTRY);
       Object.assign(onDesk, { file: identity, page });
     }
-    return desk.subarray(0, entries * FIELDS);
+    return desk.subarray(0, entries * ENTRY_FIELDS);
   };
 
   /** The last page that begins at or before an entry; -1 where all are behind it. */
@@ -71,10 +71,10 @@ export const openTable = (path: string) => {
   /** The first entry in a page that is not before this one. */
   const seek = (page: Float64Array, key: number, revision: number): number => {
     let low = 0;
-    let high = page.length / FIELDS;
+    let high = page.length / ENTRY_FIELDS;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (before(page[middle * FIELDS]!, page[middle * FIELDS + 1]!, key, revision)) low = middle + 1;
+      if (before(page[middle * ENTRY_FIELDS]!, page[middle * ENTRY_FIELDS + 1]!, key, revision)) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -85,7 +85,7 @@ export const openTable = (path: string) => {
     const page = pageOf(key, Number.POSITIVE_INFINITY);
     if (page < 0) return undefined;
     const entries = readPage(page);
-    const at = (seek(entries, key, Number.POSITIVE_INFINITY) - 1) * FIELDS;
+    const at = (seek(entries, key, Number.POSITIVE_INFINITY) - 1) * ENTRY_FIELDS;
     return entries[at] === key ? { revision: entries[at + 1]!, position: entries[at + 2]! } : undefined;
   };
 
@@ -94,7 +94,7 @@ export const openTable = (path: string) => {
     if (!bloom.mayHave(key)) return;
     for (let page = Math.max(0, pageOf(key, from)); page * PAGE_ENTRIES < count; page++) {
       const entries = readPage(page);
-      for (let at = seek(entries, key, from) * FIELDS; at < entries.length; at += FIELDS) {
+      for (let at = seek(entries, key, from) * ENTRY_FIELDS; at < entries.length; at += ENTRY_FIELDS) {
         if (entries[at] !== key || entries[at + 1]! > to) return;
         into.push(entries[at + 2]!);
       }
@@ -110,5 +110,5 @@ export const openTable = (path: string) => {
 
   const close = (): void => fs.closeSync(file);
 
-  return { path, count, streamsAtMost: Math.ceil((bloomBytes * 8) / 12), read, last, range, sound, close };
+  return { path, count, maxStreams: Math.ceil((bloomBytes * 8) / 12), read, last, range, sound, close };
 };

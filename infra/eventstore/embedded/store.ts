@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { createSignals } from './append-signals.ts';
+import { createAppendSignals } from './append-signals.ts';
 import { createConcurrencyCheck } from './concurrency-check.ts';
 import { openLog } from './log.ts';
 import { spanOf } from './protobuf.ts';
 import { createRecentIds } from './recent-ids.ts';
-import { flagsAt, idAt, NOTHING, nameAt, positionAt, revisionAt, sizeAt } from './record.ts';
+import { EMPTY_APPEND, flagsAt, idAt, nameAt, positionAt, revisionAt, sizeAt } from './record.ts';
 import { repair } from './repair.ts';
-import { dropUnfinished } from './segment.ts';
-import { createStreams, isUnfit } from './stream-cache.ts';
+import { removeUnfinished } from './segment.ts';
+import { createStreamCache, isStaleIndex } from './stream-cache.ts';
 import { openIndex } from './stream-index.ts';
 import { metadataEvent } from './system-events.ts';
 import { createWriter } from './writer.ts';
@@ -21,21 +21,21 @@ const FIRST_EVENT = { stream: '$$$scavenges', metadata: '{\n  "$maxAge": 2592000
 export const openStore = (dir: string, fatal: (error: unknown) => void) => {
   const log = openLog(join(dir, 'log'));
   const index = openIndex(join(dir, 'index'));
-  const streams = createStreams(log, index);
+  const streams = createStreamCache(log, index);
   const recent = createRecentIds();
-  const signals = createSignals();
+  const signals = createAppendSignals();
 
   const replay = (): void => {
     for (let found = log.page(index.checkpoint()); found.bytes.length > 0; found = log.page(found.next)) {
       const { bytes } = found;
       for (let at = 0; at < bytes.length; at += sizeAt(bytes, at)) {
-        if (flagsAt(bytes, at) & NOTHING) continue;
+        if (flagsAt(bytes, at) & EMPTY_APPEND) continue;
         const name = nameAt(bytes, at).toString();
         const stream = streams.get(name);
         index.put(stream.key, revisionAt(bytes, at), positionAt(bytes, at));
         recent.add(spanOf(idAt(bytes, at)), stream.key, revisionAt(bytes, at));
       }
-      index.settleNow(found.next);
+      index.flushIfFullNow(found.next);
     }
     streams.clear();
   };
@@ -57,7 +57,7 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
     try {
       replay();
     } catch (error) {
-      if (!isUnfit(error)) throw error;
+      if (!isStaleIndex(error)) throw error;
       index.discard();
       replayAnew();
     }
@@ -68,14 +68,14 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
     signals.grown();
   };
 
-  dropUnfinished(log.dir);
-  const cutOff = repair(log.segments, index.checkpoint());
+  removeUnfinished(log.dir);
+  const truncatedBytes = repair(log.segments, index.checkpoint());
   catchUp();
   const decide = createConcurrencyCheck({ log, index, streams, recent, touch: signals.touch });
   const writer = createWriter({ log, decide, grown, forget, fatal });
   if (streams.get(FIRST_EVENT.stream).last < 0) {
-    const wish = { kind: 'append' as const, stream: FIRST_EVENT.stream, expected: -1, events: [metadataEvent(FIRST_EVENT.metadata)] };
-    writer.submit({ wish, due: Number.POSITIVE_INFINITY, answer: () => {} });
+    const request = { kind: 'append' as const, stream: FIRST_EVENT.stream, expected: -1, events: [metadataEvent(FIRST_EVENT.metadata)] };
+    writer.submit({ request, deadline: Number.POSITIVE_INFINITY, respond: () => {} });
     writer.flush();
   }
 
@@ -84,5 +84,5 @@ export const openStore = (dir: string, fatal: (error: unknown) => void) => {
     await index.close(log.end());
     await log.close();
   };
-  return { log, index, streams, signals, writer, cutOff, close };
+  return { log, index, streams, signals, writer, truncatedBytes, close };
 };

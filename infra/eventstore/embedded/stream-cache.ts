@@ -14,16 +14,16 @@ export type Stream = {
 };
 
 /** The index says of a place that a stream's last event lies there, and scavenging has taken away what was there. */
-const unfit = (position: number): Error =>
-  Object.assign(new Error(`the index names position ${position}, where no event is: run "annals store verify"`), { isUnfit: true });
-export const isUnfit = (error: unknown): boolean => error instanceof Error && 'isUnfit' in error;
+const staleIndexError = (position: number): Error =>
+  Object.assign(new Error(`the index names position ${position}, where no event is: run "annals store verify"`), { isStaleIndex: true });
+export const isStaleIndex = (error: unknown): boolean => error instanceof Error && 'isStaleIndex' in error;
 
 const GENERATION = 20_000;
 
-export type Streams = ReturnType<typeof createStreams>;
+export type StreamCache = ReturnType<typeof createStreamCache>;
 
 /** Streams by name, the recently used ones in memory. */
-export const createStreams = (log: Log, index: Index, hash: typeof keyOf = keyOf) => {
+export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = keyOf) => {
   let young = new Map<string, Stream>();
   let old = new Map<string, Stream>();
 
@@ -33,8 +33,8 @@ export const createStreams = (log: Log, index: Index, hash: typeof keyOf = keyOf
       const key = hash(name, probe);
       const last = index.last(key);
       if (!last) return { name, key, last: -1, tombstoned: false, metadata: undefined };
-      const record = log.glance(last.position);
-      if (!record) throw unfit(last.position);
+      const record = log.viewRecord(last.position);
+      if (!record) throw staleIndexError(last.position);
       if (!nameAt(record, 0).equals(bytes)) continue;
       const tombstoned = last.revision === TOMBSTONE_REVISION;
       return { name, key, last: tombstoned ? -1 : last.revision, tombstoned, metadata: undefined };

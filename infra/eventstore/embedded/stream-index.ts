@@ -4,7 +4,7 @@ import { makeDirectory, replaceFile, syncDirectory } from '../../durable-files.t
 import { mergeTables } from './compaction.ts';
 import { createMemtable, type Entry, type Memtable } from './memtable.ts';
 import { openTable, type Table } from './sstable.ts';
-import { tableWriter } from './sstable-writer.ts';
+import { createTableWriter } from './sstable-writer.ts';
 
 const FULL = 32_768;
 const FAN_IN = 4;
@@ -104,7 +104,7 @@ export const openIndex = (dir: string) => {
 
   const writeFrozen = async (memtable: Memtable, checkpoint: number): Promise<void> => {
     const path = newPath();
-    const writer = tableWriter(path, memtable.streams());
+    const writer = createTableWriter(path, memtable.streams());
     try {
       writer.add(memtable.sorted());
       await writer.finish();
@@ -139,7 +139,7 @@ export const openIndex = (dir: string) => {
    * Whether the index would say after a crash, before it has read the log again, that this is the stream's last event: then the record has to be
    * there, because the stream's name is known by it.
    */
-  const isWrittenLast = (key: number, revision: number): boolean =>
+  const isPersistedLast = (key: number, revision: number): boolean =>
     frozen?.last(key)?.revision === revision || lastIn(tables, key)?.revision === revision;
 
   /** Positions of the stream's revisions `from` to `to`, as many as there are, ascending. */
@@ -164,7 +164,7 @@ export const openIndex = (dir: string) => {
 
   const writeActive = (end: number): void => {
     const path = newPath();
-    const writer = tableWriter(path, active.streams());
+    const writer = createTableWriter(path, active.streams());
     writer.add(active.sorted());
     writer.finishNow();
     adopt([openTable(path), ...tables], end);
@@ -173,7 +173,7 @@ export const openIndex = (dir: string) => {
   };
 
   /** While the log is read again nobody is served, so nothing is written behind. */
-  const settleNow = (end: number): void => {
+  const flushIfFullNow = (end: number): void => {
     if (active.size() >= FULL && !frozen) writeActive(end);
   };
 
@@ -196,12 +196,12 @@ export const openIndex = (dir: string) => {
 
   return {
     last,
-    isWrittenLast,
+    isPersistedLast,
     find,
     range,
     put: (key: number, revision: number, position: number): void => active.put(key, revision, position),
     settle,
-    settleNow,
+    flushIfFullNow,
     /** From here on the log has to be read again after a start, or after `reset`. */
     checkpoint: (): number => activeFrom,
     reset: (): void => active.clear(),

@@ -1,5 +1,5 @@
 import type { Log } from './log.ts';
-import { revisionAt, sizeAt, soundAt } from './record.ts';
+import { isIntactAt, revisionAt, sizeAt } from './record.ts';
 import type { Stream } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
 
@@ -16,7 +16,7 @@ const eachRecord = (log: Log, positions: number[], take: (found: Found) => boole
   let page: { bytes: Buffer; start: number } = { bytes: Buffer.alloc(0), start: 0 };
   const inside = (position: number): boolean => {
     const at = position - page.start;
-    return at >= 0 && at + 4 <= page.bytes.length && soundAt(page.bytes, at, position);
+    return at >= 0 && at + 4 <= page.bytes.length && isIntactAt(page.bytes, at, position);
   };
   const foundAt = (position: number): Found | undefined => {
     if (inside(position)) return { bytes: page.bytes, at: position - page.start };

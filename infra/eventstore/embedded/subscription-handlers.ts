@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { caughtUp, checkpoint, confirmation } from './append-responses.ts';
 import { isDamage } from './corruption.ts';
 import { type Status, streamDeleted, unknown } from './grpc-status.ts';
-import { breathe, type Parts, placeOf, type Reading, wanted } from './read-handlers.ts';
-import type { LogPlace, ReadRequest } from './read-request.ts';
+import { isRequested, type Parts, type Reading, startPositionOf, yieldToOthers } from './read-handlers.ts';
+import type { LogPosition, ReadRequest } from './read-request.ts';
 import { positionAt, sizeAt, TOMBSTONE_REVISION } from './record.ts';
 import { PAGE_EVENTS, streamPage } from './stream-page.ts';
-import { stateOf, visibleOf, youngEnough } from './visibility.ts';
+import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 
 type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>;
 type AllSource = Extract<ReadRequest['source'], { kind: 'all' }>;
@@ -15,26 +15,26 @@ type AllSource = Extract<ReadRequest['source'], { kind: 'all' }>;
 const sendNew = async (parts: Parts, reading: Reading, name: string, from: number): Promise<number> => {
   const { streams } = parts;
   let next = from;
-  while (!reading.call.closed()) {
+  while (!reading.call.isClosed()) {
     const stream = streams.get(name);
     const visible = visibleOf(stream, streams.metadata(stream));
     next = Math.max(next, Math.min(visible.low, stream.last + 1));
     if (next > stream.last) return next;
     const to = Math.min(stream.last, next + PAGE_EVENTS - 1);
     next = streamPage(parts, stream, { from: next, to, backwards: false }, (bytes, at) => {
-      if (youngEnough(bytes, at, visible)) reading.outlet.event(bytes, at);
+      if (isWithinMaxAge(bytes, at, visible)) reading.response.event(bytes, at);
     });
-    if (next <= stream.last) await breathe(reading);
-    else if (!reading.outlet.flush()) await reading.call.drained();
+    if (next <= stream.last) await yieldToOthers(reading);
+    else if (!reading.response.flush()) await reading.call.drained();
   }
   return next;
 };
 
-const sendTombstone = ({ index, log, streams }: Parts, { outlet }: Reading, name: string): void => {
+const sendTombstone = ({ index, log, streams }: Parts, { response }: Reading, name: string): void => {
   const position = index.find(streams.get(name).key, TOMBSTONE_REVISION);
   const record = position === undefined ? undefined : log.recordOrFreed(position);
-  if (record) outlet.event(record, 0);
-  outlet.flush();
+  if (record) response.event(record, 0);
+  response.flush();
 };
 
 /** A stream's events as they come, after the one at the revision given. @returns how the call ends */
@@ -43,15 +43,15 @@ export const followStream = async (
   reading: Reading,
   { named: { name }, from }: StreamSource,
 ): Promise<Status | undefined> => {
-  const { call, outlet } = reading;
+  const { call, response } = reading;
   if (name === '') return unknown('Exception was thrown by handler.');
   if (stateOf(parts.streams, name) === 'deleted') return streamDeleted(name);
-  outlet.add(confirmation(randomUUID()));
+  response.add(confirmation(randomUUID()));
   let next = from === 'start' ? 0 : from === 'end' ? parts.streams.get(name).last + 1 : Number(from) + 1;
   // A stream that is not there at first never says that it was caught up with: so does a real node.
   let quiet = stateOf(parts.streams, name) === 'absent';
-  outlet.flush();
-  while (!call.closed()) {
+  response.flush();
+  while (!call.isClosed()) {
     next = await sendNew(parts, reading, name, next);
     if (stateOf(parts.streams, name) === 'deleted') {
       sendTombstone(parts, reading, name);
@@ -60,7 +60,7 @@ export const followStream = async (
     if (parts.streams.get(name).last >= next) continue;
     if (!quiet) call.send(caughtUp);
     quiet = true;
-    await parts.signals.growth(call, name);
+    await parts.signals.waitForAppend(call, name);
   }
   return undefined;
 };
@@ -84,11 +84,11 @@ const progress = (interval: number, told: number) => {
 };
 
 /** Where to begin behind a position. The record there was read before: it is needed no more, if only it tells where the next one begins. */
-const startOf = (parts: Parts, from: LogPlace): [number | undefined, number?] => {
+const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?] => {
   try {
-    return [placeOf(parts, from)];
+    return [startPositionOf(parts, from)];
   } catch (error) {
-    const behind = isDamage(error) ? parts.log.behindHarmed(Number(from.commit)) : undefined;
+    const behind = isDamage(error) ? parts.log.positionAfterDamaged(Number(from.commit)) : undefined;
     if (behind === undefined) throw error;
     return [Number(from.commit), behind];
   }
@@ -96,20 +96,20 @@ const startOf = (parts: Parts, from: LogPlace): [number | undefined, number?] =>
 
 /** The log's events as they come, after the one at the position given. @returns how the call ends */
 export const followAll = async (parts: Parts, reading: Reading, { from }: AllSource): Promise<Status | undefined> => {
-  const { call, outlet, request } = reading;
+  const { call, response, request } = reading;
   const { log } = parts;
   const [start, behind] = from === 'start' ? [-1] : from === 'end' ? [log.end() - 1] : startOf(parts, from);
   if (start === undefined) return unknown('Unexpected ReadAllResult: Error');
-  outlet.add(confirmation(randomUUID()));
+  response.add(confirmation(randomUUID()));
   const { filter } = request;
   const reached = progress(filter?.interval ?? Number.POSITIVE_INFINITY, start);
   let position = start >= log.end() - 1 ? log.end() : (behind ?? Math.max(0, start));
   let live = false;
-  const add = (frame: Buffer | undefined) => frame && outlet.add(frame);
+  const add = (frame: Buffer | undefined) => frame && response.add(frame);
   const take = (bytes: Buffer) => {
     for (let at = 0; at < bytes.length; at += sizeAt(bytes, at)) {
       if (positionAt(bytes, at) <= start) continue;
-      if (wanted(request, bytes, at)) outlet.event(bytes, at);
+      if (isRequested(request, bytes, at)) response.event(bytes, at);
       if (filter) add(reached.consider(positionAt(bytes, at)));
     }
   };
@@ -117,20 +117,20 @@ export const followAll = async (parts: Parts, reading: Reading, { from }: AllSou
     if (live) return;
     live = true;
     if (filter) add(reached.tell());
-    outlet.add(caughtUp);
+    response.add(caughtUp);
   };
-  while (!call.closed()) {
-    const { bytes, next } = position < log.end() ? log.soundPage(position) : { bytes: Buffer.alloc(0), next: position };
+  while (!call.isClosed()) {
+    const { bytes, next } = position < log.end() ? log.intactPage(position) : { bytes: Buffer.alloc(0), next: position };
     take(bytes);
     position = next;
     if (position < log.end()) {
-      if (live && outlet.flush()) continue;
-      await breathe(reading);
+      if (live && response.flush()) continue;
+      await yieldToOthers(reading);
       continue;
     }
     atLiveEnd();
-    if (!outlet.flush()) await call.drained();
-    if (position >= log.end()) await parts.signals.growth(call);
+    if (!response.flush()) await call.drained();
+    if (position >= log.end()) await parts.signals.waitForAppend(call);
   }
   return undefined;
 };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Span, spanOf } from './protobuf.ts';
-import type { Proposed } from './record.ts';
+import type { ProposedEvent } from './record.ts';
 
 const spanned = (text: string): Span => spanOf(Buffer.from(text));
 const nothing = spanned('');
@@ -8,7 +8,7 @@ const metadataType = spanned('$metadata');
 const tombstoneType = spanned('$streamDeleted');
 
 /** What the store itself writes into a metadata stream. */
-export const metadataEvent = (text: string): Proposed => ({
+export const metadataEvent = (text: string): ProposedEvent => ({
   id: spanned(randomUUID()),
   type: metadataType,
   json: true,
@@ -17,7 +17,7 @@ export const metadataEvent = (text: string): Proposed => ({
 });
 
 /** The last event that a tombstoned stream ever has. */
-export const tombstoneEvent = (): Proposed => ({
+export const tombstoneEvent = (): ProposedEvent => ({
   id: spanned(randomUUID()),
   type: tombstoneType,
   json: false,
@@ -26,4 +26,4 @@ export const tombstoneEvent = (): Proposed => ({
 });
 
 /** What stands in the log for an append of nothing. */
-export const noEvent = (): Proposed => ({ id: spanned(randomUUID()), type: nothing, json: false, data: nothing, custom: nothing });
+export const noEvent = (): ProposedEvent => ({ id: spanned(randomUUID()), type: nothing, json: false, data: nothing, custom: nothing });

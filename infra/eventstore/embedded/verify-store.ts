@@ -3,8 +3,20 @@ import { basename, join } from 'node:path';
 import { readUpTo } from '../../durable-files.ts';
 import { lockFile } from '../../process-lock.ts';
 import { openLog } from './log.ts';
-import { flagsAt, HEADER, NOTHING, nameAt, OVERHEAD, positionAt, revisionAt, sizeAt, soundAt, typeAt, wireRevision } from './record.ts';
-import { recordsEnd, SEGMENT_HEAD, type Segment } from './segment.ts';
+import {
+  EMPTY_APPEND,
+  flagsAt,
+  HEADER_BYTES,
+  isIntactAt,
+  nameAt,
+  OVERHEAD_BYTES,
+  positionAt,
+  revisionAt,
+  sizeAt,
+  typeAt,
+  wireRevision,
+} from './record.ts';
+import { recordsEnd, SEGMENT_HEADER_BYTES, type Segment } from './segment.ts';
 import { openIndex } from './stream-index.ts';
 import { keyOf } from './stream-key.ts';
 
@@ -13,13 +25,13 @@ const WINDOW = 4 << 20;
 /** What lies at an offset: a sound record with its bytes, or damage up to an offset. */
 type Finding = { sound: true; bytes: Buffer; at: number; size: number } | { sound: false; offset: number; bytes: Buffer };
 
-const plausible = (bytes: Buffer, at: number): boolean => sizeAt(bytes, at) >= OVERHEAD && at + sizeAt(bytes, at) <= bytes.length;
+const plausible = (bytes: Buffer, at: number): boolean => sizeAt(bytes, at) >= OVERHEAD_BYTES && at + sizeAt(bytes, at) <= bytes.length;
 
 /** The next offset in the window at which a sound record lies. */
 const resume = (segment: Segment, bytes: Buffer, start: number, from: number): number | undefined => {
-  for (let at = from; at + OVERHEAD <= bytes.length; at++) {
+  for (let at = from; at + OVERHEAD_BYTES <= bytes.length; at++) {
     const position = segment.packed ? positionAt(bytes, at) : segment.base + start + at;
-    if (positionAt(bytes, at) === position && soundAt(bytes, at, position)) return at;
+    if (positionAt(bytes, at) === position && isIntactAt(bytes, at, position)) return at;
   }
   return undefined;
 };
@@ -29,19 +41,19 @@ const isRoom = ({ file, length }: Segment, offset: number): boolean => readUpTo(
 
 const findings = function* (segment: Segment): Generator<Finding> {
   const end = recordsEnd(segment);
-  for (let offset = SEGMENT_HEAD; offset < end; ) {
-    const head = readUpTo(segment.file, offset, Math.min(HEADER, end - offset));
-    const size = head.length < HEADER ? 0 : Math.min(sizeAt(head, 0), end - offset);
+  for (let offset = SEGMENT_HEADER_BYTES; offset < end; ) {
+    const head = readUpTo(segment.file, offset, Math.min(HEADER_BYTES, end - offset));
+    const size = head.length < HEADER_BYTES ? 0 : Math.min(sizeAt(head, 0), end - offset);
     const bytes = readUpTo(segment.file, offset, Math.min(Math.max(WINDOW, size), end - offset));
     let at = 0;
-    while (bytes.length - at >= OVERHEAD && plausible(bytes, at)) {
+    while (bytes.length - at >= OVERHEAD_BYTES && plausible(bytes, at)) {
       const position = segment.packed ? positionAt(bytes, at) : segment.base + offset + at;
-      if (!soundAt(bytes, at, position)) break;
+      if (!isIntactAt(bytes, at, position)) break;
       yield { sound: true, bytes, at, size: sizeAt(bytes, at) };
       at += sizeAt(bytes, at);
     }
     const cutByWindow =
-      offset + bytes.length < end && bytes.length - at < WINDOW / 2 && (bytes.length - at < HEADER || !plausible(bytes, at));
+      offset + bytes.length < end && bytes.length - at < WINDOW / 2 && (bytes.length - at < HEADER_BYTES || !plausible(bytes, at));
     if (at > 0 && (cutByWindow || at === bytes.length)) {
       offset += at;
       continue;
@@ -56,7 +68,7 @@ const printable = (bytes: Buffer): string => JSON.stringify(bytes.toString().sli
 
 /** Names the harmed event as far as its head can still be read. */
 const described = (segment: Segment, { offset, bytes }: Extract<Finding, { sound: false }>): string => {
-  const whole = bytes.length >= OVERHEAD && plausible(bytes, 0);
+  const whole = bytes.length >= OVERHEAD_BYTES && plausible(bytes, 0);
   // A packed segment's records say themselves where they lie: believed where it is a place in the segment.
   const position = segment.packed && whole ? positionAt(bytes, 0) : segment.base + offset;
   const readable = whole && positionAt(bytes, 0) === position && position > segment.base && position < segment.base + segment.length;
@@ -72,7 +84,7 @@ const verifyLog = (segments: Segment[], eachEvent: (bytes: Buffer, at: number) =
   for (const segment of segments) {
     for (const found of findings(segment)) {
       if (!found.sound) report.damage.push(described(segment, found));
-      else if ((flagsAt(found.bytes, found.at) & NOTHING) === 0) {
+      else if ((flagsAt(found.bytes, found.at) & EMPTY_APPEND) === 0) {
         report.events++;
         eachEvent(found.bytes, found.at);
       }

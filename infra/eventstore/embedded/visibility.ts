@@ -1,6 +1,6 @@
 import { isDeleted, type StreamMetadata } from './metadata.ts';
 import { createdMsAt } from './record.ts';
-import type { Stream, Streams } from './stream-cache.ts';
+import type { Stream, StreamCache } from './stream-cache.ts';
 
 /** What a reader of a stream may see: revisions from `low` on, created at `oldest` (epoch ms) or later. */
 export type Visible = { low: number; oldest: number };
@@ -14,11 +14,11 @@ export const visibleOf = (stream: Stream, metadata: StreamMetadata | null): Visi
   };
 };
 
-export const youngEnough = (bytes: Buffer, at: number, { oldest }: Visible): boolean => oldest === 0 || createdMsAt(bytes, at) >= oldest;
+export const isWithinMaxAge = (bytes: Buffer, at: number, { oldest }: Visible): boolean => oldest === 0 || createdMsAt(bytes, at) >= oldest;
 
 /** How a stream looks to a reader. A metadata stream goes with the stream that it is about. */
-export const stateOf = (streams: Streams, name: string): 'there' | 'absent' | 'deleted' => {
+export const stateOf = (streams: StreamCache, name: string): 'present' | 'absent' | 'deleted' => {
   const stream = streams.get(name);
   if (stream.tombstoned || (name.startsWith('$$') && streams.get(name.slice(2)).tombstoned)) return 'deleted';
-  return stream.last < 0 || isDeleted(streams.metadata(stream)) ? 'absent' : 'there';
+  return stream.last < 0 || isDeleted(streams.metadata(stream)) ? 'absent' : 'present';
 };

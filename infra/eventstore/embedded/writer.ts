@@ -1,10 +1,10 @@
 import { isDiskFull } from '../../durable-files.ts';
 import type { AppendRequest, createConcurrencyCheck, Outcome } from './concurrency-check.ts';
-import { isDamage, sayDamage } from './corruption.ts';
+import { isDamage, reportDamage } from './corruption.ts';
 import type { Log } from './log.ts';
-import { roomFor } from './record.ts';
+import { maxRecordSize } from './record.ts';
 
-type Job = { wish: AppendRequest; due: number; answer: (outcome: Outcome | { kind: 'late' }) => void };
+type Job = { request: AppendRequest; deadline: number; respond: (outcome: Outcome | { kind: 'late' }) => void };
 
 type Parts = {
   log: Log;
@@ -19,7 +19,7 @@ type Parts = {
 
 /** An upper bound of what it adds to the log: its events, and metadata that a deleted stream gets with them. */
 const roomOf = ({ events, stream }: AppendRequest): number =>
-  events.reduce((sum, event) => sum + roomFor(event, stream.length * 3), METADATA_ROOM);
+  events.reduce((sum, event) => sum + maxRecordSize(event, stream.length * 3), METADATA_ROOM);
 const METADATA_ROOM = 4096;
 const FEW = 2;
 
@@ -31,12 +31,12 @@ export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
   let sinks = new Set<() => void>();
 
   /** A decision reads before it writes: where it meets damage, it has added nothing, and the others go on. */
-  const decidedOf = (wish: AppendRequest): Outcome => {
+  const decidedOf = (request: AppendRequest): Outcome => {
     try {
-      return decide(wish);
+      return decide(request);
     } catch (error) {
       if (!isDamage(error)) throw error;
-      sayDamage(error);
+      reportDamage(error);
       return { kind: 'damaged', reason: error.message };
     }
   };
@@ -44,8 +44,8 @@ export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
   const outcomes = (jobs: Job[]): (Outcome | { kind: 'late' })[] => {
     const start = log.startBatch();
     const now = Date.now();
-    const decided = jobs.map(({ wish, due }) => (due <= now ? { kind: 'late' as const } : decidedOf(wish)));
-    if (log.pendingEnd() > start) log.commit(jobs.length <= FEW);
+    const decided = jobs.map(({ request, deadline }) => (deadline <= now ? { kind: 'late' as const } : decidedOf(request)));
+    if (log.batchEnd() > start) log.commit(jobs.length <= FEW);
     return decided;
   };
 
@@ -59,38 +59,38 @@ export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
     }
   };
 
-  const room = (): number => queue.reduce((sum, { wish }) => sum + roomOf(wish), 0);
+  const room = (): number => queue.reduce((sum, { request }) => sum + roomOf(request), 0);
 
   const flush = (): void => {
     if (queue.length === 0) return;
-    if (!log.free(room())) return void log.whenFree().then(flush);
+    if (!log.free(room())) return void log.whenWritable().then(flush);
     const jobs = queue;
     queue = [];
     const before = log.end();
     const results = committed(jobs);
     if (!results) return;
-    for (const [i, { answer }] of jobs.entries()) answer(results[i]!);
+    for (const [i, { respond }] of jobs.entries()) respond(results[i]!);
     const written = sinks;
     sinks = new Set();
     for (const send of written) send();
     if (log.end() > before) grown();
   };
 
-  /** Answers after the sync, in the order of arrival. `due` is epoch ms. */
+  /** Answers after the sync, in the order of arrival. `deadline` is epoch ms. */
   const submit = (job: Job): void => {
     if (queue.push(job) === 1) setImmediate(flush);
   };
 
   /** Runs `send` once when every answer of this turn is given: by it they leave in one write. */
-  const afterAnswers = (send: () => void): void => void sinks.add(send);
+  const afterBatch = (send: () => void): void => void sinks.add(send);
 
   /** Until everything submitted is answered. */
   const idle = async (): Promise<void> => {
     while (queue.length > 0) {
-      await log.whenFree();
+      await log.whenWritable();
       flush();
     }
   };
 
-  return { submit, afterAnswers, idle, flush };
+  return { submit, afterBatch, idle, flush };
 };
