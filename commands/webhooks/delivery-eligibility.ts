@@ -1,22 +1,14 @@
 import * as Agent from '../../domain/agents/agent.ts';
-import type { Aggregate } from '../../domain/aggregate.ts';
 import * as Plan from '../../domain/billing/plan.ts';
-import { type DomainEvent, PLATFORM } from '../../domain/event.ts';
+import { PLATFORM } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { planIdOf } from '../billing/plan.ts';
-import type { Ctx, Loaded } from '../context.ts';
+import type { AggregateReader, Ctx } from '../context.ts';
 import type { EligibilityPort } from './webhook-ports.ts';
 
-export type EligibilityDeps = {
-  /** `peek` answers from memory only; `load` also reads the log. */
-  readonly cache: {
-    readonly peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
-    readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
-  };
-  readonly uniqueId: Ctx['uniqueId'];
-};
+export type EligibilityDeps = { readonly cache: AggregateReader; readonly uniqueId: Ctx['uniqueId'] };
 
 export type DeliveryEligibility = Pick<EligibilityPort, 'integration' | 'isAgentActive'> & {
   /** How many deliveries per minute the tenant's current plan allows. */
@@ -53,8 +45,8 @@ export const createDeliveryEligibility = (deps: EligibilityDeps): DeliveryEligib
       return integration.status === 'connected' && acceptsDeliveries(tenant) ? integration : null;
     },
     isAgentActive: (tenant, agent_id) => {
-      const agent = cache.peek(Agent, tenant, agent_id)?.state;
-      return agent ? isActive(agent) : cache.load(Agent, tenant, agent_id).then(({ state }) => isActive(state));
+      const agent = cache.loadCached(Agent, tenant, agent_id);
+      return agent instanceof Promise ? agent.then(({ state }) => isActive(state)) : isActive(agent.state);
     },
     quotaOf: (tenant) => {
       const known = cache.peek(Tenant, tenant, tenant)?.state;

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { AggregateReader } from '../../commands/context.ts';
 import { createDeliveryEligibility } from '../../commands/webhooks/delivery-eligibility.ts';
 import type {
   EligibilityPort,
@@ -12,7 +13,6 @@ import { PLATFORM } from '../../domain/event.ts';
 import { CHUNK_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { inspectBody } from '../../domain/webhooks/provider.ts';
 import { rejectedVerification, signatureClaim, verificationOf, verifySignature } from '../../domain/webhooks/signature.ts';
-import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { rejectionWriter } from '../refusals/webhook-rejections.ts';
@@ -28,7 +28,7 @@ import { openVerificationClient } from './verification-client.ts';
 export type WebhookDeps = {
   readonly log: Log;
   readonly vault: Pick<Vault, 'open' | 'uniqueId'>;
-  readonly cache: Pick<AggregateCache, 'peek' | 'load'>;
+  readonly cache: AggregateReader;
   readonly logger: Pick<Logger, 'warn'>;
   /** Without a limiter, no quota is enforced. */
   readonly limits?: Pick<RateLimiter, 'countDelivery'> | undefined;

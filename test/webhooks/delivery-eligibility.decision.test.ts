@@ -32,6 +32,7 @@ const eligibilityOver = (changes: States, isCached: boolean) => {
     cache: {
       peek: (...key) => (isCached ? find(...key) : undefined),
       load: async (...key) => find(...key),
+      loadCached: (...key) => (isCached ? find(...key) : Promise.resolve(find(...key))),
     },
     uniqueId: () => FREE_PLAN,
   });
