@@ -6,7 +6,7 @@ import { type SignatureScheme, type SignedProvider, signatureSchemes } from './s
 /** The headers that hold a provider's delivery id and event name. */
 export type ProviderHeaders = { readonly delivery: string; readonly event: string };
 
-const headersOf: Readonly<Record<SignedProvider, ProviderHeaders>> = {
+const PROVIDER_HEADERS: Readonly<Record<SignedProvider, ProviderHeaders>> = {
   github: { delivery: 'x-github-delivery', event: 'x-github-event' },
 };
 
@@ -16,7 +16,7 @@ const headersOf: Readonly<Record<SignedProvider, ProviderHeaders>> = {
  */
 export const presetOf = (provider: string | undefined): { scheme: SignatureScheme; headers: ProviderHeaders } => {
   const known = (provider ?? '') in signatureSchemes ? (provider as SignedProvider) : 'github';
-  return { scheme: signatureSchemes[known], headers: headersOf[known] };
+  return { scheme: signatureSchemes[known], headers: PROVIDER_HEADERS[known] };
 };
 
 export type Media = 'json' | 'form';

@@ -44,7 +44,7 @@ export const batchedWriter = <T, E extends DomainEvent>(
     } catch (error) {
       counter.putBack(taken);
       const fields = { error: (error as Error).message, [category]: id, count: taken.length };
-      logger.warn(fields, 'refusals could not be recorded; the next batch tries again');
+      logger.warn(fields, 'refusals could not be recorded; they stay in memory until the next attempt');
     }
   };
 
