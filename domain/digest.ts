@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 
-/** What is compared with where nothing is there, so that it takes as long. */
+/** A digest to compare with if there is no stored one, so that the comparison takes the same time. */
 export const NO_DIGEST = '0'.repeat(64);
 
 /** Compares two digests of 64 hex digits in constant time. */

@@ -6,7 +6,7 @@ const codePoints = (text: string): number => {
   return count;
 };
 
-/** A string of `min` to `max` characters, counted as JSON Schema counts them: code points. */
+/** A string of `min` to `max` characters, counted in code points as JSON Schema does. */
 export const text = (min: number, max: number) =>
   z
     .string()
@@ -22,22 +22,24 @@ export const text = (min: number, max: number) =>
 const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
-/** Years of four digits in UTC too: an offset can lead out of them, and Postgres knows no year 0. */
+/** Whether the year has four digits in UTC as well: an offset can move it out of them, and Postgres has no year 0. */
 const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
 
 const toUpperCase = (value: unknown): unknown => (typeof value === 'string' ? value.toUpperCase() : value);
 
-/** RFC 3339 date-time with an offset or Z, T and Z in either case, read as UTC with milliseconds. */
+/** An RFC 3339 date-time with an offset or Z, with T and Z in either case. The output is UTC with milliseconds. */
 export const Instant = z.preprocess(
   toUpperCase,
   z.iso
     .datetime({ offset: true, message: 'must be an RFC 3339 date-time' })
-    .refine(hasFourDigitYear, 'must lie in the years 0001 to 9999')
+    .refine(hasFourDigitYear, 'must be in the years 0001 to 9999')
     .transform((instant) => new Date(instant).toISOString()),
 );
 
-/** A slug: 1 to 64 of a-z, 0-9 and hyphen, not beginning with a hyphen. */
-export const Slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9 and -, not beginning with -');
+/** A slug: 1 to 64 characters of a-z, 0-9 and hyphen, the first not a hyphen. */
+export const Slug = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 characters of a-z, 0-9 and -, and must not start with -');
 
-/** An e-mail address of 3 to 253 characters: what HTML's `<input type=email>` takes, which is found out in linear time. */
+/** An e-mail address of 3 to 253 characters that HTML's `<input type=email>` accepts; its pattern takes linear time. */
 export const Email = z.email({ pattern: z.regexes.html5Email }).min(3).max(253);

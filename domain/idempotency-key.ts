@@ -3,10 +3,13 @@ import type { FieldError, RefusalCode } from './refusal.ts';
 
 export const category = 'idempotency';
 
-/** One stream that a handler wrote or found as it was, in the order in which it did. */
+/** A stream that a request used, with the revision at which it left the stream. */
 export type StreamRevision = { stream: string; revision: number };
 
-/** How a request ended: with streams at revisions and what it found beside them, from which its answer is rendered again, or refused. */
+/**
+ * How a request ended. `touched` are the streams it used, in that order, and `found` what it read outside the log: a
+ * repeated request renders its response from them. `members` are further fields of the problem document.
+ */
 export type Outcome =
   | { kind: 'done'; touched: readonly StreamRevision[]; found?: readonly unknown[]; location: string | null; existed?: boolean }
   | { kind: 'refused'; code: RefusalCode; detail: string; errors?: readonly FieldError[]; members?: Readonly<Record<string, unknown>> };
@@ -34,8 +37,9 @@ export const evolve = (key: Idempotency, event: Recorded<IdempotencyEvent>): Ide
   }
 };
 
-/** How long an unfinished request keeps its key, in milliseconds. */
+/** How long an unfinished request holds its key, in milliseconds. After that, a repeated request takes the key over. */
 export const CLAIM_TIMEOUT_MS = 30_000;
 
+/** Whether an unfinished request holds the key at this time (RFC 3339). */
 export const isClaimed = (key: Idempotency, at: string): boolean =>
   key.claimed_at !== null && Date.parse(at) - Date.parse(key.claimed_at) < CLAIM_TIMEOUT_MS;

@@ -1,29 +1,29 @@
-/** Values by the id of whoever they belong to. */
+/** Values by the id of their owner. */
 export type ById<T> = Readonly<Record<string, T>>;
 
 /**
- * The records that a fold under way has made itself and shown to nobody: it writes into these. To copy one for every event would take time by
- * the square of its entries.
+ * The records that a running fold has copied and not handed out yet: it may change them in place. If it copied a record
+ * for every event, the time would grow with the square of the number of entries.
  */
 export type Transient = WeakSet<object>;
 
-const writableCopy = <T>(record: ById<T>, own: Transient | undefined): Record<string, T> => {
-  if (own?.has(record)) return record as Record<string, T>;
+const writableCopy = <T>(record: ById<T>, transient: Transient | undefined): Record<string, T> => {
+  if (transient?.has(record)) return record as Record<string, T>;
   const copy = { ...record };
-  own?.add(copy);
+  transient?.add(copy);
   return copy;
 };
 
-/** The record with a value under that key. */
-export const withEntry = <T>(record: ById<T>, key: string, value: T, own?: Transient): ById<T> => {
-  const kept = writableCopy(record, own);
-  kept[key] = value;
-  return kept;
+/** Returns the record with this entry set. */
+export const withEntry = <T>(record: ById<T>, key: string, value: T, transient?: Transient): ById<T> => {
+  const copy = writableCopy(record, transient);
+  copy[key] = value;
+  return copy;
 };
 
-/** The record without that key. */
-export const withoutEntry = <T>(record: ById<T>, key: string, own?: Transient): ById<T> => {
-  const kept = writableCopy(record, own);
-  delete kept[key];
-  return kept;
+/** Returns the record without this entry. */
+export const withoutEntry = <T>(record: ById<T>, key: string, transient?: Transient): ById<T> => {
+  const copy = writableCopy(record, transient);
+  delete copy[key];
+  return copy;
 };

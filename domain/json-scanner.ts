@@ -1,3 +1,4 @@
+/** The result of `scanJson`. */
 export type JsonVerdict = 'json' | 'not_json' | 'too_deep';
 
 const QUOTE = 0x22;
@@ -15,28 +16,28 @@ const NONE = -1;
 const literals = [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')];
 
 /**
- * Whether bytes are one JSON text (RFC 8259: UTF-8, no byte order mark) that nests no deeper than `limit`, found without parsing:
- * nothing is built, nothing recurses, and the bytes are read once.
+ * Checks whether bytes are one JSON text (RFC 8259: UTF-8, no byte order mark) that nests no deeper than `maxDepth`.
+ * Reads the bytes once, without recursion and without building values.
  */
-export const scanJson = (bytes: Uint8Array, limit = 64): JsonVerdict => {
-  const inObject = new Uint8Array(limit + 1);
+export const scanJson = (bytes: Uint8Array, maxDepth = 64): JsonVerdict => {
+  const inObject = new Uint8Array(maxDepth + 1);
   let depth = 0;
   let at = afterSpace(bytes, 0);
   for (;;) {
     const opener = bytes[at];
     if (opener === OPEN_ARRAY || opener === OPEN_OBJECT) {
-      if (depth === limit) return 'too_deep';
-      const object = opener === OPEN_OBJECT;
-      inObject[++depth] = object ? 1 : 0;
+      if (depth === maxDepth) return 'too_deep';
+      const isObject = opener === OPEN_OBJECT;
+      inObject[++depth] = isObject ? 1 : 0;
       at = afterSpace(bytes, at + 1);
-      if (bytes[at] === (object ? CLOSE_OBJECT : CLOSE_ARRAY)) at = afterClosing(bytes, at, inObject, depth--);
+      if (bytes[at] === (isObject ? CLOSE_OBJECT : CLOSE_ARRAY)) at = afterClosing(bytes, at, inObject, depth--);
       else {
-        if (object) at = afterName(bytes, at);
+        if (isObject) at = afterName(bytes, at);
         if (at === NONE) return 'not_json';
         continue;
       }
     } else at = afterScalar(bytes, at);
-    // A value has ended: close what ends with it, then stand at the next value or at the end of the text.
+    // A value has ended. Skip the brackets that close after it, up to the next value or the end of the text.
     for (;;) {
       if (at === NONE) return 'not_json';
       at = afterSpace(bytes, at);
@@ -59,7 +60,7 @@ const afterSpace = (bytes: Uint8Array, from: number): number => {
 const afterClosing = (bytes: Uint8Array, at: number, inObject: Uint8Array, depth: number): number =>
   bytes[at] === (inObject[depth] === 1 ? CLOSE_OBJECT : CLOSE_ARRAY) ? at + 1 : NONE;
 
-/** From a member's name to its value. */
+/** Skips a member's name and the colon. */
 const afterName = (bytes: Uint8Array, at: number): number => {
   const end = bytes[at] === QUOTE ? afterString(bytes, at + 1) : NONE;
   const colon = end === NONE ? NONE : afterSpace(bytes, end);
@@ -70,17 +71,19 @@ const afterScalar = (bytes: Uint8Array, at: number): number => {
   const byte = bytes[at] ?? 0;
   if (byte === QUOTE) return afterString(bytes, at + 1);
   if (byte === MINUS || isDigit(byte)) return afterNumber(bytes, at);
-  const literal = literals.find((word) => word.every((letter, place) => bytes[at + place] === letter));
+  const literal = literals.find((word) => word.every((letter, index) => bytes[at + index] === letter));
   return literal ? at + literal.length : NONE;
 };
 
-/** The bytes that stand for themselves in a string. */
-const plain = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0));
+/** 1 for each byte that needs no further check inside a string. */
+const unescapedAscii = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
+);
 
 const afterString = (bytes: Uint8Array, from: number): number => {
   let at = from;
   while (at !== NONE && at < bytes.length) {
-    while (plain[bytes[at]!] === 1) at++;
+    while (unescapedAscii[bytes[at]!] === 1) at++;
     const byte = bytes[at] ?? 0;
     if (byte === QUOTE) return at + 1;
     if (byte < 0x20) return NONE;
@@ -95,19 +98,19 @@ const afterEscape = (bytes: Uint8Array, at: number): number => {
   const byte = bytes[at] ?? 0;
   if (escapes.has(byte)) return at + 1;
   if (byte !== 0x75) return NONE;
-  for (let place = at + 1; place <= at + 4; place++) if (!isHexDigit(bytes[place] ?? 0)) return NONE;
+  for (let index = at + 1; index <= at + 4; index++) if (!isHexDigit(bytes[index] ?? 0)) return NONE;
   return at + 5;
 };
 
-/** RFC 3629: the shortest form, no surrogates, nothing above U+10FFFF. */
+/** Skips a UTF-8 sequence (RFC 3629: the shortest form, no surrogates, nothing above U+10FFFF). */
 const afterMultibyte = (bytes: Uint8Array, at: number, lead: number): number => {
   const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4) return NONE;
   const second = bytes[at + 1] ?? 0;
-  const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
-  const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
-  if (second < least || second > most) return NONE;
-  for (let place = at + 2; place < at + length; place++) if (((bytes[place] ?? 0) & 0xc0) !== 0x80) return NONE;
+  const min = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
+  const max = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
+  if (second < min || second > max) return NONE;
+  for (let index = at + 2; index < at + length; index++) if (((bytes[index] ?? 0) & 0xc0) !== 0x80) return NONE;
   return at + length;
 };
 

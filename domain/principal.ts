@@ -1,10 +1,13 @@
-/** Who asks. A tenant key acts as its creator in one tenant, a platform key everywhere, a runner key as one agent. */
+/**
+ * The authenticated caller. A tenant key acts as its owner in one tenant, a platform key in all tenants, a runner key
+ * as one agent.
+ */
 export type Principal =
   | {
       readonly kind: 'user';
       readonly user_id: string;
       readonly key_id: string | null;
-      /** The tenant the key is bound to; null: bound to none. */
+      /** The only tenant that the key may access; null: all tenants of the user. */
       readonly bound_to: string | null;
       readonly super_admin: boolean;
     }
@@ -15,6 +18,9 @@ export type Principal =
 export const callerIdOf = (principal: Principal): string =>
   principal.kind === 'user' ? principal.user_id : principal.kind === 'runner' ? principal.agent_id : principal.name;
 
-/** The caller as text. Stored: stream names and event ids under an Idempotency-Key are derived from it, so it must never change. */
+/**
+ * The caller as text. Stored: stream names and event ids under an Idempotency-Key are derived from it, so it must never
+ * change.
+ */
 export const callerOf = (principal: Principal): string =>
   principal.kind === 'system' ? principal.name : `${principal.kind} ${callerIdOf(principal)}`;

@@ -1,4 +1,4 @@
-/** Every code that a problem document may bear; the status each one answers with stands in api/http/problem.ts. */
+/** The codes of problem documents. api/http/problem.ts maps each one to an HTTP status. */
 export type RefusalCode =
   | 'malformed'
   | 'unauthorized'
@@ -26,9 +26,12 @@ export type RefusalCode =
   | 'not_caught_up'
   | 'internal';
 
-/** One thing that is wrong with a request; `pointer` is an RFC 6901 JSON pointer into the body, or `/query/…`, `/path/…`. */
+/** One error in a request. `pointer` is an RFC 6901 JSON pointer into the body, or `/query/…` or `/path/…`. */
 export type FieldError = { pointer: string; code: string; message: string };
 
+/**
+ * Further content of the problem document and its response headers. `members` are additional fields of the document.
+ */
 export type RefusalDetails = {
   errors?: FieldError[];
   retryAfter?: number;
@@ -38,7 +41,7 @@ export type RefusalDetails = {
   members?: Record<string, unknown>;
 };
 
-/** The one error that users see. Everything else that is thrown is a bug and answers 500 with no detail. */
+/** The only error that users see. Any other error is a bug: the response is 500 without detail. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly extra: RefusalDetails;
@@ -50,7 +53,10 @@ export class Refusal extends Error {
   }
 }
 
-/** What is not there and what the caller may not know of answer alike, byte by byte. */
+/**
+ * The refusal for a missing resource and for one that the caller must not know about: both responses are the same, byte
+ * by byte.
+ */
 export const notFound = (): Refusal => new Refusal('not_found', 'No such resource, or you have no access to it');
 
 /** A 422 about one field. */

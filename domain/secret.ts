@@ -1,9 +1,9 @@
-/** A plaintext secret. It prints as `[redacted]` however it is printed; `reveal` is the only way to the text. */
+/** A plaintext secret. `reveal` returns the text; every way of printing shows `[redacted]`. */
 export type Secret = { readonly reveal: () => string };
 
 const redacted = (): string => '[redacted]';
 
-/** Wraps a plaintext secret, so that no log line, template, JSON text or inspection of an object around it can show it. */
+/** Wraps a plaintext secret so that log lines, templates, JSON and inspection of surrounding objects cannot show it. */
 export const secret = (text: string): Secret =>
   Object.freeze({
     reveal: () => text,

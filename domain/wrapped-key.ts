@@ -2,12 +2,12 @@ import type { Recorded } from './event.ts';
 
 export const category = 'key';
 
-/** `wrapped` is the key sealed under the master key: it may stand in every backup. */
+/** `wrapped` is the key encrypted with the master key, so backups may contain it. */
 export type WrappedKeyEvent =
   | { type: 'PlatformKeyCreated'; data: { kid: string; wrapped: string } }
   | { type: 'DataKeyCreated'; data: { kid: string; wrapped: string } };
 
-/** The wrapped keys of one tenant, oldest first: the last one seals, all of them open. */
+/** The wrapped keys of one tenant, oldest first. The last one encrypts; every one can decrypt. */
 export type WrappedKeys = readonly { kid: string; wrapped: string }[];
 
 export const initial: WrappedKeys = [];

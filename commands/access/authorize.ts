@@ -42,7 +42,7 @@ const GUEST_PERMISSIONS: readonly Permission[] = [
 ];
 
 const forbidden = (permission: Permission) =>
-  new Refusal('forbidden', `this needs the permission ${permission}`, { members: { permission } });
+  new Refusal('forbidden', `This needs the permission ${permission}`, { members: { permission } });
 
 /** Platform operations are for super-admins, by a credential that is not bound to a tenant. @throws Refusal forbidden */
 const authorizeOnPlatform = (principal: Principal): undefined => {
@@ -59,7 +59,7 @@ const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Perm
 const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Permission, now: () => number): 'guest' => {
   if (!principal.super_admin) throw notFound();
   const open = tenant.allow_superadmin_access && (tenant.super_admin_access[principal.user_id] ?? '') > new Date(now()).toISOString();
-  if (!open) throw new Refusal('forbidden', 'open the tenant with a reason first: POST /admin/tenants/{tenant_id}/break-glass');
+  if (!open) throw new Refusal('forbidden', 'Open the tenant with a reason first: POST /admin/tenants/{tenant_id}/break-glass');
   if (!GUEST_PERMISSIONS.includes(permission)) throw forbidden(permission);
   return 'guest';
 };
@@ -100,7 +100,7 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
     const tenant = await loadTenant(tenant_id);
     const role = tenantRoleOf(tenant, principal);
     if (!role) return authorizeGuest(tenant, principal, permission, now);
-    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
+    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');
     if (isTenantPermission(permission)) {
       if (!tenantRoleAllows(role, permission)) throw forbidden(permission);
       return undefined;
@@ -111,7 +111,7 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
   /** @returns false if the path names another tenant or agent than the runner's own */
   const isOwnAgent = async (principal: Runner, { tenant_id, agent_id }: Scope): Promise<boolean> => {
     if (principal.tenant_id !== tenant_id || principal.agent_id !== agent_id) return false;
-    if ((await loadTenant(tenant_id)).is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
+    if ((await loadTenant(tenant_id)).is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');
     return true;
   };
 

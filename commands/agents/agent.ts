@@ -108,7 +108,7 @@ const claimSlug = (slug: string, checkRoom: CheckAgentLimit, create: () => Agent
     return create();
   }
   if (agent.status === 'live')
-    throw new Refusal('slug_taken', `the slug ${slug} is taken`, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
+    throw new Refusal('slug_taken', `The slug ${slug} is taken`, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
   if (agent.status === 'released') return [];
   // Whoever is refused must not cost the deleted agent its slug.
   checkRoom();
@@ -123,7 +123,7 @@ export const createAgent = async (
 ): Promise<Loaded<Agent.Agent>> => {
   const { tenant_id: _, ...settings } = input;
   if (settings.is_admin_only && !(await ctx.may('tenant:settings:write')))
-    throw new Refusal('forbidden', 'is_admin_only needs the role OWNER or ADMIN');
+    throw new Refusal('forbidden', 'Only an OWNER or ADMIN may set is_admin_only');
   const tenant = await ctx.load(Tenant, ctx.tenant);
   const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
   const { default_skill_visibility_scope: skill_visibility_scope } = tenant.state;
@@ -152,7 +152,7 @@ const checkModels = async (ctx: Ctx, model_ids: readonly string[], known: readon
   const fresh = model_ids.filter((id) => !known.includes(id));
   const models = await Promise.all(fresh.map((id) => ctx.load(Model, id)));
   const wrong = models.find((model) => !Model.isUsable(model.state));
-  if (wrong) throw invalid(`/model_ids/${model_ids.indexOf(wrong.id)}`, 'no such model is open to this tenant', 'unknown_model');
+  if (wrong) throw invalid(`/model_ids/${model_ids.indexOf(wrong.id)}`, 'is not a model that this tenant can use', 'unknown_model');
 };
 
 export const reorderModelChain = async (

@@ -38,7 +38,7 @@ export const createPlan = (ctx: Ctx, fields: Input<typeof PlanCreate>) =>
     kind: 'plan',
     key: fields.slug,
     claim: () => (plan) => {
-      if (plan.status !== 'absent') throw new Refusal('slug_taken', `there is a plan ${fields.slug} already`);
+      if (plan.status !== 'absent') throw new Refusal('slug_taken', `There is already a plan ${fields.slug}`);
       return Plan.create(fields)(plan);
     },
   });

@@ -39,7 +39,7 @@ export const issueKey = async (
 
 const ownerOf = ({ principal }: Ctx): string => {
   if (principal.kind === 'user') return principal.user_id;
-  throw new Refusal('forbidden', 'a key belongs to a user');
+  throw new Refusal('forbidden', 'Only a user can create an API key');
 };
 
 export const createTenantKey = (ctx: Ctx, input: Input<typeof ApiKeyCreate, 'tenant_id'>) =>

@@ -25,7 +25,7 @@ export type ApiKeyAuthenticator = {
   readonly principalOf: (key: ApiKey.ApiKey) => Promise<Principal>;
 };
 
-export const unauthorized = (detail = 'send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
+export const unauthorized = (detail = 'Send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
 
 /** A user without an API key: they may do what their roles allow, in every tenant of which they are a member. */
 export const asUser = ({ id, is_super_admin }: User.User): Principal & { kind: 'user' } => ({
@@ -53,7 +53,7 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
     const known = cache.peek(ApiKey, PLATFORM, id)?.state;
     const isKnown = ApiKey.matches(known ?? ApiKey.initial, claimed);
     const key = isKnown ? known! : (await cache.load(ApiKey, PLATFORM, known ? unusedId : id)).state;
-    if (!ApiKey.matches(key, claimed)) throw unauthorized('the API key is not known');
+    if (!ApiKey.matches(key, claimed)) throw unauthorized('The API key is not valid');
     verifiedKeys.set(text, key.id);
     return key;
   };
@@ -62,7 +62,7 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
 
   const loadOwner = async (key: ApiKey.ApiKey): Promise<User.User> => {
     const { state: user } = await cache.loadCached(User, PLATFORM, key.owner_id);
-    if (!User.isActive(user)) throw new Refusal('key_owner_inactive', 'the owner of this API key is suspended or does not exist');
+    if (!User.isActive(user)) throw new Refusal('key_owner_inactive', 'The owner of this API key is suspended or does not exist');
     return user;
   };
 
@@ -70,9 +70,9 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
     const user = await loadOwner(key);
     if (key.kind === 'platform') return { ...asUser(user), key_id: key.id };
     const { state: tenant } = await cache.loadCached(Tenant, key.tenant_id!, key.tenant_id!);
-    if (Tenant.isClosed(tenant)) throw unauthorized('the API key is not known');
-    if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'the owner of this API key is no longer a member of the tenant');
-    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');
+    if (Tenant.isClosed(tenant)) throw unauthorized('The API key is not valid');
+    if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'The owner of this API key is no longer a member of the tenant');
+    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');
     return key.kind === 'tenant'
       ? { kind: 'user', user_id: user.id, key_id: key.id, bound_to: key.tenant_id, super_admin: false }
       : { kind: 'runner', agent_id: key.agent_id!, tenant_id: key.tenant_id!, key_id: key.id };
@@ -86,9 +86,9 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
       return publicId ? verify(text, publicId) : undefined;
     },
     principalOf: async (key) => {
-      if (key.status !== 'active') throw unauthorized('the API key is not known');
+      if (key.status !== 'active') throw unauthorized('The API key is not valid');
       if (key.expires_at !== null && Date.parse(key.expires_at) <= now())
-        throw new Refusal('key_expired', `the API key expired at ${key.expires_at}`);
+        throw new Refusal('key_expired', `The API key expired at ${key.expires_at}`);
       const principal = await identify(key);
       onKeyUsed(key);
       return principal;

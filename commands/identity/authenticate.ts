@@ -52,7 +52,7 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
     byCookie: async (cookie) => {
       const [id = ''] = cookie.split('.');
       const signIn = isId25(id) ? (await cache.loadCached(SignIn, PLATFORM, id)).state : SignIn.initial;
-      if (!SignIn.isValidFor(signIn, digest(cookie), now())) throw unauthorized('sign in again: /auth/login');
+      if (!SignIn.isValidFor(signIn, digest(cookie), now())) throw unauthorized('Sign in again at /auth/login');
       const { state: user } = await cache.loadCached(User, PLATFORM, signIn.user_id);
       await assertMaySignIn(systemContext(), user, isMember);
       onUserSeen(user);

@@ -13,7 +13,7 @@ export type Claims = { readonly email: string; readonly name: string | null };
 /** How long a browser stays signed in, in seconds. */
 export const SIGN_IN_TTL_SECONDS = 12 * 3_600;
 
-const addressNotAllowed = () => new Refusal('forbidden', 'this address may not sign in: ask an administrator');
+const addressNotAllowed = () => new Refusal('forbidden', 'This address may not sign in: ask an administrator');
 
 /** Whether a registered user may use the platform: a super-admin, an allowed address, or a member of a tenant. */
 const hasAccess = async (ctx: Ctx, { id, email, is_super_admin }: User.User, isMember: IsMember): Promise<boolean> =>
@@ -21,7 +21,7 @@ const hasAccess = async (ctx: Ctx, { id, email, is_super_admin }: User.User, isM
 
 /** @throws Refusal forbidden if the user is suspended or no longer has access to the platform */
 export const assertMaySignIn = async (ctx: Ctx, user: User.User, isMember: IsMember): Promise<void> => {
-  if (!User.isActive(user)) throw new Refusal('forbidden', 'this user is suspended');
+  if (!User.isActive(user)) throw new Refusal('forbidden', 'This user is suspended');
   if (!(await hasAccess(ctx, user, isMember))) throw addressNotAllowed();
 };
 

@@ -33,23 +33,26 @@ export const TENANT_PERMISSIONS = [
 ] as const;
 export type TenantPermission = (typeof TENANT_PERMISSIONS)[number];
 
-/** What an operation asks of its caller. `any`: any valid credential. `none`: open to everybody. */
+/** What an operation requires. `any`: any valid credential. `none`: no credential. `platform`: a super-admin. */
 export type Permission = 'none' | 'any' | 'platform' | TenantPermission | AgentPermission;
 
-/** Who may call an operation: all of `all`, or the key of the agent in the path where `runner` stands. */
+/**
+ * Who may call an operation: a caller with all permissions of `all`; with `runner`, also the runner key of the agent in
+ * the path.
+ */
 export type Permit = Permission | { readonly all: readonly Permission[]; readonly runner?: true };
 
-const ADMIN_LACKS: readonly Permission[] = ['tenant:billing:write', 'tenant:close'];
+const NOT_FOR_ADMIN: readonly Permission[] = ['tenant:billing:write', 'tenant:close'];
 
-/** What a tenant role gives in the tenant itself; agents apart. */
+/** Whether a tenant role includes a permission in the tenant itself, as opposed to its agents. */
 export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission): boolean => {
   if (role === 'OWNER') return true;
-  if (role === 'ADMIN') return !ADMIN_LACKS.includes(permission);
+  if (role === 'ADMIN') return !NOT_FOR_ADMIN.includes(permission);
   if (permission === 'tenant:read') return true;
   return role === 'MEMBER' ? permission === 'tenant:agents:create' : permission === 'tenant:audit:read';
 };
 
-/** Whether a member's tenant role, role on the agent and grant together allow it. */
+/** Whether a member's tenant role, role on the agent or grant includes a permission on the agent. */
 export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permission: AgentPermission): boolean => {
   const member = tenant.members[user_id];
   if (!member) return false;
@@ -62,31 +65,34 @@ export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permi
   return labels.some((label) => PERMISSION_OF_LABEL[label] === permission);
 };
 
-/** The role that a caller holds in a tenant at the moment; null: none. */
+/** The caller's role in the tenant; null: none. */
 export const tenantRoleOf = (tenant: Tenant, principal: Principal): TenantRole | null =>
   principal.kind === 'user' ? (tenant.members[principal.user_id]?.role ?? null) : null;
 
 export const isAgentPermission = (permission: Permission): permission is AgentPermission => permission.startsWith('agent:');
 export const isTenantPermission = (permission: Permission): permission is TenantPermission => permission.startsWith('tenant:');
 
-/** Replaces the labels of the roles that are named. @throws Refusal invalid where OWNER would lose one */
+/** Replaces the labels of the given roles. @throws Refusal not_found, invalid if OWNER would lose a label */
 export const changeRolePermissions =
   (roles: Partial<RolePermissions>) =>
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
     if (roles.OWNER && LABELS.some((label) => !roles.OWNER!.includes(label)))
-      throw invalid('/roles/OWNER', "OWNER's labels can not shrink", 'owner_labels');
+      throw invalid('/roles/OWNER', 'must contain every label', 'owner_labels');
     const ordered = Object.fromEntries(
       Object.entries(roles).map(([role, labels]) => [role, LABELS.filter((label) => labels?.includes(label))]),
     );
-    const news = changedFields(tenant.role_permissions, ordered);
-    return Object.keys(news).length > 0 ? [{ type: 'AgentRolePermissionsChanged', data: { roles: news } }] : [];
+    const changed = changedFields(tenant.role_permissions, ordered);
+    return Object.keys(changed).length > 0 ? [{ type: 'AgentRolePermissionsChanged', data: { roles: changed } }] : [];
   };
 
-/** One label of a user on an agent, and the event that gives it; null where nothing does. */
+/** Whether a user has a label on an agent, and the event that decided it; null: no event did. */
 export type EffectivePermission = { label: AgentLabel; allowed: boolean; decided_by: EventRef | null };
 
-/** Every label, with what decided it: the tenant role, a role on the agent, a grant, or the agent being for admins only. */
+/**
+ * Lists every label with the event that decided it: a tenant role, a role on the agent, a grant, or the restriction to
+ * admins.
+ */
 export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): EffectivePermission[] => {
   const member = tenant.members[user_id];
   const role = effectiveRole(agent.roles, tenant.members, user_id);
@@ -95,11 +101,11 @@ export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Age
     ...(role ? [{ labels: tenant.role_permissions[role.role], by: role.by }] : []),
     ...(grant ? [{ labels: tenant.role_permissions[ROLE_OF_GRANT[grant.role]], by: grant.by }] : []),
   ];
-  const whole = member?.role === 'OWNER' || member?.role === 'ADMIN';
+  const hasAll = member?.role === 'OWNER' || member?.role === 'ADMIN';
   return LABELS.map((label) => {
     const allowed = agentAllows(tenant, user_id, agent, PERMISSION_OF_LABEL[label]);
-    const held =
-      whole || (member?.role === 'AUDITOR' && label === 'View') ? member?.by : sources.find(({ labels }) => labels.includes(label))?.by;
-    return { label, allowed, decided_by: (allowed ? held : agent.is_admin_only ? agent.admin_only_by : null) ?? null };
+    const grantedBy =
+      hasAll || (member?.role === 'AUDITOR' && label === 'View') ? member?.by : sources.find(({ labels }) => labels.includes(label))?.by;
+    return { label, allowed, decided_by: (allowed ? grantedBy : agent.is_admin_only ? agent.admin_only_by : null) ?? null };
   });
 };

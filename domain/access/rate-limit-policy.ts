@@ -1,17 +1,22 @@
 import type { Principal } from '../principal.ts';
 
 /**
- * At most `quota` requests in any period of `seconds`, refilled evenly. While the API processes cannot share their counts, each process
- * counts alone; with `failsClosed` each lets only one lease through.
+ * At most `quota` requests in any period of `seconds`, refilled evenly. While the API processes cannot share their
+ * counts, each process counts alone; with `failsClosed` each lets only one lease through.
  */
 export type RateLimitPolicy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
 
 export type RateLimitPolicies = {
-  /** One API key, one runner key or one signed-in user. No machine serves this many: the limit stops only clients out of control. */
+  /**
+   * One API key, one runner key or one signed-in user. No machine serves this many: the limit stops only clients out of
+   * control.
+   */
   readonly credential: RateLimitPolicy;
   /** All keys of one tenant together. */
   readonly tenant: RateLimitPolicy;
-  /** One platform key or one signed-in super-admin, who run the platform: the limit stops only clients out of control. */
+  /**
+   * One platform key or one signed-in super-admin, who run the platform: the limit stops only clients out of control.
+   */
   readonly platform: RateLimitPolicy;
   /** Invalid credentials from one client address. */
   readonly badCredentials: RateLimitPolicy;
@@ -36,7 +41,10 @@ const tenantOf = (caller: Caller): string | null => (caller.kind === 'runner' ? 
 
 const keyOf = (caller: Caller): string => caller.key_id ?? (caller.kind === 'user' ? caller.user_id : caller.agent_id);
 
-/** What one request of a caller is charged to. A signed-in user is bound to no tenant, and only a super-admin runs the platform. */
+/**
+ * What one request of a caller is charged to. A signed-in user is bound to no tenant, and only a super-admin runs the
+ * platform.
+ */
 export const requestCharges = (policies: RateLimitPolicies, caller: Caller): readonly RateLimitCharge[] => {
   const key = keyOf(caller);
   const tenant = tenantOf(caller);
@@ -45,7 +53,10 @@ export const requestCharges = (policies: RateLimitPolicies, caller: Caller): rea
   return tenant === null ? [own] : [own, { policy: policies.tenant, key: tenant }];
 };
 
-/** What one new delivery is charged to. The key holds the quota: a tenant that changes its plan starts with a full bucket. */
+/**
+ * What one new delivery is charged to. The key holds the quota: a tenant that changes its plan starts with a full
+ * bucket.
+ */
 export const deliveryCharge = (policy: RateLimitPolicy, tenant_id: string): RateLimitCharge => ({
   policy,
   key: `${policy.quota} ${tenant_id}`,

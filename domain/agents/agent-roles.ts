@@ -4,84 +4,96 @@ import { invalid, Refusal } from '../refusal.ts';
 import { type Agent, type AgentEvent, assertExists, type RoleAssignments } from './agent.ts';
 import type { AgentRole, GrantRole } from './role-permissions.ts';
 
-/** The members of the tenant by user id. `since` is where the membership began in the log, `by` the event that gave the role. */
+/**
+ * The members of the tenant by user id. `since` is where the membership began in the log, `by` the event that gave the
+ * role.
+ */
 export type Members = ById<{ readonly role: string; readonly since: string; readonly by: EventRef }>;
 
-/** What somebody holds; what was given before they became a member (again), by the log's order, counts no more: clocks differ. */
+/**
+ * The role of a user that is in effect. A role assigned before the user's present membership began is not. The log's
+ * order decides, because clocks differ.
+ */
 export const effectiveRole = <Role>(
-  held: RoleAssignments<Role>,
+  assignments: RoleAssignments<Role>,
   members: Members,
   user_id: string,
 ): RoleAssignments<Role>[string] | undefined => {
-  const given = held[user_id];
+  const assignment = assignments[user_id];
   const member = members[user_id];
-  return given && member && given.since > member.since ? given : undefined;
+  return assignment && member && assignment.since > member.since ? assignment : undefined;
 };
 
-/** What counts of all that is held. */
-export const effectiveRoles = <Role>(held: RoleAssignments<Role>, members: Members): RoleAssignments<Role> =>
-  Object.fromEntries(Object.entries(held).filter(([user_id]) => effectiveRole(held, members, user_id)));
+/** The assignments that are in effect. */
+export const effectiveRoles = <Role>(assignments: RoleAssignments<Role>, members: Members): RoleAssignments<Role> =>
+  Object.fromEntries(Object.entries(assignments).filter(([user_id]) => effectiveRole(assignments, members, user_id)));
 
-/** Left by an earlier membership: it counts as nothing, and is taken before the same is given anew, so that its dates begin then. */
-const isLapsed = <Role>(held: RoleAssignments<Role>, members: Members, user_id: string): boolean =>
-  held[user_id] !== undefined && !effectiveRole(held, members, user_id);
+/**
+ * Whether an assignment remains from an earlier membership. It is revoked before a new one, so that the dates of the
+ * new one start then.
+ */
+const isLapsed = <Role>(assignments: RoleAssignments<Role>, members: Members, user_id: string): boolean =>
+  assignments[user_id] !== undefined && !effectiveRole(assignments, members, user_id);
 
-/** What takes a role of an earlier membership away before one is given anew. */
+/** The event, if any, that revokes a role of an earlier membership before a new role is assigned. */
 export const revokeLapsedRole = ({ roles }: Agent, members: Members, user_id: string): AgentEvent[] =>
   isLapsed(roles, members, user_id) ? [{ type: 'AgentRoleRevoked', data: { user_id } }] : [];
 
-const ownerIdsIn = (held: Record<string, { readonly role: string }>): string[] =>
-  Object.keys(held).filter((user_id) => held[user_id]!.role === 'OWNER');
+const ownerIdsIn = (assignments: ById<{ readonly role: string }>): string[] =>
+  Object.keys(assignments).filter((user_id) => assignments[user_id]!.role === 'OWNER');
 
-/** The members who were made OWNER of the agent: none where they have all left. */
+/** The members who were made OWNER of the agent; none if all of them have left. */
 export const explicitOwners = ({ roles }: Agent, members: Members): string[] => ownerIdsIn(effectiveRoles(roles, members));
 
 /**
- * The roles that members have on the agent. Where nobody is left of those who were made its OWNER, the tenant's OWNERs are: members leave in one
- * stream and agents are given in another, by processes that do not know of each other, but a tenant always has an OWNER by its own stream
- * alone. So an agent has one, whatever crosses.
+ * The roles that members have on the agent. If all explicit OWNERs have left, the tenant's OWNERs own the agent:
+ * memberships and agents have separate streams, so a member can leave while another process makes them OWNER of an
+ * agent. The tenant's own stream guarantees that a tenant has an OWNER, so every agent has one, too.
  */
 export const rolesOf = (agent: Agent, members: Members): RoleAssignments<AgentRole> => {
-  const held = effectiveRoles(agent.roles, members);
+  const explicit = effectiveRoles(agent.roles, members);
   const heirs = explicitOwners(agent, members).length > 0 ? [] : ownerIdsIn(members);
   const inherited = (user_id: string) => {
     const { since, by } = members[user_id]!;
     return [user_id, { role: 'OWNER', created_at: by.at, updated_at: by.at, since, by }];
   };
-  return { ...held, ...Object.fromEntries(heirs.map(inherited)) };
+  return { ...explicit, ...Object.fromEntries(heirs.map(inherited)) };
 };
 
-/** The members who own the agent: one at least. */
+/** The members who own the agent; at least one. */
 export const ownersOf = (agent: Agent, members: Members): string[] => ownerIdsIn(rolesOf(agent, members));
 
 const assertNotLastOwner = (agent: Agent, members: Members, user_id: string): void => {
   const others = explicitOwners(agent, members).some((id) => id !== user_id);
   if (!others && ownersOf(agent, members).includes(user_id))
-    throw new Refusal('conflict', 'an agent always has an OWNER: transfer the ownership instead');
+    throw new Refusal('conflict', 'An agent must have an OWNER: transfer the ownership instead');
 };
 
-/** Gives a member a role on the agent, in place of the one held. @throws Refusal not_found (the user is no member too), conflict for the last OWNER */
+/**
+ * Assigns a role on the agent to a member, replacing the present one.
+ * @throws Refusal not_found if the agent or the member does not exist, conflict if the last OWNER would lose that role
+ */
 export const assignRole =
   (user_id: string, role: AgentRole, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
-    if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');
+    if (!members[user_id]) throw new Refusal('not_found', 'There is no such member');
     if (role !== 'OWNER') assertNotLastOwner(agent, members, user_id);
     if (effectiveRole(agent.roles, members, user_id)?.role === role) return [];
     return [...revokeLapsedRole(agent, members, user_id), { type: 'AgentRoleAssigned', data: { user_id, role } }];
   };
 
-/** @throws Refusal not_found, conflict for the last OWNER */
+/** Revokes a member's role on the agent. @throws Refusal not_found, conflict for the last OWNER */
 export const revokeRole =
   (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
     assertNotLastOwner(agent, members, user_id);
-    if (!effectiveRole(agent.roles, members, user_id)) throw new Refusal('not_found', 'holds no role on this agent');
+    if (!effectiveRole(agent.roles, members, user_id)) throw new Refusal('not_found', 'The user has no role on this agent');
     return [{ type: 'AgentRoleRevoked', data: { user_id } }];
   };
 
-/** @throws Refusal not_found, invalid where the user is no member */
+/** Grants a member access to the agent. @throws Refusal not_found, invalid if the user is not a member */
 export const grant =
   (user_id: string, role: GrantRole, members: Members) =>
   (agent: Agent): AgentEvent[] => {
@@ -92,16 +104,19 @@ export const grant =
     return [...revoked, { type: 'AgentAccessGranted', data: { user_id, role } }];
   };
 
-/** @throws Refusal not_found */
+/** Revokes a member's grant on the agent. @throws Refusal not_found */
 export const revokeGrant =
   (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
-    if (!effectiveRole(agent.grants, members, user_id)) throw new Refusal('not_found', 'has no grant on this agent');
+    if (!effectiveRole(agent.grants, members, user_id)) throw new Refusal('not_found', 'The user has no grant on this agent');
     return [{ type: 'AgentAccessRevoked', data: { user_id } }];
   };
 
-/** Makes a member the only OWNER; who was one is MANAGER from then on. @throws Refusal not_found, invalid where the user is no member */
+/**
+ * Makes a member the only OWNER; previous OWNERs become MANAGER.
+ * @throws Refusal not_found, invalid if the user is not a member
+ */
 export const transferOwnership =
   (new_owner_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {

@@ -15,7 +15,7 @@ export type SkillVisibilityScope = 'private_only' | 'tenant_allowed';
 /** 1 to 255 letters, digits, spaces and hyphens. */
 export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
 
-/** What AgentCreate sets, by the names of the interface. */
+/** The settings of AgentCreate, by the API's field names. */
 export type AgentSettings = {
   name: string;
   can_author_skills: boolean;
@@ -31,7 +31,9 @@ export type AgentSettings = {
   voice: string | null;
 };
 
-/** What AgentUpdate may change; null clears, resets to the default, or leaves as it is, as the field allows. */
+/**
+ * The changes of AgentUpdate. Depending on the field, null clears it, resets it to the default, or leaves it unchanged.
+ */
 export type AgentChanges = {
   [Name in keyof Omit<AgentSettings, 'kind'> | 'external_mail_enabled' | 'is_active' | 'ssh_public_key']?: Agent[Name] | null | undefined;
 };
@@ -68,16 +70,16 @@ export type AgentEvent =
   | { type: 'AgentRestored'; data: { of_revision: number | null; models?: readonly ChainLink[] } & Partial<Restorable> }
   | { type: 'AgentSlugReleased'; data: object };
 
-/** A place in the chain; `since` is null where the model came with this event. */
+/** An entry of the model chain. `since` is when the model joined the chain; null: with this event. */
 export type ChainLink = { model_id: string; access: ModelAccess; since: string | null };
 
 export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
 
-/** What each person holds, and the event that gave it; `since` is that event's place in the log, as text that sorts. */
+/** The role of each user and the event that assigned it. `since` is the sort key of that event's position. */
 export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
 
 export type Agent = AgentSettings & {
-  /** `released`: deleted, and its slug was taken again since; it can't come back. */
+  /** `released`: deleted, and another agent uses the slug now; the agent can no longer be restored. */
   status: 'absent' | 'live' | 'deleted' | 'released';
   id: string;
   tenant_id: string;
@@ -93,7 +95,7 @@ export type Agent = AgentSettings & {
   created_by_id: string | null;
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
-  /** The event that made it visible to admins only. */
+  /** The event that restricted the agent to admins. */
   admin_only_by: EventRef | null;
   roles: RoleAssignments<AgentRole>;
   grants: RoleAssignments<GrantRole>;
@@ -101,11 +103,11 @@ export type Agent = AgentSettings & {
   updated_at: string;
 };
 
-/** What restoring a revision brings back, the model chain apart. */
+/** The fields that restoring a revision brings back, besides the model chain. */
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
   Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref'>;
 
-/** What a field is where the create body leaves it out. */
+/** The values of fields that the body of AgentCreate leaves out. */
 export const defaults = {
   can_author_skills: false,
   description: null,
@@ -145,7 +147,7 @@ export const initial: Agent = {
   updated_at: '',
 };
 
-/** The chain that the event of that time left behind. */
+/** The model chain after the event of this time. */
 export const modelsOf = (models: readonly ChainLink[], at: string): AgentModel[] =>
   models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));
 
@@ -157,21 +159,21 @@ const withAssignment = <Role>(
   assignments: RoleAssignments<Role>,
   { user_id, role }: Assignment<Role>,
   event: Recorded,
-  own?: Transient,
+  transient?: Transient,
 ): RoleAssignments<Role> => {
   const { at, position } = event;
   const created_at = assignments[user_id]?.created_at ?? at;
-  return withEntry(assignments, user_id, { role, created_at, updated_at: at, since: sortKey(position), by: eventRef(event) }, own);
+  return withEntry(assignments, user_id, { role, created_at, updated_at: at, since: sortKey(position), by: eventRef(event) }, transient);
 };
 
-type Transfer = Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>;
+type OwnershipTransferred = Recorded<Extract<AgentEvent, { type: 'AgentOwnershipTransferred' }>>;
 
-const transferOwnership = ({ roles }: Agent, event: Transfer, own?: Transient): RoleAssignments<AgentRole> => {
+const transferOwnership = ({ roles }: Agent, event: OwnershipTransferred, transient?: Transient): RoleAssignments<AgentRole> => {
   const demoted = event.data.old_owner_ids.reduce(
-    (held, user_id) => withAssignment(held, { user_id, role: 'MANAGER' as const }, event, own),
+    (roles, user_id) => withAssignment(roles, { user_id, role: 'MANAGER' as const }, event, transient),
     roles,
   );
-  return withAssignment(demoted, { user_id: event.data.new_owner_id, role: 'OWNER' }, event, own);
+  return withAssignment(demoted, { user_id: event.data.new_owner_id, role: 'OWNER' }, event, transient);
 };
 
 const created = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>): Agent => {
@@ -192,7 +194,11 @@ const created = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'Agen
   };
 };
 
-const applyEvent = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, own?: Transient): Partial<Agent> => {
+const applyEvent = (
+  agent: Agent,
+  event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>,
+  transient?: Transient,
+): Partial<Agent> => {
   switch (event.type) {
     case 'AgentUpdated':
     case 'AgentSkillAuthoringChanged':
@@ -206,15 +212,15 @@ const applyEvent = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'A
     case 'AgentModelChainReordered':
       return { models: modelsOf(event.data.models, event.at) };
     case 'AgentRoleAssigned':
-      return { roles: withAssignment(agent.roles, event.data, event, own) };
+      return { roles: withAssignment(agent.roles, event.data, event, transient) };
     case 'AgentRoleRevoked':
-      return { roles: withoutEntry(agent.roles, event.data.user_id, own) };
+      return { roles: withoutEntry(agent.roles, event.data.user_id, transient) };
     case 'AgentOwnershipTransferred':
-      return { roles: transferOwnership(agent, event as Transfer, own) };
+      return { roles: transferOwnership(agent, event as OwnershipTransferred, transient) };
     case 'AgentAccessGranted':
-      return { grants: withAssignment(agent.grants, event.data, event, own) };
+      return { grants: withAssignment(agent.grants, event.data, event, transient) };
     case 'AgentAccessRevoked':
-      return { grants: withoutEntry(agent.grants, event.data.user_id, own) };
+      return { grants: withoutEntry(agent.grants, event.data.user_id, transient) };
     case 'AgentRestored': {
       const { of_revision: _, models, ...fields } = event.data;
       return { ...fields, ...(models ? { models: modelsOf(models, event.at) } : {}), status: 'live' };
@@ -226,34 +232,35 @@ const applyEvent = (agent: Agent, event: Recorded<Exclude<AgentEvent, { type: 'A
   }
 };
 
-export const evolve = (agent: Agent, event: Recorded<AgentEvent>, own?: Transient): Agent =>
+export const evolve = (agent: Agent, event: Recorded<AgentEvent>, transient?: Transient): Agent =>
   event.type === 'AgentCreated'
     ? created(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>)
-    : { ...agent, ...applyEvent(agent, event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, own), updated_at: event.at };
+    : { ...agent, ...applyEvent(agent, event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, transient), updated_at: event.at };
 
-/** @throws Refusal not_found where there is no live agent */
+/** @throws Refusal not_found if the agent does not exist or is deleted */
 export const assertExists = (agent: Agent): void => {
-  if (agent.status !== 'live') throw new Refusal('not_found', 'there is no such agent');
+  if (agent.status !== 'live') throw new Refusal('not_found', 'There is no such agent');
 };
 
 export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data']) => (): AgentEvent[] => [{ type: 'AgentCreated', data }];
 
-/** Closes a deleted agent for good, so that its slug can be used again. */
+/** Gives up the slug of a deleted agent, so that another agent can use it. The agent can no longer be restored. */
 export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
 
-const resettable = { ...defaults, external_mail_enabled: true, ssh_public_key: null };
+const resetValues = { ...defaults, external_mail_enabled: true, ssh_public_key: null };
 
 /**
- * Changes settings; each kind of change is an event of its own. `mayManageRoles` is asked only where a guarded field changes.
+ * Changes settings. Each kind of change has its own event. `mayManageRoles` matters only if a guarded field changes.
  * @throws Refusal not_found, forbidden
  */
 export const update =
   (changes: AgentChanges, mayManageRoles: boolean) =>
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
-    const { is_active, can_author_skills, is_admin_only, ...settings } = changedFields(agent, applyResets(changes, resettable));
-    const guarded = can_author_skills !== undefined || is_admin_only !== undefined;
-    if (guarded && !mayManageRoles) throw new Refusal('forbidden', 'can_author_skills and is_admin_only need agent:roles:write');
+    const { is_active, can_author_skills, is_admin_only, ...settings } = changedFields(agent, applyResets(changes, resetValues));
+    const changesGuarded = can_author_skills !== undefined || is_admin_only !== undefined;
+    if (changesGuarded && !mayManageRoles)
+      throw new Refusal('forbidden', 'Changing can_author_skills or is_admin_only needs the permission agent:roles:write');
     const events: AgentEvent[] = [];
     if (Object.keys(settings).length > 0) events.push({ type: 'AgentUpdated', data: settings });
     if (is_active !== undefined) events.push({ type: is_active ? 'AgentActivated' : 'AgentDeactivated', data: {} });
@@ -262,12 +269,15 @@ export const update =
     return events;
   };
 
-/** Replaces the ordered chain; the first model is the primary. @throws Refusal not_found, invalid where a model stands twice */
+/**
+ * Replaces the ordered chain; the first model is the primary.
+ * @throws Refusal not_found, invalid if a model occurs twice
+ */
 export const reorderModelChain =
   (model_ids: readonly string[]) =>
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
-    if (new Set(model_ids).size !== model_ids.length) throw invalid('/model_ids', 'a model may stand in a chain once', 'duplicate');
+    if (new Set(model_ids).size !== model_ids.length) throw invalid('/model_ids', 'must not contain the same model twice', 'duplicate');
     const current = agent.models.map((model) => model.model_id);
     if (jsonEqual(model_ids, current)) return [];
     const link = (model_id: string): ChainLink => {
@@ -277,7 +287,7 @@ export const reorderModelChain =
     return [{ type: 'AgentModelChainReordered', data: { models: model_ids.map(link) } }];
   };
 
-/** @throws Refusal not_found */
+/** Deletes the agent; it can be restored while no other agent uses its slug. @throws Refusal not_found */
 export const remove = (agent: Agent): AgentEvent[] => {
   assertExists(agent);
   return [{ type: 'AgentDeleted', data: {} }];

@@ -46,14 +46,14 @@ export const evolve = (model: Model, event: Recorded<ModelEvent>): Model => ({
   updated_at: event.at,
 });
 
-/** @throws Refusal slug_taken where the provider has a model of that slug */
+/** Registers a model. @throws Refusal slug_taken if the provider has a model with this slug */
 export const register =
   (fields: ModelFields) =>
   (model: Model): ModelEvent[] => {
-    if (model.status !== 'absent') throw new Refusal('slug_taken', `${fields.provider} has a model ${fields.slug} already`);
+    if (model.status !== 'absent') throw new Refusal('slug_taken', `The provider ${fields.provider} already has a model ${fields.slug}`);
     return [{ type: 'ModelRegistered', data: fields }];
   };
 
-/** Whether a chain of this tenant may name it: it is there, open to all tenants and not disabled. */
+/** Whether the model chains of any tenant may contain the model. */
 export const isUsable = (model: Model): boolean =>
   model.status !== 'absent' && model.status !== 'disabled' && model.available_to_all_tenants;

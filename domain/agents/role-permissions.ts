@@ -1,15 +1,15 @@
-/** The roles that a person may hold on an agent. */
+/** The roles that a user may have on an agent. */
 export const AGENT_ROLES = ['VIEWER', 'MANAGER', 'OWNER'] as const;
 export type AgentRole = (typeof AGENT_ROLES)[number];
 
-/** The roles of a grant: access to one agent for a single person, beside their role on it. */
+/** The roles of a grant, which gives one user access to one agent in addition to their role on it. */
 export const GRANT_ROLES = ['VIEWER', 'EDITOR'] as const;
 export type GrantRole = (typeof GRANT_ROLES)[number];
 
-/** The agent role whose labels each grant gives. */
+/** The agent role with the same labels as the grant. */
 export const ROLE_OF_GRANT: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
 
-/** What each label of the grid allows. */
+/** The permission that each label of the role permissions stands for. */
 export const PERMISSION_OF_LABEL = {
   View: 'agent:read',
   'Chat (read-only)': 'agent:chat:read',
@@ -31,5 +31,5 @@ export const LABELS = Object.keys(PERMISSION_OF_LABEL) as AgentLabel[];
 const VIEWER: readonly AgentLabel[] = ['View', 'Chat (read-only)'];
 const MANAGER: readonly AgentLabel[] = [...VIEWER, 'Assign work', 'Edit settings', 'Edit skills', 'Edit tools'];
 
-/** The grid of a tenant that has not changed it. */
+/** The role permissions of a tenant that has not changed them. */
 export const DEFAULT_ROLE_PERMISSIONS: RolePermissions = { VIEWER, MANAGER, OWNER: LABELS };

@@ -1,9 +1,9 @@
 import type { Recorded } from '../event.ts';
 
-/** What known callers asked for and may not: `access-<tenant>.<who asked>`. */
+/** Refused access of authenticated callers. The stream is `access-<tenant>.<id of the caller>`. */
 export const category = 'access';
 
-/** A call that was answered with 403. `permission` is the one that was lacking, where one was. */
+/** A request that was refused with 403. `permission` is the missing one; null if the refusal had another reason. */
 export type AccessRefusal = { method: string; path: string; code: string; permission: string | null; agent_id: string | null };
 
 export type AccessRefusalEvent =
@@ -14,11 +14,11 @@ export type AccessRefusalCounts = { recorded: number; counted: number };
 
 export const initial: AccessRefusalCounts = { recorded: 0, counted: 0 };
 
-export const evolve = (refused: AccessRefusalCounts, event: Recorded<AccessRefusalEvent>): AccessRefusalCounts => {
+export const evolve = (counts: AccessRefusalCounts, event: Recorded<AccessRefusalEvent>): AccessRefusalCounts => {
   switch (event.type) {
     case 'AccessRefused':
-      return { ...refused, recorded: refused.recorded + 1 };
+      return { ...counts, recorded: counts.recorded + 1 };
     case 'AccessRefusalsCounted':
-      return { ...refused, counted: refused.counted + event.data.count };
+      return { ...counts, counted: counts.counted + event.data.count };
   }
 };

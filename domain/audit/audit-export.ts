@@ -1,18 +1,23 @@
 import type { Recorded } from '../event.ts';
 
-/** Who took a tenant's audit log with them: one stream each, so that no resource's revision moves by being looked at. */
+/**
+ * Each export of a tenant's audit log has a stream of its own, because reading a resource must not change its revision.
+ */
 export const category = 'export';
 
 export type AuditExportFields = { format: string; position: string };
 export type AuditExportEvent = { type: 'AuditExported'; data: AuditExportFields };
-export type AuditExport = { taken: AuditExportFields | null };
+export type AuditExport = { recorded: AuditExportFields | null };
 
-export const initial: AuditExport = { taken: null };
+export const initial: AuditExport = { recorded: null };
 
-export const evolve = (_: AuditExport, event: Recorded<AuditExportEvent>): AuditExport => ({ taken: event.data });
+export const evolve = (_: AuditExport, event: Recorded<AuditExportEvent>): AuditExport => ({ recorded: event.data });
 
-/** `position` is the token up to which the log was handed out: with the format it says which bytes. */
+/**
+ * Records an export. `position` is the token of the last exported position; with the format, it determines the exported
+ * bytes.
+ */
 export const recordExport =
   (fields: AuditExportFields) =>
-  ({ taken }: AuditExport): AuditExportEvent[] =>
-    taken === null ? [{ type: 'AuditExported', data: fields }] : [];
+  ({ recorded }: AuditExport): AuditExportEvent[] =>
+    recorded === null ? [{ type: 'AuditExported', data: fields }] : [];

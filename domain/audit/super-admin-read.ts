@@ -1,6 +1,6 @@
 import type { Recorded } from '../event.ts';
 
-/** What a super-admin looked at inside a tenant: one stream each, for the tenant to see. */
+/** Each read of a super-admin inside a tenant has a stream of its own, so that the tenant's audit log shows it. */
 export const category = 'visit';
 
 export type SuperAdminReadEvent = { type: 'SuperAdminRead'; data: { what: string } };
@@ -10,8 +10,8 @@ export const initial: SuperAdminRead = { what: null };
 
 export const evolve = (_: SuperAdminRead, event: Recorded<SuperAdminReadEvent>): SuperAdminRead => ({ what: event.data.what });
 
-/** `what` is the method and path of the read. */
+/** Records a read. `what` is its method and path. */
 export const recordRead =
   (what: string) =>
-  ({ what: known }: SuperAdminRead): SuperAdminReadEvent[] =>
-    known === null ? [{ type: 'SuperAdminRead', data: { what } }] : [];
+  ({ what: recorded }: SuperAdminRead): SuperAdminReadEvent[] =>
+    recorded === null ? [{ type: 'SuperAdminRead', data: { what } }] : [];

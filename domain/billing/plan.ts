@@ -39,8 +39,8 @@ export const create =
   (plan: Plan): PlanEvent[] =>
     plan.status === 'absent' ? [{ type: 'PlanCreated', data: fields }] : [];
 
-/** @throws Refusal plan_limit where one more is more than the plan allows */
-export const checkLimit = (limits: Limits, what: keyof Limits, held: number): void => {
-  if (held < limits[what]) return;
-  throw new Refusal('plan_limit', `the plan allows ${limits[what]} ${what}`, { members: { limit: what, allowed: limits[what] } });
+/** Checks that one more fits into the plan. `current` is how many there are. @throws Refusal plan_limit */
+export const checkLimit = (limits: Limits, what: keyof Limits, current: number): void => {
+  if (current < limits[what]) return;
+  throw new Refusal('plan_limit', `The plan allows at most ${limits[what]} ${what}`, { members: { limit: what, allowed: limits[what] } });
 };

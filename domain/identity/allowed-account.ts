@@ -8,7 +8,7 @@ export type AllowedAccountEvent =
   | { type: 'AccountAllowed'; data: { email: string; generation: number } }
   | { type: 'AccountDisallowed'; data: object };
 
-/** `disallowed` is for good: an address that is allowed again begins the next generation. */
+/** `disallowed` is final: an address that is allowed again starts the next generation of its unique key. */
 export type AllowedAccount = { status: 'absent' | 'allowed' | 'disallowed'; id: string; email: string; created_at: string };
 
 export const initial: AllowedAccount = { status: 'absent', id: '', email: '', created_at: '' };
@@ -22,16 +22,19 @@ export const evolve = (account: AllowedAccount, event: Recorded<AllowedAccountEv
   }
 };
 
-/** Lets whoever has this address sign in; a generation that is over stays as it is. @throws Refusal conflict where that is so already */
+/**
+ * Allows an address to sign in; does nothing in a disallowed generation.
+ * @throws Refusal conflict if the address is already allowed
+ */
 export const allow =
   (email: string, generation: number) =>
   ({ status }: AllowedAccount): AllowedAccountEvent[] => {
-    if (status === 'allowed') throw new Refusal('conflict', 'this address is allowed already');
+    if (status === 'allowed') throw new Refusal('conflict', 'This address is already allowed');
     return status === 'absent' ? [{ type: 'AccountAllowed', data: { email, generation } }] : [];
   };
 
-/** @throws Refusal not_found */
+/** Withdraws the permission to sign in. @throws Refusal not_found */
 export const disallow = ({ status }: AllowedAccount): AllowedAccountEvent[] => {
-  if (status !== 'allowed') throw new Refusal('not_found', 'there is no such account');
+  if (status !== 'allowed') throw new Refusal('not_found', 'There is no such account');
   return [{ type: 'AccountDisallowed', data: {} }];
 };

@@ -1,28 +1,31 @@
 import { crc32 } from 'node:zlib';
 
-const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const FORM = /^ann_([0-9A-Za-z]{8})_[0-9A-Za-z]{38}$/;
-const CHECKSUM = 6;
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const KEY_PATTERN = /^ann_([0-9A-Za-z]{8})_[0-9A-Za-z]{38}$/;
+const CHECKSUM_LENGTH = 6;
 
 /** CRC-32 (IEEE) of the text as six base62 digits, most significant first. */
 export const checksum = (text: string): string => {
   let rest = crc32(text);
   let digits = '';
-  for (let place = 0; place < CHECKSUM; place++) {
-    digits = DIGITS[rest % 62] + digits;
+  for (let count = 0; count < CHECKSUM_LENGTH; count++) {
+    digits = BASE62[rest % 62] + digits;
     rest = Math.floor(rest / 62);
   }
   return digits;
 };
 
-/** Builds `ann_` + public id + `_` + secret + checksum from 8 and 32 base62 characters. */
+/** Builds the text of a key, `ann_<public id>_<secret><checksum>`, from 8 and 32 base62 characters. */
 export const buildKey = (publicId: string, secret: string): string => {
   const body = `ann_${publicId}_${secret}`;
   return body + checksum(body);
 };
 
-/** The public id of a well-formed key; null where form or checksum is wrong, which costs no look-up. */
+/**
+ * Returns the public id of a well-formed key; null if its form or checksum is wrong, so that a mistyped key costs no
+ * look-up.
+ */
 export const publicIdOf = (key: string): string | null => {
-  const match = FORM.exec(key);
-  return match && checksum(key.slice(0, -CHECKSUM)) === key.slice(-CHECKSUM) ? match[1]! : null;
+  const match = KEY_PATTERN.exec(key);
+  return match && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH) ? match[1]! : null;
 };

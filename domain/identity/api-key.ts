@@ -10,7 +10,7 @@ export type ApiKeyKind = 'tenant' | 'platform' | 'runner';
 export type ApiKeyFields = {
   name: string;
   kind: ApiKeyKind;
-  /** HMAC-SHA-256 of the whole key under the platform's pepper, hex. */
+  /** HMAC-SHA-256 of the key's text with the platform's pepper, in hex. */
   digest: string;
   tenant_id: string | null;
   agent_id: string | null;
@@ -58,15 +58,18 @@ export const create =
   (key: ApiKey): ApiKeyEvent[] =>
     key.status === 'absent' ? [{ type: 'ApiKeyCreated', data: fields }] : [];
 
-/** @throws Refusal not_found where `belongs` says that the key is another's */
+/** Revokes the key. @throws Refusal not_found if the key does not exist or `isInScope` rejects it */
 export const revoke =
-  (belongs: (key: ApiKey) => boolean) =>
+  (isInScope: (key: ApiKey) => boolean) =>
   (key: ApiKey): ApiKeyEvent[] => {
-    if (key.status === 'absent' || !belongs(key)) throw new Refusal('not_found', 'there is no such key');
+    if (key.status === 'absent' || !isInScope(key)) throw new Refusal('not_found', 'There is no such API key');
     return key.status === 'revoked' ? [] : [{ type: 'ApiKeyRevoked', data: {} }];
   };
 
-/** Records that the key was used, at most once an hour. A clock that is behind the one that created the key records nothing. */
+/**
+ * Records that the key was used, at most once an hour. A clock that is behind the one that created the key records
+ * nothing.
+ */
 export const recordUse =
   (at: string) =>
   (key: ApiKey): ApiKeyEvent[] =>
@@ -74,5 +77,5 @@ export const recordUse =
       ? [{ type: 'ApiKeyUsed', data: {} }]
       : [];
 
-/** Compares digests in constant time; an absent key is compared with a dummy. */
+/** Compares digests in constant time; an absent key is compared with a placeholder, so that it takes as long. */
 export const matches = (key: ApiKey, digest: string): boolean => isSameDigest(key.digest, digest) && key.status !== 'absent';

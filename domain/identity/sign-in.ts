@@ -7,15 +7,15 @@ export const platform = true;
 
 export type SignInFields = {
   user_id: string;
-  /** HMAC-SHA-256 of the whole cookie under the platform's pepper, hex. */
+  /** HMAC-SHA-256 of the cookie with the platform's pepper, in hex. */
   digest: string;
   expires_at: string;
 };
 
 export type SignInEvent = { type: 'SignedIn'; data: SignInFields } | { type: 'SignedOut'; data: object };
 
-/** A browser that is signed in. Its id follows from the state that it brought back, so that no state counts twice. */
-export type SignIn = SignInFields & { status: 'absent' | 'active' | 'over'; id: string };
+/** The sign-in of a browser. Its id is derived from the state of the sign-in flow, so each state can be used once. */
+export type SignIn = SignInFields & { status: 'absent' | 'active' | 'ended'; id: string };
 
 export const initial: SignIn = { status: 'absent', id: '', user_id: '', digest: NO_DIGEST, expires_at: '' };
 
@@ -24,20 +24,23 @@ export const evolve = (signIn: SignIn, event: Recorded<SignInEvent>): SignIn => 
     case 'SignedIn':
       return { ...event.data, status: 'active', id: event.id };
     case 'SignedOut':
-      return { ...signIn, status: 'over' };
+      return { ...signIn, status: 'ended' };
   }
 };
 
-/** @throws Refusal unauthorized where this state was used before */
+/** Starts the sign-in. @throws Refusal unauthorized if this state was used before */
 export const start =
   (fields: SignInFields) =>
   ({ status }: SignIn): SignInEvent[] => {
-    if (status !== 'absent') throw new Refusal('unauthorized', 'this sign-in was finished before: begin again');
+    if (status !== 'absent') throw new Refusal('unauthorized', 'This sign-in was already completed: start again at /auth/login');
     return [{ type: 'SignedIn', data: fields }];
   };
 
 export const end = ({ status }: SignIn): SignInEvent[] => (status === 'active' ? [{ type: 'SignedOut', data: {} }] : []);
 
-/** Whether a cookie of this digest is signed in; an absent one is compared with a dummy. */
+/**
+ * Whether the cookie with this digest is signed in at `now` (milliseconds). An absent sign-in is compared with a
+ * placeholder digest.
+ */
 export const isValidFor = (signIn: SignIn, digest: string, now: number): boolean =>
   isSameDigest(signIn.digest, digest) && signIn.status === 'active' && Date.parse(signIn.expires_at) > now;

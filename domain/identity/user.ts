@@ -52,10 +52,10 @@ export const evolve = (user: User, event: Recorded<UserEvent>): User => {
   }
 };
 
-/** Whether somebody may act: registered and not suspended. */
+/** Whether the user is registered and not suspended. */
 export const isActive = (user: User): boolean => user.status === 'registered' && !user.is_suspended;
 
-/** A user is born once: by invitation or at the first sign-in. */
+/** Registers a user, by invitation or at the first sign-in. Does nothing if the user exists. */
 export const register =
   (email: string, name: string | null) =>
   (user: User): UserEvent[] =>
@@ -74,12 +74,16 @@ export const grantSuperAdmin =
 
 type Changes = { is_suspended?: boolean | undefined; is_super_admin?: boolean | undefined; reason: string | null };
 
-/** What a super-admin changes of a user; nobody can shut themselves out. @throws Refusal not_found, conflict */
+/**
+ * Applies a super-admin's changes to a user.
+ * @throws Refusal not_found, conflict if super-admins would lock themselves out
+ */
 export const change =
   ({ is_suspended, is_super_admin, reason }: Changes, isSelf: boolean) =>
   (user: User): UserEvent[] => {
-    if (user.status === 'absent') throw new Refusal('not_found', 'there is no such user');
-    if (isSelf && (is_suspended === true || is_super_admin === false)) throw new Refusal('conflict', 'nobody can shut themselves out');
+    if (user.status === 'absent') throw new Refusal('not_found', 'There is no such user');
+    if (isSelf && (is_suspended === true || is_super_admin === false))
+      throw new Refusal('conflict', 'You cannot suspend yourself or revoke your own super-admin access');
     const data = { reason };
     const events: UserEvent[] = [];
     if (is_suspended !== undefined && is_suspended !== user.is_suspended)

@@ -1,6 +1,6 @@
 import type { Recorded } from '../event.ts';
 
-/** What operators decided about a projection: one stream each. */
+/** Decisions of operators about a projection. Each projection has one stream. */
 export const category = 'upkeep';
 export const platform = true;
 
@@ -8,19 +8,21 @@ export type ProjectionMaintenanceEvent =
   | { type: 'ProjectionPromoted'; data: { projection: string; version: number; rebuild_id: string } }
   | { type: 'ParkedEventRetried'; data: { projection: string; event_id: string } };
 
-/** `promoted` is the last rebuild that an operator promoted. */
+/** `promoted` is the id of the rebuild that was promoted last. */
 export type ProjectionMaintenance = { promoted: string | null };
 
 export const initial: ProjectionMaintenance = { promoted: null };
 
-export const evolve = (upkeep: ProjectionMaintenance, event: Recorded<ProjectionMaintenanceEvent>): ProjectionMaintenance =>
-  event.type === 'ProjectionPromoted' ? { promoted: event.data.rebuild_id } : upkeep;
+export const evolve = (maintenance: ProjectionMaintenance, event: Recorded<ProjectionMaintenanceEvent>): ProjectionMaintenance =>
+  event.type === 'ProjectionPromoted' ? { promoted: event.data.rebuild_id } : maintenance;
 
+/** Records that an operator promoted a rebuild. */
 export const promote =
   (projection: string, version: number, rebuild_id: string) =>
   ({ promoted }: ProjectionMaintenance): ProjectionMaintenanceEvent[] =>
     promoted === rebuild_id ? [] : [{ type: 'ProjectionPromoted', data: { projection, version, rebuild_id } }];
 
+/** Records that an operator had a parked event applied again. */
 export const retry = (projection: string, event_id: string) => (): ProjectionMaintenanceEvent[] => [
   { type: 'ParkedEventRetried', data: { projection, event_id } },
 ];

@@ -3,8 +3,9 @@ import { Refusal } from '../refusal.ts';
 
 export const category = 'runnercredential';
 
+/** The JetStream stream of all agents' messages. */
 export const STREAM = 'AGENTS';
-/** A message that its runner says nothing about for so long is handed out again. */
+/** A message that the runner does not acknowledge within this time is delivered again. */
 export const ACK_WAIT_MS = 30_000;
 export const MAX_DELIVERY_ATTEMPTS = 10;
 export const MAX_LIFETIME_SECONDS = 3_600;
@@ -12,18 +13,23 @@ export const MAX_LIFETIME_SECONDS = 3_600;
 /** The durable consumer that all runners of an agent share. */
 export const consumerName = (agent: string): string => `runner-${agent}`;
 
-/** What a runner's credential opens on the broker: pulling its agent's messages, settling them, and its own inbox. */
+/**
+ * The broker permissions of a runner's credential: pull and acknowledge its agent's messages, and use its own inbox.
+ */
 export const permissionsOf = (agent: string, inbox: string): { publish: string[]; subscribe: string[] } => ({
   publish: [`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(agent)}`, `$JS.ACK.${STREAM}.${consumerName(agent)}.>`],
   subscribe: [`${inbox}.>`],
 });
 
-/** The prefix of the inboxes that a credential may listen on. */
+/** The prefix of the inboxes that a credential may subscribe to. */
 export const inboxOf = (credential: string): string => `_INBOX_${credential}`;
 
 type IssuedFields = {
   agent_id: string;
-  /** Who asked for it, or made the key that did: it ends with their rights. Absent in events of before; null: the platform itself. */
+  /**
+   * The user who requested it, or whose key did: it is revoked with their rights. Absent in old events; null: the
+   * platform.
+   */
   owner_id?: string | null;
   public_key: string;
   subject: string;
@@ -65,19 +71,22 @@ export const evolve = (credential: RunnerCredential, event: Recorded<RunnerCrede
   }
 };
 
-/** @throws Refusal secret_already_shown where the credential was issued with another key, which nobody has any more */
+/**
+ * Issues the credential.
+ * @throws Refusal secret_already_shown if it was issued with another key, whose seed is stored nowhere
+ */
 export const issue =
   (issued: IssuedFields) =>
   ({ status, public_key }: RunnerCredential): RunnerCredentialEvent[] => {
     if (status === 'absent') return [{ type: 'RunnerCredentialIssued', data: issued }];
     if (public_key === issued.public_key) return [];
-    throw new Refusal('secret_already_shown', 'this credential was issued before; ask for a new one');
+    throw new Refusal('secret_already_shown', 'This credential was issued before: request a new one');
   };
 
-/** @throws Refusal not_found where the credential is another agent's */
+/** Revokes the credential. @throws Refusal not_found if it does not exist or belongs to another agent */
 export const revoke =
   (agent_id: string) =>
   (credential: RunnerCredential): RunnerCredentialEvent[] => {
-    if (credential.status === 'absent' || credential.agent_id !== agent_id) throw new Refusal('not_found', 'there is no such credential');
+    if (credential.status === 'absent' || credential.agent_id !== agent_id) throw new Refusal('not_found', 'There is no such credential');
     return credential.status === 'revoked' ? [] : [{ type: 'RunnerCredentialRevoked', data: {} }];
   };

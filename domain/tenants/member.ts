@@ -6,32 +6,38 @@ import { assertExists, type Member, type Tenant, type TenantEvent, type TenantRo
 
 const memberOf = (tenant: Tenant, user_id: string): Member => {
   const member = tenant.members[user_id];
-  if (!member) throw new Refusal('not_found', 'there is no such member');
+  if (!member) throw new Refusal('not_found', 'There is no such member');
   return member;
 };
 
-/** An ADMIN may do all with members but touch OWNERs, the ones there are and the ones to come. @throws Refusal forbidden */
+/** Only an OWNER may change members who are OWNER, or make a member OWNER. @throws Refusal forbidden */
 export const assertMayChangeOwners = (by: TenantRole, ...roles: TenantRole[]): void => {
-  if (by !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'only an OWNER may change OWNERs');
+  if (by !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'Only an OWNER may add, change or remove an OWNER');
 };
 
 const assertNotLastOwner = (tenant: Tenant, user_id: string): void => {
   const others = Object.entries(tenant.members).some(([id, { role }]) => id !== user_id && role === 'OWNER');
-  if (!others) throw new Refusal('conflict', 'a tenant always has an OWNER: make somebody else one first');
+  if (!others) throw new Refusal('conflict', 'A tenant must have an OWNER: make another member OWNER first');
 };
 
-/** @throws Refusal conflict where the user is a member already, plan_limit, forbidden */
+/**
+ * Adds a member. `by` is the caller's role.
+ * @throws Refusal not_found, conflict if the user is a member already, plan_limit, forbidden
+ */
 export const add =
   (user_id: string, role: TenantRole, by: TenantRole, limits?: Limits) =>
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
     assertMayChangeOwners(by, role);
-    if (tenant.members[user_id]) throw new Refusal('conflict', 'is a member already');
+    if (tenant.members[user_id]) throw new Refusal('conflict', 'The user is already a member');
     if (limits) checkLimit(limits, 'members', Object.keys(tenant.members).length);
     return [{ type: 'MemberAdded', data: { user_id, role } }];
   };
 
-/** @throws Refusal not_found, forbidden, conflict for the last OWNER */
+/**
+ * Changes a member's role. `by` is the caller's role.
+ * @throws Refusal not_found, forbidden, conflict for the last OWNER
+ */
 export const changeRole =
   (user_id: string, role: TenantRole, by: TenantRole) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -43,14 +49,21 @@ export const changeRole =
     return [{ type: 'MemberRoleChanged', data: { user_id, role } }];
   };
 
-/** Agents that nobody but this user owns must go to somebody first. */
+/**
+ * A member cannot be removed while they are the only OWNER of an agent.
+ * @throws Refusal conflict, with the ids of the agents
+ */
 const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, user_id: string): void => {
-  const isAlone = (agent: Agent): boolean => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
-  const agent_ids = agents.filter(isAlone).map(({ id }) => id);
-  if (agent_ids.length > 0) throw new Refusal('conflict', 'is the only OWNER of agents: transfer them first', { members: { agent_ids } });
+  const isOnlyOwner = (agent: Agent): boolean => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
+  const agent_ids = agents.filter(isOnlyOwner).map(({ id }) => id);
+  if (agent_ids.length > 0)
+    throw new Refusal('conflict', 'The user is the only OWNER of some agents: transfer them first', { members: { agent_ids } });
 };
 
-/** `agents`: those that the user may own. @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or, with their ids, of agents */
+/**
+ * Removes a member. `by` is the caller's role, `agents` are those that the user may own.
+ * @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or of agents (with their ids)
+ */
 export const remove =
   (user_id: string, by: TenantRole, agents: readonly Agent[] = []) =>
   (tenant: Tenant): TenantEvent[] => {

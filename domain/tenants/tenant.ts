@@ -30,13 +30,13 @@ export type TenantEvent =
   | { type: 'AgentRolePermissionsChanged'; data: { roles: Partial<RolePermissions> } }
   | { type: 'SuperAdminAccessOpened'; data: { user_id: string; reason: string; until: string } };
 
-/** What the tenant itself may change. */
+/** The settings that the tenant's own members may change. */
 export type TenantSettings = Pick<
   Tenant,
   'name' | 'billing_email' | 'allow_superadmin_access' | 'default_skill_visibility_scope' | 'external_mail_enabled'
 >;
 
-/** `by`: the event that gave the role. `since`: where in the log the membership began, as text that sorts. */
+/** `by` is the event that gave the role, `since` the sort key of the position at which the membership began. */
 export type Member = { role: TenantRole; created_at: string; since: string; by: EventRef };
 
 export type Tenant = {
@@ -52,12 +52,12 @@ export type Tenant = {
   external_mail_enabled: boolean;
   is_suspended: boolean;
   paid: boolean;
-  /** The platform has switched external mail off: the tenant can't switch it on. */
+  /** The platform has switched off external mail, so the tenant cannot switch it on. */
   is_mail_blocked_by_platform: boolean;
   closes_at: string | null;
   members: ById<Member>;
   role_permissions: RolePermissions;
-  /** Until when each super-admin may look inside. */
+  /** The end of each super-admin's read access, by user id (RFC 3339 UTC). */
   super_admin_access: ById<string>;
   created_at: string;
   updated_at: string;
@@ -88,7 +88,7 @@ export const initial: Tenant = {
 const applyEvent = (
   tenant: Tenant,
   { type, data, id, at, event_id, position }: Recorded<TenantEvent>,
-  own?: Transient,
+  transient?: Transient,
 ): Partial<Tenant> => {
   switch (type) {
     case 'TenantCreated': {
@@ -118,52 +118,58 @@ const applyEvent = (
       return { status: 'closed', closes_at: null };
     case 'MemberAdded': {
       const member = { role: data.role, created_at: at, since: sortKey(position), by: { event_id, type, at } };
-      return { members: withEntry(tenant.members, data.user_id, member, own) };
+      return { members: withEntry(tenant.members, data.user_id, member, transient) };
     }
     case 'MemberRoleChanged': {
       const member = { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } };
-      return { members: withEntry(tenant.members, data.user_id, member, own) };
+      return { members: withEntry(tenant.members, data.user_id, member, transient) };
     }
     case 'MemberRemoved':
-      return { members: withoutEntry(tenant.members, data.user_id, own) };
+      return { members: withoutEntry(tenant.members, data.user_id, transient) };
     case 'AgentRolePermissionsChanged':
       return { role_permissions: { ...tenant.role_permissions, ...data.roles } };
     case 'SuperAdminAccessOpened':
-      return { super_admin_access: withEntry(tenant.super_admin_access, data.user_id, data.until, own) };
+      return { super_admin_access: withEntry(tenant.super_admin_access, data.user_id, data.until, transient) };
   }
 };
 
-export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, own?: Transient): Tenant => ({
+export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, transient?: Transient): Tenant => ({
   ...tenant,
-  ...applyEvent(tenant, event, own),
+  ...applyEvent(tenant, event, transient),
   updated_at: event.at,
 });
 
-/** Closed for good: nothing in it can be reached any more. */
+/** Whether the tenant is closed for good: nothing in it can be accessed any more. */
 export const isClosed = ({ status }: Tenant): boolean => status === 'closed';
 
-/** @throws Refusal not_found where the tenant is absent or closed for good */
+/** @throws Refusal not_found if the tenant is absent or closed for good */
 export const assertExists = (tenant: Tenant): void => {
-  if (tenant.status === 'absent' || isClosed(tenant)) throw new Refusal('not_found', 'there is no such tenant');
+  if (tenant.status === 'absent' || isClosed(tenant)) throw new Refusal('not_found', 'There is no such tenant');
 };
 
-/** Brings the tenant to life with its owner as first member; one that is closed for good leaves its slug to the next. @throws Refusal slug_taken */
+/**
+ * Creates the tenant with its owner as first member; does nothing if this generation of the slug is closed.
+ * @throws Refusal slug_taken
+ */
 export const create =
   (fields: { name: string; slug: string; plan_id: string; billing_email: string | null; generation: number }, owner_id: string) =>
   (tenant: Tenant): TenantEvent[] => {
     if (isClosed(tenant)) return [];
-    if (tenant.status !== 'absent') throw new Refusal('slug_taken', `the slug ${fields.slug} is taken`);
+    if (tenant.status !== 'absent') throw new Refusal('slug_taken', `The slug ${fields.slug} is taken`);
     return [
       { type: 'TenantCreated', data: fields },
       { type: 'MemberAdded', data: { user_id: owner_id, role: 'OWNER' } },
     ];
   };
 
-/** The tenant as the platform's changes are measured: mail that is off without its word is neither on nor off yet. */
+/**
+ * The tenant with external mail unset if the platform has not decided about it, so that the platform's first `false` is
+ * a change.
+ */
 const withUnsetMail = (tenant: Tenant): object =>
   tenant.external_mail_enabled || tenant.is_mail_blocked_by_platform ? tenant : { ...tenant, external_mail_enabled: null };
 
-/** The platform's own changes; its no to external mail is one wherever it was not said before. `reason` goes into the log. @throws Refusal not_found */
+/** Applies the platform's changes. `reason` is recorded with the events. @throws Refusal not_found */
 export const update =
   (
     { plan_id, ...fields }: Partial<Pick<Tenant, 'name' | 'billing_email' | 'external_mail_enabled' | 'paid' | 'plan_id'>>,
@@ -171,21 +177,24 @@ export const update =
   ) =>
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
-    const news = changedFields(withUnsetMail(tenant), fields);
+    const changed = changedFields(withUnsetMail(tenant), fields);
     return [
-      ...(Object.keys(news).length > 0 ? [{ type: 'TenantUpdated' as const, data: { ...news, reason } }] : []),
+      ...(Object.keys(changed).length > 0 ? [{ type: 'TenantUpdated' as const, data: { ...changed, reason } }] : []),
       ...(plan_id !== undefined && plan_id !== tenant.plan_id ? [{ type: 'TenantPlanChanged' as const, data: { plan_id, reason } }] : []),
     ];
   };
 
-/** @throws Refusal not_found, conflict where mail is switched on against the platform's word */
+/**
+ * Changes settings.
+ * @throws Refusal not_found, conflict if the platform has switched off external mail and the tenant switches it on
+ */
 export const changeSettings =
   (fields: Partial<TenantSettings>) =>
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
     const data = changedFields(tenant, fields);
     if (data.external_mail_enabled && tenant.is_mail_blocked_by_platform)
-      throw new Refusal('conflict', 'the platform has switched external mail off for this tenant');
+      throw new Refusal('conflict', 'The platform has switched off external mail for this tenant');
     return Object.keys(data).length > 0 ? [{ type: 'TenantSettingsChanged', data }] : [];
   };
 
@@ -203,7 +212,7 @@ export const resume =
     return tenant.is_suspended ? [{ type: 'TenantResumed', data: { reason } }] : [];
   };
 
-/** Begins the 30 days after which the tenant is closed for good. */
+/** Starts closing the tenant: at `closes_at` it is closed for good. Until then it can be reopened. */
 export const close =
   (reason: string, closes_at: string) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -218,17 +227,20 @@ export const reopen =
     return tenant.status === 'closing' ? [{ type: 'TenantReopened', data: { reason } }] : [];
   };
 
-/** Closes a closing tenant for good once its time has come, by `at` (RFC 3339 UTC); before that, and ever after, there is nothing to do. */
+/** Closes a closing tenant for good if `at` (RFC 3339 UTC) has reached its `closes_at`; otherwise does nothing. */
 export const closeForGood =
   (at: string) =>
   ({ status, closes_at }: Tenant): TenantEvent[] =>
     status === 'closing' && closes_at !== null && closes_at <= at ? [{ type: 'TenantClosed', data: {} }] : [];
 
-/** @throws Refusal forbidden where the tenant does not let super-admins in */
+/**
+ * Gives a super-admin read access until a time.
+ * @throws Refusal not_found, forbidden if the tenant does not allow it
+ */
 export const openToSuperAdmin =
   (user_id: string, reason: string, until: string) =>
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
-    if (!tenant.allow_superadmin_access) throw new Refusal('forbidden', 'the tenant does not let super-admins in');
+    if (!tenant.allow_superadmin_access) throw new Refusal('forbidden', 'The tenant does not allow super-admin access');
     return [{ type: 'SuperAdminAccessOpened', data: { user_id, reason, until } }];
   };

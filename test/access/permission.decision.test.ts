@@ -110,7 +110,7 @@ test('tenant role, role on the agent and grant together give what the table says
   ));
 
 test('what a tenant wrote into its grid is what counts', () => {
-  const tenant = { ...tenantWith('MEMBER'), grid: { ...DEFAULT_ROLE_PERMISSIONS, VIEWER: ['View', 'Delete agent'] as const } };
+  const tenant = { ...tenantWith('MEMBER'), role_permissions: { ...DEFAULT_ROLE_PERMISSIONS, VIEWER: ['View', 'Delete agent'] as const } };
   const agent = agentWith({ role: 'VIEWER', grant: 'none', is_admin_only: false });
   assert.ok(agentAllows(tenant, USER, agent, 'agent:delete'));
   assert.not(agentAllows(tenant, USER, agent, 'agent:chat:read'));

@@ -102,7 +102,7 @@ test('the order it already has is not news', () =>
     .when(Agent.reorderModelChain([A, B]))
     .emits());
 
-test('a model may stand in a chain once', () =>
+test('must not contain the same model twice', () =>
   given(Agent, created)
     .when(Agent.reorderModelChain([A, A]))
     .refuses('invalid', '/model_ids'));

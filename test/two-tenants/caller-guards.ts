@@ -29,7 +29,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   permit('a closed tenant goes on for who is bound to none', ' || Tenant.isClosed(tenant)) throw notFound()', ') throw notFound()'),
   permit(
     'a suspended tenant goes on for who is bound to none',
-    "    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');\n    if (isTenant",
+    "    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');\n    if (isTenant",
     '    if (isTenant',
   ),
   permit(
@@ -38,11 +38,11 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
     "const role = tenantRoleOf(tenant, principal) ?? 'OWNER';",
   ),
   one('an agent for admins only is for everybody', 'domain/access/permission.ts', 'if (agent.is_admin_only) return false;', ''),
-  one('what was held before somebody left counts again', 'domain/agents/agent-roles.ts', ' && given.since > member.since ?', ' ?'),
+  one('what was held before somebody left counts again', 'domain/agents/agent-roles.ts', ' && assignment.since > member.since ?', ' ?'),
   one(
     'a key of a closed tenant goes on',
     'commands/identity/authenticate-api-key.ts',
-    "if (Tenant.isClosed(tenant)) throw unauthorized('the API key is not known');",
+    "if (Tenant.isClosed(tenant)) throw unauthorized('The API key is not valid');",
     '',
   ),
   one(
@@ -92,7 +92,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   one(
     'a suspended tenant goes on',
     'commands/identity/authenticate-api-key.ts',
-    "if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'the tenant is suspended');",
+    "if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');",
     '',
   ),
   one(
@@ -182,7 +182,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   one(
     'a revoked key goes on',
     'commands/identity/authenticate-api-key.ts',
-    "if (key.status !== 'active') throw unauthorized('the API key is not known');",
+    "if (key.status !== 'active') throw unauthorized('The API key is not valid');",
     '',
   ),
   one(

@@ -211,7 +211,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
   one(
     'roles: whoever is no member is given one',
     'domain/agents/agent-roles.ts',
-    "if (!members[user_id]) throw new Refusal('not_found', 'there is no such member');",
+    "if (!members[user_id]) throw new Refusal('not_found', 'There is no such member');",
     '',
   ),
   one(
