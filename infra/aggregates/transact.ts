@@ -4,147 +4,163 @@ import type { Loaded } from '../../commands/context.ts';
 import type { Aggregate, Decision } from '../../domain/aggregate.ts';
 import { type DomainEvent, type Metadata, type Recorded, streamName } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
-import { type AggregateCache, emptyAggregate, foldFrom } from './aggregate-cache.ts';
+import { type Appended, type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
+import type { AggregateCache } from './aggregate-cache.ts';
+import { emptyAggregate, foldFrom } from './fold-from.ts';
 
-const ATTEMPTS = 100;
+const MAX_ATTEMPTS = 100;
 
-/** A UUID that depends on its parts alone. */
+/** A UUID derived from its parts: the same parts give the same UUID. */
 export const derivedId = (...parts: (string | number)[]): string => {
   const hex = hash('sha256', parts.join('\0'), 'hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
 
-export type AppendOptions<S> = {
-  meta: Metadata;
-  /** Event ids are derived from it and the stream: the same seed again is recognised as the same request. */
-  seed: string;
-  /** Begin as if there were no stream: a creation is then one round trip. */
-  expectNew?: boolean;
-  ifMatch?: RequestInfo['ifMatch'];
-  /** Of such a state memory is believed. */
-  trustCacheWhen?: ((state: S) => boolean) | undefined;
-  /** The request was begun before by a process that may have died: look for its events first. */
-  resumed?: boolean;
+/** One decision on one aggregate. */
+export type Transaction<S, E extends DomainEvent> = {
+  readonly aggregate: Aggregate<S, E>;
+  readonly tenant: string;
+  readonly id: string;
+  readonly decide: Decision<S, E>;
+  readonly meta: Metadata;
+  /** The ids of the events derive from the stream and this: the log recognizes the same seed as the same request. */
+  readonly seed: string;
+  /** Begin without reading, as if the stream did not exist: a creation then needs one round trip. */
+  readonly expectNew?: boolean;
+  readonly ifMatch?: RequestInfo['ifMatch'];
+  /** If this returns true, the cached state is final and needs no confirmation by the log. */
+  readonly trustCacheWhen?: ((state: S) => boolean) | undefined;
+  /** Another process may have died while it worked on this request: look for its events first. */
+  readonly resumed?: boolean;
 };
 
-/** @throws Refusal: unavailable where the log is down, not_found where the stream was tombstoned, too_large */
+/** The state that a decision is based on. A state from memory may lag behind other processes, and is not confirmed. */
+type Basis<S> = { readonly loaded: Loaded<S>; readonly isConfirmed: boolean };
+
+/** @throws Refusal unavailable if the log is down, not_found if the stream was erased, too_large; and any other error as it is */
 export const throwAsRefusal = (error: unknown): never => {
   if (!(error instanceof LogError)) throw error;
-  if (error.kind === 'unavailable') throw new Refusal('unavailable', 'the event store can not be reached', { retryAfter: 2 });
+  if (error.kind === 'unavailable') throw new Refusal('unavailable', 'the event store cannot be reached: try again', { retryAfter: 2 });
   if (error.kind === 'too-large') throw new Refusal('too_large', error.message);
-  if (error.kind === 'gone') throw new Refusal('not_found', 'this was erased');
+  if (error.kind === 'gone') throw new Refusal('not_found', 'the resource was erased');
   throw error;
 };
 
-const checkMatch = (ifMatch: RequestInfo['ifMatch'] | undefined, revision: number): void => {
+const assertMatch = (ifMatch: RequestInfo['ifMatch'] | undefined, revision: number): void => {
   if (ifMatch === undefined || ifMatch === null) return;
   if (ifMatch === '*' ? revision >= 0 : ifMatch.includes(revision)) return;
-  throw new Refusal('precondition_failed', revision < 0 ? 'there is no such resource' : `the resource is at revision ${revision}`);
+  throw new Refusal('precondition_failed', revision < 0 ? 'the resource does not exist' : `the resource is at revision ${revision}`);
 };
 
-const recordedOf = (
-  stream: string,
-  aggregate: { category: string },
-  tenant: string,
-  id: string,
-  events: readonly NewEvent[],
-  revision: number,
-  position: Recorded['position'],
-): Recorded[] =>
-  events.map((event, index) => ({
-    type: event.type,
-    data: event.data,
-    event_id: event.id,
-    stream,
-    category: aggregate.category,
-    tenant,
-    id,
-    revision: revision + index,
-    position,
-    at: event.meta.at,
-    actor: event.meta.actor,
-    meta: event.meta,
-  }));
+/**
+ * Decides on a state. @returns the events, or null if the result is a refusal or no event, and rests on a state that the log has to confirm
+ * first @throws Refusal
+ */
+const decideOn = <S, E extends DomainEvent>(
+  { decide, ifMatch, trustCacheWhen }: Transaction<S, E>,
+  { loaded, isConfirmed }: Basis<S>,
+): readonly E[] | null => {
+  try {
+    // The decision comes first: a caller whom it refuses must not learn the resource's revision.
+    const events = decide(loaded.state);
+    assertMatch(ifMatch, loaded.revision);
+    return events.length > 0 || isConfirmed || trustCacheWhen?.(loaded.state) ? events : null;
+  } catch (error) {
+    if (isConfirmed) throw error;
+    return null;
+  }
+};
 
-/** Loads, decides, appends at the revision that was read; on a conflict folds what came between and decides again. */
+type Batch<S, E extends DomainEvent> = {
+  readonly transaction: Transaction<S, E>;
+  readonly stream: string;
+  readonly before: Loaded<S>;
+  readonly events: readonly NewEvent[];
+};
+
+/** The state after an appended batch. All its events have the position of the append. */
+const stateAfter = <S, E extends DomainEvent>(
+  { transaction: { aggregate, tenant, id }, stream, before, events }: Batch<S, E>,
+  { revision, position }: Appended,
+): Loaded<S> => {
+  const firstRevision = revision - events.length + 1;
+  let state = before.state;
+  for (const [index, { id: event_id, type, data, meta }] of events.entries())
+    state = aggregate.evolve(state, {
+      type,
+      data,
+      event_id,
+      stream,
+      category: aggregate.category,
+      tenant,
+      id,
+      revision: firstRevision + index,
+      position,
+      at: meta.at,
+      actor: meta.actor,
+      meta,
+    } as Recorded as Recorded<E>);
+  return { id, state, revision, position };
+};
+
+/**
+ * Creates the function that runs transactions: it loads the aggregate, decides, and appends at the revision that was read. On a conflict it
+ * reads the new events and decides again. Without events it returns the state as it is. @throws Refusal
+ */
 export const createTransact = (log: Log, cache: AggregateCache) => {
-  /** The state right behind this request's own events, where an earlier life of it wrote them. */
-  const ownWrite = async <S, E extends DomainEvent>(
-    aggregate: Aggregate<S, E>,
+  /** Finds the events that an earlier run of this request appended. @returns the state after them, null if there are none */
+  const findOwnWrite = async <S, E extends DomainEvent>(
+    { aggregate, id, seed }: Transaction<S, E>,
     stream: string,
-    id: string,
-    seed: string,
   ): Promise<Loaded<S> | null> => {
-    let index = 0;
-    const throughOurs = async function* (): AsyncGenerator<Recorded> {
+    let found = 0;
+    const throughOwnEvents = async function* (): AsyncGenerator<Recorded> {
       for await (const event of log.read(stream)) {
-        const ours = event.event_id === derivedId(stream, seed, index);
-        if (index > 0 && !ours) return;
-        if (ours) index++;
+        const isOwn = event.event_id === derivedId(stream, seed, found);
+        if (found > 0 && !isOwn) return;
+        if (isOwn) found++;
         yield event;
       }
     };
-    const loaded = await foldFrom(aggregate, emptyAggregate(aggregate, id), throughOurs());
-    return index > 0 ? loaded : null;
+    const loaded = await foldFrom(aggregate, emptyAggregate(aggregate, id), throughOwnEvents());
+    return found > 0 ? loaded : null;
   };
 
-  return async <S, E extends DomainEvent>(
-    aggregate: Aggregate<S, E>,
-    tenant: string,
-    id: string,
-    decide: Decision<S, E>,
-    writing: AppendOptions<S>,
-  ): Promise<Loaded<S>> => {
+  const firstBasis = async <S, E extends DomainEvent>({ aggregate, tenant, id, expectNew }: Transaction<S, E>): Promise<Basis<S>> => {
+    const cached = cache.peek(aggregate, tenant, id);
+    if (cached) return { loaded: cached, isConfirmed: false };
+    if (expectNew) return { loaded: emptyAggregate(aggregate, id), isConfirmed: false };
+    return { loaded: await cache.load(aggregate, tenant, id), isConfirmed: true };
+  };
+
+  /** @returns the state after the events, null on a conflict @throws Refusal, LogError */
+  const append = async <S, E extends DomainEvent>(batch: Batch<S, E>): Promise<Loaded<S> | null> => {
+    const { transaction, stream, before, events } = batch;
+    try {
+      const appended = await log.append(stream, before.revision < 0 ? 'none' : before.revision, events);
+      const after = stateAfter(batch, appended);
+      const cached = cache.peek(transaction.aggregate, transaction.tenant, transaction.id);
+      if (!cached || cached.revision < after.revision) cache.put(stream, after);
+      return after;
+    } catch (error) {
+      return error instanceof LogError && error.kind === 'conflict' ? null : throwAsRefusal(error);
+    }
+  };
+
+  return async <S, E extends DomainEvent>(transaction: Transaction<S, E>): Promise<Loaded<S>> => {
+    const { aggregate, tenant, id, meta, seed } = transaction;
     const stream = streamName(aggregate.category, tenant, id);
-    if (writing.resumed) {
-      const own = await ownWrite(aggregate, stream, id, writing.seed);
-      if (own) return own;
+    const own = transaction.resumed ? await findOwnWrite(transaction, stream) : null;
+    if (own) return own;
+    let basis = await firstBasis(transaction);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const decided = decideOn(transaction, basis);
+      if (decided?.length === 0) return basis.loaded;
+      const events = decided?.map(({ type, data }, index) => ({ id: derivedId(stream, seed, index), type, data, meta }));
+      const after = events && (await append({ transaction, stream, before: basis.loaded, events }));
+      if (after) return after;
+      basis = { loaded: await cache.refresh(aggregate, tenant, id), isConfirmed: true };
     }
-    const warm = cache.peek(aggregate, tenant, id);
-    let loaded: Loaded<S> = warm ?? (writing.expectNew ? emptyAggregate(aggregate, id) : await cache.load(aggregate, tenant, id));
-    // What memory says may be behind another process: a refusal or a 'nothing to do' is believed of the log alone.
-    let sure = !warm && !writing.expectNew;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      let decided: readonly E[];
-      try {
-        // First what the request would meet without its condition: a revision is told to nobody who would be refused.
-        decided = decide(loaded.state);
-        checkMatch(writing.ifMatch, loaded.revision);
-      } catch (error) {
-        if (sure) throw error;
-        loaded = await cache.refresh(aggregate, tenant, id);
-        sure = true;
-        continue;
-      }
-      if (decided.length === 0 && !sure && !writing.trustCacheWhen?.(loaded.state)) {
-        loaded = await cache.refresh(aggregate, tenant, id);
-        sure = true;
-        continue;
-      }
-      if (decided.length === 0) return loaded;
-      const events = decided.map(({ type, data }, index) => ({
-        id: derivedId(stream, writing.seed, index),
-        type,
-        data,
-        meta: writing.meta,
-      }));
-      try {
-        const { revision, position } = await log.append(stream, loaded.revision < 0 ? 'none' : loaded.revision, events);
-        const first = revision - events.length + 1;
-        let state = loaded.state;
-        for (const event of recordedOf(stream, aggregate, tenant, id, events, first, position))
-          state = aggregate.evolve(state, event as Recorded<E>);
-        const after: Loaded<S> = { id, state, revision, position };
-        const known = cache.peek(aggregate, tenant, id);
-        if (!known || known.revision < revision) cache.put(stream, after);
-        return after;
-      } catch (error) {
-        if (!(error instanceof LogError) || error.kind !== 'conflict') return throwAsRefusal(error);
-        loaded = await cache.refresh(aggregate, tenant, id);
-        sure = true;
-      }
-    }
-    throw new Refusal('conflict', 'too many others write here at once', { retryAfter: 1 });
+    throw new Refusal('conflict', 'too many requests change this resource at the same time: try again', { retryAfter: 1 });
   };
 };

@@ -19,4 +19,4 @@ const followed = [Agent, AllowedAccount, ApiKey, Integration, Model, Plan, SignI
  */
 const cacheAbsent = [AllowedAccount, User];
 
-export const openApplicationCache = (log: Log): AggregateCache => openAggregateCache(log, followed, { missed: cacheAbsent });
+export const openApplicationCache = (log: Log): AggregateCache => openAggregateCache(log, followed, { cacheAbsent });

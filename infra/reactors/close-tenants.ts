@@ -30,7 +30,11 @@ export const closeDueTenants = (log: Log) => {
   const transact = createTransact(log, openAggregateCache(log, []));
   return async (ids: readonly string[], at: string): Promise<void> => {
     for (const id of ids)
-      await transact(Tenant, id, id, Tenant.closeForGood(at), {
+      await transact({
+        aggregate: Tenant,
+        tenant: id,
+        id,
+        decide: Tenant.closeForGood(at),
         meta: { tenant: id, actor: { kind: 'system', id: 'annals' }, at, v: 1 },
         seed: 'closed',
       }).catch(unlessErased);

@@ -33,7 +33,10 @@ const STREAM = streamName('door', 't', 'd');
 /** A process of its own over a log that others write too. */
 const processOn = (log: Log, cache = openAggregateCache(log, [])) => {
   const transact = createTransact(log, cache);
-  return { cache, does: (decide: (state: State) => Moved[]) => transact(Door, 't', 'd', decide, { meta, seed: randomUUID() }) };
+  return {
+    cache,
+    does: (decide: (state: State) => Moved[]) => transact({ aggregate: Door, tenant: 't', id: 'd', decide, meta, seed: randomUUID() }),
+  };
 };
 
 const written = (log: Log, revision: number, { type, data }: Moved) =>
@@ -155,7 +158,7 @@ test('what was begun to be read before the log was followed anew is not kept', a
 });
 
 test('of what is not there no more is remembered than of what is', async () => {
-  const cache = openAggregateCache(memoryLog(), [Door], { capacity: 5, missed: [Door] });
+  const cache = openAggregateCache(memoryLog(), [Door], { capacity: 5, cacheAbsent: [Door] });
   await cache.start();
   const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
   for (const id of ids) await cache.load(Door, 't', id);
@@ -165,7 +168,7 @@ test('of what is not there no more is remembered than of what is', async () => {
 });
 
 test('of large states fewer are remembered; one that changes or is too large for all counts once', () => {
-  const cache = openAggregateCache(memoryLog(), [Door], { room: 100_000 });
+  const cache = openAggregateCache(memoryLog(), [Door], { maxWeight: 100_000 });
   const put = (id: string, length: number) => {
     const state = { isOpen: true, sign: 'x'.repeat(length) };
     cache.put(streamName('door', 't', id), { id, state, revision: 0, position: null });

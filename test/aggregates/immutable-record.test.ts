@@ -5,7 +5,8 @@ import { fold } from '../../domain/aggregate.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { type Transient, withEntry, withoutEntry } from '../../domain/immutable-record.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { emptyAggregate, foldFrom, openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
+import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
+import { emptyAggregate, foldFrom } from '../../infra/aggregates/fold-from.ts';
 import { ACTOR, at, ID, recorded, TENANT } from '../fixtures/given.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 

@@ -106,7 +106,7 @@ const happens = (log: Log) => {
   const transact = createTransact(log, openAggregateCache(log, []));
   const meta = (tenant: string) => ({ tenant, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 });
   return (id: string, decide: (tenant: Tenant.Tenant) => Tenant.TenantEvent[]) =>
-    transact(Tenant, id, id, decide, { meta: meta(id), seed: String(Math.random()) });
+    transact({ aggregate: Tenant, tenant: id, id, decide, meta: meta(id), seed: String(Math.random()) });
 };
 
 test('over the real store and database: two workers, restarted and with a clock that jumps, close it once', async () => {

@@ -1,0 +1,38 @@
+import type { Loaded } from '../../commands/context.ts';
+import type { AnyAggregate } from '../../domain/aggregate.ts';
+
+type Read = (aggregate: AnyAggregate, stream: string, id: string) => Promise<Loaded<unknown>>;
+/** The revision of the last event that the subscription delivered during a load. */
+type Delivered = { revision: number };
+type RunningLoad = { readonly delivered: Delivered; readonly result: Promise<Loaded<unknown>> };
+
+/** Creates a loader that repeats a read until it includes every event that the subscription delivered meanwhile. */
+export const createAggregateLoader = (read: Read) => {
+  const running = new Map<string, RunningLoad>();
+
+  const readUntilCurrent = async (aggregate: AnyAggregate, stream: string, id: string, delivered: Delivered): ReturnType<Read> => {
+    for (;;) {
+      const loaded = await read(aggregate, stream, id);
+      if (delivered.revision <= loaded.revision) return loaded;
+    }
+  };
+
+  const start: Read = (aggregate, stream, id) => {
+    const delivered = { revision: -1 };
+    const result = readUntilCurrent(aggregate, stream, id, delivered).finally(() => {
+      if (running.get(stream)?.result === result) running.delete(stream);
+    });
+    running.set(stream, { delivered, result });
+    return result;
+  };
+
+  /** Joins a read of the same stream that is under way, otherwise starts one. */
+  const join: Read = (aggregate, stream, id) => running.get(stream)?.result ?? start(aggregate, stream, id);
+
+  const onEvent = (stream: string, revision: number): void => {
+    const load = running.get(stream);
+    if (load) load.delivered.revision = Math.max(load.delivered.revision, revision);
+  };
+
+  return { start, join, onEvent };
+};

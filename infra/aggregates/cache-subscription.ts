@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Recorded } from '../../domain/event.ts';
+import type { Log, Subscription } from '../eventstore/event-log.ts';
+
+const RESUBSCRIBE_DELAY_MS = 500;
+
+type Options = {
+  readonly log: Log;
+  readonly categories: readonly string[];
+  readonly onEvent: (event: Recorded) => void;
+  /** Called when the subscription was lost, and again before each attempt to re-establish it. */
+  readonly onLost: () => void;
+};
+
+/** Creates the subscription of the aggregate cache: the events of some categories, from the end of the log on. */
+export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Options) => {
+  const filter = { streamPrefixes: categories.map((category) => `${category}-`) };
+  let subscription: Subscription | undefined;
+  let isLost = false;
+  let isClosed = false;
+  let epoch = 0;
+
+  const start = async (): Promise<void> => {
+    const [last] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
+    subscription = log.follow({ ...(last ? { from: last.position } : {}), filter, event: onEvent });
+    void subscription.failure.then((error) => error && resubscribe());
+  };
+
+  const resubscribe = async (): Promise<void> => {
+    isLost = true;
+    while (isLost && !isClosed) {
+      onLost();
+      await sleep(RESUBSCRIBE_DELAY_MS);
+      if (isClosed) return;
+      await start().then(
+        () => {
+          epoch++;
+          isLost = false;
+        },
+        () => {},
+      );
+    }
+  };
+
+  return {
+    /** Subscribes at the end of the log. If the log ends the subscription later, it is re-established. @throws LogError */
+    start,
+    close: async (): Promise<void> => {
+      isClosed = true;
+      await subscription?.stop();
+    },
+    /** Whether the subscription was lost and has not been re-established. Changes of the followed streams then go unnoticed. */
+    isLost: (): boolean => isLost,
+    /** Whether events are being delivered. */
+    isActive: (): boolean => subscription !== undefined && !isLost,
+    /** Changes whenever events may have been missed: what was read before may be older than the new subscription's start. */
+    epoch: (): number => epoch,
+  };
+};
