@@ -5,13 +5,16 @@ import type { Actor, DomainEvent, Position, Recorded } from '../domain/event.ts'
 import type { Principal } from '../domain/principal.ts';
 import type { Secret } from '../domain/secret.ts';
 
-/** An aggregate as it stands: folded state, the revision of its last event (-1: no stream yet) and that event's place in the log. */
+/**
+ * A loaded aggregate: its folded state, and the revision and position of its last event (-1 and null: it has no events
+ * yet).
+ */
 export type Loaded<S> = {
   readonly id: string;
   readonly state: S;
   readonly revision: number;
   readonly position: Position | null;
-  /** A creation that found it there and updated it instead. */
+  /** Set by a creation that found an existing resource and updated it instead. */
   readonly existed?: boolean;
 };
 
@@ -28,67 +31,79 @@ export type AggregateReader = {
 export type SealedText = string;
 
 export type TransactOptions<S> = {
-  /** Another tenant than the context's: for handlers that were let into it (clone, platform operations). */
+  /** The tenant of the aggregate, if it is not the context's: for platform operations, and for clone. */
   tenant?: string;
-  /** A creation: begin as if there were no stream, which is one round trip where that holds. */
+  /** Assumes that there is no stream yet, so that a creation takes one round trip. If there is one, it is loaded. */
   expectNew?: boolean;
-  /** Not what the request is about: its condition is meant for another. */
+  /** This aggregate is not the one that the request's If-Match is about. */
   ignoreIfMatch?: boolean;
-  /** Of a state that nothing changes any more memory is believed; of any other the log alone, where nothing is to be done. */
+  /** If this returns true, the cached state is final: a decision without events needs no confirmation by the log. */
   trustCacheWhen?: (state: S) => boolean;
 };
 
-/** A request as a handler gets it: path, query and body in one object. */
+/** A request as a handler receives it: path, query and body in one object. */
 export type Input<Body extends z.ZodType, Path extends string = never> = z.output<Body> & { readonly [Name in Path]: string };
 
-/** What a handler works with: who asks, the log as aggregates, ids, secrets and read models. It knows no stream name. */
+/** What a handler works with: the caller, aggregates, ids, secrets and read models. Stream names are hidden from it. */
 export type Ctx = {
   /** The tenant of the path, or `platform`. */
   readonly tenant: string;
   readonly principal: Principal;
   readonly actor: Actor;
-  /** RFC 3339 UTC with milliseconds; the same through one request. */
+  /** The time of the request as RFC 3339 UTC with milliseconds; it does not change during the request. */
   readonly at: () => string;
-  /** The position as of which this request looks; `load` folds to it. Null: now. */
+  /** The position of an as-of read, at which `load` stops folding; null: the present. */
   readonly asOf: Position | null;
-  /** The events of an aggregate, oldest first; `from` a revision on. */
+  /** Reads the events of an aggregate, oldest first, starting at the revision `from`. */
   readonly history: <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
     id: string,
     options?: { from?: number; limit?: number },
   ) => AsyncIterable<Recorded<E>>;
-  /** Loads, decides, appends at the revision that was read, folds again and repeats on conflict. @throws Refusal */
+  /**
+   * Loads the aggregate, decides, and appends the events at the loaded revision; starts again on conflict.
+   * @throws Refusal
+   */
   readonly transact: <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
     id: string,
     decide: Decision<S, E>,
     options?: TransactOptions<S>,
   ) => Promise<Loaded<S>>;
-  /** The aggregate as the log has it now, from the warm cache where that is coherent. */
+  /** Returns the aggregate's present state, from the cache if possible. */
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
-  /** Where the log ends at this moment, as a token; null while it is empty. @throws Refusal unavailable */
+  /**
+   * Returns the present end of the log as a consistency token; null while the log is empty.
+   * @throws Refusal unavailable
+   */
   readonly logEnd: () => Promise<string | null>;
-  /** Whether the caller holds a permission in this tenant, or on one of its agents, as of now. */
+  /** Whether the caller has a permission in this tenant, or on one of its agents. */
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
-  /** @throws Refusal like an operation that asks for this permission */
+  /** @throws Refusal if the caller lacks the permission, as an operation that requires it would */
   readonly require: (permission: Permission, agent_id?: string) => Promise<void>;
-  /** A fresh id25; the same one on a repeat under the same Idempotency-Key. */
+  /** Creates an id25. A repeated request with the same Idempotency-Key gets the same one. */
   readonly newId: () => string;
-  /** The id of what has a natural key: the same key gives the same id, unguessable from outside. */
+  /** Derives the id of a resource from its unique key. It cannot be guessed without the platform's name key. */
   readonly uniqueId: (kind: string, key: string, generation?: number, tenant?: string) => string;
-  /** Base62 characters for keys and secrets; the same ones on a repeat under the same Idempotency-Key. */
+  /**
+   * Creates base62 characters for keys and secrets. A repeated request with the same Idempotency-Key gets the same
+   * ones.
+   */
   readonly random: (characters: number) => string;
-  /** Encrypts under the tenant's data key, bound to category, id and field. */
-  readonly seal: (place: SecretLocation, secret: Secret) => Promise<SealedText>;
-  readonly open: (place: SecretLocation, sealed: SealedText) => Promise<Secret>;
-  /** HMAC-SHA-256 under the platform's pepper, as hex: what is stored of an API key. */
+  /** Encrypts with the tenant's data key, bound to the location. */
+  readonly seal: (location: SecretLocation, secret: Secret) => Promise<SealedText>;
+  /** Decrypts what `seal` returned for the same location. */
+  readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
+  /** HMAC-SHA-256 with the platform's pepper, in hex. It is stored in place of an API key. */
   readonly digest: (text: string) => string;
   /**
-   * What an answer says that no stream it was made from tells (views, the clock, another engine's answer), as JSON. A repeat under the same
-   * Idempotency-Key has what was found first, and `find` is not asked again. Asked for in the same order each time.
+   * Reads a value for the response that does not follow from the request's streams, such as from a read model, the
+   * clock or another service. The value must be JSON. A repeated request with the same Idempotency-Key gets the first
+   * value without calling `find`; the calls must come in the same order each time.
    */
   readonly sideEffect: <T>(find: () => Promise<T>) => Promise<T>;
   readonly publicUrl: string;
 };
 
+/** Where a sealed secret is stored. It is part of the encryption's associated data. */
 export type SecretLocation = { readonly tenant: string; readonly category: string; readonly id: string; readonly field: string };

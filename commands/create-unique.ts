@@ -2,20 +2,25 @@ import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { DomainEvent } from '../domain/event.ts';
 import type { Ctx, Loaded } from './context.ts';
 
+/** The unique key of a new resource, and how a generation of the key is used. */
 export type UniqueKey<S, E extends DomainEvent> = {
   readonly kind: string;
   readonly key: string;
-  /** What a generation of the key says to a newcomer. @throws Refusal where a living one holds it */
+  /** Decides on this generation of the key for a new resource. @throws Refusal if a resource uses the key */
   readonly claim: (generation: number) => Decision<S, E>;
-  /** This generation is over for good: the next one is asked. Told by the state alone, as a repeated request finds it too. */
+  /**
+   * Whether this generation is closed for good, so that the next one is tried. Depends on the state only: repeats
+   * agree.
+   */
   readonly isClosed?: (state: S) => boolean;
+  /** The tenant of the new resource's stream; by default the context's. */
   readonly tenantOf?: (id: string) => string;
 };
 
 /**
- * Creates what has a natural key: one append is creation, uniqueness and dedup at once. The first generation of the key that is not
- * closed wins; a claim may close the one it meets.
- * @throws Refusal whatever `claim` throws where a living one holds the key
+ * Creates a resource with a unique key. One append is creation, uniqueness check and deduplication. It uses the first
+ * generation of the key that is not closed; `claim` may close a generation.
+ * @throws Refusal of `claim` if another resource uses the key
  */
 export const createUnique = async <S, E extends DomainEvent>(
   ctx: Ctx,

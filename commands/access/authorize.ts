@@ -22,7 +22,8 @@ export type AuthorizerDeps = {
 export type Scope = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
 
 /**
- * Checks that a caller may perform an operation. A tenant or agent that the caller must not know about is refused as not_found.
+ * Checks that a caller may perform an operation. A tenant or agent that the caller must not know about is refused as
+ * not_found.
  * @returns 'guest' if the caller is a super-admin who reads in a tenant without being a member
  * @throws Refusal forbidden, not_found, tenant_suspended
  */
@@ -44,7 +45,10 @@ const GUEST_PERMISSIONS: readonly Permission[] = [
 const forbidden = (permission: Permission) =>
   new Refusal('forbidden', `This needs the permission ${permission}`, { members: { permission } });
 
-/** Platform operations are for super-admins, by a credential that is not bound to a tenant. @throws Refusal forbidden */
+/**
+ * Platform operations are for super-admins, by a credential that is not bound to a tenant.
+ * @throws Refusal forbidden
+ */
 const authorizeOnPlatform = (principal: Principal): undefined => {
   if (principal.kind === 'user' && principal.super_admin && principal.bound_to === null) return undefined;
   throw forbidden('platform');
@@ -55,7 +59,10 @@ const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Perm
   throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
 };
 
-/** A super-admin who has opened the tenant with a reason may read in it until that time is over. @throws Refusal not_found, forbidden */
+/**
+ * A super-admin who has opened the tenant with a reason may read in it until that time is over.
+ * @throws Refusal not_found, forbidden
+ */
 const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Permission, now: () => number): 'guest' => {
   if (!principal.super_admin) throw notFound();
   const open = tenant.allow_superadmin_access && (tenant.super_admin_access[principal.user_id] ?? '') > new Date(now()).toISOString();
@@ -64,7 +71,9 @@ const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Perm
   return 'guest';
 };
 
-/** @throws Refusal not_found if the member may not see the agent, forbidden if they may see it but lack the permission */
+/**
+ * @throws Refusal not_found if the member may not see the agent, forbidden if they may see it but lack the permission
+ */
 const checkAgentPermission = (tenant: Tenant.Tenant, principal: User, agent: Agent.Agent, permission: Permission): void => {
   // Whoever may delete an agent may also restore it.
   const isReachable = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');

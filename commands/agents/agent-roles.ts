@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import * as Permission from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
-import * as Access from '../../domain/agents/agent-roles.ts';
+import * as AgentRoles from '../../domain/agents/agent-roles.ts';
 import { AGENT_ROLES, GRANT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
 import { Id25 } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
@@ -20,17 +20,17 @@ export const AgentRolePermissionGrid = z
   .strictObject({ roles: z.strictObject({ VIEWER: Labels.optional(), MANAGER: Labels.optional(), OWNER: Labels.optional() }) })
   .meta({ id: 'AgentRolePermissionGrid' });
 
-type OnAgent = { readonly tenant_id: string; readonly agent_id: string };
-type OnUser = OnAgent & { readonly user_id: string };
+type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
+type AgentUserPath = AgentPath & { readonly user_id: string };
 
 /** The members of the context's tenant. */
 export const loadMembers = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
-/** A role on an agent with the name of who has it. */
+/** A role on an agent, with the name and address of the user. */
 export const roleView = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {
   const user = (await ctx.load(User, user_id)).state;
-  const { by: _, since: __, ...held } = role;
-  return { agent_id: agent.id, user_id, tenant_id: agent.tenant_id, ...held, user_email: user.email || null, user_name: user.name };
+  const { by: _, since: __, ...assignment } = role;
+  return { agent_id: agent.id, user_id, tenant_id: agent.tenant_id, ...assignment, user_email: user.email || null, user_name: user.name };
 };
 
 export const grantView = (agent: Agent.Agent, user_id: string) => {
@@ -42,27 +42,27 @@ export const assignRole = async (
   ctx: Ctx,
   { agent_id, user_id, role }: Input<typeof AgentRoleAssignmentCreate, 'tenant_id' | 'agent_id' | 'user_id'>,
 ) => {
-  const loaded = await ctx.transact(Agent, agent_id, Access.assignRole(user_id, role, await loadMembers(ctx)));
+  const loaded = await ctx.transact(Agent, agent_id, AgentRoles.assignRole(user_id, role, await loadMembers(ctx)));
   return { ...loaded, state: await roleView(ctx, loaded.state, user_id) };
 };
 
-export const revokeRole = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
-  ctx.transact(Agent, agent_id, Access.revokeRole(user_id, await loadMembers(ctx)));
+export const revokeRole = async (ctx: Ctx, { agent_id, user_id }: AgentUserPath) =>
+  ctx.transact(Agent, agent_id, AgentRoles.revokeRole(user_id, await loadMembers(ctx)));
 
 export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentUserGrant, 'tenant_id' | 'agent_id'>) => {
   const members = await loadMembers(ctx);
   let existed = false;
   const loaded = await ctx.transact(Agent, agent_id, (agent) => {
-    existed = Access.effectiveRole(agent.grants, members, user_id) !== undefined;
-    return Access.grant(user_id, role, members)(agent);
+    existed = AgentRoles.effectiveRole(agent.grants, members, user_id) !== undefined;
+    return AgentRoles.grant(user_id, role, members)(agent);
   });
   return { ...loaded, state: grantView(loaded.state, user_id), existed };
 };
 
-export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: OnUser) =>
-  ctx.transact(Agent, agent_id, Access.revokeGrant(user_id, await loadMembers(ctx)));
+export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: AgentUserPath) =>
+  ctx.transact(Agent, agent_id, AgentRoles.revokeGrant(user_id, await loadMembers(ctx)));
 
-/** The other shape of a grant: a null role revokes. @returns null where it was revoked */
+/** Grants or revokes access in one operation: a null role revokes. @returns null as state if it was revoked */
 export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentGrantRequest, 'tenant_id'>) => {
   if (role !== null) return grantAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id, role });
   return { ...(await revokeAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id })), state: null };
@@ -71,9 +71,12 @@ export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<
 export const transferOwnership = async (
   ctx: Ctx,
   { agent_id, new_owner_id }: Input<typeof AgentOwnershipTransfer, 'tenant_id' | 'agent_id'>,
-) => ctx.transact(Agent, agent_id, Access.transferOwnership(new_owner_id, await loadMembers(ctx)));
+) => ctx.transact(Agent, agent_id, AgentRoles.transferOwnership(new_owner_id, await loadMembers(ctx)));
 
-/** Replaces the labels of the roles that are named; the others keep theirs. @throws Refusal invalid where OWNER's would shrink */
+/**
+ * Replaces the labels of the given roles; the others keep theirs.
+ * @throws Refusal invalid if OWNER would lose a label
+ */
 export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {
   const loaded = await ctx.transact(Tenant, ctx.tenant, Permission.changeRolePermissions(roles));
   return { ...loaded, state: { roles: loaded.state.role_permissions } };

@@ -11,7 +11,7 @@ import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 import { loadMembers } from './agent-roles.ts';
 
-const Text = z.string().nullable();
+const NullableText = z.string().nullable();
 const Voice = text(0, 128).nullable();
 const Threshold = z.int().min(1).nullable();
 const ResourceClass = text(1, 64);
@@ -21,11 +21,11 @@ export const AgentCreate = z
     name: Agent.AgentName,
     slug: Slug,
     can_author_skills: z.boolean().default(false),
-    description: Text.default(null),
-    description_prompt: Text.default(null),
+    description: NullableText.default(null),
+    description_prompt: NullableText.default(null),
     environment_mode: z.enum(Agent.ENVIRONMENT_MODES).default('shared'),
-    image_ref: Text.default(null),
-    initial_greeting: Text.default(null),
+    image_ref: NullableText.default(null),
+    initial_greeting: NullableText.default(null),
     is_admin_only: z.boolean().default(false),
     iteration_warn_threshold: Threshold.default(null),
     kind: z.enum(Agent.AGENT_KINDS).default('user'),
@@ -37,18 +37,18 @@ export const AgentCreate = z
 export const AgentUpdate = z
   .strictObject({
     can_author_skills: z.boolean().nullish(),
-    description: Text.optional(),
-    description_prompt: Text.optional(),
+    description: NullableText.optional(),
+    description_prompt: NullableText.optional(),
     environment_mode: z.enum(Agent.ENVIRONMENT_MODES).nullish(),
     external_mail_enabled: z.boolean().nullish(),
-    image_ref: Text.optional(),
-    initial_greeting: Text.optional(),
+    image_ref: NullableText.optional(),
+    initial_greeting: NullableText.optional(),
     is_active: z.boolean().nullish(),
     is_admin_only: z.boolean().nullish(),
     iteration_warn_threshold: Threshold.optional(),
     name: Agent.AgentName.nullish(),
     resource_class: ResourceClass.nullish(),
-    ssh_public_key: Text.optional(),
+    ssh_public_key: NullableText.optional(),
     voice: Voice.optional(),
   })
   .meta({ id: 'AgentUpdate' });
@@ -57,69 +57,75 @@ export const AgentModelChainUpdate = z.strictObject({ model_ids: z.array(Id25).m
 
 export const Restore = z.strictObject({ revision: z.int().min(0).optional() }).meta({ id: 'Restore' });
 
-/** An agent of the tenant. @throws Refusal not_found where it is not there or deleted */
+/** Loads an agent of the tenant. @throws Refusal not_found if it does not exist or is deleted */
 export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent>> => {
   const loaded = await ctx.load(Agent, agent_id);
   Agent.assertExists(loaded.state);
   return loaded;
 };
 
-/** The agent as it was at a revision. @throws Refusal invalid where it never had that one */
+/** Folds the agent up to a revision. @throws Refusal invalid if it has no such revision */
 const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
-  const own: Transient = new WeakSet();
+  const transient: Transient = new WeakSet();
   let state = Agent.initial;
   let last = -1;
   for await (const event of ctx.history(Agent, agent_id)) {
     if (event.revision > revision) break;
-    state = Agent.evolve(state, event, own);
+    state = Agent.evolve(state, event, transient);
     last = event.revision;
   }
   if (last !== revision) throw invalid('/revision', 'the agent has no such revision', 'unknown_revision');
   return state;
 };
 
-const undeleteWithinLimit = async (ctx: Ctx, agent_id: string, checkRoom: CheckAgentLimit): Promise<Loaded<Agent.Agent>> => {
+const undeleteWithinLimit = async (ctx: Ctx, agent_id: string, checkAgentLimit: CheckAgentLimit): Promise<Loaded<Agent.Agent>> => {
   const members = await loadMembers(ctx);
-  const by = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
+  const restored_by = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
   return ctx.transact(Agent, agent_id, (agent) => {
-    const events = undelete(agent, members, by);
-    if (events.length > 0) checkRoom();
+    const events = undelete(agent, members, restored_by);
+    if (events.length > 0) checkAgentLimit();
     return events;
   });
 };
 
-/** Undeletes, or with a revision gives back the settings of then. @throws Refusal not_found, conflict, plan_limit, invalid */
+/**
+ * Restores a deleted agent, or with a revision the settings of that revision.
+ * @throws Refusal not_found, conflict, plan_limit, invalid
+ */
 export const restoreAgent = async (
   ctx: Ctx,
   { agent_id, revision }: Input<typeof Restore, 'tenant_id' | 'agent_id'>,
-  checkRoom: CheckAgentLimit,
+  checkAgentLimit: CheckAgentLimit,
 ) => {
   await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);
-  if (revision === undefined) return undeleteWithinLimit(ctx, agent_id, checkRoom);
+  if (revision === undefined) return undeleteWithinLimit(ctx, agent_id, checkAgentLimit);
   return ctx.transact(Agent, agent_id, restore(await agentAt(ctx, agent_id, revision), revision));
 };
 
-/** Asked where one more agent is about to be. @throws Refusal plan_limit where there is no room for it */
+/** Is called before one more agent exists. @throws Refusal plan_limit if the plan does not allow one more */
 export type CheckAgentLimit = () => void;
 
-const claimSlug = (slug: string, checkRoom: CheckAgentLimit, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
+const claimSlug = (slug: string, checkAgentLimit: CheckAgentLimit, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
   if (agent.status === 'absent') {
-    checkRoom();
+    checkAgentLimit();
     return create();
   }
   if (agent.status === 'live')
     throw new Refusal('slug_taken', `The slug ${slug} is taken`, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
   if (agent.status === 'released') return [];
-  // Whoever is refused must not cost the deleted agent its slug.
-  checkRoom();
+  // Check first: a refused creation must not take the slug from the deleted agent.
+  checkAgentLimit();
   return Agent.releaseSlug();
 };
 
-/** @throws Refusal slug_taken, plan_limit, forbidden where is_admin_only is asked for by less than an ADMIN */
+/**
+ * Creates an agent.
+ * @throws Refusal slug_taken, plan_limit, forbidden if the caller sets is_admin_only without being OWNER or ADMIN
+ */
 export const createAgent = async (
   ctx: Ctx,
   { slug, ...input }: Input<typeof AgentCreate, 'tenant_id'>,
-  checkRoom: CheckAgentLimit,
+  checkAgentLimit: CheckAgentLimit,
 ): Promise<Loaded<Agent.Agent>> => {
   const { tenant_id: _, ...settings } = input;
   if (settings.is_admin_only && !(await ctx.may('tenant:settings:write')))
@@ -131,7 +137,7 @@ export const createAgent = async (
   return createUnique(ctx, Agent, {
     kind: 'agent',
     key: slug,
-    claim: (generation) => claimSlug(slug, checkRoom, create(generation)),
+    claim: (generation) => claimSlug(slug, checkAgentLimit, create(generation)),
     isClosed: ({ status }) => status === 'released',
   });
 };
@@ -140,19 +146,19 @@ export const updateAgent = async (
   ctx: Ctx,
   { tenant_id: _, agent_id, ...changes }: Input<typeof AgentUpdate, 'tenant_id' | 'agent_id'>,
 ) => {
-  const guarded = changes.can_author_skills !== undefined || changes.is_admin_only !== undefined;
-  const mayManageRoles = guarded && (await ctx.may('agent:roles:write', agent_id));
+  const changesGuarded = changes.can_author_skills !== undefined || changes.is_admin_only !== undefined;
+  const mayManageRoles = changesGuarded && (await ctx.may('agent:roles:write', agent_id));
   return ctx.transact(Agent, agent_id, Agent.update(changes, mayManageRoles));
 };
 
 export const deleteAgent = (ctx: Ctx, { agent_id }: { agent_id: string }) => ctx.transact(Agent, agent_id, Agent.remove);
 
-/** @throws Refusal invalid where a model is unknown, closed to this tenant or disabled */
-const checkModels = async (ctx: Ctx, model_ids: readonly string[], known: readonly string[]): Promise<void> => {
-  const fresh = model_ids.filter((id) => !known.includes(id));
-  const models = await Promise.all(fresh.map((id) => ctx.load(Model, id)));
-  const wrong = models.find((model) => !Model.isUsable(model.state));
-  if (wrong) throw invalid(`/model_ids/${model_ids.indexOf(wrong.id)}`, 'is not a model that this tenant can use', 'unknown_model');
+/** @throws Refusal invalid if a model that is new in the chain is unknown, disabled or not available to the tenant */
+const checkModels = async (ctx: Ctx, model_ids: readonly string[], current: readonly string[]): Promise<void> => {
+  const added = model_ids.filter((id) => !current.includes(id));
+  const models = await Promise.all(added.map((id) => ctx.load(Model, id)));
+  const unusable = models.find((model) => !Model.isUsable(model.state));
+  if (unusable) throw invalid(`/model_ids/${model_ids.indexOf(unusable.id)}`, 'is not a model that this tenant can use', 'unknown_model');
 };
 
 export const reorderModelChain = async (

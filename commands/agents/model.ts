@@ -8,12 +8,12 @@ import { createUnique } from '../create-unique.ts';
 
 const MAX_SETTINGS_LENGTH = 65_536;
 
-/** Numbers grow when they are written out: what came in a body may be too long for the log. */
+/** A number like 1e20 is longer when written again, so the limit of the body does not bound the length of the event. */
 const Settings = z
   .record(z.string(), z.unknown())
   .refine(
     (settings) => JSON.stringify(settings).length <= MAX_SETTINGS_LENGTH,
-    `may have at most ${MAX_SETTINGS_LENGTH} characters as JSON`,
+    `must have at most ${MAX_SETTINGS_LENGTH} characters as JSON`,
   );
 
 export const ModelCreate = z
@@ -31,14 +31,14 @@ export const ModelCreate = z
   })
   .meta({ id: 'ModelCreate' });
 
-/** @throws Refusal invalid where a model of the chain is not there */
+/** @throws Refusal invalid if a model of the chain does not exist */
 const checkChain = async (ctx: Ctx, chain: readonly string[]): Promise<void> => {
   const models = await Promise.all(chain.map((id) => ctx.load(Model, id)));
   const absent = models.findIndex(({ state }) => state.status === 'absent');
   if (absent >= 0) throw invalid(`/failover_chain/${absent}`, 'there is no such model', 'unknown_model');
 };
 
-/** @throws Refusal slug_taken, invalid */
+/** Registers a model. @throws Refusal slug_taken, invalid */
 export const registerModel = async (ctx: Ctx, fields: Input<typeof ModelCreate>) => {
   await checkChain(ctx, fields.failover_chain);
   return createUnique(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });

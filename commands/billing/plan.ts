@@ -19,20 +19,20 @@ export const PlanCreate = z
   })
   .meta({ id: 'PlanCreate' });
 
-/** The plan that a tenant is on where none is named. */
+/** The id of the plan of tenants that are created without one. */
 export const defaultPlanId = (ctx: Pick<Ctx, 'uniqueId'>): string => ctx.uniqueId('plan', 'free', 0, PLATFORM);
 
-/** The plan by which the tenant may have what it may: its own, and the first one once that is canceled. */
+/** The id of the plan whose limits apply to a tenant: its own, or the default plan if its own is canceled. */
 export const planIdOf = (ctx: Pick<Ctx, 'uniqueId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
   plan_status === 'canceled' ? defaultPlanId(ctx) : plan_id;
 
-/** What the tenant may have. */
+/** The limits that apply to the context's tenant. */
 export const limitsOf = async (ctx: Ctx): Promise<Plan.Limits> => {
   const { state } = await ctx.load(Tenant, ctx.tenant);
   return (await ctx.load(Plan, planIdOf(ctx, state))).state.limits;
 };
 
-/** @throws Refusal slug_taken */
+/** Creates a plan. @throws Refusal slug_taken */
 export const createPlan = (ctx: Ctx, fields: Input<typeof PlanCreate>) =>
   createUnique(ctx, Plan, {
     kind: 'plan',

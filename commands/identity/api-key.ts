@@ -13,28 +13,31 @@ export const ApiKeyCreate = z
 
 type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
 
-/** The id of the key whose public part this is. */
+/** The id of the API key with this public id. */
 export const apiKeyIdOf = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string => ctx.uniqueId('apikey', publicId, 0, PLATFORM);
 
-/** Makes a key; its text is in the answer and nowhere else. @throws Refusal invalid where it would be born expired */
+/**
+ * Creates an API key. The response contains its text, which is stored nowhere.
+ * @throws Refusal invalid if it would already be expired
+ */
 export const issueKey = async (
   ctx: Ctx,
-  bound: KeyScope,
+  scope: KeyScope,
   { name, expires_at }: z.output<typeof ApiKeyCreate>,
 ): Promise<Loaded<ApiKey.ApiKey & { key: string }>> => {
   if (expires_at !== null && Date.parse(expires_at) <= Date.parse(ctx.at())) throw invalid('/expires_at', 'must be in the future');
   const publicId = ctx.random(8);
   const key = buildKey(publicId, ctx.random(32));
-  const made = await ctx.transact(
+  const created = await ctx.transact(
     ApiKey,
     apiKeyIdOf(ctx, publicId),
-    ApiKey.create({ ...bound, name, expires_at, digest: ctx.digest(key) }),
+    ApiKey.create({ ...scope, name, expires_at, digest: ctx.digest(key) }),
     {
       expectNew: true,
-      ...(bound.tenant_id === null ? {} : { tenant: bound.tenant_id }),
+      ...(scope.tenant_id === null ? {} : { tenant: scope.tenant_id }),
     },
   );
-  return { ...made, state: { ...made.state, key } };
+  return { ...created, state: { ...created.state, key } };
 };
 
 const ownerOf = ({ principal }: Ctx): string => {

@@ -19,9 +19,15 @@ export type ApiKeyAuthenticatorDeps = {
 };
 
 export type ApiKeyAuthenticator = {
-  /** Finds and verifies the key of this text; undefined if the text does not have a key's form. @throws Refusal unauthorized */
+  /**
+   * Finds and verifies the key of this text; undefined if the text does not have a key's form.
+   * @throws Refusal unauthorized
+   */
   readonly findKey: (text: string) => ApiKey.ApiKey | Promise<ApiKey.ApiKey> | undefined;
-  /** Returns whom a verified key stands for. @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended */
+  /**
+   * Returns whom a verified key stands for.
+   * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended
+   */
   readonly principalOf: (key: ApiKey.ApiKey) => Promise<Principal>;
 };
 
@@ -44,8 +50,8 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
   const { cache, uniqueId, digest, verifiedKeys, onKeyUsed, now } = deps;
 
   /**
-   * Verifies a key that this process has not verified before. A wrong key costs one read of the log, whether its public id exists or not:
-   * the response time does not tell which public ids exist.
+   * Verifies a key that this process has not verified before. A wrong key costs one read of the log, whether its public
+   * id exists or not: the response time does not tell which public ids exist.
    */
   const verify = async (text: string, publicId: string): Promise<ApiKey.ApiKey> => {
     const claimed = digest(text);

@@ -13,8 +13,9 @@ export type MembershipDeps = {
 };
 
 /**
- * Creates the check who counts as a member at sign-in. The read model names the tenants to look into; each tenant's state decides. Before
- * the check says no, it waits for the read model, because the user may have been invited a moment ago.
+ * Creates the check who counts as a member at sign-in. The read model names the tenants to look into; each tenant's
+ * state decides. Before the check says no, it waits for the read model, because the user may have been invited a moment
+ * ago.
  */
 export const createMembershipCheck = ({ cache, membershipPages, catchUp }: MembershipDeps): IsMember => {
   const isProjectedMember = async (user_id: string): Promise<boolean> => {

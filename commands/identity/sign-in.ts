@@ -25,7 +25,10 @@ export const assertMaySignIn = async (ctx: Ctx, user: User.User, isMember: IsMem
   if (!(await hasAccess(ctx, user, isMember))) throw addressNotAllowed();
 };
 
-/** Returns the user of a verified address. An allowed address is registered at its first sign-in. @throws Refusal forbidden */
+/**
+ * Returns the user of a verified address. An allowed address is registered at its first sign-in.
+ * @throws Refusal forbidden
+ */
 export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isMember: IsMember): Promise<Loaded<User.User>> => {
   const known = await ctx.load(User, userIdOf(ctx, email));
   if (known.state.status === 'registered') {
@@ -41,8 +44,8 @@ export const recordSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>
   ctx.transact(User, user_id, User.recordLogin(ctx.at()));
 
 /**
- * Signs a browser in. `cookie` is all that the browser stores. The id is derived from the state of the sign-in, so each state can be used
- * once. @throws Refusal unauthorized if the state was used before
+ * Signs a browser in. `cookie` is all that the browser stores. The id is derived from the state of the sign-in, so each
+ * state can be used once. @throws Refusal unauthorized if the state was used before
  */
 export const signIn = async (ctx: Ctx, user_id: string, state: string): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
   const id = ctx.uniqueId('signin', state, 0, PLATFORM);

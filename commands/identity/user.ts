@@ -15,7 +15,10 @@ export const userIdOf = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => c
 export const registerUser = (ctx: Ctx, email: string, name: string | null = null) =>
   ctx.transact(User, userIdOf(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreIfMatch: true });
 
-/** @throws Refusal not_found, conflict where a super-admin would shut themselves out */
+/**
+ * Applies a super-admin's changes to a user.
+ * @throws Refusal not_found, conflict if super-admins would lock themselves out
+ */
 export const updateUser = (
   ctx: Ctx,
   { user_id, is_suspended, is_super_admin, reason = null }: Input<typeof AdminUserUpdate, 'user_id'>,

@@ -14,10 +14,13 @@ const record = async <T>(
   return { id, revision: -1, position, state };
 };
 
-/** Notes who promoted a rebuild; `rebuild` is the answer. */
+/** Records that the caller promoted a rebuild. @returns the rebuild, with the position of the event */
 export const recordPromotion = <T extends { id: string; projection: string; version: number }>(ctx: Ctx, rebuild: T): Promise<Loaded<T>> =>
   record(ctx, rebuild.projection, Upkeep.promote(rebuild.projection, rebuild.version, rebuild.id), rebuild);
 
-/** Notes who had a parked event tried again; `parked` is the answer. */
+/**
+ * Records that the caller had a parked event applied again.
+ * @returns the parked event, with the position of the new event
+ */
 export const recordRetry = <T extends { projection: string; event_id: string }>(ctx: Ctx, parked: T): Promise<Loaded<T>> =>
   record(ctx, parked.projection, Upkeep.retry(parked.projection, parked.event_id), parked);

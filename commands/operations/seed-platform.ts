@@ -15,7 +15,10 @@ export type FirstKey = { readonly key: string; readonly tenant_id: string };
 
 const ADMIN_EMAIL = 'admin@annals.localhost';
 
-/** The operator of the platform pays for it, so these limits only stop runaway use. POST /admin/plans creates plans with real limits. */
+/**
+ * The operator of the platform pays for it, so these limits only stop runaway use. POST /admin/plans creates plans with
+ * real limits.
+ */
 const FREE_PLAN: Plan.PlanFields = {
   slug: 'free',
   name: 'Free',
@@ -54,7 +57,10 @@ const createDemoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => 
   return tenant.id;
 };
 
-/** Derives the first key from the platform's secret: processes that start on one empty log at once create and print the same key. */
+/**
+ * Derives the first key from the platform's secret: processes that start on one empty log at once create and print the
+ * same key.
+ */
 const firstKeyText = (ctx: Ctx): string => {
   const characters = ctx.digest('the first key');
   return buildKey(characters.slice(0, 8), characters.slice(8, 40));
@@ -70,8 +76,8 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
 };
 
 /**
- * Creates what an empty platform needs: a plan, two models, a super-admin, the tenant `demo` and one platform key, which is `adminKey` if
- * given. What exists already stays as it is, so the command can be repeated after a crash.
+ * Creates what an empty platform needs: a plan, two models, a super-admin, the tenant `demo` and one platform key,
+ * which is `adminKey` if given. What exists already stays as it is, so the command can be repeated after a crash.
  * @throws Error if `adminKey` is not a well-formed API key
  */
 export const seedPlatform = async (ctx: Ctx, adminKey: string | undefined): Promise<FirstKey> => {

@@ -4,36 +4,42 @@ import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Loaded } from '../context.ts';
 
-/** What the broker lets in: its address, and a user of its own that may read one agent's messages until it expires. */
+/** The broker's address and a broker user that may read one agent's messages until it expires. */
 export type BrokerUser = { readonly url: string; readonly jwt: string; readonly seed: string; readonly public_key: string };
 
 /**
- * Makes a broker user, and the agent's place in the broker where there is none yet.
- * @throws Refusal not_configured where users cannot be made, unavailable where the broker is down
+ * Creates a broker user, and the agent's consumer if it does not exist yet.
+ * @throws Refusal not_configured if the platform cannot create users, unavailable if the broker is down
  */
-export type CreateBrokerUser = (asked: { tenant: string; agent: string; credential: string; expires_at: string }) => Promise<BrokerUser>;
+export type CreateBrokerUser = (request: { tenant: string; agent: string; credential: string; expires_at: string }) => Promise<BrokerUser>;
 
 type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 
 export type IssuedCredential = RunnerCredential.RunnerCredential & BrokerUser;
 
-/** On whom it hangs, and until when it is good: an hour from now, or the end of the key that asks, whichever comes first. */
+/**
+ * Whose rights the credential depends on, and when it expires: in an hour, or with the API key that requests it if that
+ * is earlier.
+ */
 const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
   const { principal } = ctx;
-  const hour = new Date(Date.parse(ctx.at()) + RunnerCredential.MAX_LIFETIME_SECONDS * 1_000).toISOString();
-  if (principal.kind !== 'runner') return { owner_id: principal.kind === 'user' ? principal.user_id : null, expires_at: hour };
+  const inAnHour = new Date(Date.parse(ctx.at()) + RunnerCredential.MAX_LIFETIME_SECONDS * 1_000).toISOString();
+  if (principal.kind !== 'runner') return { owner_id: principal.kind === 'user' ? principal.user_id : null, expires_at: inAnHour };
   const { owner_id, expires_at } = (await ctx.load(ApiKey, principal.key_id)).state;
-  return { owner_id, expires_at: expires_at !== null && expires_at < hour ? expires_at : hour };
+  return { owner_id, expires_at: expires_at !== null && expires_at < inAnHour ? expires_at : inAnHour };
 };
 
-/** Lets a runner into the broker for at most an hour. Its seed is in the answer and nowhere else. @throws Refusal not_found, not_configured */
+/**
+ * Issues a credential for at most an hour. The response contains its seed, which is stored nowhere.
+ * @throws Refusal not_found, not_configured, unavailable
+ */
 export const issueRunnerCredential =
-  (makeUser: CreateBrokerUser) =>
+  (createBrokerUser: CreateBrokerUser) =>
   async (ctx: Ctx, { agent_id }: AgentPath): Promise<Loaded<IssuedCredential>> => {
     await loadAgent(ctx, agent_id);
     const { owner_id, expires_at } = await ownerAndExpiry(ctx);
     const id = ctx.newId();
-    const user = await makeUser({ tenant: ctx.tenant, agent: agent_id, credential: id, expires_at });
+    const user = await createBrokerUser({ tenant: ctx.tenant, agent: agent_id, credential: id, expires_at });
     const issued = await ctx.transact(
       RunnerCredential,
       id,

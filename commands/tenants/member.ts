@@ -20,13 +20,13 @@ export type MemberView = { user_id: string; email: string; name: string | null; 
 const callerRole = ({ principal }: Ctx, { members }: Tenant.Tenant): Tenant.TenantRole =>
   (principal.kind === 'user' && members[principal.user_id]?.role) || 'MEMBER';
 
-/** Decides with the caller's own role in the tenant, of that very moment: what it may do to OWNERs depends on it. */
+/** Decides with the role that the caller has in the loaded tenant: only an OWNER may change OWNERs. */
 const asCaller =
   (ctx: Ctx, decide: (by: Tenant.TenantRole) => Decision<Tenant.Tenant, Tenant.TenantEvent>): Decision<Tenant.Tenant, Tenant.TenantEvent> =>
   (tenant) =>
     decide(callerRole(ctx, tenant))(tenant);
 
-/** A member with the name behind the id. */
+/** A member with their name and address. */
 export const memberView = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<MemberView> => {
   const { email, name } = (await ctx.load(User, user_id)).state;
   const { role, created_at } = tenant.members[user_id]!;
@@ -38,11 +38,14 @@ const withMemberView = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: 
   state: await memberView(ctx, loaded.state, user_id),
 });
 
-/** Adds the user of an e-mail address, registered where nobody has it yet. @throws Refusal conflict, plan_limit, forbidden */
+/**
+ * Adds the user of an e-mail address, and registers a new user if there is none.
+ * @throws Refusal conflict, plan_limit, forbidden
+ */
 export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof MemberInvite, 'tenant_id'>) => {
   const limits = await limitsOf(ctx);
   const { state } = await ctx.load(Tenant, ctx.tenant);
-  // First: whoever is refused must leave nobody registered.
+  // Check first: a refused invitation must not register a user.
   Member.assertMayChangeOwners(callerRole(ctx, state), role);
   if (!state.members[userIdOf(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
   const user = await registerUser(ctx, email);
@@ -61,9 +64,12 @@ export const changeMemberRole = async (ctx: Ctx, { user_id, role }: Input<typeof
     user_id,
   );
 
-/** `owned` looks for the agents that somebody owns. @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or, with their ids, of agents */
-export const removeMember = async (ctx: Ctx, user_id: string, owned: () => Promise<readonly string[]>) => {
-  const agents = await Promise.all((await owned()).map(async (id) => (await ctx.load(Agent, id)).state));
+/**
+ * Removes a member. `findOwnedAgentIds` finds the agents that the member owns.
+ * @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or of agents (with their ids)
+ */
+export const removeMember = async (ctx: Ctx, user_id: string, findOwnedAgentIds: () => Promise<readonly string[]>) => {
+  const agents = await Promise.all((await findOwnedAgentIds()).map(async (id) => (await ctx.load(Agent, id)).state));
   return ctx.transact(
     Tenant,
     ctx.tenant,

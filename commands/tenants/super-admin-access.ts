@@ -5,7 +5,10 @@ import type { Ctx, Input } from '../context.ts';
 
 export const BreakGlass = z.strictObject({ reason: text(1, 1024), minutes: z.int().min(1).max(480) }).meta({ id: 'BreakGlass' });
 
-/** Lets a super-admin look inside a tenant for a while; the tenant sees that. @throws Refusal forbidden, not_found */
+/**
+ * Gives the calling super-admin read access to a tenant for some minutes; the tenant's audit log shows it.
+ * @throws Refusal forbidden, not_found
+ */
 export const openTenant = async (ctx: Ctx, { tenant_id, reason, minutes }: Input<typeof BreakGlass, 'tenant_id'>) => {
   const until = new Date(Date.parse(ctx.at()) + minutes * 60_000).toISOString();
   const loaded = await ctx.transact(Tenant, tenant_id, Tenant.openToSuperAdmin(ctx.actor.id, reason, until));

@@ -46,14 +46,17 @@ export const Reason = z.strictObject({ reason: text(1, 1024) }).meta({ id: 'Reas
 
 const CLOSING_DAYS = 30;
 
-/** The tenant of the path. @throws Refusal not_found where it is not there or closed for good */
+/** Loads the tenant of the path. @throws Refusal not_found if it does not exist or is closed for good */
 export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   const loaded = await ctx.load(Tenant, ctx.tenant);
   Tenant.assertExists(loaded.state);
   return loaded;
 };
 
-/** Creates tenant, owner and the owner's key, shown once as `owner_key`. @throws Refusal slug_taken, invalid */
+/**
+ * Creates a tenant, its owner and the owner's API key, which the response contains as `owner_key`.
+ * @throws Refusal slug_taken, invalid
+ */
 export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
   const plan = await ctx.load(Plan, plan_id);
   if (plan.state.status === 'absent') throw invalid('/plan_id', 'there is no such plan', 'unknown_plan');
@@ -65,7 +68,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPla
     isClosed: Tenant.isClosed,
     tenantOf: (id) => id,
   });
-  // Behind the tenant: a slug that is taken must leave nobody registered.
+  // After the tenant: if the slug is taken, no user must be registered.
   await registerUser(ctx, owner_email);
   const issued = await issueKey(
     ctx,
@@ -76,7 +79,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPla
   return { ...tenant, state, position: issued.position };
 };
 
-/** @throws Refusal not_found, invalid for an unknown plan */
+/** Applies the platform's changes to a tenant. @throws Refusal not_found, invalid for an unknown plan */
 export const updateTenantAsPlatform = async (
   ctx: Ctx,
   { tenant_id, reason = null, ...fields }: Input<typeof AdminTenantUpdate, 'tenant_id'>,
@@ -97,15 +100,15 @@ export const changeTenantSettings = (ctx: Ctx, { tenant_id, ...fields }: Input<t
   return ctx.transact(Tenant, tenant_id, Tenant.changeSettings(applyResets(fields, resets)));
 };
 
-type Reasoned = Input<typeof Reason, 'tenant_id'>;
+type WithReason = Input<typeof Reason, 'tenant_id'>;
 
-export const suspendTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.transact(Tenant, tenant_id, Tenant.suspend(reason));
+export const suspendTenant = (ctx: Ctx, { tenant_id, reason }: WithReason) => ctx.transact(Tenant, tenant_id, Tenant.suspend(reason));
 
-export const resumeTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.transact(Tenant, tenant_id, Tenant.resume(reason));
+export const resumeTenant = (ctx: Ctx, { tenant_id, reason }: WithReason) => ctx.transact(Tenant, tenant_id, Tenant.resume(reason));
 
-export const closeTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => {
+export const closeTenant = (ctx: Ctx, { tenant_id, reason }: WithReason) => {
   const closes_at = new Date(Date.parse(ctx.at()) + CLOSING_DAYS * 86_400_000).toISOString();
   return ctx.transact(Tenant, tenant_id, Tenant.close(reason, closes_at));
 };
 
-export const reopenTenant = (ctx: Ctx, { tenant_id, reason }: Reasoned) => ctx.transact(Tenant, tenant_id, Tenant.reopen(reason));
+export const reopenTenant = (ctx: Ctx, { tenant_id, reason }: WithReason) => ctx.transact(Tenant, tenant_id, Tenant.reopen(reason));

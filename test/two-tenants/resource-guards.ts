@@ -117,7 +117,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
     'agents/agent.api.test.ts',
     'agents: whoever edits them hides them',
     'commands/agents/agent.ts',
-    "guarded && (await ctx.may('agent:roles:write', agent_id))",
+    "changesGuarded && (await ctx.may('agent:roles:write', agent_id))",
     'true',
   ),
   seenBy(
