@@ -1,140 +1,107 @@
-import { BACKWARDS, END, ErrorType, EventStoreDBClient, FORWARDS, NO_STREAM, type ResolvedEvent, START } from '@eventstore/db-client';
-import type { Recorded } from '../../domain/event.ts';
+import { BACKWARDS, END, EventStoreDBClient, FORWARDS, NO_STREAM, START } from '@eventstore/db-client';
+import { firstEvent, readEvents } from './client-read.ts';
 import { withDeadline } from './deadline.ts';
 import { classify } from './errors.ts';
-import { prepared, toRecorded } from './event-codec.ts';
+import { encodeEvents } from './event-codec.ts';
 import { type Appended, type Expected, type Log, LogError, type NewEvent } from './event-log.ts';
 import { follow } from './subscription.ts';
 
-const REPEAT_AFTER = 100;
-const ATTEMPT = 5_000;
-
-/** So long a server may say nothing to a read: that its connection is dead would show after 20 s. */
-const ANSWER_MS = 5_000;
+const RETRY_DELAY_MS = 100;
+const ATTEMPT_TIMEOUT_MS = 5_000;
+const PING_TIMEOUT_MS = 2_000;
+const DEFAULT_DEADLINE_MS = 10_000;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const revisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
+const expectedRevisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
 
-type Source = {
-  iterator: (options: { destroyOnReturn: boolean }) => AsyncIterable<ResolvedEvent>;
-  resume: () => unknown;
-  cancel: () => Promise<void>;
-  on: (event: 'error', listener: () => void) => unknown;
+/** One append with everything that a retry sends again. */
+type Append = {
+  readonly stream: string;
+  readonly expected: Expected;
+  readonly events: readonly NewEvent[];
+  readonly data: ReturnType<typeof encodeEvents>;
 };
 
-/** So long after "no such stream" the server's end of the call has come: cancelled before, it would be a reset, and servers end connections with many. */
-const ANSWERED_MS = 20;
+type Connection = { readonly client: EventStoreDBClient; readonly toLogError: (error: unknown) => LogError };
 
-async function* recorded(source: Source, sorted: typeof classify): AsyncGenerator<Recorded> {
-  let isAnswered = false;
-  // Destroyed before its end, the client's stream never lets go of its call, and `dispose` would wait for it: it runs dry instead.
-  const events = source.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
-  try {
-    for (let step = await withDeadline(ANSWER_MS, events.next()); !step.done; step = await events.next()) {
-      const one = step.value.event && toRecorded(step.value.event);
-      if (one) yield one;
+const readStream = ({ client, toLogError }: Connection, ...[stream, { from = 0, limit } = {}]: Parameters<Log['read']>) =>
+  readEvents(
+    client.readStream(stream, {
+      direction: FORWARDS,
+      fromRevision: from === 0 ? START : BigInt(from),
+      ...(limit === undefined ? {} : { maxCount: limit }),
+    }),
+    toLogError,
+  );
+
+/** @returns the result of an earlier attempt if exactly these events follow `expected`, otherwise null */
+const findEarlierAppend = async (connection: Connection, { stream, expected, events }: Append): Promise<Appended | null> => {
+  const from = expected === 'none' ? 0 : expected + 1;
+  const found = await Array.fromAsync(readStream(connection, stream, { from, limit: events.length }));
+  const isSame = found.length === events.length && found.every((event, index) => event.event_id === events[index]!.id);
+  const last = found.at(-1);
+  return isSame && last ? { revision: last.revision, position: last.position } : null;
+};
+
+const tryAppend = async (connection: Connection, append: Append, deadline: number): Promise<Appended> => {
+  const expectedRevision = expectedRevisionOf(append.expected);
+  const result = await connection.client.appendToStream(append.stream, append.data, { expectedRevision, deadline });
+  if (result.position) return { revision: Number(result.nextExpectedRevision), position: result.position };
+  const earlier = await findEarlierAppend(connection, append);
+  if (earlier) return earlier;
+  throw new LogError('conflict', 'the server answered the append without a position, and the stream does not contain its events');
+};
+
+/** Retries until `deadline` (ms). A conflict after a retry may be this append itself, written by an attempt whose answer was lost. */
+const appendWithRetries = async (connection: Connection, append: Append, deadline: number): Promise<Appended> => {
+  const end = Date.now() + deadline;
+  const timeLeft = (): number => Math.max(1, Math.min(ATTEMPT_TIMEOUT_MS, end - Date.now()));
+  for (let retries = 0; ; retries++) {
+    try {
+      return await withDeadline(timeLeft(), tryAppend(connection, append, timeLeft()));
+    } catch (caught) {
+      const error = connection.toLogError(caught);
+      if (error.kind === 'conflict' && retries > 0) {
+        const earlier = await withDeadline(timeLeft(), findEarlierAppend(connection, append));
+        if (earlier) return earlier;
+      }
+      if (error.kind !== 'unavailable' || Date.now() + RETRY_DELAY_MS >= end) throw error;
+      await sleep(RETRY_DELAY_MS);
     }
-  } catch (error) {
-    isAnswered = (error as { type?: string }).type === ErrorType.STREAM_NOT_FOUND;
-    if (!isAnswered) throw sorted(error);
-  } finally {
-    void events.return?.().catch(() => {});
-    source.on('error', () => {});
-    source.resume();
-    const leave = (): void => void source.cancel().catch(() => {});
-    if (isAnswered) setTimeout(leave, ANSWERED_MS);
-    else leave();
   }
-}
-
-const firstOf = async (source: AsyncIterable<Recorded>): Promise<Recorded | null> => {
-  for await (const event of source) return event;
-  return null;
 };
 
 /**
- * Opens the log at a connection string (esdb://…), through the unchanged client. Nothing is sent until the first call. `damaged` is told
- * whenever a call meets a record that is harmed.
+ * Opens the log at a connection string (esdb://…) through the unmodified EventStoreDB client. Nothing is sent until the first call.
+ * `onDamage` is called with the error message each time a call meets a damaged record.
  */
-export const openLog = (url: string, { damaged = () => {} }: { readonly damaged?: (message: string) => void } = {}): Log => {
+export const openLog = (url: string, { onDamage = () => {} }: { readonly onDamage?: (message: string) => void } = {}): Log => {
   const client = EventStoreDBClient.connectionString(url as never);
-  const sorted = (error: unknown): LogError => {
-    const known = classify(error);
-    if (known.kind === 'damaged') damaged(known.message);
-    return known;
+  const toLogError = (error: unknown): LogError => {
+    const logError = classify(error);
+    if (logError.kind === 'damaged') onDamage(logError.message);
+    return logError;
   };
-
-  const read: Log['read'] = (stream, { from = 0, limit } = {}) =>
-    recorded(
-      client.readStream(stream, {
-        direction: FORWARDS,
-        fromRevision: from === 0 ? START : BigInt(from),
-        ...(limit === undefined ? {} : { maxCount: limit }),
-      }),
-      sorted,
-    );
-
-  const last: Log['last'] = (stream) =>
-    firstOf(recorded(client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 }), sorted));
-
-  /** What already lies behind `expected`, if it is exactly these events; a conflict otherwise. */
-  const already = async (stream: string, expected: Expected, events: readonly NewEvent[]): Promise<Appended | null> => {
-    const found: Recorded[] = [];
-    for await (const event of read(stream, { from: expected === 'none' ? 0 : expected + 1, limit: events.length })) found.push(event);
-    const ours = found.length === events.length && found.every((event, index) => event.event_id === events[index]!.id);
-    const end = found.at(-1);
-    return ours && end ? { revision: end.revision, position: end.position } : null;
-  };
-
-  const attempt = async (
-    stream: string,
-    expected: Expected,
-    events: readonly NewEvent[],
-    data: ReturnType<typeof prepared>,
-    ms: number,
-  ) => {
-    const result = await client.appendToStream(stream, data, { expectedRevision: revisionOf(expected), deadline: ms });
-    if (result.position) return { revision: Number(result.nextExpectedRevision), position: result.position };
-    const there = await already(stream, expected, events);
-    if (there) return there;
-    throw new LogError('conflict', 'the append was answered without a position and its events are not there');
-  };
-
-  const append: Log['append'] = async (stream, expected, events, { deadline = 10_000 } = {}) => {
-    const data = prepared(events);
-    const end = Date.now() + deadline;
-    const left = (): number => Math.max(1, Math.min(ATTEMPT, end - Date.now()));
-    for (let repeats = 0; ; repeats++) {
-      try {
-        return await withDeadline(left(), attempt(stream, expected, events, data, left()));
-      } catch (caught) {
-        const error = sorted(caught);
-        if (error.kind === 'conflict' && repeats > 0) {
-          const there = await withDeadline(left(), already(stream, expected, events));
-          if (there) return there;
-        }
-        if (error.kind !== 'unavailable' || Date.now() + REPEAT_AFTER >= end) throw error;
-        await sleep(REPEAT_AFTER);
-      }
-    }
-  };
+  const connection: Connection = { client, toLogError };
+  const lastOf = (events: Parameters<typeof readEvents>[0]) => firstEvent(readEvents(events, toLogError));
 
   return {
-    append,
-    read,
-    last,
+    append: async (stream, expected, events, { deadline = DEFAULT_DEADLINE_MS } = {}) =>
+      appendWithRetries(connection, { stream, expected, events, data: encodeEvents(events) }, deadline),
+    read: (stream, options) => readStream(connection, stream, options),
+    last: (stream) => lastOf(client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })),
     readAll: async function* ({ from, backwards = false, limit } = {}) {
       const source = client.readAll({ direction: backwards ? BACKWARDS : FORWARDS, fromPosition: from ?? (backwards ? END : START) });
       let count = 0;
-      for await (const event of recorded(source, sorted)) {
+      for await (const event of readEvents(source, toLogError)) {
         yield event;
         if (limit !== undefined && ++count >= limit) return;
       }
     },
-    follow: (follower) => follow(() => client, follower, sorted),
+    follow: (follower) => follow(() => client, follower, toLogError),
     ping: async () => {
-      await withDeadline(2_000, firstOf(recorded(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }), sorted)));
+      await withDeadline(PING_TIMEOUT_MS, lastOf(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })));
     },
     close: async () => {
       await client.dispose();

@@ -1,55 +1,58 @@
 import type { DomainEvent, Metadata, Position, Recorded } from '../../domain/event.ts';
 
-/** An event on its way into the log: JSON data, or somebody's bytes as they are. `id` is a UUID. */
+/** An event to append. `data` is stored as JSON, or unchanged if it is bytes. `id` is a UUID. */
 export type NewEvent = { id: string; type: string; data: DomainEvent['data'] | Uint8Array; meta: Metadata };
 
-/** Revision and position of the last event appended; a repeat that met its own first write answers with that write’s. */
+/** Revision and position of the last appended event. An append that had been written before returns those of the first time. */
 export type Appended = { revision: number; position: Position };
 
-/** What an append expects: no stream yet, or the revision of its last event. */
+/** The revision of the stream's last event that an append expects; 'none' expects that the stream does not exist. */
 export type Expected = 'none' | number;
 
 export type Filter = { streamPrefixes: readonly string[] } | { eventTypes: readonly string[] };
 
 export type Follower = {
-  /** Exclusive; absent: from the beginning of the log. 'end': only what comes from now on. */
+  /** The first event delivered is the one after this position. Absent: the first of the log. 'end': only new events. */
   from?: Position | 'end' | undefined;
   filter?: Filter | undefined;
-  /** Called in log order; the next event waits for a promise that it returns. A rejection ends the subscription with that error. */
+  /** Called in log order. If it returns a promise, the next event waits for it. An error ends the subscription with that error. */
   event: (event: Recorded) => void | Promise<void>;
-  /** The log was considered up to here though nothing passed the filter. */
+  /** Every event up to this position was considered, including those that the filter rejected. */
   checkpoint?: (position: Position) => void | Promise<void>;
-  /** The live end was reached. */
+  /** Called when all stored events were delivered; those that follow are new. */
   caughtUp?: () => void;
 };
 
-/** The one way to the log. Implemented over the client (client.ts) and in memory (test/fixtures/memory-log.ts). */
+/** The port to the event log. Implemented by the EventStoreDB client (client.ts) and in memory (test/fixtures/memory-log.ts). */
 export type Log = {
   /**
-   * Appends all or nothing. Repeats itself with the same ids at the same revision until `deadline` (ms, default 10,000).
-   * @throws Conflict where the stream is not at `expected` · Gone where it was tombstoned · Unavailable · WrongRequest
+   * Appends all events or none. Retries with the same ids at the same revision until `deadline` (ms, default 10,000).
+   * @throws LogError conflict (the stream is not at `expected`), gone (it was tombstoned), unavailable, wrong-request, too-large, damaged
    */
   append: (stream: string, expected: Expected, events: readonly NewEvent[], options?: { deadline?: number }) => Promise<Appended>;
-  /** The stream's events from a revision on, oldest first; none where there is no such stream. @throws Gone, Unavailable */
+  /** The stream's events from a revision on, oldest first; none if the stream does not exist. @throws LogError gone, unavailable, damaged */
   read: (stream: string, options?: { from?: number; limit?: number }) => AsyncIterable<Recorded>;
-  /** The stream's last event; null where there is none. */
+  /** The stream's last event, or null if it has none. @throws LogError gone, unavailable, damaged */
   last: (stream: string) => Promise<Recorded | null>;
-  /** Application events (none whose type begins with `$`) of the whole log, from a position that an event has (inclusive). */
+  /** All application events (no type that begins with `$`), from the position of an event on, inclusive. @throws LogError unavailable, damaged */
   readAll: (options?: { from?: Position; backwards?: boolean; limit?: number }) => AsyncIterable<Recorded>;
-  /** Follows $all for ever: resubscribes from its last position after errors, with back-off. */
+  /** Follows $all until stopped. After a connection error it resubscribes at its last position, with back-off. */
   follow: (follower: Follower) => Subscription;
-  /** One cheap round trip. @throws Unavailable */
+  /** One cheap round trip. @throws LogError unavailable */
   ping: () => Promise<void>;
   close: () => Promise<void>;
 };
 
 export type Subscription = {
+  /** Resolves when the subscription has ended. */
   stop: () => Promise<void>;
+  /** Up to here every event is handled; undefined before the first. */
   readonly position: () => Position | undefined;
+  /** Resolves when the subscription ends: with the error that ended it, or null if it was stopped. */
   readonly failure: Promise<Error | null>;
 };
 
-/** Why the log did not do as asked: the table of notes on a real node's answers, as four kinds; what it holds is harmed; more than one append takes. */
+/** 'damaged': a stored record is unreadable; 'gone': the stream was tombstoned; 'unavailable': a retry may succeed; 'too-large': for one append. */
 export type LogErrorKind = 'conflict' | 'damaged' | 'gone' | 'unavailable' | 'wrong-request' | 'too-large';
 
 export class LogError extends Error {

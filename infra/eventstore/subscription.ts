@@ -1,8 +1,12 @@
 import { END, type EventStoreDBClient, eventTypeFilter, START, streamNameFilter } from '@eventstore/db-client';
 import type { Position } from '../../domain/event.ts';
+import { createBackoff } from '../backoff.ts';
 import { classify } from './errors.ts';
 import { toRecorded } from './event-codec.ts';
 import type { Filter, Follower, Subscription } from './event-log.ts';
+
+const RESUBSCRIBE = { minMs: 50, maxMs: 2_000, jitter: 0.25 };
+const READ_AHEAD_EVENTS = 1_024;
 
 const clientFilter = (filter: Filter | undefined) => {
   const window = { checkpointInterval: 1, maxSearchWindow: 1000 };
@@ -12,83 +16,89 @@ const clientFilter = (filter: Filter | undefined) => {
     : eventTypeFilter({ prefixes: [...filter.eventTypes], ...window });
 };
 
-const wanted = (filter: Filter | undefined): ((type: string) => boolean) =>
+/** The server compares event types by prefix only, so their full names are compared here. */
+const typeFilter = (filter: Filter | undefined): ((type: string) => boolean) =>
   filter && 'eventTypes' in filter ? (type) => filter.eventTypes.includes(type) : () => true;
 
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-  });
+const followerError = (cause: unknown): Error => Object.assign(new Error('the follower failed', { cause }), { follower: true });
 
-const failed = (cause: unknown): Error => Object.assign(new Error('the follower failed', { cause }), { follower: true });
+type Start = Position | 'end' | undefined;
+type CheckpointReached = (subscription: unknown, position: Position) => Promise<void>;
 
-/** One life of a subscription: resolves when it was stopped, rejects when it broke or the handler did, and the handler is done. */
-const once = (
-  client: EventStoreDBClient,
-  follower: Follower,
-  from: Position | 'end' | undefined,
-  moved: (position: Position) => void,
-  signal: AbortSignal,
-) =>
+const openSubscription = (client: EventStoreDBClient, from: Start, filter: Filter | undefined, checkpointReached: CheckpointReached) =>
+  client.subscribeToAll(
+    {
+      fromPosition: from === undefined ? START : from === 'end' ? END : from,
+      filter: { ...clientFilter(filter), checkpointReached } as ReturnType<typeof clientFilter>,
+    },
+    { highWaterMark: READ_AHEAD_EVENTS },
+  );
+
+type ClientSubscription = ReturnType<typeof openSubscription>;
+
+const detach = (subscription: ClientSubscription): void => {
+  subscription.removeAllListeners('data');
+  subscription.on('error', () => {});
+  void subscription.unsubscribe().catch(() => {});
+};
+
+type FollowRun = {
+  readonly follower: Follower;
+  readonly from: Start;
+  /** Called with each position up to which everything is handled. */
+  readonly onPosition: (position: Position) => void;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Runs one subscription until it ends. Resolves when `signal` is aborted; rejects when the subscription or the follower failed, but not
+ * before the follower has finished the event it was handling.
+ */
+const runSubscription = (client: EventStoreDBClient, { follower, from, onPosition, signal }: FollowRun) =>
   new Promise<void>((resolve, reject) => {
     let isOver = false;
-    let working = false;
+    let isHandling = false;
     let handled: Promise<void> = Promise.resolve();
-    const passes = wanted(follower.filter);
-    const filter = clientFilter(follower.filter);
-    const idle = () => !working && subscription.readableLength === 0;
-    // A checkpoint may overtake events that wait in the buffer: it counts only when nothing waits. What a broken subscription had buffered
-    // still comes, to nobody, and its checkpoints behind it.
-    const checkpointReached = async (_: unknown, position: Position) => {
-      if (isOver || !idle()) return;
+    const passes = typeFilter(follower.filter);
+    const isIdle = () => !isHandling && subscription.readableLength === 0;
+    // A checkpoint may overtake events that are still buffered, so it counts only while nothing waits. A failed subscription still delivers
+    // its buffer and later checkpoints; they are ignored.
+    const subscription = openSubscription(client, from, follower.filter, async (_, position) => {
+      if (isOver || !isIdle()) return;
       await follower.checkpoint?.(position);
-      if (!isOver) moved(position);
-    };
-    const subscription = client.subscribeToAll(
-      { fromPosition: from === undefined ? START : from === 'end' ? END : from, filter: { ...filter, checkpointReached } as typeof filter },
-      { highWaterMark: 1024 },
-    );
-    const leave = () => {
-      isOver = true;
-      subscription.removeAllListeners('data');
-      subscription.on('error', () => {});
-      void subscription.unsubscribe().catch(() => {});
-    };
+      if (!isOver) onPosition(position);
+    });
     const stop = () => {
-      leave();
+      isOver = true;
+      detach(subscription);
       resolve();
     };
-    const broken = (error: unknown) => {
+    const fail = (error: unknown) => {
       if (isOver) return;
-      leave();
+      isOver = true;
+      detach(subscription);
       handled.then(() => reject(error), reject).then(() => signal.removeEventListener('abort', stop));
     };
-    signal.addEventListener('abort', stop, { once: true });
-    subscription.on('error', broken);
-    subscription.on('end', () => broken(new Error('the subscription ended')));
-    subscription.on('caughtUp', function whenIdle() {
-      if (isOver) return;
-      if (!idle()) return void setImmediate(whenIdle);
-      follower.caughtUp?.();
-    });
-    const handling = async (work: Promise<void>, position: Position): Promise<void> => {
-      working = true;
+    const waitForFollower = async (work: Promise<void>, position: Position): Promise<void> => {
+      isHandling = true;
       subscription.pause();
       try {
         await work;
       } catch (error) {
-        throw failed(error);
+        throw followerError(error);
       }
-      working = false;
-      moved(position);
+      isHandling = false;
+      onPosition(position);
       if (!isOver) subscription.resume();
     };
+    signal.addEventListener('abort', stop, { once: true });
+    subscription.on('error', fail);
+    subscription.on('end', () => fail(new Error('the subscription ended')));
+    subscription.on('caughtUp', function reportWhenIdle() {
+      if (isOver) return;
+      if (!isIdle()) return void setImmediate(reportWhenIdle);
+      follower.caughtUp?.();
+    });
     subscription.on('data', ({ event }) => {
       const recorded = event && toRecorded(event as never);
       if (!recorded || !passes(recorded.type)) return;
@@ -96,43 +106,42 @@ const once = (
       try {
         work = follower.event(recorded);
       } catch (error) {
-        return broken(failed(error));
+        return fail(followerError(error));
       }
-      if (!work) return moved(recorded.position);
-      handled = handling(work, recorded.position);
-      handled.catch(broken);
+      if (!work) return onPosition(recorded.position);
+      handled = waitForFollower(work, recorded.position);
+      handled.catch(fail);
     });
   });
 
-/** Follows $all until stopped; breaks of the connection are mended from the last position seen. A follower's own error ends it, and damage that it can't pass. */
-export const follow = (client: () => EventStoreDBClient, follower: Follower, sorted = classify): Subscription => {
+/**
+ * Follows $all until stopped. After a connection error it resubscribes at the last handled position. An error of the follower, or a damaged
+ * record that it cannot pass, ends it.
+ */
+export const follow = (client: () => EventStoreDBClient, follower: Follower, toLogError = classify): Subscription => {
   const control = new AbortController();
+  const backoff = createBackoff(RESUBSCRIBE);
   let position: Position | undefined = follower.from === 'end' ? undefined : follower.from;
   let from = follower.from;
-  const live = async (): Promise<Error | null> => {
-    for (let failures = 0; !control.signal.aborted; ) {
+  const onPosition = (reached: Position): void => {
+    position = reached;
+    from = reached;
+    backoff.reset();
+  };
+  const run = async (): Promise<Error | null> => {
+    while (!control.signal.aborted) {
       try {
-        await once(
-          client(),
-          follower,
-          from,
-          (at) => {
-            position = at;
-            from = at;
-            failures = 0;
-          },
-          control.signal,
-        );
+        await runSubscription(client(), { follower, from, onPosition, signal: control.signal });
       } catch (error) {
         if ((error as { follower?: boolean }).follower) return (error as Error).cause as Error;
-        const { kind, message } = sorted(error);
+        const { kind, message } = toLogError(error);
         if (kind === 'damaged' || (kind === 'wrong-request' && /Unexpected ReadAllResult/.test(message))) return error as Error;
-        await pause(Math.min(2000, 50 * 2 ** failures++) * (0.75 + Math.random() / 2), control.signal);
+        await backoff.wait(control.signal);
       }
     }
     return null;
   };
-  const failure = live();
+  const failure = run();
   return {
     stop: async () => {
       control.abort();

@@ -96,7 +96,7 @@ const show = (first: FirstKey): void => {
 export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
   const logger = createLogger(config, 'serve');
   const corruption = createCorruptionReporter(logger);
-  const log = openLog(config.eventstoreUrl!, { damaged: corruption.report });
+  const log = openLog(config.eventstoreUrl!, { onDamage: corruption.report });
   const vault = await retryUntilAvailable(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
   const cache = openApplicationCache(log);
   await retryUntilAvailable(cache.start, logger, 'the cache');

@@ -21,7 +21,7 @@ const standingOf = (relay: Relay): ReactorStatus => {
 /** Keeps the projections and runs the reactors until closed. Each waits for what it needs, however long that is away. */
 export const work = async (config: Config): Promise<Closing> => {
   const logger = createLogger(config, 'work');
-  const log = openLog(config.eventstoreUrl!, { damaged: createCorruptionReporter(logger).report });
+  const log = openLog(config.eventstoreUrl!, { onDamage: createCorruptionReporter(logger).report });
   const broker = connectInBackground(config, logger);
   let relay: Relay | undefined;
   const reactors = () => (relay ? [standingOf(relay)] : []);

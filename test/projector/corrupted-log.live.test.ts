@@ -26,7 +26,7 @@ test('a projection stops before an event that is harmed in the store, says so, a
   flip(segment!, at);
   const again = await startStore({ dir: store.dir, port: store.port });
   const told: string[] = [];
-  const log = openLog(again.url, { damaged: (message) => void told.push(message) });
+  const log = openLog(again.url, { onDamage: (message) => void told.push(message) });
   afterwards(log.close);
   const databaseUrl = await freshDatabase();
   const worker = await working({ log, databaseUrl, projections: [ideas], logger: quiet });

@@ -20,7 +20,7 @@ const event = (label: string): NewEvent => ({ id: uuid(made++), type: 'Happened'
 
 const told: string[] = [];
 const logOf = ({ url }: StoreProcess): Log => {
-  const log = openClient(url, { damaged: (message) => void told.push(message) });
+  const log = openClient(url, { onDamage: (message) => void told.push(message) });
   afterwards(log.close);
   return log;
 };
