@@ -5,21 +5,21 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-type Script = { gzip: Uint8Array<ArrayBuffer>; etag: string };
+type DocsScript = { gzip: Uint8Array<ArrayBuffer>; etag: string };
 
 const require = createRequire(import.meta.url);
 
-const load = async (): Promise<Script> => {
+const loadScript = async (): Promise<DocsScript> => {
   const script = await readFile(join(dirname(require.resolve('@scalar/fastify-api-reference')), 'js/standalone.js'));
-  const zipped = new Uint8Array(await promisify(gzip)(script));
-  return { gzip: zipped, etag: `"${createHash('sha256').update(script).digest('hex').slice(0, 20)}"` };
+  const compressed = new Uint8Array(await promisify(gzip)(script));
+  return { gzip: compressed, etag: `"${createHash('sha256').update(script).digest('hex').slice(0, 20)}"` };
 };
 
-/** The page script of the API reference from its package, zipped once, at the first look. */
-export const lazyDocsScript = (): (() => Promise<Script>) => {
-  let loaded: Promise<Script> | undefined;
+/** Loads the page script of the API reference from its package, and compresses it, when it is first requested. */
+export const lazyDocsScript = (): (() => Promise<DocsScript>) => {
+  let loaded: Promise<DocsScript> | undefined;
   return () => {
-    loaded ??= load();
+    loaded ??= loadScript();
     return loaded;
   };
 };

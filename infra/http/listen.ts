@@ -1,10 +1,10 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { answerClientError, answerUnparsable, faultOf, refuse, refuseTunnel } from './malformed-requests.ts';
+import { answerClientError, answerUnparsable, refusalFor, refuse, refuseTunnel } from './malformed-requests.ts';
 
-const DRAIN_MS = 10_000;
-const options = {
+const DRAIN_TIMEOUT_MS = 10_000;
+const SERVER_OPTIONS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 5_000,
@@ -12,45 +12,53 @@ const options = {
   requireHostHeader: false,
 };
 
-/**
- * Serves an application. `close` stops taking connections, ends each with the answer to its next request, lets requests end (10 s at most) and
- * closes the rest. @throws Error of one line
- */
-export const listen = async (
-  app: Hono,
-  { host, port }: { host: string; port: number },
-): Promise<{ port: number; close: () => Promise<void> }> => {
-  const hear = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
-  let closing = false;
-  const taken: RequestListener = (incoming, outgoing) => {
-    // Whoever keeps a connection busy would have it cut off in the midst of a request in the end.
-    if (closing) outgoing.setHeader('connection', 'close');
-    const fault = faultOf(incoming);
-    void (fault ? refuse(outgoing, fault) : hear(incoming, outgoing));
-  };
-  const server = createServer(options, taken);
-  server.on('clientError', answerClientError);
-  server.on('connect', refuseTunnel);
-  // What is expected beside 100-continue is nobody's duty: without this Node answers 417 and no problem.
-  server.on('checkExpectation', taken);
+type Address = { readonly host: string; readonly port: number };
+
+/** @returns the port, which the system chooses if it is 0 @throws Error of one line */
+const bind = async (server: Server, { host, port }: Address): Promise<number> => {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'EADDRINUSE' ? new Error(`PORT ${port} of ${host} is taken by another process`) : error),
+      reject(error.code === 'EADDRINUSE' ? new Error(`PORT ${port} of ${host} is in use by another process`) : error),
     );
     server.listen(port, host, resolve);
   });
   const address = server.address();
+  return typeof address === 'object' && address ? address.port : port;
+};
+
+const drain = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+
+/**
+ * Serves an application. `close` accepts no more connections, closes each open one after the response to its next request, lets requests
+ * finish for at most 10 s, and closes the rest. @throws Error of one line
+ */
+export const listen = async (app: Hono, address: Address): Promise<{ port: number; close: () => Promise<void> }> => {
+  const respond = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
+  let isClosing = false;
+  const onRequest: RequestListener = (incoming, outgoing) => {
+    // Otherwise a client that keeps its connection busy would lose it in the middle of a request.
+    if (isClosing) outgoing.setHeader('connection', 'close');
+    const refusal = refusalFor(incoming);
+    void (refusal ? refuse(outgoing, refusal) : respond(incoming, outgoing));
+  };
+  const server = createServer(SERVER_OPTIONS, onRequest);
+  server.on('clientError', answerClientError);
+  server.on('connect', refuseTunnel);
+  // Handles expectations other than 100-continue, which we may ignore. Node itself would answer 417 without a problem document.
+  server.on('checkExpectation', onRequest);
   return {
-    port: typeof address === 'object' && address ? address.port : port,
-    close: () =>
-      new Promise((resolve) => {
-        closing = true;
-        const late = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-        server.close(() => {
-          clearTimeout(late);
-          resolve();
-        });
-        server.closeIdleConnections();
-      }),
+    port: await bind(server, address),
+    close: () => {
+      isClosing = true;
+      return drain(server);
+    },
   };
 };

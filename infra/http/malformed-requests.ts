@@ -6,94 +6,103 @@ import { problemResponse } from '../../api/http/problem.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
 const MAX_HEADERS = 200;
-/** In the path alone: nobody resolves those of a query. */
-const DOTS = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
-/** Node unpacks chunks and nothing else. */
-const CODINGS = /^(?:chunked)?$/i;
+/** Dot segments in the path. Those in a query have no effect. */
+const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
+/** Node decodes chunks and no other transfer coding. */
+const TRANSFER_ENCODING = /^(?:chunked)?$/i;
 const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 
-/** Of names and values, which take turns. Node keeps the first Host and says nothing of a second. */
-const isHost = (text: string, at: number): boolean => at % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
+/** Whether an entry of `rawHeaders`, where names and values alternate, is the name Host. */
+const isHostName = (text: string, index: number): boolean => index % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
 
-/** What Node's parser takes and the application never sees: URLs resolve dots, and headers beyond 2,000 are dropped. */
-export const faultOf = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
-  if (httpVersionMajor !== 1) return new Refusal('malformed', 'a request must be of HTTP/1.1 or HTTP/1.0');
+const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
+
+/**
+ * Checks what the application cannot see any more: Node drops headers beyond 2,000 and all Host headers but the first, and URLs resolve dot
+ * segments. @returns the refusal to answer with, null if the request is well-formed
+ */
+export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
+  if (httpVersionMajor !== 1) return malformed('the request must use HTTP/1.1 or HTTP/1.0');
   if (rawHeaders.length > MAX_HEADERS * 2) return new Refusal('headers_too_large', `a request may have at most ${MAX_HEADERS} headers`);
-  if (httpVersionMinor > 0 && !headers.host) return new Refusal('malformed', 'the header Host is missing');
-  if (headers.host && !URL.canParse(`http://${headers.host}`)) return new Refusal('malformed', 'the header Host names no host');
-  if (rawHeaders.filter(isHost).length > 1) return new Refusal('malformed', 'the header Host stands twice');
-  if (!CODINGS.test(headers['transfer-encoding'] ?? '')) return new Refusal('malformed', 'the only Transfer-Encoding is chunked');
-  if (!TARGET.test(url)) return new Refusal('malformed', 'this is no path');
-  return DOTS.test(url) ? new Refusal('malformed', 'a path may not have the segments . and ..') : null;
+  if (httpVersionMinor > 0 && !headers.host) return malformed('the header Host is missing');
+  if (headers.host && !URL.canParse(`http://${headers.host}`)) return malformed('the header Host does not contain a valid host');
+  if (rawHeaders.filter(isHostName).length > 1) return malformed('the request has more than one header Host');
+  if (!TRANSFER_ENCODING.test(headers['transfer-encoding'] ?? '')) return malformed('the only supported Transfer-Encoding is chunked');
+  if (!TARGET.test(url)) return malformed('the request target is not a valid path');
+  return DOT_SEGMENT.test(url) ? malformed('the path must not contain the segments . and ..') : null;
 };
 
 const refusalOf = ({ code }: NodeJS.ErrnoException): Refusal => {
   if (code === 'HPE_HEADER_OVERFLOW') return new Refusal('headers_too_large', 'the headers may have at most 16 KiB');
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('too_slow', 'the request took too long to come');
-  return new Refusal('malformed', 'this is not HTTP/1.1 as RFC 9112 has it');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('too_slow', 'the request took too long to arrive');
+  return malformed('this is not a valid HTTP/1.1 request (RFC 9112)');
 };
 
-const written = async (refusal: Refusal) => {
+type RenderedProblem = { readonly status: number; readonly headers: Record<string, string>; readonly text: string };
+
+const renderProblem = async (refusal: Refusal): Promise<RenderedProblem> => {
   const id = randomUUID();
-  const answer = problemResponse(refusal, '', id);
-  const text = await answer.text();
+  const response = problemResponse(refusal, '', id);
+  const text = await response.text();
   const headers = {
-    ...Object.fromEntries(answer.headers),
+    ...Object.fromEntries(response.headers),
     'x-request-id': id,
     'x-content-type-options': 'nosniff',
     'content-length': String(Buffer.byteLength(text)),
     connection: 'close',
   };
-  return { status: answer.status, headers, text };
+  return { status: response.status, headers, text };
 };
 
-/** The answer where the adapter makes no request of what came: of a Host with a path in it, a target that is no URL. */
+/** Renders the response if the adapter cannot create a request: the Host contains a path, or the target is not a URL. */
 export const answerUnparsable = async (error: unknown): Promise<Response> => {
-  const isUnreadable = error instanceof RequestError;
-  const { status, headers, text } = await written(
-    isUnreadable
-      ? new Refusal('malformed', 'the path, or the header Host, can not be read')
-      : new Refusal('internal', 'the request failed'),
+  const { status, headers, text } = await renderProblem(
+    error instanceof RequestError
+      ? malformed('the path or the header Host cannot be parsed')
+      : new Refusal('internal', 'the request failed because of an error in this service'),
   );
   return new Response(text, { status, headers });
 };
 
 export const refuse = async (outgoing: ServerResponse, refusal: Refusal): Promise<void> => {
-  const { status, headers, text } = await written(refusal);
+  const { status, headers, text } = await renderProblem(refusal);
   outgoing.writeHead(status, headers).end(text);
 };
 
-const onWire = ({ status, headers, text }: Awaited<ReturnType<typeof written>>): string =>
-  [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', text].join(
-    '\r\n',
-  );
-
-/** Answers CONNECT, for which Node has nothing but the end of the connection: nobody else listens to such a socket any more. */
-export const refuseTunnel = async (_: IncomingMessage, socket: Duplex): Promise<void> => {
-  socket.on('error', () => socket.destroy());
-  const answer = onWire(await written(new Refusal('malformed', 'this is no proxy: CONNECT leads nowhere')));
-  socket.end(answer, () => socket.destroy());
+const serialize = ({ status, headers, text }: RenderedProblem): string => {
+  const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...headerLines, '', text].join('\r\n');
 };
 
-type Answering = { readonly _httpMessage?: ServerResponse | null };
+/** Answers CONNECT. Node would only close the connection, and handles no more errors of this socket. */
+export const refuseTunnel = async (_: IncomingMessage, socket: Duplex): Promise<void> => {
+  socket.on('error', () => socket.destroy());
+  const response = serialize(await renderProblem(malformed('this server is not a proxy: CONNECT is not supported')));
+  socket.end(response, () => socket.destroy());
+};
 
-/** Where requests that came whole are answered before the bytes behind them are. */
-const waiting = new WeakSet<Duplex>();
+/** A socket with the response that Node is sending on it. */
+type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
+
+/** Sockets whose error is answered after the responses to the complete requests before it. */
+const waitingSockets = new WeakSet<Duplex>();
 
 /**
- * Answers on a bare socket what is no request: behind the answers to those that came whole before it, or theirs it would be taken for. What
- * breaks off in a request of which an answer is on its way there closes the connection.
+ * Answers a socket that did not send a valid request. The answer follows the responses to the complete requests before it, because the
+ * client would take it for one of them. If the broken request's own response is already being sent, the connection is closed.
  */
 export const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {
-  const answer = (socket as Duplex & Answering)._httpMessage;
-  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy(error);
-  else if (answer?.req.complete) {
-    if (waiting.has(socket)) return;
-    waiting.add(socket);
-    answer.once('close', () => {
-      waiting.delete(socket);
+  const current = (socket as HttpSocket)._httpMessage;
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy(error);
+  if (current?.req.complete) {
+    if (waitingSockets.has(socket)) return;
+    waitingSockets.add(socket);
+    current.once('close', () => {
+      waitingSockets.delete(socket);
       void answerClientError(error, socket);
     });
-  } else if (answer?.headersSent) socket.destroy(error);
-  else socket.end(onWire(await written(refusalOf(error))));
+    return;
+  }
+  if (current?.headersSent) return void socket.destroy(error);
+  socket.end(serialize(await renderProblem(refusalOf(error))));
 };

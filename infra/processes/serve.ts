@@ -20,7 +20,7 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import { clientAddress, isLocalRequest } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
-import { openMetrics } from '../http/metrics.ts';
+import { createMetrics } from '../http/metrics.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { brokerUsers } from '../nats/runner-users.ts';
@@ -111,8 +111,8 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     storedDelivery,
     projectionAdmin: operators,
   });
-  const metrics = openMetrics();
-  const standing = metrics.projections(operators.statuses);
+  const metrics = createMetrics();
+  const updateProjectionMetrics = metrics.trackProjections(operators.statuses);
   const address = clientAddress(config.trustedProxies);
   const isHere = isLocalRequest(address);
   const ports = webhookPorts({ log, vault, cache, logger, limits });
@@ -138,7 +138,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountAuditExport(app, host);
     mountSystemRoutes(app, {
       readiness: readinessOf(log, ports.isFailing, degraded),
-      metrics: () => standing().then(metrics.text),
+      metrics: () => updateProjectionMetrics().then(metrics.text),
       mayReadMetrics: (c) =>
         isHere(c) || (config.metricsToken !== undefined && c.req.header('authorization') === `Bearer ${config.metricsToken}`),
       openapi: describe,
