@@ -60,3 +60,5 @@ export const openAccount = async (parts: AccountParts, renewed: () => void) => {
     close: (): Promise<void> => system.close(),
   };
 };
+
+export type Account = NonNullable<Awaited<ReturnType<typeof openAccount>>>;

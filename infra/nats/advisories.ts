@@ -1,17 +1,16 @@
 import { AckPolicy, DeliverPolicy, type JsMsg, type NatsConnection, nanos } from 'nats';
 import { z } from 'zod';
+import type { AddressedAdvisory } from '../../commands/runners/record-acknowledgements.reactor.ts';
 import type { Advisory } from '../../domain/runners/acknowledgement.ts';
-import { isNoMessage, manager, NOTICES, STREAM } from './jetstream.ts';
+import { ADVISORY_STREAM, isMissingMessage, manager, STREAM } from './jetstream.ts';
 
-/** A notice, and whose it is. */
-export type AddressedAdvisory = { readonly tenant: string; readonly agent: string; readonly notice: Advisory };
-
-const IDLE_MS = 60_000;
+/** After this time without a request the server deletes the consumer of a reader that has ended. */
+const INACTIVE_THRESHOLD_MS = 60_000;
 const MAX_BATCH = 4_000;
-const LOOK_UPS = 64;
+const MAX_PARALLEL_LOOKUPS = 64;
 
-const Said = z.object({ type: z.string(), timestamp: z.string(), stream_seq: z.number(), deliveries: z.number() });
-type Said = z.output<typeof Said>;
+const AdvisoryPayload = z.object({ type: z.string(), timestamp: z.string(), stream_seq: z.number(), deliveries: z.number() });
+type AdvisoryPayload = z.output<typeof AdvisoryPayload>;
 
 const outcomes: Readonly<Record<string, Advisory['outcome']>> = {
   consumer_ack: 'acknowledged',
@@ -19,83 +18,89 @@ const outcomes: Readonly<Record<string, Advisory['outcome']>> = {
   terminated: 'terminated',
 };
 
-/** `io.nats.jetstream.metric.v1.consumer_ack` and its like. */
-const outcomeOf = ({ type }: Said): Advisory['outcome'] | undefined => outcomes[type.split('.').at(-1) ?? ''];
+/** The type of an advisory is a name such as `io.nats.jetstream.metric.v1.consumer_ack`. */
+const outcomeOf = ({ type }: AdvisoryPayload): Advisory['outcome'] | undefined => outcomes[type.split('.').at(-1) ?? ''];
 
-const saidIn = (message: JsMsg): Said | null => {
+const parsePayload = (message: JsMsg): AdvisoryPayload | null => {
   try {
-    return Said.safeParse(JSON.parse(message.string())).data ?? null;
+    return AdvisoryPayload.safeParse(JSON.parse(message.string())).data ?? null;
   } catch {
     return null;
   }
 };
 
-/** The message that a notice is about; null where the stream holds it no more. */
-const described = async (
-  nats: NatsConnection,
-  sequence: number,
-): Promise<(Omit<AddressedAdvisory, 'notice'> & { id: string; delivery: string }) | null> => {
+type DescribedMessage = { readonly tenant: string; readonly agent: string; readonly eventId: string; readonly delivery: string };
+
+/** The message that an advisory is about; null if the stream no longer holds it. */
+const findMessage = async (nats: NatsConnection, sequence: number): Promise<DescribedMessage | null> => {
   const { streams } = await manager(nats);
   const found = await streams.getMessage(STREAM, { seq: sequence }).catch((error: unknown) => {
-    if (isNoMessage(error)) return null;
+    if (isMissingMessage(error)) return null;
     throw error;
   });
   const [, tenant, agent] = found?.subject.split('.') ?? [];
-  const id = found?.header.get('Nats-Msg-Id');
+  const eventId = found?.header.get('Nats-Msg-Id');
   const delivery = found?.header.get('Annals-Delivery');
-  return tenant && agent && id && delivery ? { tenant, agent, id, delivery } : null;
+  return tenant && agent && eventId && delivery ? { tenant, agent, eventId, delivery } : null;
 };
 
-/** What a message says, with the delivery that it is about; null where it says nothing that still means something. */
-const addressed = async (nats: NatsConnection, born: string, message: JsMsg): Promise<AddressedAdvisory | null> => {
-  const said = saidIn(message);
-  const outcome = said && outcomeOf(said);
-  // The stream was made anew since: the sequence is another message's now.
-  if (!said || !outcome || Date.parse(said.timestamp) < Date.parse(born)) return null;
-  const about = await described(nats, said.stream_seq);
-  if (!about) return null;
-  const { tenant, agent, id, delivery } = about;
-  const at = new Date(said.timestamp).toISOString();
-  return { tenant, agent, notice: { delivery_id: delivery, event_id: id, at, attempts: said.deliveries, sequence: message.seq, outcome } };
+/** The advisory in a message and the agent it concerns; null if it is of another kind or its message no longer exists. */
+const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: JsMsg): Promise<AddressedAdvisory | null> => {
+  const payload = parsePayload(message);
+  const outcome = payload && outcomeOf(payload);
+  // The stream was created again after the advisory: the sequence now belongs to another message.
+  if (!payload || !outcome || Date.parse(payload.timestamp) < Date.parse(streamCreatedAt)) return null;
+  const found = await findMessage(nats, payload.stream_seq);
+  if (!found) return null;
+  const { tenant, agent, eventId, delivery } = found;
+  const at = new Date(payload.timestamp).toISOString();
+  const advisory = { delivery_id: delivery, event_id: eventId, at, attempts: payload.deliveries, sequence: message.seq, outcome };
+  return { tenant, agent, advisory };
 };
 
-export type Batch = { readonly through: number; readonly notices: readonly AddressedAdvisory[] };
+const readAdvisories = async (nats: NatsConnection, messages: readonly JsMsg[]): Promise<AddressedAdvisory[]> => {
+  const { streams } = await manager(nats);
+  const { created } = await streams.info(STREAM);
+  const advisories: AddressedAdvisory[] = [];
+  for (let at = 0; at < messages.length; at += MAX_PARALLEL_LOOKUPS) {
+    const chunk = messages.slice(at, at + MAX_PARALLEL_LOOKUPS);
+    const found = await Promise.all(chunk.map((message) => readAdvisory(nats, created, message)));
+    advisories.push(...found.filter((advisory) => advisory !== null));
+  }
+  return advisories;
+};
 
-/** Reads the notices in their order from the oldest kept one on. Readers do not disturb each other. */
+export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories: readonly AddressedAdvisory[] };
+
+/** Reads the advisory stream in its order, from the oldest message on. Several readers do not disturb each other. */
 export const openAdvisories = async (nats: NatsConnection) => {
   const { streams, consumers } = await manager(nats);
-  const { created: epoch } = await streams.info(NOTICES);
-  const { name } = await consumers.add(NOTICES, {
+  const { created: epoch } = await streams.info(ADVISORY_STREAM);
+  const { name } = await consumers.add(ADVISORY_STREAM, {
     ack_policy: AckPolicy.None,
     deliver_policy: DeliverPolicy.All,
-    inactive_threshold: nanos(IDLE_MS),
+    inactive_threshold: nanos(INACTIVE_THRESHOLD_MS),
     mem_storage: true,
     num_replicas: 1,
   });
-  const consumer = await nats.jetstream().consumers.get(NOTICES, name);
+  const consumer = await nats.jetstream().consumers.get(ADVISORY_STREAM, name);
   return {
-    /** Tells one life of this stream from the next. */
+    /** When the advisory stream was created. A stream that is created again counts its sequences from 1 again. */
     epoch,
-    /** Waits `ms` for notices; null where there were none. @throws where the server has lost this reader */
-    next: async (ms: number): Promise<Batch | null> => {
+    /** Waits up to `ms` for messages. @returns null if none arrived @throws if the server no longer knows this reader */
+    next: async (ms: number): Promise<AdvisoryBatch | null> => {
       const messages: JsMsg[] = [];
       for await (const message of await consumer.fetch({ max_messages: MAX_BATCH, expires: ms })) messages.push(message);
       const last = messages.at(-1);
       if (!last) {
-        // A server that was started again knows this reader no more, and doesn't say so.
-        await consumers.info(NOTICES, name);
+        // A restarted server has forgotten the consumer, but `fetch` does not report that.
+        await consumers.info(ADVISORY_STREAM, name);
         return null;
       }
-      const { created } = await streams.info(STREAM);
-      const notices: AddressedAdvisory[] = [];
-      for (let at = 0; at < messages.length; at += LOOK_UPS) {
-        const found = await Promise.all(messages.slice(at, at + LOOK_UPS).map((message) => addressed(nats, created, message)));
-        notices.push(...found.filter((one) => one !== null));
-      }
-      return { through: last.seq, notices };
+      return { lastSequence: last.seq, advisories: await readAdvisories(nats, messages) };
     },
-    /** Drops what the log holds by now. */
-    forget: (through: number): Promise<unknown> => streams.purge(NOTICES, { seq: through + 1 }),
-    close: (): Promise<unknown> => consumers.delete(NOTICES, name).catch(() => {}),
+    /** Deletes the messages up to and including a sequence. */
+    purge: (lastSequence: number): Promise<unknown> => streams.purge(ADVISORY_STREAM, { seq: lastSequence + 1 }),
+    close: (): Promise<unknown> => consumers.delete(ADVISORY_STREAM, name).catch(() => {}),
   };
 };

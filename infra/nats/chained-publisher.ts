@@ -1,142 +1,173 @@
 import { headers, type NatsConnection } from 'nats';
+import type { OutgoingMessage } from '../../commands/runners/relay.reactor.ts';
 
-/** A message on its way: `id` is the event's, `token` its place in the log. */
-export type Outgoing = {
-  readonly id: string;
-  readonly token: string;
-  readonly subject: string;
-  readonly delivery: string;
-  readonly payload: Uint8Array;
-};
-
-/** What the stream is known to end with. `messageId` is null where its last message is not known to the server’s memory of ids. */
+/** The stream's last message, as the next one must find it. `messageId` is null if the server's memory of ids may not hold it. */
 export type ExpectedLastMessage = { sequence: number; messageId: string | null };
 
-const BATCH_MESSAGES = 512;
-const BATCH_BYTES = 2 * 1_048_576;
-const BATCHES_IN_FLIGHT = 4;
-/** Beyond so many messages that wait, the log is read no further. */
-const HIGH_WATER = 1_024;
-const HIGH_WATER_BYTES = 4 * 1_048_576;
+const MAX_BATCH_MESSAGES = 512;
+const MAX_BATCH_BYTES = 2 * 1_048_576;
+const MAX_BATCHES_IN_FLIGHT = 4;
+/** From this many pending messages or bytes on, `add` asks its caller to wait. */
+const MAX_PENDING_MESSAGES = 1_024;
+const MAX_PENDING_BYTES = 4 * 1_048_576;
 const ACK_TIMEOUT_MS = 5_000;
 
-/** Somebody else wrote to the stream, or a message before this one was not taken. */
+/** Another process wrote to the stream, or the server did not store an earlier message of the chain. */
 export class SequenceConflict extends Error {}
 
-const headersOf = ({ id, token, delivery }: Outgoing, { sequence, messageId }: ExpectedLastMessage) => {
-  const head = headers();
-  head.set('Nats-Msg-Id', id);
-  head.set('Annals-Position', token);
-  head.set('Annals-Delivery', delivery);
-  head.set('Nats-Expected-Last-Sequence', String(sequence));
-  // The sequence alone would let a message in behind a stranger's that took the place of the one before.
-  if (messageId) head.set('Nats-Expected-Last-Msg-Id', messageId);
-  return head;
+const headersOf = ({ id, token, delivery }: OutgoingMessage, { sequence, messageId }: ExpectedLastMessage) => {
+  const messageHeaders = headers();
+  messageHeaders.set('Nats-Msg-Id', id);
+  messageHeaders.set('Annals-Position', token);
+  messageHeaders.set('Annals-Delivery', delivery);
+  messageHeaders.set('Nats-Expected-Last-Sequence', String(sequence));
+  // The sequence alone would accept this message after one that another process stored in the place of ours.
+  if (messageId) messageHeaders.set('Nats-Expected-Last-Msg-Id', messageId);
+  return messageHeaders;
 };
 
-/** Sends a batch in which each message names the one before; so one acknowledgement, the last, speaks for all. @throws Overtaken, NatsError */
-const sendBatch = async (nats: NatsConnection, batch: readonly Outgoing[], chain: ExpectedLastMessage): Promise<void> => {
-  let at = chain;
-  const last = batch.length - 1;
-  for (const message of batch.slice(0, last)) {
-    nats.publish(message.subject, message.payload, { headers: headersOf(message, at) });
-    at = { sequence: at.sequence + 1, messageId: message.id };
+/**
+ * Sends a batch in which each message names the one before it, so the acknowledgement of the last message confirms them all.
+ * @throws SequenceConflict, NatsError
+ */
+const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[], expected: ExpectedLastMessage): Promise<void> => {
+  let previous = expected;
+  const lastIndex = batch.length - 1;
+  for (const message of batch.slice(0, lastIndex)) {
+    nats.publish(message.subject, message.payload, { headers: headersOf(message, previous) });
+    previous = { sequence: previous.sequence + 1, messageId: message.id };
   }
-  const end = batch[last]!;
-  const ack = await nats.jetstream().publish(end.subject, end.payload, { headers: headersOf(end, at), timeout: ACK_TIMEOUT_MS });
-  if (ack.seq !== at.sequence + 1) throw new SequenceConflict(`a message was stored as ${ack.seq}, not as ${at.sequence + 1}`);
+  const last = batch[lastIndex]!;
+  const ack = await nats.jetstream().publish(last.subject, last.payload, { headers: headersOf(last, previous), timeout: ACK_TIMEOUT_MS });
+  if (ack.seq !== previous.sequence + 1) throw new SequenceConflict(`a message was stored as ${ack.seq}, not as ${previous.sequence + 1}`);
 };
 
-/** The first goes alone: what keeps it out is said of it, while those behind it would only be said to miss it. */
-const batchSize = (pending: readonly Outgoing[], { messageId }: ExpectedLastMessage): number => {
+/** The first message is sent alone: its error names the cause, while the ones after it would only report that it is missing. */
+const batchSize = (pending: readonly OutgoingMessage[], { messageId }: ExpectedLastMessage): number => {
   if (messageId === null) return 1;
   let bytes = 0;
-  const over = pending.findIndex(({ payload }) => {
+  const firstTooMany = pending.findIndex(({ payload }) => {
     bytes += payload.length;
-    return bytes > BATCH_BYTES;
+    return bytes > MAX_BATCH_BYTES;
   });
-  return Math.min(BATCH_MESSAGES, over === -1 ? pending.length : Math.max(1, over));
+  return Math.min(MAX_BATCH_MESSAGES, firstTooMany === -1 ? pending.length : Math.max(1, firstTooMany));
 };
 
-const ahead = ({ sequence }: ExpectedLastMessage, batch: readonly Outgoing[]): ExpectedLastMessage => ({
+const lastAfter = ({ sequence }: ExpectedLastMessage, batch: readonly OutgoingMessage[]): ExpectedLastMessage => ({
   sequence: sequence + batch.length,
   messageId: batch.at(-1)!.id,
 });
 
+type Publisher = {
+  readonly nats: NatsConnection;
+  readonly onPublished: (batch: readonly OutgoingMessage[]) => void;
+  readonly failure: PromiseWithResolvers<never>;
+  /** The stream's last message once everything in flight is stored. */
+  expectedLast: ExpectedLastMessage;
+  pending: OutgoingMessage[];
+  pendingBytes: number;
+  messagesInFlight: number;
+  /** The running `sendPending`. */
+  sending: Promise<void> | null;
+  /** What callers of `add` wait for while too much is pending. */
+  capacity: PromiseWithResolvers<void> | null;
+  hasFailed: boolean;
+};
+
+const hasFullBatch = ({ pending, pendingBytes }: Publisher): boolean =>
+  pending.length >= MAX_BATCH_MESSAGES || pendingBytes >= MAX_BATCH_BYTES;
+
+const releaseCapacity = (publisher: Publisher): void => {
+  publisher.capacity?.resolve();
+  publisher.capacity = null;
+};
+
+/** Moves the next batch from pending to in flight. @returns a promise of its acknowledgement */
+const sendNextBatch = (publisher: Publisher): Promise<void> => {
+  const { nats, pending, expectedLast } = publisher;
+  const batch = pending.slice(0, batchSize(pending, expectedLast));
+  publisher.expectedLast = lastAfter(expectedLast, batch);
+  publisher.pending = pending.slice(batch.length);
+  publisher.pendingBytes -= batch.reduce((sum, { payload }) => sum + payload.length, 0);
+  publisher.messagesInFlight += batch.length;
+  if (!hasFullBatch(publisher)) releaseCapacity(publisher);
+  const acknowledged = sendBatch(nats, batch, expectedLast).then(() => {
+    publisher.messagesInFlight -= batch.length;
+    publisher.onPublished(batch);
+  });
+  acknowledged.catch(() => {});
+  return acknowledged;
+};
+
+/** Sends until nothing is pending: one batch at least, and further ones behind it while they are full. */
+const sendPending = async (publisher: Publisher): Promise<void> => {
+  // Messages that are added in the same turn of the event loop share a batch.
+  await new Promise((resolve) => setImmediate(resolve));
+  const inFlight: Promise<void>[] = [];
+  for (;;) {
+    while (publisher.pending.length > 0 && (inFlight.length === 0 || (inFlight.length < MAX_BATCHES_IN_FLIGHT && hasFullBatch(publisher))))
+      inFlight.push(sendNextBatch(publisher));
+    if (inFlight.length === 0) return;
+    await inFlight.shift();
+  }
+};
+
+const startSending = (publisher: Publisher): Promise<void> => {
+  const sending = sendPending(publisher).finally(() => {
+    publisher.sending = null;
+  });
+  sending.catch((error: unknown) => {
+    publisher.hasFailed = true;
+    publisher.failure.reject(error);
+    publisher.capacity?.reject(error);
+  });
+  return sending;
+};
+
+const add = (publisher: Publisher, message: OutgoingMessage): void | Promise<void> => {
+  if (publisher.hasFailed) return publisher.failure.promise;
+  publisher.pending.push(message);
+  publisher.pendingBytes += message.payload.length;
+  publisher.sending ??= startSending(publisher);
+  if (publisher.pending.length < MAX_PENDING_MESSAGES && publisher.pendingBytes < MAX_PENDING_BYTES) return;
+  publisher.capacity ??= Promise.withResolvers();
+  return publisher.capacity.promise;
+};
+
 /**
- * Publishes what is added, in that order: a batch at once, further ones behind it while they are full. `failed` settles with the first
- * error, for good; what was in flight behind it names messages that are not there, so the server takes none of it.
+ * Publishes added messages in their order, after the message that `expectedLast` names. The first error is final: the batches in flight
+ * behind it name messages that were not stored, so the server stores none of them.
  */
-export const chainedPublisher = (nats: NatsConnection, tip: ExpectedLastMessage, sent: (batch: readonly Outgoing[]) => void) => {
-  let chain = tip;
-  let pending: Outgoing[] = [];
-  let bytes = 0;
-  let flying = 0;
-  let flushing: Promise<void> | null = null;
-  let room: PromiseWithResolvers<void> | null = null;
-  let broken = false;
+export const createChainedPublisher = (
+  nats: NatsConnection,
+  expectedLast: ExpectedLastMessage,
+  onPublished: (batch: readonly OutgoingMessage[]) => void,
+) => {
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => {});
-
-  const launch = (): Promise<void> => {
-    const batch = pending.slice(0, batchSize(pending, chain));
-    const before = chain;
-    chain = ahead(chain, batch);
-    pending = pending.slice(batch.length);
-    bytes -= batch.reduce((sum, { payload }) => sum + payload.length, 0);
-    flying += batch.length;
-    if (pending.length < BATCH_MESSAGES && bytes < BATCH_BYTES) {
-      room?.resolve();
-      room = null;
-    }
-    const landing = sendBatch(nats, batch, before).then(() => {
-      flying -= batch.length;
-      sent(batch);
-    });
-    landing.catch(() => {});
-    return landing;
+  const publisher: Publisher = {
+    nats,
+    onPublished,
+    failure,
+    expectedLast,
+    pending: [],
+    pendingBytes: 0,
+    messagesInFlight: 0,
+    sending: null,
+    capacity: null,
+    hasFailed: false,
   };
-
-  const full = (): boolean => pending.length >= BATCH_MESSAGES || bytes >= BATCH_BYTES;
-
-  const flush = async (): Promise<void> => {
-    // What arrives in the same turn goes in one batch.
-    await new Promise((resolve) => setImmediate(resolve));
-    const landings: Promise<void>[] = [];
-    for (;;) {
-      while (pending.length > 0 && (landings.length === 0 || (landings.length < BATCHES_IN_FLIGHT && full()))) landings.push(launch());
-      if (landings.length === 0) return;
-      await landings.shift();
-    }
-  };
-
-  const start = (): Promise<void> => {
-    const run = flush().finally(() => {
-      flushing = null;
-    });
-    run.catch((error: unknown) => {
-      broken = true;
-      failure.reject(error);
-      room?.reject(error);
-    });
-    return run;
-  };
-
   return {
+    /** Rejects with the first error; otherwise never settles. */
     failed: failure.promise,
-    chain: (): ExpectedLastMessage => chain,
-    /** Messages that wait or are in flight. */
-    waiting: (): number => pending.length + flying,
-    /** A promise where the caller should wait until there is room again. */
-    add: (message: Outgoing): void | Promise<void> => {
-      if (broken) return failure.promise;
-      pending.push(message);
-      bytes += message.payload.length;
-      flushing ??= start();
-      if (pending.length < HIGH_WATER && bytes < HIGH_WATER_BYTES) return;
-      room ??= Promise.withResolvers();
-      return room.promise;
-    },
-    idle: async (): Promise<void> => void (await flushing?.catch(() => {})),
+    expectedLast: (): ExpectedLastMessage => publisher.expectedLast,
+    /** The number of messages that are pending or in flight. */
+    waiting: (): number => publisher.pending.length + publisher.messagesInFlight,
+    /** Adds a message. @returns a promise if the caller should wait until fewer messages are pending */
+    add: (message: OutgoingMessage): void | Promise<void> => add(publisher, message),
+    /** Resolves when everything that was added is acknowledged, or has failed. */
+    idle: async (): Promise<void> => void (await publisher.sending?.catch(() => {})),
   };
 };
+
+export type ChainedPublisher = ReturnType<typeof createChainedPublisher>;

@@ -34,12 +34,12 @@ const WRONG_LAST_SEQUENCE = new Set([10_070, 10_071, 10_164]);
 
 export const errorCode = (error: unknown): number => (error instanceof NatsError ? (error.api_error?.err_code ?? 0) : 0);
 /** What the server said: of an answer without words of its own the client makes a bare number. */
-export const reasonOf = (error: unknown): string => {
+export const errorReason = (error: unknown): string => {
   if (!(error instanceof NatsError)) return error instanceof Error ? error.message : String(error);
   return error.api_error?.description ?? (error.code === '503' ? 'JetStream does not answer' : error.message);
 };
 export const isWrongSequence = (error: unknown): boolean => WRONG_LAST_SEQUENCE.has(errorCode(error));
-export const isNoMessage = (error: unknown): boolean => errorCode(error) === NO_MESSAGE;
+export const isMissingMessage = (error: unknown): boolean => errorCode(error) === NO_MESSAGE;
 
 /** The server's answer; null where it says that the thing is not there. */
 const orNull = async <T>(work: Promise<T>, ...absent: number[]): Promise<T | null> => {
@@ -112,14 +112,14 @@ export const refuseForeign = async (nats: NatsConnection): Promise<void> => {
 };
 
 /** What the server says about settled messages is kept here until the log has it. */
-export const NOTICES = `${STREAM}_NOTICES`;
+export const ADVISORY_STREAM = `${STREAM}_NOTICES`;
 const NOTICE_SUBJECTS = ['METRIC.CONSUMER.ACK', 'ADVISORY.CONSUMER.MAX_DELIVERIES', 'ADVISORY.CONSUMER.MSG_TERMINATED'].map(
   (kind) => `$JS.EVENT.${kind}.${STREAM}.>`,
 );
 
 export const ensureNotices = (nats: NatsConnection): Promise<StreamInfo> =>
   ensureStream(nats, {
-    name: NOTICES,
+    name: ADVISORY_STREAM,
     subjects: NOTICE_SUBJECTS,
     storage: StorageType.File,
     retention: RetentionPolicy.Limits,

@@ -6,7 +6,7 @@ import { connectInBackground } from '../nats/background-connection.ts';
 import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
-import { startAcknowledgements } from '../reactors/record-acknowledgements.ts';
+import { startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { type Relay, startRelay } from '../reactors/relay.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
 
@@ -30,7 +30,7 @@ export const work = async (config: Config): Promise<Closing> => {
   const running = broker.whenConnected().then(async (nats): Promise<Closing[]> => {
     if (!nats) return [];
     relay = await startRelay({ log, nats, logger, publicUrl: config.publicUrl });
-    return [relay, startAcknowledgements({ log, nats, logger }), startCredentialRevoker({ ...config, log, logger })];
+    return [relay, startAcknowledgementRecorder({ log, nats, logger }), startCredentialRevoker({ ...config, log, logger })];
   });
   logger.info('working');
   return {

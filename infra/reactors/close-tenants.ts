@@ -1,102 +1,104 @@
 import type { Logger } from 'pino';
-import { Refusal } from '../../domain/refusal.ts';
+import { closeDueTenants, type TransactTenant } from '../../commands/tenants/close-tenants.reactor.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { table, tenants } from '../../projections/tenants/tenant.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
+import { retryDelay } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { openLocks } from '../postgres/advisory-locks.ts';
+import { type Locks, openLocks } from '../postgres/advisory-locks.ts';
 import { quoted } from '../postgres/pool.ts';
 
-const EVERY_MS = 5 * 60_000;
-const RETRY_MS = 5_000;
-/** So many in one look; further ones in the next. */
-const AT_ONCE = 200;
+const INTERVAL_MS = 5 * 60_000;
+const RETRY_DELAY_MS = 5_000;
+/** The varied part of each delay: ±10 %. */
+const JITTER = 0.1;
+/** How many tenants one query returns. The rest follow at the next interval. */
+const MAX_TENANTS = 200;
 const LOCK = 'reactor tenant closings';
-/** No such table, or no such column: the view has not been made in this shape yet. */
-const UNMADE = ['42P01', '42703'];
+/** No such table, or no such column: the projection has not been built in this version yet. */
+const MISSING_TABLE = ['42P01', '42703'];
 
-const due = `select id from ${quoted(tenants.name)}.${quoted(table.name)} where closes_at <= $1::timestamptz order by closes_at limit ${AT_ONCE}`;
+const dueTenants = `select id from ${quoted(tenants.name)}.${quoted(table.name)} where closes_at <= $1::timestamptz order by closes_at limit ${MAX_TENANTS}`;
 
-const unlessErased = (error: unknown): void => {
-  if (!(error instanceof Refusal) || error.code !== 'not_found') throw error;
-};
-
-/**
- * Closes for good those of the tenants whose time has come at `at` (RFC 3339 UTC). The view only says where to look: each tenant's own
- * events decide, at their revision, so that a second process, a crash or a stale view closes none twice and none too early.
- */
-export const closeDueTenants = (log: Log) => {
+/** `closeDueTenants` over this log. `at`: the present time (RFC 3339 UTC). */
+export const tenantCloser = (log: Log) => {
   const transact = createTransact(log, openAggregateCache(log, []));
-  return async (ids: readonly string[], at: string): Promise<void> => {
-    for (const id of ids)
-      await transact({
-        aggregate: Tenant,
-        tenant: id,
-        id,
-        decide: Tenant.closeForGood(at),
-        meta: { tenant: id, actor: { kind: 'system', id: 'annals' }, at, v: 1 },
-        seed: 'closed',
-      }).catch(unlessErased);
-  };
+  const transactTenant: TransactTenant = (id, decide, { actor, at, seed }) =>
+    transact({ aggregate: Tenant, tenant: id, id, decide, meta: { tenant: id, actor, at, v: 1 }, seed });
+  return (tenantIds: readonly string[], at: string): Promise<void> => closeDueTenants(transactTenant, tenantIds, at);
 };
 
-export type ClosingParts = {
+export type TenantCloserParts = {
   readonly log: Log;
   readonly databaseUrl: string;
   readonly logger: Logger;
   readonly now?: () => number;
-  readonly everyMs?: number;
+  readonly intervalMs?: number;
+};
+
+/** The lock that lets one process at a time close tenants. Its methods throw the driver's error if the database is down. */
+const openLock = (databaseUrl: string) => {
+  let isHeld = false;
+  const locks: Locks = openLocks(databaseUrl, () => {
+    isHeld = false;
+  });
+  return {
+    connect: locks.connect,
+    /** Whether this process has the lock, after an attempt to get it. */
+    acquire: async (): Promise<boolean> => {
+      isHeld ||= (await locks.acquire([LOCK])).length > 0;
+      return isHeld;
+    },
+    close: locks.close,
+  };
 };
 
 /**
- * Looks every five minutes, by the clock of that moment, for tenants that are to be closed for good: one probe of an index while there
- * are none. One process at a time does so, by lock; the others stand by.
+ * Looks every five minutes for tenants that are to be closed for good. If there are none, this costs one look-up in an index. A lock
+ * lets one process at a time do this; the others are on standby.
  */
-export const startTenantCloser = ({ log, databaseUrl, logger, now = Date.now, everyMs = EVERY_MS }: ClosingParts) => {
-  const close = closeDueTenants(log);
-  let isOurs = false;
+export const startTenantCloser = ({ log, databaseUrl, logger, now = Date.now, intervalMs = INTERVAL_MS }: TenantCloserParts) => {
+  const close = tenantCloser(log);
+  const lock = openLock(databaseUrl);
   let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-  const locks = openLocks(databaseUrl, () => {
-    isOurs = false;
-  });
+  let isClosed = false;
 
-  const look = async (): Promise<void> => {
-    const db = await locks.connect();
-    isOurs ||= (await locks.acquire([LOCK])).length > 0;
-    if (!isOurs) return;
+  const closeTenants = async (): Promise<void> => {
+    const db = await lock.connect();
+    if (!(await lock.acquire())) return;
     const at = new Date(now()).toISOString();
-    const { rows } = await db.query<{ id: string }>(due, [at]);
-    await close(
-      rows.map(({ id }) => id),
-      at,
-    );
-    if (rows.length > 0) logger.info({ tenants: rows.map(({ id }) => id) }, 'closed for good');
+    const { rows } = await db.query<{ id: string }>(dueTenants, [at]);
+    const ids = rows.map(({ id }) => id);
+    await close(ids, at);
+    if (ids.length > 0) logger.info({ tenants: ids }, 'tenants were closed for good');
   };
 
-  const turn = async (): Promise<void> => {
-    const wait = await look().then(
-      () => everyMs,
-      (error: Error & { code?: string }) => {
-        logger[UNMADE.includes(error.code ?? '') ? 'debug' : 'warn']({ reason: error.message }, 'tenants are not closed yet');
-        return Math.min(RETRY_MS, everyMs);
+  const logFailure = ({ code = '', message }: Error & { code?: string }): void =>
+    logger[MISSING_TABLE.includes(code) ? 'debug' : 'warn']({ reason: message }, 'tenants cannot be closed now; trying again');
+
+  const tick = async (): Promise<void> => {
+    const delay = await closeTenants().then(
+      () => intervalMs,
+      (error: Error) => {
+        logFailure(error);
+        return Math.min(RETRY_DELAY_MS, intervalMs);
       },
     );
-    if (!closed) timer = setTimeout(next, wait * (0.9 + Math.random() / 5)).unref();
+    if (!isClosed) timer = setTimeout(startTick, retryDelay({ minMs: delay, maxMs: delay, jitter: JITTER }, 1)).unref();
   };
   let running = Promise.resolve();
-  const next = (): void => {
-    running = turn();
+  const startTick = (): void => {
+    running = tick();
   };
-  next();
+  startTick();
 
   return {
     close: async (): Promise<void> => {
-      closed = true;
+      isClosed = true;
       clearTimeout(timer);
       await running;
-      await locks.close();
+      await lock.close();
     },
   };
 };

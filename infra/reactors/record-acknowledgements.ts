@@ -1,120 +1,98 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
+import {
+  type AcknowledgementLog,
+  type AcknowledgementStream,
+  recordAcknowledgements,
+} from '../../commands/runners/record-acknowledgements.reactor.ts';
 import { type Metadata, type Recorded, streamName } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import { derivedId } from '../aggregates/transact.ts';
-import { type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
-import { type AddressedAdvisory, type Batch, openAdvisories } from '../nats/advisories.ts';
-import { ensureInbound, reasonOf } from '../nats/jetstream.ts';
+import { createBackoff } from '../backoff.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import { openAdvisories } from '../nats/advisories.ts';
+import { ensureInbound, errorReason } from '../nats/jetstream.ts';
 
-export type AcknowledgementParts = { log: Log; nats: NatsConnection; logger: Logger; everyMs?: number };
+export type RecorderParts = { log: Log; nats: NatsConnection; logger: Logger; intervalMs?: number };
 
-const EVERY_MS = 2_000;
-const RETRY_MS = 500;
-const MAX_RETRY_DELAY_MS = 10_000;
+const INTERVAL_MS = 2_000;
+const RETRY = { minMs: 500, maxMs: 10_000 };
 
-type Standing = { state: Acknowledgement.Acknowledgements; revision: number };
+const streamOf = (tenant: string, agent: string): string => streamName(Acknowledgement.category, tenant, agent);
 
-/** The last event says how far the stream is; the ones before it need not be read. */
-const standing = async (log: Log, stream: string): Promise<Standing> => {
+/** The last event holds the whole state, so the ones before it need not be read. */
+const loadStream = async (log: Log, stream: string): Promise<AcknowledgementStream> => {
   const last = (await log.last(stream)) as Recorded<Acknowledgement.AcknowledgementEvent> | null;
   if (!last) return { state: Acknowledgement.initial, revision: -1 };
   return { state: Acknowledgement.evolve(Acknowledgement.initial, last), revision: last.revision };
 };
 
-const append = async (log: Log, stream: string, { revision }: Standing, events: readonly NewEvent[]): Promise<void> => {
-  try {
-    await log.append(stream, revision < 0 ? 'none' : revision, events);
-  } catch (error) {
-    // Another reactor was first: what it wrote shows when the stream is read again.
-    if (!(error instanceof LogError && error.kind === 'conflict')) throw error;
-  }
+const ignoreConflict = (error: unknown): void => {
+  if (!(error instanceof LogError && error.kind === 'conflict')) throw error;
 };
 
-/** Takes one agent's notices into its stream: whatever of them is there already is not written again, whoever wrote it. */
-const record = async (
-  log: Log,
-  epoch: string,
-  tenant: string,
-  agent: string,
-  notices: readonly Acknowledgement.Advisory[],
-): Promise<void> => {
-  const stream = streamName(Acknowledgement.category, tenant, agent);
-  for (;;) {
-    const now = await standing(log, stream);
-    const events = Acknowledgement.recordAdvisories(epoch, notices)(now.state);
-    if (events.length === 0) return;
+const acknowledgementLog = (log: Log): AcknowledgementLog => ({
+  load: (tenant, agent) => loadStream(log, streamOf(tenant, agent)),
+  append: async (tenant, agent, revision, events) => {
+    const stream = streamOf(tenant, agent);
     const meta: Metadata = { tenant, actor: { kind: 'system', id: 'acknowledgements' }, at: new Date().toISOString(), v: 1 };
-    const named = events.map(({ type, data }, index) => ({
-      id: derivedId(stream, epoch, data.capture.sequence, now.revision + 1 + index),
+    const newEvents = events.map(({ type, data }, index) => ({
+      id: derivedId(stream, data.capture.epoch, data.capture.sequence, revision + 1 + index),
       type,
       data,
       meta,
     }));
-    await append(log, stream, now, named);
-  }
-};
-
-const byAgent = (notices: readonly AddressedAdvisory[]): AddressedAdvisory[][] => [
-  ...Map.groupBy(notices, ({ tenant, agent }) => `${tenant}.${agent}`).values(),
-];
-
-const recordAll = async (log: Log, epoch: string, { notices }: Batch): Promise<void> => {
-  for (const group of byAgent(notices)) {
-    const { tenant, agent } = group[0]!;
-    await record(
-      log,
-      epoch,
-      tenant,
-      agent,
-      group.map(({ notice }) => notice),
-    );
-  }
-};
+    await log.append(stream, revision < 0 ? 'none' : revision, newEvents).catch(ignoreConflict);
+  },
+});
 
 /**
- * Brings what runners acknowledged or gave up back into the log, one event an agent every few seconds. How far it is stands in each
- * agent's stream, so that a crash repeats nothing and any number may run.
+ * Records in the log what runners acknowledged and what the broker gave up: one event per agent every few seconds. Any number of
+ * processes may run this.
  */
-export const startAcknowledgements = ({ log, nats, logger, everyMs = EVERY_MS }: AcknowledgementParts): { close: () => Promise<void> } => {
-  const control = new AbortController();
-  const { signal } = control;
-  let failures = 0;
+export const startAcknowledgementRecorder = ({ log, nats, logger, intervalMs = INTERVAL_MS }: RecorderParts) => {
+  const closing = new AbortController();
+  const { signal } = closing;
+  const streams = acknowledgementLog(log);
+  const retry = createBackoff(RETRY);
+  /** Whether a warning about the current failure has been logged. */
+  let hasWarned = false;
 
-  const follow = async (): Promise<void> => {
+  const recordUntilFailure = async (): Promise<void> => {
     await ensureInbound(nats);
-    const notices = await openAdvisories(nats);
+    const reader = await openAdvisories(nats);
     try {
       while (!signal.aborted) {
-        const batch = await notices.next(everyMs);
-        failures = 0;
+        const batch = await reader.next(intervalMs);
+        retry.reset();
+        hasWarned = false;
         if (!batch) continue;
-        await recordAll(log, notices.epoch, batch);
-        await notices.forget(batch.through);
+        await recordAcknowledgements(streams, reader.epoch, batch.advisories);
+        await reader.purge(batch.lastSequence);
       }
     } finally {
-      await notices.close();
+      await reader.close();
     }
   };
 
-  const live = async (): Promise<void> => {
+  const run = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
-        await follow();
+        await recordUntilFailure();
       } catch (error) {
         if (signal.aborted) return;
-        logger[failures === 0 ? 'warn' : 'debug']({ error: reasonOf(error) }, 'acknowledgements wait');
-        await sleep(Math.min(MAX_RETRY_DELAY_MS, RETRY_MS * 2 ** failures++), undefined, { signal }).catch(() => {});
+        logger[hasWarned ? 'debug' : 'warn']({ error: errorReason(error) }, 'acknowledgements cannot be recorded now; trying again');
+        hasWarned = true;
+        await retry.wait(signal);
       }
     }
   };
 
-  const living = live();
+  const running = run();
   return {
-    close: async () => {
-      control.abort();
-      await living;
+    close: async (): Promise<void> => {
+      closing.abort();
+      await running;
     },
   };
 };

@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
-import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../../domain/event.ts';
-import { encodeCloudEvent, inboundSubject, MAX_INLINE_BYTES, runnerMessages } from '../../domain/runners/cloud-event.ts';
+import { inlineLimit, type OutgoingMessage, outgoingMessage, relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
+import type { Recorded } from '../../domain/event.ts';
+import { type Backoff, createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { acknowledgedIdsSince } from '../nats/acknowledged-ids.ts';
-import { chainedPublisher, type Outgoing, SequenceConflict } from '../nats/chained-publisher.ts';
-import { ensureInbound, isWrongSequence, type LastMessage, MAX_AGE_MS, readTip, reasonOf, STREAM } from '../nats/jetstream.ts';
+import { type ChainedPublisher, createChainedPublisher, SequenceConflict } from '../nats/chained-publisher.ts';
+import { ensureInbound, errorReason, isWrongSequence, readTip } from '../nats/jetstream.ts';
+import { acknowledgedIdsSince, type IdSet } from './acknowledged-ids.ts';
+import { resumePosition } from './resume-position.ts';
 
-/** `relaying`: follows the log. `waiting`: something it needs is away, or another relay is ahead; it tries again. */
+/** `relaying`: follows the log. `waiting`: a service is unavailable, or another relay is ahead; the relay tries again. */
 export type RelayStatus = {
   readonly state: 'starting' | 'relaying' | 'waiting' | 'closed';
   readonly position: string | null;
@@ -21,164 +23,142 @@ export type Relay = { close: () => Promise<void>; status: () => RelayStatus };
 
 export type RelayParts = { log: Log; nats: NatsConnection; logger: Logger; publicUrl: string };
 
-const RETRY_MS = 250;
-const MAX_RETRY_DELAY_MS = 5_000;
-/** How often a quiet relay looks whether the stream is still the one it knows. */
-const CHECK_MS = 5_000;
-/** What a message bears besides its body. */
-const HEAD_BYTES = 16_384;
+const RETRY = { minMs: 250, maxMs: 5_000, jitter: 0.5 };
+/** How often an idle relay checks that no other process has written to the stream. */
+const CHECK_INTERVAL_MS = 5_000;
+/** The payload limit of a NATS server that announces none. */
+const DEFAULT_MAX_PAYLOAD = 1_048_576;
 
-const eventTypes = Object.keys(runnerMessages);
-
-/** Base64 makes four bytes of three. */
-const inlineLimit = (nats: NatsConnection): number =>
-  Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor((((nats.info?.max_payload ?? 1_048_576) - HEAD_BYTES) * 3) / 4)));
-
-const outgoing = (event: Recorded, publicUrl: string, limit: number): Outgoing => {
-  const { type, message: messageOf } = runnerMessages[event.type]!;
-  const message = messageOf(event, publicUrl);
-  return {
-    id: event.event_id,
-    token: tokenOf(event.position),
-    subject: inboundSubject(event.tenant, message.agent),
-    delivery: message.delivery,
-    payload: encodeCloudEvent(event, type, message, limit),
-  };
+type RunningRelay = RelayParts & {
+  readonly retry: Backoff;
+  state: RelayStatus['state'];
+  position: string | null;
+  published: number;
+  publisher: ChainedPublisher | null;
+  lastError: string | null;
+  /** Whether a warning about the current failure has been logged. It is reset by the next published message. */
+  hasWarned: boolean;
 };
 
-/** The last event older than the stream keeps messages, found by reading back from the end; none: the log is younger than that. */
-const startOfWindow = async (log: Log, signal: AbortSignal): Promise<Position | undefined> => {
-  const oldest = new Date(Date.now() - MAX_AGE_MS).toISOString();
-  for await (const event of log.readAll({ backwards: true })) {
-    signal.throwIfAborted();
-    if (event.at < oldest) return event.position;
-  }
-  return undefined;
+const recordPublished = (relay: RunningRelay, batch: readonly OutgoingMessage[]): void => {
+  relay.published += batch.length;
+  relay.position = batch.at(-1)!.token;
+  relay.retry.reset();
+  relay.hasWarned = false;
+  relay.lastError = null;
 };
 
-/** @throws Error where the log ends before what the stream holds already: to follow it from there would pass over what it is going to take */
-const heldBy = async (log: Log, position: Position): Promise<Position> => {
-  for await (const last of log.readAll({ backwards: true, limit: 1 })) if (comparePositions(last.position, position) >= 0) return position;
-  throw new Error(`the stream ${STREAM} on the broker holds messages of another log, or of a later state of this one: delete it`);
-};
-
-const resumeFrom = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {
-  const position = token === null ? null : parseToken(token);
-  return position ? heldBy(log, position) : startOfWindow(log, signal);
-};
-
-const aborted = (signal: AbortSignal): Promise<void> =>
+const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
 
-const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => {});
+/** Rejects if the stream no longer ends where this relay left it: it was purged, created again, or another relay wrote to it. */
+const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublisher, signal: AbortSignal): Promise<never> => {
+  for (;;) {
+    await sleep(CHECK_INTERVAL_MS, undefined, { signal }).catch(() => {});
+    signal.throwIfAborted();
+    if (publisher.waiting() > 0) continue;
+    const { sequence } = await readTip(nats);
+    if (publisher.waiting() === 0 && sequence !== publisher.expectedLast().sequence)
+      throw new SequenceConflict(`the stream ends at sequence ${sequence}, which this relay did not write`);
+  }
+};
+
+/** Handles the events of the subscription. An event that cannot be encoded is logged and skipped, so that it blocks no other. */
+const publishEvents = ({ nats, logger, publicUrl }: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
+  const maxBodyBytes = inlineLimit(nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
+  return (event: Recorded): void | Promise<void> => {
+    if (acknowledged.has(event.event_id)) return;
+    let message: OutgoingMessage;
+    try {
+      message = outgoingMessage(event, publicUrl, maxBodyBytes);
+    } catch (error) {
+      return logger.error({ error: errorReason(error), event: event.event_id }, 'an event cannot be encoded as a message and is skipped');
+    }
+    return publisher.add(message);
+  };
+};
+
+/** Publishes from the stream's end on. Resolves when the signal is aborted. @throws the first failure of a service, SequenceConflict */
+const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Promise<void> => {
+  const { log, nats } = relay;
+  await ensureInbound(nats);
+  const tip = await readTip(nats);
+  const from = await resumePosition(log, tip, signal);
+  const acknowledged = await acknowledgedIdsSince(log, from, signal);
+  relay.position = tip.token ?? relay.position;
+  // The server forgets message ids after a while, so the first message is checked by the sequence alone, which was just read.
+  const publisher = createChainedPublisher(nats, { sequence: tip.sequence, messageId: null }, (batch) => recordPublished(relay, batch));
+  relay.publisher = publisher;
+  const subscription = log.follow({
+    from,
+    filter: { eventTypes: relayedEventTypes },
+    event: publishEvents(relay, publisher, acknowledged),
+  });
+  relay.state = 'relaying';
+  try {
+    const subscriptionFailed = subscription.failure.then((error) => {
+      if (error && !signal.aborted) throw error;
+    });
+    await Promise.race([publisher.failed, subscriptionFailed, watchForConflict(nats, publisher, signal), whenAborted(signal)]);
+  } finally {
+    await subscription.stop();
+    await publisher.idle();
+    relay.publisher = null;
+  }
+};
+
+/** Logs the failure and waits. Only the first failure since the last message is a warning; losing a race to another relay is none. */
+const backOff = async (relay: RunningRelay, error: unknown, signal: AbortSignal): Promise<void> => {
+  relay.state = 'waiting';
+  relay.lastError = errorReason(error);
+  const isConflict = error instanceof SequenceConflict || isWrongSequence(error);
+  relay.logger[isConflict || relay.hasWarned ? 'debug' : 'warn'](
+    { error: relay.lastError },
+    isConflict ? 'another process wrote to the stream; the relay reads its end again' : 'the relay failed and will try again',
+  );
+  relay.hasWarned ||= !isConflict;
+  await relay.retry.wait(signal);
+};
+
+const run = async (relay: RunningRelay, closing: AbortSignal): Promise<void> => {
+  while (!closing.aborted) {
+    const attempt = new AbortController();
+    try {
+      await publishUntilFailure(relay, AbortSignal.any([closing, attempt.signal]));
+    } catch (error) {
+      if (!closing.aborted) await backOff(relay, error, closing);
+    } finally {
+      attempt.abort();
+    }
+  }
+  relay.state = 'closed';
+};
 
 /**
- * Carries every delivering event of the log to the stream, once and in the log's order, however often it is stopped and however many
- * run at once. What it has carried stands in the stream's last message, so it keeps nothing of its own.
+ * Publishes every relayed event of the log to the stream, once and in log order, however often the relay is restarted and however many
+ * run at the same time. The stream's last message holds the position, so the relay stores nothing itself.
  */
-export const startRelay = async ({ log, nats, logger, publicUrl }: RelayParts): Promise<Relay> => {
-  const control = new AbortController();
-  let state: RelayStatus['state'] = 'starting';
-  let position: string | null = null;
-  let published = 0;
-  let waiting = () => 0;
-  let lastError: string | null = null;
-  let failures = 0;
-  /** Why it waits stands in the process's log, since it last carried something. */
-  let told = false;
-
-  const sent = (batch: readonly Outgoing[]): void => {
-    published += batch.length;
-    position = batch.at(-1)!.token;
-    failures = 0;
-    told = false;
-    lastError = null;
+export const startRelay = async (parts: RelayParts): Promise<Relay> => {
+  const closing = new AbortController();
+  const relay: RunningRelay = {
+    ...parts,
+    retry: createBackoff(RETRY),
+    state: 'starting',
+    position: null,
+    published: 0,
+    publisher: null,
+    lastError: null,
+    hasWarned: false,
   };
-
-  /** Rejects when the stream's end is no longer where this relay left it: emptied, made anew, or carried on by another. */
-  const watch = async (box: ReturnType<typeof chainedPublisher>, signal: AbortSignal): Promise<never> => {
-    for (;;) {
-      await pause(CHECK_MS, signal);
-      signal.throwIfAborted();
-      if (box.waiting() > 0) continue;
-      const { sequence } = await readTip(nats);
-      if (box.waiting() === 0 && sequence !== box.chain().sequence) throw new SequenceConflict(`the stream ends at ${sequence} now`);
-    }
-  };
-
-  /** From the stream's end on, until something breaks or the signal comes. */
-  const publishUntilFailure = async (signal: AbortSignal): Promise<void> => {
-    await ensureInbound(nats);
-    const tip = await readTip(nats);
-    const from = await resumeFrom(log, tip, signal);
-    const done = await acknowledgedIdsSince(log, from, signal);
-    position = tip.token ?? position;
-    // The server forgets ids in time: the first message goes by the sequence alone, which was just read.
-    const box = chainedPublisher(nats, { sequence: tip.sequence, messageId: null }, sent);
-    waiting = box.waiting;
-    const limit = inlineLimit(nats);
-    const subscription = log.follow({
-      from,
-      filter: { eventTypes },
-      event: (event) => {
-        if (done.has(event.event_id)) return;
-        let message: Outgoing;
-        try {
-          message = outgoing(event, publicUrl, limit);
-        } catch (error) {
-          return logger.error({ error: reasonOf(error), event: event.event_id }, 'an event cannot be made a message; it is left out');
-        }
-        return box.add(message);
-      },
-    });
-    state = 'relaying';
-    try {
-      const broken = subscription.failure.then((error) => {
-        if (error && !signal.aborted) throw error;
-      });
-      await Promise.race([box.failed, broken, watch(box, signal), aborted(signal)]);
-    } finally {
-      await subscription.stop();
-      await box.idle();
-      waiting = () => 0;
-    }
-  };
-
-  const backOff = async (error: unknown): Promise<void> => {
-    state = 'waiting';
-    lastError = reasonOf(error);
-    const overtaken = error instanceof SequenceConflict || isWrongSequence(error);
-    logger[overtaken || told ? 'debug' : 'warn'](
-      { error: lastError },
-      overtaken ? 'the stream moved without this relay' : 'the relay waits',
-    );
-    told ||= !overtaken;
-    await pause(Math.min(MAX_RETRY_DELAY_MS, RETRY_MS * 2 ** failures++) * (0.5 + Math.random()), control.signal);
-  };
-
-  const live = async (): Promise<void> => {
-    while (!control.signal.aborted) {
-      const round = new AbortController();
-      const stop = () => round.abort();
-      control.signal.addEventListener('abort', stop);
-      try {
-        await publishUntilFailure(round.signal);
-      } catch (error) {
-        if (!control.signal.aborted) await backOff(error);
-      } finally {
-        round.abort();
-        control.signal.removeEventListener('abort', stop);
-      }
-    }
-    state = 'closed';
-  };
-
-  const living = live();
+  const running = run(relay, closing.signal);
   return {
     close: async () => {
-      control.abort();
-      await living;
+      closing.abort();
+      await running;
     },
-    status: () => ({ state, position, published, waiting: waiting(), last_error: lastError }),
+    status: () => {
+      const { state, position, published, publisher, lastError } = relay;
+      return { state, position, published, waiting: publisher?.waiting() ?? 0, last_error: lastError };
+    },
   };
 };

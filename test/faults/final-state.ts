@@ -4,7 +4,7 @@ import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { consumerName } from '../../domain/runners/runner-credential.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { isNoMessage, manager, STREAM } from '../../infra/nats/jetstream.ts';
+import { isMissingMessage, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import type { Logged, Observed, Row } from './checker.ts';
 import type { Sent } from './load.ts';
 import { must, type Platform } from './platform.ts';
@@ -74,7 +74,7 @@ export const messagesIn = async (nats: NatsConnection): Promise<string[]> => {
     await streams.getMessage(STREAM, { seq }).then(
       ({ header }) => ids.push(header.get('Nats-Msg-Id')),
       (error) => {
-        if (!isNoMessage(error)) throw error;
+        if (!isMissingMessage(error)) throw error;
       },
     );
   return ids;

@@ -8,7 +8,7 @@ import { registerUser } from '../../commands/identity/user.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
-import { closeDueTenants } from '../../infra/reactors/close-tenants.ts';
+import { tenantCloser } from '../../infra/reactors/close-tenants.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { allow, SOMEBODY, type Stage, staged } from '../fixtures/sign-in-platform.ts';
@@ -79,7 +79,7 @@ staged('an address that is disallowed again, and a user who is suspended, are ou
 /** Tenants that are closed for good from now on. */
 const closedForGood = async ({ p }: Stage, ...tenants: readonly { id: string; tenant: string; key: string }[]): Promise<void> => {
   for (const { tenant, key } of tenants) await p.send('POST', `${tenant}/close`, { key, body: { reason: 'a test' } });
-  await closeDueTenants(p.log)(
+  await tenantCloser(p.log)(
     tenants.map(({ id }) => id),
     new Date(Date.now() + 31 * 86_400_000).toISOString(),
   );

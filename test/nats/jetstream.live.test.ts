@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AckPolicy, type Consumer, connect, jwtAuthenticator, type NatsConnection } from 'nats';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { chainedPublisher, type ExpectedLastMessage, type Outgoing } from '../../infra/nats/chained-publisher.ts';
+import type { OutgoingMessage } from '../../commands/runners/relay.reactor.ts';
+import { createChainedPublisher, type ExpectedLastMessage } from '../../infra/nats/chained-publisher.ts';
 import { connectNats } from '../../infra/nats/connect.ts';
 import { ensureStream, errorCode, isWrongSequence, manager } from '../../infra/nats/jetstream.ts';
 import { newUser } from '../../infra/nats/jwt.ts';
@@ -21,7 +22,7 @@ const subject = (name: string): string => `annals-test-${run}.${name}`;
 const config = { name: NAME, subjects: [subject('>')], allow_direct: true };
 const tokens = new TextEncoder();
 
-const outgoing = (n: number): Outgoing => ({
+const outgoing = (n: number): OutgoingMessage => ({
   id: `${run}-${n}`,
   token: `${n}:${n}`,
   subject: subject(`a.${n % 2}`),
@@ -29,9 +30,9 @@ const outgoing = (n: number): Outgoing => ({
   payload: tokens.encode(String(n)),
 });
 
-const sent = async (tip: ExpectedLastMessage, messages: readonly Outgoing[]): Promise<void> => {
+const sent = async (tip: ExpectedLastMessage, messages: readonly OutgoingMessage[]): Promise<void> => {
   let count = 0;
-  const box = chainedPublisher(nats, tip, (batch) => {
+  const box = createChainedPublisher(nats, tip, (batch) => {
     count += batch.length;
   });
   for (const message of messages) await box.add(message);

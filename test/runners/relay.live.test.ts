@@ -15,14 +15,15 @@ import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
 const now = () => new Date().toISOString();
-const relayOf = async (log: Log, nats: NatsConnection): Promise<Relay> => {
+
+const startTestRelay = async (log: Log, nats: NatsConnection): Promise<Relay> => {
   const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test' });
   afterwards(relay.close);
   return relay;
 };
 
-/** The event ids that the stream holds, in its order, and the ids of a log's first events. */
-const carried = async (nats: NatsConnection): Promise<string[]> => {
+/** The ids of the events whose messages the stream holds, in the stream's order. */
+const publishedIds = async (nats: NatsConnection): Promise<string[]> => {
   const { streams, consumers } = await manager(nats);
   const { state } = await streams.info(STREAM);
   if (state.messages === 0) return [];
@@ -32,14 +33,17 @@ const carried = async (nats: NatsConnection): Promise<string[]> => {
   for await (const message of messages) ids.push(message.headers!.get('Nats-Msg-Id'));
   return ids;
 };
+
+/** The ids of the log's events `from` to `count`. */
 const ids = (count: number, from = 0): string[] => Array.from({ length: count - from }, (_, index) => eventIdOf(from + index));
 
-/** The length alone when all is well: an array of thousands is no message that anybody reads. */
-const assertCarried = async (nats: NatsConnection, wanted: readonly string[]): Promise<void> => {
-  const found = await carried(nats);
-  const wrong = found.findIndex((id, index) => id !== wanted[index]);
-  assert.equal({ length: found.length, wrong }, { length: wanted.length, wrong: -1 });
+/** Compares the length and the first difference only: nobody can read a difference of thousands of ids. */
+const assertPublished = async (nats: NatsConnection, expected: readonly string[]): Promise<void> => {
+  const found = await publishedIds(nats);
+  const firstWrong = found.findIndex((id, index) => id !== expected[index]);
+  assert.equal({ length: found.length, firstWrong }, { length: expected.length, firstWrong: -1 });
 };
+
 const lastSequence = async (nats: NatsConnection): Promise<number> =>
   (await manager(nats)).streams.info(STREAM).then(
     ({ state }) => state.last_seq,
@@ -47,7 +51,7 @@ const lastSequence = async (nats: NatsConnection): Promise<number> =>
   );
 
 test(
-  'a delivery becomes a CloudEvent whose body is the bytes that came',
+  'a delivery becomes a CloudEvent whose body is the received bytes',
   withBroker(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
@@ -59,7 +63,7 @@ test(
       { bytes: Buffer.from(`{"large":"${'x'.repeat(70_000)}"}`), type: 'application/json' },
     ];
     await accept(log, 0, 4, now(), (index) => bodies[index]!);
-    const relay = await relayOf(log, nats);
+    const relay = await startTestRelay(log, nats);
     await until(() => relay.status().published === 4);
     const { streams } = await manager(nats);
     const [json, broken, bytes, large] = await Promise.all([1, 2, 3, 4].map((seq) => streams.getMessage(STREAM, { seq })));
@@ -107,7 +111,7 @@ const relayProcess = (broker: Broker, count: number, at: string) => {
 };
 
 test(
-  'a relay that is killed at any moment goes on where it was: every message once and in order',
+  'a relay that is killed at any moment resumes: every message is published once and in order',
   withBroker(async (broker) => {
     const nats = await broker.connect();
     const [count, at] = [20_000, now()];
@@ -120,38 +124,38 @@ test(
     const last = relayProcess(broker, count, at);
     await until(async () => (await lastSequence(nats)) >= count);
     await last.kill();
-    await assertCarried(nats, ids(count));
+    await assertPublished(nats, ids(count));
   }),
 );
 
 test(
-  'two relays from an empty stream on: no message twice, the order kept',
+  'two relays that start on an empty stream publish no message twice and keep the order',
   withBroker(async (broker) => {
     for (let round = 0; round < 5; round++) {
       const pair = [await broker.connect(), await broker.connect()] as const;
       const log = await acceptedLog(1_500, now());
-      const relays = await Promise.all(pair.map((nats) => relayOf(log, nats)));
-      for (let more = 0; more < 20; more++) {
-        await accept(log, 1_500 + more * 25, 1_525 + more * 25, now());
+      const relays = await Promise.all(pair.map((nats) => startTestRelay(log, nats)));
+      for (let batch = 0; batch < 20; batch++) {
+        await accept(log, 1_500 + batch * 25, 1_525 + batch * 25, now());
         await sleep(10);
       }
       await until(async () => (await lastSequence(pair[0])) >= 2_000);
       await sleep(100);
       await Promise.all(relays.map((relay) => relay.close()));
-      await assertCarried(pair[0], ids(2_000));
+      await assertPublished(pair[0], ids(2_000));
       await (await manager(pair[0])).streams.delete(STREAM);
     }
   }),
 );
 
 test(
-  'a stream that was filled from another log is named, and nothing is passed over in silence',
+  'a stream with messages of another log is reported, and the relay publishes nothing until it is deleted',
   withBroker(async (broker) => {
     const nats = await broker.connect();
-    const first = await relayOf(await acceptedLog(50, now()), nats);
+    const first = await startTestRelay(await acceptedLog(50, now()), nats);
     await until(() => first.status().published === 50);
     await first.close();
-    const relay = await relayOf(await acceptedLog(3, now()), nats);
+    const relay = await startTestRelay(await acceptedLog(3, now()), nats);
     await until(() => /holds messages of another log/.test(relay.status().last_error ?? ''));
     await (await manager(nats)).streams.delete(STREAM);
     await until(() => relay.status().published === 3);
@@ -160,7 +164,7 @@ test(
 );
 
 test(
-  'a stream that has no room is named as the reason, and what waited follows when there is room again',
+  'a full stream is reported as the reason, and the waiting messages follow when there is space again',
   withBroker(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);
@@ -168,7 +172,7 @@ test(
     const { config } = await streams.info(STREAM);
     await streams.update(STREAM, { ...config, max_bytes: 100 });
     const log = await acceptedLog(50, now());
-    const relay = await relayOf(log, nats);
+    const relay = await startTestRelay(log, nats);
     await until(() => relay.status().last_error === 'maximum bytes exceeded');
     await streams.update(STREAM, { ...config, max_bytes: -1 });
     await until(() => relay.status().published === 50);
@@ -179,16 +183,16 @@ test(
     await streams.update(STREAM, { ...config, max_bytes: -1 });
     await until(async () => (await lastSequence(nats)) === 100);
     await relay.close();
-    await assertCarried(nats, ids(100));
+    await assertPublished(nats, ids(100));
   }),
 );
 
 test(
-  'NATS killed, frozen and started again: what was accepted meanwhile follows',
+  'after NATS was killed or frozen, the deliveries accepted meanwhile are published',
   withBroker(async (broker) => {
     const nats = await broker.connect();
     const log = await acceptedLog(500, now());
-    const relay = await relayOf(log, nats);
+    const relay = await startTestRelay(log, nats);
     await until(() => relay.status().published >= 500);
     for (let round = 0; round < 3; round++) {
       await broker.kill();
@@ -203,41 +207,41 @@ test(
     broker.thaw();
     await until(async () => (await lastSequence(nats)) >= 2_500);
     await relay.close();
-    await assertCarried(nats, ids(2_500));
+    await assertPublished(nats, ids(2_500));
   }),
 );
 
 test(
-  'while NATS takes nothing the log is read no further than a few thousand messages',
+  'while NATS accepts nothing, the relay reads at most a few thousand messages ahead',
   withBroker(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
-    const relay = await relayOf(log, nats);
+    const relay = await startTestRelay(log, nats);
     await until(() => relay.status().state === 'relaying');
     broker.freeze();
     await accept(log, 0, 20_000, now());
-    let most = 0;
+    let maxWaiting = 0;
     await until(() => {
-      most = Math.max(most, relay.status().waiting);
+      maxWaiting = Math.max(maxWaiting, relay.status().waiting);
       return relay.status().state === 'waiting';
     });
-    assert.ok(most < 8_000, String(most));
+    assert.ok(maxWaiting < 8_000, String(maxWaiting));
     broker.thaw();
     await until(async () => (await lastSequence(nats)) >= 20_000);
     await relay.close();
-    await assertCarried(nats, ids(20_000));
+    await assertPublished(nats, ids(20_000));
   }),
 );
 
 test(
-  'a stream that was lost is filled again from the log, but for what was acknowledged and what is too old',
+  'a lost stream is filled again from the log, without acknowledged and expired messages',
   withBroker(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
     const old = new Date(Date.now() - 20 * 86_400_000).toISOString();
     await accept(log, 0, 50, old);
     await accept(log, 50, 100, now());
-    const relay = await relayOf(log, nats);
+    const relay = await startTestRelay(log, nats);
     await until(() => relay.status().published === 50);
     const deliveries = [50, 51, 60].map((index) => ({
       delivery_id: deliveryOf(index),
@@ -252,7 +256,7 @@ test(
     ]);
     await (await manager(nats)).streams.delete(STREAM);
     await until(async () => (await lastSequence(nats)) === 47);
-    await assertCarried(
+    await assertPublished(
       nats,
       ids(100, 50).filter((id) => !deliveries.some(({ event_id }) => event_id === id)),
     );

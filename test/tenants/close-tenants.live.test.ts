@@ -5,7 +5,7 @@ import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { createTransact } from '../../infra/aggregates/transact.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { closeDueTenants, startTenantCloser } from '../../infra/reactors/close-tenants.ts';
+import { startTenantCloser, tenantCloser } from '../../infra/reactors/close-tenants.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { tenants } from '../../projections/tenants/tenant.ts';
 import { inMemory } from '../fixtures/in-memory-platform.ts';
@@ -17,41 +17,41 @@ import { type InMemory, neighbour } from '../fixtures/users.ts';
 const DAY = 86_400_000;
 const reason = { reason: 'a test' };
 
-/** What the reactor does, asked to look at every tenant there is. */
-const looked = async (p: InMemory): Promise<void> => {
+/** Runs the reactor's rule for every tenant. */
+const closeDue = async (p: InMemory): Promise<void> => {
   const ids = p.eventsOf('TenantCreated').map(({ id }) => id);
-  await closeDueTenants(p.log)(ids, new Date(p.clock.now()).toISOString());
+  await tenantCloser(p.log)(ids, new Date(p.clock.now()).toISOString());
 };
 
-/** A tenant with an agent, its runner key and a hook of its own. */
-const furnished = async (p: InMemory, slug: string) => {
+/** Creates a tenant with an agent, a runner key and a webhook. */
+const createTenant = async (p: InMemory, slug: string) => {
   const { tenant, key, id } = await neighbour(p, slug);
-  const made = async (path: string, body: object) =>
+  const create = async (path: string, body: object) =>
     (await p.send('POST', tenant + path, { key, body })).body as { id: string; key: string };
-  const agent = await made('/agents', { name: 'Agent', slug: 'agent' });
-  const runner = await made(`/agents/${agent.id}/runner-keys`, { name: 'Runner' });
-  const hook = await made('/webhook-integrations', { provider: 'github', agent_id: agent.id, label: 'Code' });
+  const agent = await create('/agents', { name: 'Agent', slug: 'agent' });
+  const runner = await create(`/agents/${agent.id}/runner-keys`, { name: 'Runner' });
+  const hook = await create('/webhook-integrations', { provider: 'github', agent_id: agent.id, label: 'Code' });
   return { id, tenant, key, runner: runner.key, hook: `/hooks/inbound/${hook.id}`, agent: `${tenant}/agents/${agent.id}` };
 };
 
-test('thirty days after it began to close, a tenant is gone: keys, hooks, reopening; its slug is free', async () => {
+test('30 days after closing began, keys, webhooks and reopening no longer work, and the slug is free', async () => {
   const p = await inMemory();
   let now = Date.now();
   p.clock.now = () => now;
-  const acme = await furnished(p, 'acme');
-  const stays = await furnished(p, 'stays');
+  const acme = await createTenant(p, 'acme');
+  const other = await createTenant(p, 'stays');
   const status = async (method: string, path: string, key: string, body?: object) =>
     (await p.send(method, path, { key, ...(body ? { body } : {}) })).status;
   const again = { name: 'Acme', slug: 'acme', owner_email: 'again@example.com' };
   assert.is(await status('POST', `${acme.tenant}/close`, acme.key, reason), 200);
   now += 30 * DAY - 1_000;
-  await looked(p);
+  await closeDue(p);
   assert.is(p.eventsOf('TenantClosed').length, 0);
   assert.is(await status('GET', acme.tenant, acme.key), 200);
   assert.is((await p.send('POST', '/admin/tenants', { body: again })).status, 409);
   assert.is(await status('POST', acme.hook, '', {}), 401);
   now += 1_000;
-  for (let index = 0; index < 3; index++) await looked(p);
+  for (let index = 0; index < 3; index++) await closeDue(p);
   assert.equal(
     p.eventsOf('TenantClosed').map(({ id, actor }) => [id, actor]),
     [[acme.id, { kind: 'system', id: 'annals' }]],
@@ -65,7 +65,7 @@ test('thirty days after it began to close, a tenant is gone: keys, hooks, reopen
   const listed = (await p.send('GET', '/admin/tenants')).body as { id: string; status: string }[];
   assert.equal(
     listed
-      .filter(({ id }) => [acme.id, stays.id].includes(id))
+      .filter(({ id }) => [acme.id, other.id].includes(id))
       .map((one) => one.status)
       .sort(),
     ['active', 'closed'],
@@ -76,71 +76,73 @@ test('thirty days after it began to close, a tenant is gone: keys, hooks, reopen
   assert.is.not(id, acme.id);
   assert.is(await status('GET', `/tenant/${id}`, owner_key), 200);
   assert.is((await p.send('POST', '/admin/tenants', { body: again })).status, 409);
-  assert.is(await status('GET', stays.tenant, stays.key), 200);
+  assert.is(await status('GET', other.tenant, other.key), 200);
   assert.equal(p.unapplied(), []);
   await p.close();
 });
 
-test('a tenant that is reopened in time, or by a clock that is set back, stays', async () => {
+test('a tenant that is reopened in time stays open, also if the clock is set back', async () => {
   const p = await inMemory();
   let now = Date.now();
   p.clock.now = () => now;
-  const acme = await furnished(p, 'acme');
+  const acme = await createTenant(p, 'acme');
   const send = async (what: string) => (await p.send('POST', `${acme.tenant}/${what}`, { key: acme.key, body: reason })).status;
   await send('close');
   now -= 365 * DAY;
-  await looked(p);
+  await closeDue(p);
   now += 365 * DAY + 20 * DAY;
   assert.is(await send('reopen'), 200);
   now += 20 * DAY;
-  await looked(p);
+  await closeDue(p);
   await send('close');
   now += 29 * DAY;
-  await looked(p);
+  await closeDue(p);
   assert.is(p.eventsOf('TenantClosed').length, 0);
   assert.is((await p.send('GET', acme.tenant, { key: acme.key })).status, 200);
   await p.close();
 });
 
-const happens = (log: Log) => {
+/** Applies decisions to tenants of the log. */
+const createDecider = (log: Log) => {
   const transact = createTransact(log, openAggregateCache(log, []));
   const meta = (tenant: string) => ({ tenant, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 });
   return (id: string, decide: (tenant: Tenant.Tenant) => Tenant.TenantEvent[]) =>
     transact({ aggregate: Tenant, tenant: id, id, decide, meta: meta(id), seed: String(Math.random()) });
 };
 
-test('over the real store and database: two workers, restarted and with a clock that jumps, close it once', async () => {
+test('with the real store and database, two workers that are restarted and whose clock jumps close a tenant once', async () => {
   const store = await startStore();
   const log = openLog(store.url);
   const databaseUrl = await freshDatabase();
   let now = Date.now();
-  const start = () => startTenantCloser({ log, databaseUrl, logger: quiet, now: () => now, everyMs: 50 });
-  // First: the workers are up before there is a view to look at.
+  const start = () => startTenantCloser({ log, databaseUrl, logger: quiet, now: () => now, intervalMs: 50 });
+  // The workers start before the read model exists.
   let workers = [start(), start()];
   const views = await world(log, databaseUrl, [tenants as unknown as AnyProjection]);
-  const act = happens(log);
+  const decide = createDecider(log);
   const closes_at = new Date(now + 30 * DAY).toISOString();
   const [due, reopened, open] = [...'dro'].map((letter) => letter.padEnd(25, 'c').split('').reverse().join('')) as [string, string, string];
   for (const id of [due, reopened, open]) {
-    await act(id, Tenant.create({ name: id, slug: id, plan_id: id, billing_email: null, generation: 0 }, id));
-    if (id !== open) await act(id, Tenant.close('a test', closes_at));
+    await decide(id, Tenant.create({ name: id, slug: id, plan_id: id, billing_email: null, generation: 0 }, id));
+    if (id !== open) await decide(id, Tenant.close('a test', closes_at));
   }
-  await act(reopened, Tenant.reopen('a test'));
+  await decide(reopened, Tenant.reopen('a test'));
   await settled(views.reads, log, 'tenants');
-  const closings = async () => (await Array.fromAsync(log.readAll())).filter(({ type }) => type === 'TenantClosed').map(({ id }) => id);
+  const closedTenants = async () =>
+    (await Array.fromAsync(log.readAll())).filter(({ type }) => type === 'TenantClosed').map(({ id }) => id);
   now -= 10 * DAY;
   await pause(200);
-  assert.equal(await closings(), []);
+  assert.equal(await closedTenants(), []);
   await Promise.all(workers.map((one) => one.close()));
   now += 41 * DAY;
   workers = [start(), start()];
-  await until('it is closed', closings, (found) => found.length > 0);
+  await until('it is closed', closedTenants, (found) => found.length > 0);
   await settled(views.reads, log, 'tenants');
   await pause(200);
   await Promise.all(workers.map((one) => one.close()));
   workers = [start()];
   await pause(200);
-  assert.equal(await closings(), [due]);
+  assert.equal(await closedTenants(), [due]);
   assert.equal(await query(databaseUrl, 'select id, closes_at from tenants.tenants where closes_at is not null or closed'), [
     { id: due, closes_at: null },
   ]);

@@ -2,17 +2,17 @@ import type { Position, Recorded } from '../../domain/event.ts';
 import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/** The first 64 bits of a UUID: ids are random there, so a set of a million answers wrongly once in 10^13 questions. */
+/** The first 64 bits of a UUID. They are random: a set of a million ids answers wrongly once in 10^13 look-ups. */
 const keyOf = (id: string): bigint => BigInt(`0x${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}`);
 
-/** A set of event ids, eight bytes each. */
-export const idSet = () => {
+/** A set of event ids that takes eight bytes per id. It is sorted at the first look-up after an addition. */
+export const createIdSet = () => {
   let keys = new BigUint64Array(1024);
   let size = 0;
-  let sorted = true;
+  let isSorted = true;
   const sort = (): void => {
     keys.subarray(0, size).sort();
-    sorted = true;
+    isSorted = true;
   };
   return {
     add: (id: string): void => {
@@ -22,11 +22,11 @@ export const idSet = () => {
         keys = larger;
       }
       keys[size++] = keyOf(id);
-      sorted = false;
+      isSorted = false;
     },
     has: (id: string): boolean => {
       if (size === 0) return false;
-      if (!sorted) sort();
+      if (!isSorted) sort();
       const key = keyOf(id);
       let low = 0;
       for (let high = size; low < high; ) {
@@ -39,32 +39,35 @@ export const idSet = () => {
   };
 };
 
-export type IdSet = ReturnType<typeof idSet>;
+export type IdSet = ReturnType<typeof createIdSet>;
 
 const eventTypes = ['DeliveriesAcknowledged', 'DeliveryDeadLettered'] as const satisfies AcknowledgementEvent['type'][];
 
-const noted = (ids: IdSet, { type, data }: Recorded<AcknowledgementEvent>): void =>
+const addSettled = (ids: IdSet, { type, data }: Recorded<AcknowledgementEvent>): void =>
   type === 'DeliveriesAcknowledged' ? data.deliveries.forEach(({ event_id }) => void ids.add(event_id)) : ids.add(data.event_id);
 
-/** The messages that were done with behind a position, as the log knows it now. @throws what stopped the reading, or the signal's reason */
+/**
+ * Reads the log from a position to its present end. @returns the ids of the messages that were acknowledged or given up there
+ * @throws the error that ended the subscription, or the reason of the aborted signal
+ */
 export const acknowledgedIdsSince = async (log: Log, from: Position | undefined, signal: AbortSignal): Promise<IdSet> => {
-  const ids = idSet();
+  const ids = createIdSet();
   const end = Promise.withResolvers<void>();
-  const aborted = () => end.reject(signal.reason);
-  signal.addEventListener('abort', aborted, { once: true });
+  const onAbort = () => end.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
   const subscription = log.follow({
     from,
     filter: { eventTypes },
-    event: (event) => noted(ids, event as Recorded<AcknowledgementEvent>),
+    event: (event) => addSettled(ids, event as Recorded<AcknowledgementEvent>),
     caughtUp: end.resolve,
   });
   void subscription.failure.then((error) => error && end.reject(error));
   try {
-    if (signal.aborted) aborted();
+    if (signal.aborted) onAbort();
     await end.promise;
     return ids;
   } finally {
-    signal.removeEventListener('abort', aborted);
+    signal.removeEventListener('abort', onAbort);
     await subscription.stop();
   }
 };

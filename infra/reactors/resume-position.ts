@@ -1,0 +1,32 @@
+import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { type LastMessage, MAX_AGE_MS, STREAM } from '../nats/jetstream.ts';
+
+/**
+ * Reads the log backwards. @returns the position of the last event that is older than `ageMs`; undefined if the whole log is younger
+ * @throws the reason of the aborted signal
+ */
+export const lastPositionOlderThan = async (log: Log, ageMs: number, signal: AbortSignal): Promise<Position | undefined> => {
+  const oldest = new Date(Date.now() - ageMs).toISOString();
+  for await (const event of log.readAll({ backwards: true })) {
+    signal.throwIfAborted();
+    if (event.at < oldest) return event.position;
+  }
+  return undefined;
+};
+
+/** @throws if the log ends before the position: a relay that started there would skip the events that are still to come */
+const requireReached = async (log: Log, position: Position): Promise<Position> => {
+  for await (const last of log.readAll({ backwards: true, limit: 1 })) if (comparePositions(last.position, position) >= 0) return position;
+  throw new Error(`the stream ${STREAM} on the broker holds messages of another log, or of a later state of this log: delete the stream`);
+};
+
+/**
+ * The position after which the relay publishes: that of the stream's last message. For an empty stream, the start of the period for
+ * which the stream keeps messages; undefined is the start of the log.
+ * @throws if the stream belongs to another log
+ */
+export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {
+  const position = token === null ? null : parseToken(token);
+  return position ? requireReached(log, position) : lastPositionOlderThan(log, MAX_AGE_MS, signal);
+};

@@ -1,0 +1,80 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type AcknowledgementLog, recordAcknowledgements } from '../../commands/runners/record-acknowledgements.reactor.ts';
+import type { Recorded } from '../../domain/event.ts';
+import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
+import { TENANT } from '../fixtures/given.ts';
+
+const advisory = (sequence: number, outcome: Acknowledgement.Advisory['outcome'] = 'acknowledged'): Acknowledgement.Advisory => ({
+  delivery_id: `d${sequence}`,
+  event_id: `e${sequence}`,
+  at: '2026-01-01T00:00:00.000Z',
+  attempts: 1,
+  sequence,
+  outcome,
+});
+
+const addressed = (agent: string, each: Acknowledgement.Advisory) => ({ tenant: TENANT, agent, advisory: each });
+
+type Events = readonly Acknowledgement.AcknowledgementEvent[];
+
+const deliveriesIn = (events: Events): string[] =>
+  events.flatMap(({ type, data }) => (type === 'DeliveriesAcknowledged' ? data.deliveries : [data])).map(({ delivery_id }) => delivery_id);
+
+/** Acknowledgement streams in memory. `rival` appends its events just before the first append, which then does nothing. */
+const memoryStreams = (rival: Events = []) => {
+  const streams = new Map<string, Acknowledgement.AcknowledgementEvent[]>();
+  const eventsOf = (agent: string) => streams.getOrInsertComputed(agent, () => []);
+  let isFirst = rival.length > 0;
+  const log: AcknowledgementLog = {
+    load: async (_, agent) => {
+      const events = eventsOf(agent);
+      const fold = (state: Acknowledgement.Acknowledgements, event: Acknowledgement.AcknowledgementEvent) =>
+        Acknowledgement.evolve(state, event as Recorded<Acknowledgement.AcknowledgementEvent>);
+      return { state: events.reduce(fold, Acknowledgement.initial), revision: events.length - 1 };
+    },
+    append: async (_, agent, revision, events) => {
+      if (isFirst) eventsOf(agent).push(...rival);
+      isFirst = false;
+      if (revision === eventsOf(agent).length - 1) eventsOf(agent).push(...events);
+    },
+  };
+  return { log, eventsOf };
+};
+
+test('advisories that the stream already holds are not recorded again', () => {
+  const advisories = [advisory(3), advisory(4, 'terminated'), advisory(5)];
+  const [acknowledged, dead] = Acknowledgement.recordAdvisories('e', advisories)({ capture: { epoch: 'e', sequence: 3 } });
+  assert.equal(acknowledged?.type === 'DeliveriesAcknowledged' && acknowledged.data.deliveries.map(({ delivery_id }) => delivery_id), [
+    'd5',
+  ]);
+  assert.equal(dead?.type === 'DeliveryDeadLettered' && [dead.data.delivery_id, dead.data.reason], ['d4', 'terminated']);
+  assert.equal(Acknowledgement.recordAdvisories('e', advisories)({ capture: { epoch: 'e', sequence: 5 } }), []);
+  assert.is(Acknowledgement.recordAdvisories('another', advisories)({ capture: { epoch: 'e', sequence: 5 } }).length, 2);
+});
+
+test('each agent gets its own advisories in its own stream, and a repetition adds nothing', async () => {
+  const { log, eventsOf } = memoryStreams();
+  const advisories = [addressed('a', advisory(1)), addressed('b', advisory(2)), addressed('a', advisory(3, 'max_deliveries'))];
+  for (let round = 0; round < 2; round++) await recordAcknowledgements(log, 'e', advisories);
+  assert.equal(deliveriesIn(eventsOf('a')), ['d1', 'd3']);
+  assert.equal(deliveriesIn(eventsOf('b')), ['d2']);
+});
+
+test('if another process appends first, only what it did not record is added', async () => {
+  const rival = Acknowledgement.recordAdvisories('e', [advisory(1)])(Acknowledgement.initial);
+  const { log, eventsOf } = memoryStreams(rival);
+  await recordAcknowledgements(log, 'e', [addressed('a', advisory(1)), addressed('a', advisory(2))]);
+  assert.equal(deliveriesIn(eventsOf('a')), ['d1', 'd2']);
+});
+
+test('more deliveries than one event may hold are recorded in several events', async () => {
+  const count = Acknowledgement.MAX_DELIVERIES_PER_EVENT + 1;
+  const { log, eventsOf } = memoryStreams();
+  const all = Array.from({ length: count }, (_, index) => addressed('a', advisory(index + 1)));
+  await recordAcknowledgements(log, 'e', all);
+  assert.is(eventsOf('a').length, 2);
+  assert.is(new Set(deliveriesIn(eventsOf('a'))).size, count);
+});
+
+test.run();
