@@ -1,38 +1,38 @@
 import type { ColumnType } from './table.ts';
 
-const DEEPEST = 500;
+const MAX_DEPTH = 500;
 const MAX_INDEXED_BYTES = 2_000;
 const canonicalTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const time = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)$/;
 
-const fail = (why: string): never => {
-  throw new Error(why);
+const fail = (reason: string): never => {
+  throw new Error(reason);
 };
 
-/** Postgres takes neither NUL nor half a surrogate pair: both are written out as `\uXXXX`, and nobody's event is refused for them. */
+/** Postgres accepts neither NUL nor an unpaired surrogate. Both are escaped as `\uXXXX`, so that no event is refused because of them. */
 export const escapeText = (text: string): string =>
   text.isWellFormed() && !text.includes('\0')
     ? text
     : text.replace(/\0|\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** By code points, as Postgres orders text under collation "C". */
+/** Compares by code points, as Postgres does under collation "C". */
 export const compareText = (a: string, b: string): number => {
   const end = Math.min(a.length, b.length);
   let at = 0;
   while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
   if (at === end) return a.length - b.length;
-  const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];
-  const wide = (unit: number) => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
-  return wide(one) - wide(other);
+  const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
+  const codePointOrder = (unit: number) => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
+  return codePointOrder(left) - codePointOrder(right);
 };
 
 const byLengthThenText = (a: string, b: string): number => Buffer.byteLength(a) - Buffer.byteLength(b) || compareText(a, b);
 
 const isPlain = (name: string): boolean => name.isWellFormed() && !name.includes('\0') && name !== '__proto__';
 
-/** JSON as `jsonb` gives it back (keys by length, then by bytes), so that a row is the same whether it was kept or read again. */
+/** JSON as `jsonb` returns it (keys by length, then by bytes), so that a cached row equals the row that is read from the table. */
 const canonical = (value: unknown, depth = 0): unknown => {
-  if (depth > DEEPEST) return fail(`nested deeper than ${DEEPEST}`);
+  if (depth > MAX_DEPTH) return fail(`is nested deeper than ${MAX_DEPTH}`);
   if (typeof value === 'string') return escapeText(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
   if (typeof value !== 'object' || value === null) return value;
@@ -43,22 +43,22 @@ const canonical = (value: unknown, depth = 0): unknown => {
 };
 
 const sortedObject = (value: Readonly<Record<string, unknown>>, names: readonly string[], depth: number): unknown => {
-  const kept: Record<string, unknown> = {};
-  for (const name of names) if (value[name] !== undefined) kept[name] = canonical(value[name], depth + 1);
-  return kept;
+  const sorted: Record<string, unknown> = {};
+  for (const name of names) if (value[name] !== undefined) sorted[name] = canonical(value[name], depth + 1);
+  return sorted;
 };
 
-/** Names that have to be written out stand elsewhere then, and two of them may become one. */
+/** Escaping changes the order of names, and two names may become the same one. */
 const escapedObject = (value: object, depth: number): unknown => {
   const entries = new Map<string, unknown>();
   for (const [name, item] of Object.entries(value)) if (item !== undefined) entries.set(escapeText(name), canonical(item, depth + 1));
   return Object.fromEntries([...entries].sort(([one], [other]) => byLengthThenText(one, other)));
 };
 
-/** @throws Error where the value is nested too deep to be written as JSON */
+/** @throws Error if the value is nested too deeply to be written as JSON */
 export const assertDepth = (value: unknown, depth = 0): void => {
   if (typeof value !== 'object' || value === null) return;
-  if (depth > DEEPEST) fail(`nested deeper than ${DEEPEST}`);
+  if (depth > MAX_DEPTH) fail(`is nested deeper than ${MAX_DEPTH}`);
   for (const item of Array.isArray(value) ? value : Object.values(value)) assertDepth(item, depth + 1);
 };
 
@@ -67,26 +67,26 @@ const timeOf = (value: unknown): string => {
   return canonicalTime.test(value) ? value : new Date(value).toISOString();
 };
 
-const whole = (value: unknown, limit: number): number =>
+const integerOf = (value: unknown, limit: number): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && Math.abs(value) <= limit
     ? value + 0
     : fail(`is not an integer up to ${limit}`);
 
-const shapes: Record<ColumnType, (value: unknown) => unknown> = {
-  text: (value) => (typeof value === 'string' ? escapeText(value) : fail('is not a text')),
+const converters: Record<ColumnType, (value: unknown) => unknown> = {
+  text: (value) => (typeof value === 'string' ? escapeText(value) : fail('is not a string')),
   boolean: (value) => (typeof value === 'boolean' ? value : fail('is not a boolean')),
-  integer: (value) => whole(value, 2_147_483_647),
-  bigint: (value) => whole(value, Number.MAX_SAFE_INTEGER),
+  integer: (value) => integerOf(value, 2_147_483_647),
+  bigint: (value) => integerOf(value, Number.MAX_SAFE_INTEGER),
   'double precision': (value) => (typeof value === 'number' && Number.isFinite(value) ? value + 0 : fail('is not a finite number')),
   timestamptz: timeOf,
   jsonb: (value) => canonical(value),
 };
 
-/** The value as a column of this type keeps and gives it back; undefined is null. @throws Error where the type does not take it */
+/** The value as a column of this type stores and returns it; undefined becomes null. @throws Error if the type does not accept it */
 export const columnValue = (type: ColumnType, value: unknown): unknown =>
-  value === null || value === undefined ? null : shapes[type](value);
+  value === null || value === undefined ? null : converters[type](value);
 
-/** @throws Error where a text is too long for an index entry */
+/** @throws Error if a text is too long for an index entry */
 export const assertIndexable = (value: unknown): void => {
   if (typeof value !== 'string' || value.length * 3 <= MAX_INDEXED_BYTES) return;
   if (Buffer.byteLength(value) > MAX_INDEXED_BYTES) fail(`is too long to be indexed (more than ${MAX_INDEXED_BYTES} bytes)`);

@@ -4,20 +4,20 @@ import type { PageQuery } from './read-model.ts';
 import type { ColumnType } from './table.ts';
 
 export type SortValue = string | number | boolean | null;
-/** The place behind a page's last row: its sort value and the key column that breaks ties. */
+/** Where the next page starts: the sort value of the last row of a page, and the key column that breaks ties. */
 export type CursorKey = readonly [value: SortValue, id: string];
 
 export const columnType = ({ table }: PageQuery['from'], name: string): ColumnType => {
   const type = table.columns[name] ?? (table.counters?.includes(name) ? 'bigint' : undefined);
-  if (!type) throw new Error(`table ${table.name} has no column ${name} to ask by`);
+  if (!type) throw new Error(`table ${table.name} has no column ${name}`);
   return type;
 };
 
-export const writeCursor = (place: CursorKey): string => Buffer.from(JSON.stringify(place)).toString('base64url');
+export const writeCursor = (key: CursorKey): string => Buffer.from(JSON.stringify(key)).toString('base64url');
 
-const malformed = () => invalid('/query/cursor', 'The cursor is not one that a page gave.');
+const malformed = () => invalid('/query/cursor', 'This is not a cursor that a page returned.');
 
-const parsed = (cursor: string): unknown => {
+const decode = (cursor: string): unknown => {
   try {
     return /^[\w-]+$/.test(cursor) ? JSON.parse(Buffer.from(cursor, 'base64url').toString()) : null;
   } catch {
@@ -25,7 +25,7 @@ const parsed = (cursor: string): unknown => {
   }
 };
 
-const isOf = (type: ColumnType, value: unknown): boolean => {
+const isValueOf = (type: ColumnType, value: unknown): boolean => {
   try {
     return columnValue(type, value) === value;
   } catch {
@@ -33,15 +33,15 @@ const isOf = (type: ColumnType, value: unknown): boolean => {
   }
 };
 
-/** The place that a cursor names in a list sorted by a value of that type; null where there is none. @throws Refusal invalid at /query/cursor */
-export const readPlace = (cursor: string | undefined, type: ColumnType): CursorKey | null => {
+/** The key in a cursor of a list that is sorted by a value of this type; null without a cursor. @throws Refusal invalid at /query/cursor */
+export const readCursorKey = (cursor: string | undefined, type: ColumnType): CursorKey | null => {
   if (cursor === undefined) return null;
-  const place = parsed(cursor);
-  if (!Array.isArray(place) || place.length !== 2) throw malformed();
-  const [value, id] = place as [unknown, unknown];
-  if (!isOf('text', id) || id === null || !isOf(type, value)) throw malformed();
+  const key = decode(cursor);
+  if (!Array.isArray(key) || key.length !== 2) throw malformed();
+  const [value, id] = key as [unknown, unknown];
+  if (!isValueOf('text', id) || id === null || !isValueOf(type, value)) throw malformed();
   return [value as SortValue, id as string];
 };
 
-/** The same of a page of rows. @throws Refusal invalid at /query/cursor */
-export const readCursor = ({ cursor, from, sort }: PageQuery): CursorKey | null => readPlace(cursor, columnType(from, sort.column));
+/** The key in the cursor of a page query; null without a cursor. @throws Refusal invalid at /query/cursor */
+export const readCursor = ({ cursor, from, sort }: PageQuery): CursorKey | null => readCursorKey(cursor, columnType(from, sort.column));

@@ -4,7 +4,7 @@ import type { Table } from './table.ts';
 export type Key = Readonly<Record<string, string>>;
 export type Row = Record<string, unknown>;
 
-/** What an event does to a row. A `patch` or `add` whose row is not there is an error: the event is parked. */
+/** What an event does to a row. If the row of a `patch` or `add` does not exist, the event is parked. */
 export type Change =
   | { readonly op: 'insert'; readonly table: string; readonly row: Row }
   | { readonly op: 'patch'; readonly table: string; readonly key: Key; readonly fields: Row }
@@ -13,12 +13,12 @@ export type Change =
 
 export type Changes = Change | readonly Change[];
 
-/** `ignore`: the event shows nowhere, but it still moves the revision of its stream's row. */
+/** `ignore`: the event changes no row, except for the revision of its stream's row. */
 export type Handler<E extends DomainEvent> = 'ignore' | ((event: Recorded<E>) => Changes);
 
 /**
- * A pure map from events to row changes. It owns the Postgres schema of its name and follows the streams of its categories ('*': all).
- * A new `version` is rebuilt beside the old one and takes its place.
+ * A pure function from events to row changes. It owns the Postgres schema of its name and handles the streams of its categories ('*': all).
+ * A new `version` is rebuilt in a shadow schema and then replaces the old one.
  */
 export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly name: string;
@@ -26,13 +26,13 @@ export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly categories: readonly string[] | '*';
   readonly tables: readonly Table[];
   readonly on: { readonly [T in E['type']]: Handler<Extract<E, { type: T }>> };
-  /** For a projection of every event there is; runs where `on` has no entry. */
+  /** Handles the events that have no entry in `on`, for a projection of all events. */
   readonly every?: (event: Recorded) => Changes;
-  /** The newest version known of an event's data, where it is not 1; an event of a later one is parked. */
+  /** The newest known version of an event type's data, if it is not 1. An event of a later version is parked. */
   readonly versions?: Readonly<Record<string, number>>;
 };
 
-/** A projection whatever its events: what the engine takes. */
+/** A projection of any events, as the engine uses it. */
 export type AnyProjection = Omit<Projection, 'on'> & { readonly on: Readonly<Record<string, Handler<never>>> };
 
 export const insert = (table: string, row: Row): Change => ({ op: 'insert', table, row });

@@ -11,7 +11,7 @@ import { tenants } from './tenants/tenant.ts';
 import { deliveries } from './webhooks/delivery.ts';
 import { integrations } from './webhooks/integration.ts';
 
-/** Every projection there is; the worker keeps these. */
+/** All projections. A worker keeps them up to date. */
 export const projections: readonly AnyProjection[] = [
   agents,
   allowedAccounts,

@@ -3,11 +3,11 @@ import type { z } from 'zod';
 export type ColumnType = 'text' | 'boolean' | 'integer' | 'bigint' | 'double precision' | 'timestamptz' | 'jsonb';
 
 /**
- * A table of a projection. A row is an object; what filters and sorting need stands in columns, the rest in its rendered documents:
- * each entry of `docs` is a text column that holds the row's JSON, rendered through that schema when the row is written, so that a field
- * the schema does not name cannot leak and a read parses nothing. A row is read back as its columns over the fields of its documents, the
- * first document's before the others'. Columns that an insert leaves out are null, counters 0; times are kept in UTC with milliseconds;
- * `revision` and `touched` (the event that last moved the row) are columns of every table.
+ * A table of a projection. Columns hold what filters and sorting need; documents hold the rest. Each entry of `docs` is a text column with the
+ * row's JSON. It is rendered through its schema when the row is written, so that a field which the schema does not name cannot leak, and a
+ * read need not parse it. When a row is loaded, a column takes precedence over a document's field, and an earlier document over a later one.
+ * Columns that an insert omits are null, counters 0. Times are in UTC with milliseconds. Every table has the columns `revision` and `touched`
+ * (the event that last changed the row).
  */
 export type Table = {
   readonly name: string;
@@ -16,20 +16,20 @@ export type Table = {
   readonly docs: Readonly<Record<string, z.ZodType>>;
   readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[];
   /**
-   * The category of the stream whose row this is: the row whose `id` is the stream's id bears the stream's revision (column `revision`),
-   * moved by every event of that stream.
+   * A category of streams. The row whose `id` is the stream's id has the stream's revision in the column `revision`; every event of the
+   * stream updates it.
    */
   readonly stream?: string;
-  /** A boolean column: a row in which it is true is kept but never read (something deleted that can come back). */
+  /** A boolean column. Queries do not see a row in which it is true (a soft-deleted resource, which can be restored). */
   readonly softDelete?: string;
-  /** Each row is of one event and is never touched again: nobody who writes keeps it in memory. */
+  /** Each row is written by one event and never changes again, so the writer does not cache it. */
   readonly appendOnly?: boolean;
-  /** Counters take part in `add` and start at 0; they are columns too. */
+  /** Columns that `add` changes. They start at 0. */
   readonly counters?: readonly string[];
-  /** The first `add` makes a row that is not there, from zero: every row of such a table is its counters alone. */
+  /** The table has only a key and counters. `add` creates a row that does not exist, starting at 0. */
   readonly countersOnly?: boolean;
 };
 
-/** The fields of a list's items that its rows can be sorted by: those that are columns too. */
+/** The fields by which a list can be sorted: those of its items that are columns. */
 export const sortFields = ({ columns, counters = [] }: Table, item: z.ZodObject): readonly string[] =>
   [...Object.keys(columns), ...counters].filter((name) => name in item.shape && columns[name] !== 'jsonb');

@@ -2,15 +2,15 @@ import { add, type Change } from './projection.ts';
 import type { Reads } from './read-model.ts';
 import type { Table } from './table.ts';
 
-/** How many of something each tenant has, by which lists tell their Total-Count without counting rows. */
-export type Tally = {
+/** Counts the resources of a kind per tenant, so that a list can return its Total-Count without counting rows. */
+export type TenantCounter = {
   readonly table: Table;
-  readonly by: (tenant_id: string, amount: number) => Change;
-  readonly of: (reads: Reads, projection: string, tenant_id: string) => Promise<number>;
+  readonly add: (tenant_id: string, amount: number) => Change;
+  readonly read: (reads: Reads, projection: string, tenant_id: string) => Promise<number>;
 };
 
-/** A table of `<noun>_counts`, a row a tenant, whose counter bears the noun's name. */
-export const tenantCounter = (noun: string, counter: string): Tally => {
+/** A counter in the table `<noun>_counts`, with one row per tenant. `counter` is the name of its column. */
+export const tenantCounter = (noun: string, counter: string): TenantCounter => {
   const table: Table = {
     name: `${noun}_counts`,
     key: ['tenant_id'],
@@ -21,7 +21,7 @@ export const tenantCounter = (noun: string, counter: string): Tally => {
   };
   return {
     table,
-    by: (tenant_id, amount) => add(table.name, { tenant_id }, { [counter]: amount }),
-    of: (reads, projection, tenant_id) => reads.counter({ projection, table }, { tenant_id }, counter),
+    add: (tenant_id, amount) => add(table.name, { tenant_id }, { [counter]: amount }),
+    read: (reads, projection, tenant_id) => reads.counter({ projection, table }, { tenant_id }, counter),
   };
 };

@@ -5,7 +5,7 @@ import { Id25 } from '../../domain/id.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
-import { readPlace, writeCursor } from '../../projections/cursor.ts';
+import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import { takeUpToPageSize } from '../../projections/read-model.ts';
 import { AS_OF_PROJECTION, resolvePosition } from '../http/as-of.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -105,7 +105,7 @@ const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: numbe
 const readHistory = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & { agent_id: string }) => {
   const { revision, position } = await ctx.load(Agent, agent_id);
   if (revision < 0) throw agentNotFound();
-  const cursorKey = readPlace(cursor, 'bigint');
+  const cursorKey = readCursorKey(cursor, 'bigint');
   const steps = await stepsBefore(ctx, agent_id, Math.min(Number(cursorKey?.[0] ?? Number.POSITIVE_INFINITY), revision + 1), limit);
   const docs = takeUpToPageSize(Iterator.from(steps).map((step) => JSON.stringify(entryOf(step))));
   const last = steps[docs.length - 1]?.event;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Instant } from '../../domain/fields.ts';
 import { invalid } from '../../domain/refusal.ts';
-import { type CursorKey, readPlace, writeCursor } from '../../projections/cursor.ts';
+import { type CursorKey, readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import type { Page } from '../../projections/read-model.ts';
 import { ignoreUnavailable } from './stale-if-error.ts';
 
@@ -94,7 +94,7 @@ export const paginate = <T extends ListItem>(
   { limit, cursor, sort }: PageWindow,
 ): { items: T[]; next: string | null } => {
   const { descending } = parseSort(sort, DEFAULT_SORTS);
-  const after = readPlace(cursor, 'timestamptz');
+  const after = readCursorKey(cursor, 'timestamptz');
   const compare = descending ? (a: CursorKey, b: CursorKey) => compareKeys(b, a) : compareKeys;
   const remaining = after ? items.filter((item) => compare(keyOf(item), after) > 0) : items;
   const page = remaining.toSorted((a, b) => compare(keyOf(a), keyOf(b))).slice(0, limit);

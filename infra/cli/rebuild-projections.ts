@@ -4,7 +4,7 @@ import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { connection } from '../postgres/pool.ts';
 import { requestMaintenance, requestState } from '../projector/maintenance-requests.ts';
-import type { RebuildResult } from '../projector/rebuild.ts';
+import type { RebuildResult } from '../projector/rebuild-result.ts';
 import { type PublishedStatus, publishedStatuses } from '../projector/status.ts';
 import { locateServices } from './locate-services.ts';
 

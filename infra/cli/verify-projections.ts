@@ -3,7 +3,7 @@ import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { openPool } from '../postgres/pool.ts';
-import { drift } from '../projector/drift-check.ts';
+import { checkDrift } from '../projector/drift-check.ts';
 import { locateServices } from './locate-services.ts';
 
 /** Folds every row again from the log and compares. Resolves to the exit code: 1 where a row is not what the log makes of it. */
@@ -14,7 +14,7 @@ export const verify = async (config: Config): Promise<number> => {
   let drifted = 0;
   try {
     for (const projection of projections) {
-      const report = await drift(log, pool, projection, 'all');
+      const report = await checkDrift(log, pool, projection, 'all');
       drifted += report.drifted.length;
       console.log(
         `${report.drifted.length === 0 ? 'ok  ' : 'FAIL'}  ${projection.name.padEnd(20)} ${report.position ? `${report.checked} rows at ${report.position}` : 'nothing to check: no rows of this version yet'}`,

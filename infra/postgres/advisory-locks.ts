@@ -11,7 +11,7 @@ const SESSION_OPTIONS = `-c idle_session_timeout=${IDLE_TIMEOUT_MS} -c idle_in_t
  * Advisory locks of one session: who holds a projection's lock is its one writer, until it lets go, its connection ends or nothing is heard of
  * it for some seconds.
  */
-export type Locks = {
+export type AdvisoryLocks = {
   /** Connects where there is no connection. @throws the driver's error where the database is down */
   readonly connect: () => Promise<pg.Client>;
   /** Those of the names whose lock is ours from now on. */
@@ -36,7 +36,7 @@ const beating = (client: pg.Client, silent: () => void): void => {
 };
 
 /** `lost` is called when the connection has ended and with it every lock. */
-export const openLocks = (databaseUrl: string, lost: () => void): Locks => {
+export const openAdvisoryLocks = (databaseUrl: string, lost: () => void): AdvisoryLocks => {
   let client: pg.Client | null = null;
 
   const connect = async (): Promise<pg.Client> => {

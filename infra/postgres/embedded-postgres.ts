@@ -16,8 +16,8 @@ import pg from 'pg';
 import { readText, replaceFile } from '../durable-files.ts';
 import { runHelper } from '../supervision/helper-programs.ts';
 import type { ManagedProcess } from '../supervision/managed-process.ts';
-import { type Account, accountFor } from './os-user.ts';
-import { isPassable, nativeDir, openPlace } from './server-binaries.ts';
+import { type OsUser, postgresUser } from './os-user.ts';
+import { isTraversable, runnableBinaries, sharedDirectory } from './server-binaries.ts';
 
 const SUPERUSER = 'postgres';
 const NAME = 'annals';
@@ -81,7 +81,7 @@ const secretIn = (file: string): string => {
   return readFileSync(file, 'utf8').trim();
 };
 
-const own = (path: string, account: Account | undefined): void => {
+const own = (path: string, account: OsUser | undefined): void => {
   if (account) chownSync(path, account.uid, account.gid);
 };
 
@@ -92,13 +92,13 @@ const isAnothers = (place: string, dir: string): boolean => {
 };
 
 /** Where the cluster is: here, or, where its user cannot come here, in an open place whose name is kept here. */
-const placeOf = (dir: string, account: Account | undefined): string => {
-  if (!account || isPassable(dir)) return dir;
+const placeOf = (dir: string, account: OsUser | undefined): string => {
+  if (!account || isTraversable(dir)) return dir;
   const record = join(dir, RECORD);
   const known = readText(record);
   if (known && !isAnothers(known, dir)) return known;
   const place = join(
-    openPlace(),
+    sharedDirectory(),
     createHash('sha256')
       .update(`${dir}\n${randomBytes(16).toString('hex')}`)
       .digest('hex')
@@ -142,7 +142,7 @@ const dropHalves = (place: string): void => {
 };
 
 /** Makes the cluster beside its final place and moves it there whole, so that half a one is never taken for one. */
-const makeCluster = async (native: string, place: string, password: string, account: Account | undefined): Promise<void> => {
+const makeCluster = async (native: string, place: string, password: string, account: OsUser | undefined): Promise<void> => {
   dropHalves(place);
   const half = join(place, `${HALF}${process.pid}`);
   const passwordFile = join(place, `${HALF}${process.pid}.password`);
@@ -177,10 +177,10 @@ const ensureDatabase = async (superuserUrl: string, password: string): Promise<v
 
 /** Prepares PostgreSQL 18 on 127.0.0.1 from the binaries that npm brought: a cluster, its password, and how to run it. `url` in `dir` lets psql in. */
 export const postgres = async ({ dir, port, durable = true }: PostgresOptions): Promise<Postgres> => {
-  const account = accountFor();
+  const account = postgresUser();
   mkdirSync(dir, { recursive: true, mode: account ? 0o711 : 0o700 });
   const place = placeOf(dir, account);
-  const native = await nativeDir(account !== undefined, dir);
+  const native = await runnableBinaries(account !== undefined, dir);
   const password = secretIn(join(dir, 'password'));
   mkdirSync(place, { recursive: true, mode: 0o711 });
   if (account) chmodSync(place, 0o711);

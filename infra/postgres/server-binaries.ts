@@ -13,7 +13,7 @@ const PASSABLE_FOR_OTHERS = 0o001;
 const ancestors = (path: string): string[] => (dirname(path) === path ? [path] : [path, ...ancestors(dirname(path))]);
 
 /** Whether another user may get as far as this directory. */
-export const isPassable = (dir: string): boolean => ancestors(dir).every((step) => (statSync(step).mode & PASSABLE_FOR_OTHERS) !== 0);
+export const isTraversable = (dir: string): boolean => ancestors(dir).every((step) => (statSync(step).mode & PASSABLE_FOR_OTHERS) !== 0);
 
 const isReadable = (native: string): boolean =>
   ['bin', 'lib', 'share', 'bin/postgres', 'bin/initdb'].every(
@@ -73,13 +73,13 @@ const isOurs = (dir: string): boolean => {
 };
 
 /** A directory of ours that every user may read and nobody else may change, outside of a closed checkout. */
-export const openPlace = (): string => {
+export const sharedDirectory = (): string => {
   for (const place of ['/var/lib/annals', '/var/tmp/annals', join(tmpdir(), 'annals')]) {
     try {
       mkdirSync(place, { recursive: true, mode: 0o755 });
       if (!isOurs(place)) continue;
       chmodSync(place, 0o755);
-      if (isPassable(place)) return place;
+      if (isTraversable(place)) return place;
     } catch {
       // Read-only or somebody else's: the next one may do.
     }
@@ -106,8 +106,8 @@ const copied = async (native: string, place: string): Promise<string> => {
 };
 
 /** Where initdb and postgres can be run from, by another user where `foreign`, else by ourselves; `own` is a place of ours to copy to. */
-export const nativeDir = async (foreign: boolean, own: string): Promise<string> => {
+export const runnableBinaries = async (foreign: boolean, own: string): Promise<string> => {
   const native = packaged();
-  const usable = linked(native) && (!foreign || (isPassable(native) && isReadable(native)));
-  return usable ? native : copied(native, foreign ? openPlace() : own);
+  const usable = linked(native) && (!foreign || (isTraversable(native) && isReadable(native)));
+  return usable ? native : copied(native, foreign ? sharedDirectory() : own);
 };

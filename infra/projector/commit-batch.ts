@@ -7,12 +7,15 @@ import { arrayText, statement } from '../postgres/pool.ts';
 import { inTransaction, type Statement } from '../postgres/transaction.ts';
 import type { WriteSet } from './projection-writer.ts';
 
-/** Where projections tell that they moved: `<token> <name> <name> …`. */
+/** The NOTIFY channel that announces new positions of projections: `<token> <name> <name> …`. */
 export const CHECKPOINT_CHANNEL = 'annals_moved';
-const MAX_NOTICE_BYTES = 7_500;
+const MAX_NOTICE_LENGTH = 7_500;
 
-/** Divides by zero where a checkpoint does not stand where it stood: so what is sent behind it fails too, without a word in between. */
-const moving = statement(`
+/**
+ * Moves checkpoints. If one is not at its expected position, the statement fails with a division by zero, and with it the transaction: the
+ * statements that follow are already on their way, so the client cannot stop them.
+ */
+const moveStatement = statement(`
   with wanted as (
     select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
       as wanted(name, old_commit, old_prepare, commit_position, prepare_position, at)
@@ -24,46 +27,47 @@ const moving = statement(`
     returning 1
   )
   select 1 / (count(*) = $7)::integer from moved`);
+/** The error code of PostgreSQL for a division by zero. */
 const DIVISION_BY_ZERO = '22012';
 
-const parking = statement(`
+const parkStatement = statement(`
   insert into annals.parked (projection, stream, revision, event_id, type, first, reason, commit_position, prepare_position, event_at)
   select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::bigint[], $9::bigint[], $10::text[])
   on conflict (projection, stream, revision) do update set first = excluded.first, reason = excluded.reason, attempts = parked.attempts + 1`);
 
-/** What is parked again stays, and counts one more attempt. */
-const unparking = statement(`
+/** Events that are parked again stay; their attempts are counted by `parkStatement`. */
+const unparkStatement = statement(`
   delete from annals.parked held where projection = $1 and stream = any($2::text[])
     and not exists (select from unnest($3::text[], $4::bigint[]) again(stream, revision) where again.stream = held.stream and again.revision = held.revision)`);
-const telling = statement(`select pg_notify('${CHECKPOINT_CHANNEL}', notice) from unnest($1::text[]) as notice`);
+const notifyStatement = statement(`select pg_notify('${CHECKPOINT_CHANNEL}', notice) from unnest($1::text[]) as notice`);
 
-/** Another writer has moved one of these checkpoints: whatever this process thinks it holds, it must read again. */
-const fenced = (entries: readonly WriteSet[]): Error =>
-  Object.assign(new Error(`a checkpoint was moved by another writer: of ${entries.map(({ name }) => name).join(' or ')}`), {
-    fenced: true,
+const checkpointConflict = (writeSets: readonly WriteSet[]): Error =>
+  Object.assign(new Error(`another process moved the checkpoint of ${writeSets.map(({ name }) => name).join(' or ')}`), {
+    isCheckpointConflict: true,
   });
 
-export const isFenced = (error: unknown): boolean => error instanceof Error && 'fenced' in error;
+/** Whether another process has moved a checkpoint. Everything that this process knows of the projection may be out of date. */
+export const isCheckpointConflict = (error: unknown): boolean => error instanceof Error && 'isCheckpointConflict' in error;
 
 const commitOf = (position: Position | null): string => String(position?.commit ?? -1);
 const prepareOf = (position: Position | null): string => String(position?.prepare ?? -1);
 
-const move = (entries: readonly WriteSet[]): Statement[] => {
-  if (entries.length === 0) return [];
+const moveCheckpoints = (writeSets: readonly WriteSet[]): Statement[] => {
+  if (writeSets.length === 0) return [];
   const columns = [
-    entries.map(({ name }) => name),
-    entries.map(({ stored }) => commitOf(stored)),
-    entries.map(({ stored }) => prepareOf(stored)),
-    entries.map(({ to }) => commitOf(to)),
-    entries.map(({ to }) => prepareOf(to)),
-    entries.map(({ at }) => at),
+    writeSets.map(({ name }) => name),
+    writeSets.map(({ checkpoint }) => commitOf(checkpoint)),
+    writeSets.map(({ checkpoint }) => prepareOf(checkpoint)),
+    writeSets.map(({ to }) => commitOf(to)),
+    writeSets.map(({ to }) => prepareOf(to)),
+    writeSets.map(({ lastEventAt }) => lastEventAt),
   ];
-  return [{ ...moving, values: [...columns.map(arrayText), String(entries.length)] }];
+  return [{ ...moveStatement, values: [...columns.map(arrayText), String(writeSets.length)] }];
 };
 
-const park = ({ name, unapplied }: WriteSet): Statement[] => {
+const parkEvents = ({ name, unapplied }: WriteSet): Statement[] => {
   if (unapplied.length === 0) return [];
-  const column = (read: (one: Unapplied) => unknown): string => arrayText(unapplied.map(read));
+  const column = (read: (unapplied: Unapplied) => unknown): string => arrayText(unapplied.map(read));
   const values = [
     name,
     column(({ event }) => event.stream),
@@ -76,36 +80,36 @@ const park = ({ name, unapplied }: WriteSet): Statement[] => {
     column(({ event }) => String(event.position.prepare)),
     column(({ event }) => event.at),
   ];
-  return [{ ...parking, values }];
+  return [{ ...parkStatement, values }];
 };
 
-const unpark = ({ name, retried, unapplied }: WriteSet): Statement[] => {
-  if (!retried) return [];
+const unparkEvents = ({ name, retriedStreams, unapplied }: WriteSet): Statement[] => {
+  if (!retriedStreams) return [];
   const streams = arrayText(unapplied.map(({ event }) => event.stream));
   const revisions = arrayText(unapplied.map(({ event }) => event.revision));
-  return [{ ...unparking, values: [name, arrayText(retried), streams, revisions] }];
+  return [{ ...unparkStatement, values: [name, arrayText(retriedStreams), streams, revisions] }];
 };
 
-const writeTables = ({ sink, plan, writes, assumed }: WriteSet): Statement[] =>
+const writeRows = ({ store, compiled, writes, assumedAbsent }: WriteSet): Statement[] =>
   [...writes].flatMap(([name, rows]) => {
-    const table = sink.tables.get(name)!;
-    const { keyOf } = plan.tables.get(name)!;
-    const isNew = assumed.get(name);
-    const [gone, fresh, whole]: [Key[], StoredRow[], StoredRow[]] = [[], [], []];
-    for (const [text, held] of rows) {
-      if (!held) gone.push(keyOf(text));
-      else if (isNew?.has(text)) fresh.push(held);
-      else whole.push(held);
+    const table = store.tables.get(name)!;
+    const { keyOf } = compiled.tables.get(name)!;
+    const newKeys = assumedAbsent.get(name);
+    const [removed, inserted, upserted]: [Key[], StoredRow[], StoredRow[]] = [[], [], []];
+    for (const [text, row] of rows) {
+      if (!row) removed.push(keyOf(text));
+      else if (newKeys?.has(text)) inserted.push(row);
+      else upserted.push(row);
     }
-    return [...table.remove(gone), ...table.insert(fresh), ...table.write(whole)];
+    return [...table.remove(removed), ...table.insert(inserted), ...table.upsert(upserted)];
   });
 
-const notices = (entries: readonly WriteSet[]): string[] => {
+const notificationsOf = (writeSets: readonly WriteSet[]): string[] => {
   const lines: string[] = [];
-  for (const [token, moved] of Map.groupBy(entries, ({ to }) => tokenOf(to))) {
+  for (const [token, moved] of Map.groupBy(writeSets, ({ to }) => tokenOf(to))) {
     let line = token;
     for (const { name } of moved) {
-      if (line.length + name.length > MAX_NOTICE_BYTES) {
+      if (line.length + name.length > MAX_NOTICE_LENGTH) {
         lines.push(line);
         line = token;
       }
@@ -117,15 +121,15 @@ const notices = (entries: readonly WriteSet[]): string[] => {
 };
 
 /**
- * Writes the batch of several projections in one transaction: checkpoints first (guarded by where they stood), rows, parked events,
- * and the notice that they moved. `quiet` moved too, but have nothing to write, and their checkpoints wait.
- * @throws Error as `isFenced` tells, where another writer was there · the database's own errors
+ * Writes the batch of several projections in one transaction: checkpoints (guarded by their expected positions), rows, parked events, and the
+ * notification. Projections in `idle` have nothing to write: listeners learn their new positions, but their checkpoints are not moved.
+ * @throws Error that `isCheckpointConflict` recognises, if another process has written one of the projections; errors of the database
  */
-export const commit = (client: Client, entries: readonly WriteSet[], quiet: readonly WriteSet[] = []): Promise<void> =>
+export const commitBatch = (client: Client, writeSets: readonly WriteSet[], idle: readonly WriteSet[] = []): Promise<void> =>
   inTransaction(client, [
-    ...move(entries),
-    ...entries.flatMap((entry) => [...writeTables(entry), ...unpark(entry), ...park(entry)]),
-    { ...telling, values: [arrayText(notices([...entries, ...quiet]))] },
+    ...moveCheckpoints(writeSets),
+    ...writeSets.flatMap((writeSet) => [...writeRows(writeSet), ...unparkEvents(writeSet), ...parkEvents(writeSet)]),
+    { ...notifyStatement, values: [arrayText(notificationsOf([...writeSets, ...idle]))] },
   ]).catch((error) => {
-    throw error.code === DIVISION_BY_ZERO ? fenced(entries) : error;
+    throw error.code === DIVISION_BY_ZERO ? checkpointConflict(writeSets) : error;
   });

@@ -3,10 +3,10 @@ import type { Table } from '../../projections/table.ts';
 import { quoted } from '../postgres/pool.ts';
 
 const MAX_SAMPLES = 20;
-/** Large tables take the time that they take. */
-const UNHURRIED_MS = 2 ** 31 - 1;
+/** The longest timeout that a timer takes: comparing large tables may take long. */
+const COMPARE_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** One row that differs between two schemas of a projection; `touched` names the event that last moved it, `<stream>@<revision>`. */
+/** A row that differs between two schemas of a projection. `touched` is the event that last changed it, `<stream>@<revision>`. */
 export type Difference = {
   readonly table: string;
   readonly key: Record<string, string>;
@@ -24,7 +24,7 @@ const columnsOf = (table: Table): string[] => [
   'revision',
 ];
 
-const sqlOf = (table: Table, old: string, fresh: string): string => {
+const sqlOf = (table: Table, oldSchema: string, newSchema: string): string => {
   const keys = table.key.map(quoted);
   const same = keys.map((key) => `a.${key} = b.${key}`).join(' and ');
   const key = table.key.map((name) => `'${name}', coalesce(a.${quoted(name)}, b.${quoted(name)})`).join(', ');
@@ -37,26 +37,34 @@ const sqlOf = (table: Table, old: string, fresh: string): string => {
         case when b.${keys[0]} is null then 'old' when a.${keys[0]} is null then 'new' end as "only",
         array_remove(array[${differs.join(', ')}]::text[], null) as columns,
         ${missing} or ${changed.join(' or ')} as differs
-      from ${quoted(old)}.${quoted(table.name)} a full join ${quoted(fresh)}.${quoted(table.name)} b on ${same}
+      from ${quoted(oldSchema)}.${quoted(table.name)} a full join ${quoted(newSchema)}.${quoted(table.name)} b on ${same}
     )
     select (select count(*)::integer from joined) as rows, (select count(*)::integer from joined where differs) as differing,
       (select coalesce(jsonb_agg(shown), '[]') from (select key, "only", case when "only" is null then columns else '{}' end as columns, touched
         from joined where differs limit ${MAX_SAMPLES}) shown) as shown`;
 };
 
-/** Compares two schemas of the same tables row by row, under one snapshot. */
-export const compare = async (db: ClientBase, tables: readonly Table[], old: string, fresh: string): Promise<Comparison> => {
+/** Compares two schemas with the same tables row by row, in one snapshot. */
+export const compareTables = async (
+  db: ClientBase,
+  tables: readonly Table[],
+  oldSchema: string,
+  newSchema: string,
+): Promise<Comparison> => {
   await db.query('begin isolation level repeatable read read only');
   try {
     await db.query('set local enable_seqscan = on; set local statement_timeout = 0');
     let total: Comparison = { rows: 0, differing: 0, shown: [] };
     for (const table of tables) {
-      const { rows } = await db.query<Comparison>({ text: sqlOf(table, old, fresh), query_timeout: UNHURRIED_MS } as QueryConfig);
+      const { rows } = await db.query<Comparison>({
+        text: sqlOf(table, oldSchema, newSchema),
+        query_timeout: COMPARE_TIMEOUT_MS,
+      } as QueryConfig);
       const { rows: count, differing, shown } = rows[0]!;
       total = {
         rows: total.rows + count,
         differing: total.differing + differing,
-        shown: [...total.shown, ...shown.map((one) => ({ ...one, table: table.name }))].slice(0, MAX_SAMPLES),
+        shown: [...total.shown, ...shown.map((difference) => ({ ...difference, table: table.name }))].slice(0, MAX_SAMPLES),
       };
     }
     return total;

@@ -6,10 +6,10 @@ import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { quoted } from '../postgres/pool.ts';
 import { shapeOf } from './schema.ts';
-import { heldOf } from './table-store.ts';
+import { storedRowOf } from './table-store.ts';
 
 /** One row that is not what the log makes of it; `event` is the first one that it shows nothing of. */
-export type Drift = {
+export type DriftedRow = {
   readonly projection: string;
   readonly table: string;
   readonly key: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export type DriftReport = {
   readonly projection: string;
   readonly position: string | null;
   readonly checked: number;
-  readonly drifted: readonly Drift[];
+  readonly drifted: readonly DriftedRow[];
 };
 
 type Sampled = { readonly plan: CompiledTable; readonly key: string; readonly held: StoredRow };
@@ -48,7 +48,7 @@ const sample = async (db: ClientBase, projection: AnyProjection, most: number | 
     for (const plan of compileProjection(projection).tables.values()) {
       const limit = most === 'all' ? `limit ${MAX_ROWS}` : `order by random() limit ${Math.floor(most)}`;
       const found = await db.query<Record<string, unknown>>(`select * from ${quoted(projection.name)}.${quoted(plan.table.name)} ${limit}`);
-      for (const row of found.rows) rows.push({ plan, key: plan.keyText(row), held: heldOf(plan, row) });
+      for (const row of found.rows) rows.push({ plan, key: plan.keyText(row), held: storedRowOf(plan, row) });
     }
     const position = token === null ? null : parseToken(token);
     return { position, token: position && token, rows };
@@ -182,14 +182,14 @@ const divergence = async (
   return new Map([...courses].map(([one, course]) => [one, firstOf(course)]));
 };
 
-const eventOf = (event: Recorded | null | undefined): Drift['event'] =>
+const eventOf = (event: Recorded | null | undefined): DriftedRow['event'] =>
   event ? { stream: event.stream, revision: event.revision, event_id: event.event_id, type: event.type } : null;
 
 /**
  * Folds sampled rows again from the log, up to the projection's checkpoint, and compares. `most`: rows a table, or 'all' (at most
  * 100,000 a table; a row that the log makes and the table has lost is found by a rebuild, which compares both ways).
  */
-export const drift = async (log: Log, pool: Pool, projection: AnyProjection, most: number | 'all'): Promise<DriftReport> => {
+export const checkDrift = async (log: Log, pool: Pool, projection: AnyProjection, most: number | 'all'): Promise<DriftReport> => {
   const db = await pool.connect();
   const snapshot = await sample(db, projection, most).finally(() => db.release());
   const { position, token, rows } = snapshot;

@@ -1,22 +1,23 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { comparePositions, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
+import { type Position, tokenOf } from '../../domain/event.ts';
 import type { Filter, Log } from '../eventstore/event-log.ts';
-import { type EventProcessor, startEventProcessor, withoutBytes } from './event-processor.ts';
+import { catchUpTo } from './catch-up.ts';
+import { type EventProcessor, startEventProcessor } from './event-processor.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
-import { writeBatch, writeCheckpoints } from './write-batch.ts';
 
-const BRIDGE_BATCH = 4_096;
-
-/** The lanes of a process: those that lag read on their own, those at the live end share one subscription. */
+/**
+ * The event processors of a process. Projections that have caught up share the live one; each group of projections that lags at the same
+ * position has one of its own until it has caught up.
+ */
 export type EventProcessors = {
-  readonly all: () => readonly EventProcessor[];
   readonly live: () => EventProcessor | null;
-  readonly laneOf: (name: string) => EventProcessor | null;
-  /** Members that stand at one position read together from there. */
-  readonly start: (members: readonly ProjectionWriter[]) => void;
-  /** Takes members out between two batches. */
-  readonly take: (names: ReadonlySet<string>) => Promise<void>;
+  /** The processor of the writer with this name; null if there is none. */
+  readonly processorOf: (name: string) => EventProcessor | null;
+  /** Starts one processor for all writers that are at the same position. */
+  readonly start: (writers: readonly ProjectionWriter[]) => void;
+  /** Removes and closes the writers with these names, between two batches. */
+  readonly remove: (names: ReadonlySet<string>) => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
@@ -24,149 +25,124 @@ type Options = {
   readonly log: Log;
   readonly pool: pg.Pool;
   readonly logger: Logger;
-  readonly broken: (error: Error, names: readonly string[]) => void;
+  /** The projections with these names have to be opened again. */
+  readonly onFailure: (error: Error, names: readonly string[]) => void;
 };
 
-const filterOf = (members: readonly ProjectionWriter[]): Filter | undefined => {
-  const categories = members.map(({ plan }) => plan.projection.categories);
+type State = {
+  readonly options: Options;
+  readonly processors: Set<EventProcessor>;
+  live: EventProcessor | null;
+  /** Processors that have caught up join the live one, one after another. */
+  joining: Promise<unknown>;
+};
+
+const namesOf = (writers: readonly ProjectionWriter[]): string[] => writers.map(({ name }) => name);
+
+const closeAll = (writers: readonly ProjectionWriter[]): void => {
+  for (const writer of writers) writer.close();
+};
+
+const filterOf = (writers: readonly ProjectionWriter[]): Filter | undefined => {
+  const categories = writers.map(({ compiled }) => compiled.projection.categories);
   if (categories.includes('*')) return undefined;
   return { streamPrefixes: [...new Set(categories.flat())].map((category) => `${category}-`) };
 };
 
-/** Every event behind `from` up to `to`, in parts. */
-const readUntil = (log: Log, from: Position | null, to: Position, part: (events: readonly Recorded[]) => Promise<void>): Promise<void> =>
-  new Promise((resolve, reject) => {
-    let events: Recorded[] = [];
-    let over = false;
-    const flush = () => {
-      const taken = events;
-      events = [];
-      return part(taken);
-    };
-    const end = () => {
-      if (over) return;
-      over = true;
-      void subscription.stop().then(flush).then(resolve, reject);
-    };
-    const subscription = log.follow({
-      from: from ?? undefined,
-      event: (event) => {
-        if (over) return;
-        const order = comparePositions(event.position, to);
-        if (order <= 0) events.push(withoutBytes(event));
-        if (order >= 0) return end();
-        return events.length < BRIDGE_BATCH ? undefined : flush();
-      },
-      checkpoint: (position) => (comparePositions(position, to) >= 0 ? end() : undefined),
-      caughtUp: end,
-    });
-    void subscription.failure.then((error) => error && reject(error));
+const open = (state: State, writers: readonly ProjectionWriter[], from: Position | null, filter: Filter | undefined): EventProcessor => {
+  const { log, pool, logger, onFailure } = state.options;
+  const processor = startEventProcessor({
+    log,
+    pool,
+    logger,
+    writers,
+    from,
+    filter,
+    onCaughtUp: () => {
+      if (processor === state.live) return;
+      state.joining = state.joining
+        .then(() => join(state, processor))
+        .catch((error: Error) => logger.error({ error }, 'projections that have caught up could not join the live ones'));
+    },
+    onFailure: (error, lost) => {
+      state.processors.delete(processor);
+      if (processor === state.live) state.live = null;
+      closeAll(lost);
+      onFailure(error, namesOf(lost));
+    },
   });
-
-const catchUpTo = async (
-  log: Log,
-  db: pg.PoolClient,
-  members: readonly ProjectionWriter[],
-  from: Position | null,
-  to: Position | null,
-): Promise<void> => {
-  if (!to || (from && comparePositions(from, to) >= 0)) return;
-  await readUntil(log, from, to, async (events) => {
-    const last = events.at(-1);
-    if (last) await writeBatch(members, db, { events, to: last.position });
-  });
-  await writeBatch(members, db, { events: [], to });
-  await writeCheckpoints(members, db);
+  state.processors.add(processor);
+  return processor;
 };
 
-const without = async (members: readonly ProjectionWriter[], names: ReadonlySet<string>) => {
-  for (const member of members) if (names.has(member.name)) member.close();
-  return { members: members.filter(({ name }) => !names.has(name)), result: null };
+/** Hands the writers of a stopped processor over to another one. */
+const mergeInto = async ({ options }: State, target: EventProcessor, stopped: EventProcessor): Promise<void> => {
+  const writers = stopped.writers();
+  try {
+    await target.betweenBatches(async (others, db) => {
+      await catchUpTo(options.log, db, writers, { from: stopped.position(), to: target.position() });
+      return { writers: [...others, ...writers], result: null };
+    });
+  } catch (error) {
+    closeAll(writers);
+    options.onFailure(error as Error, namesOf(writers));
+  }
 };
 
-export const openLanes = ({ log, pool, logger, broken }: Options): EventProcessors => {
-  const lanes = new Set<EventProcessor>();
-  let live: EventProcessor | null = null;
-  let joining: Promise<unknown> = Promise.resolve();
+/**
+ * A processor that has caught up hands its writers over to the live one, or becomes the live one. It stays in the set until then, so that its
+ * writers can be found at any time.
+ */
+const join = async (state: State, processor: EventProcessor): Promise<void> => {
+  if (!state.processors.has(processor)) return;
+  await processor.stop();
+  if (processor.hasFailed()) return;
+  if (state.live) await mergeInto(state, state.live, processor);
+  else if (processor.writers().length > 0) state.live = open(state, processor.writers(), processor.position(), undefined);
+  state.processors.delete(processor);
+};
 
-  const open = (members: readonly ProjectionWriter[], from: Position | null, shared: boolean): EventProcessor => {
-    const lane = startEventProcessor({
-      log,
-      pool,
-      logger,
-      members,
-      from,
-      filter: shared ? undefined : filterOf(members),
-      caughtUp: () => {
-        if (lane !== live) joining = joining.then(() => join(lane)).catch((error: Error) => logger.error({ error }, 'joining failed'));
-      },
-      broken: (error, lost) => {
-        lanes.delete(lane);
-        if (lane === live) live = null;
-        for (const member of lost) member.close();
-        broken(
-          error,
-          lost.map(({ name }) => name),
-        );
-      },
-    });
-    lanes.add(lane);
-    return lane;
-  };
+const close = async (state: State, processor: EventProcessor): Promise<void> => {
+  state.processors.delete(processor);
+  if (processor === state.live) state.live = null;
+  await processor.stop();
+  closeAll(processor.writers());
+};
 
-  const mergeInto = async (target: EventProcessor, lane: EventProcessor): Promise<void> => {
-    const members = lane.members();
-    try {
-      await target.between(async (held, db) => {
-        await catchUpTo(log, db, members, lane.position(), target.position());
-        return { members: [...held, ...members], result: null };
-      });
-    } catch (error) {
-      for (const member of members) member.close();
-      broken(
-        error as Error,
-        members.map(({ name }) => name),
-      );
-    }
-  };
+const removeFrom = (processor: EventProcessor, names: ReadonlySet<string>): Promise<null> =>
+  processor.betweenBatches(async (writers) => {
+    closeAll(writers.filter(({ name }) => names.has(name)));
+    return { writers: writers.filter(({ name }) => !names.has(name)), result: null };
+  });
 
-  /** A lane that has caught up hands its members to the live one, or becomes it. It is known until they are there. */
-  const join = async (lane: EventProcessor): Promise<void> => {
-    if (!lanes.has(lane)) return;
-    await lane.stop();
-    if (lane.failed()) return;
-    if (live) await mergeInto(live, lane);
-    else if (lane.members().length > 0) live = open(lane.members(), lane.position(), true);
-    lanes.delete(lane);
-  };
+const remove = async (state: State, names: ReadonlySet<string>): Promise<void> => {
+  await state.joining;
+  for (const processor of [...state.processors]) {
+    if (!processor.writers().some(({ name }) => names.has(name))) continue;
+    await removeFrom(processor, names).catch(() => {});
+    if (processor.writers().length === 0) await close(state, processor);
+  }
+};
 
-  const close = async (lane: EventProcessor): Promise<void> => {
-    lanes.delete(lane);
-    if (lane === live) live = null;
-    await lane.stop();
-    for (const member of lane.members()) member.close();
-  };
+const start = (state: State, writers: readonly ProjectionWriter[]): void => {
+  const byPosition = Map.groupBy(writers, (writer) => (writer.position() ? tokenOf(writer.position()!) : ''));
+  for (const group of byPosition.values()) open(state, group, group[0]!.position(), filterOf(group));
+};
 
+const stop = async (state: State): Promise<void> => {
+  const closeEach = () => Promise.all([...state.processors].map((processor) => close(state, processor)));
+  await closeEach();
+  await state.joining;
+  await closeEach();
+};
+
+export const openEventProcessors = (options: Options): EventProcessors => {
+  const state: State = { options, processors: new Set(), live: null, joining: Promise.resolve() };
   return {
-    all: () => [...lanes],
-    live: () => live,
-    laneOf: (name) => [...lanes].find((lane) => lane.members().some((member) => member.name === name)) ?? null,
-    start: (members) => {
-      for (const together of Map.groupBy(members, (member) => (member.position() ? tokenOf(member.position()!) : '')).values())
-        open(together, together[0]!.position(), false);
-    },
-    take: async (names) => {
-      await joining;
-      for (const lane of [...lanes]) {
-        if (!lane.members().some(({ name }) => names.has(name))) continue;
-        await lane.between((held) => without(held, names)).catch(() => {});
-        if (lane.members().length === 0) await close(lane);
-      }
-    },
-    stop: async () => {
-      await Promise.all([...lanes].map(close));
-      await joining;
-      await Promise.all([...lanes].map(close));
-    },
+    live: () => state.live,
+    processorOf: (name) => [...state.processors].find((processor) => processor.writers().some((writer) => writer.name === name)) ?? null,
+    start: (writers) => start(state, writers),
+    remove: (names) => remove(state, names),
+    stop: () => stop(state),
   };
 };

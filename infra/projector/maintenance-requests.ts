@@ -1,32 +1,35 @@
 import type { ClientBase, Pool } from 'pg';
 
-/** Where a request wakes the worker that holds the projection. */
+/** The NOTIFY channel on which a request wakes the process that writes the projection. */
 export const REQUEST_CHANNEL = 'annals_asked';
 
 /**
- * `rebuild` promotes whatever it finds and reports it; `rebuild-if-equal` keeps the old rows where the new ones differ; `rebuild-held` has
- * both written, compared, until `promote` or `abort`.
+ * `rebuild-held` rebuilds a projection, compares the new rows with the old ones, and keeps both up to date until `promote` or `abort`.
+ * Older programs also request `rebuild`, which always promotes, and `rebuild-if-equal`, which aborts if rows differ.
  */
 export type RequestKind = 'rebuild' | 'rebuild-if-equal' | 'rebuild-held' | 'promote' | 'abort' | 'retry';
 
-/** What ends when a projection's new rows have taken their place, or were given up. */
-export const REBUILDS = ['rebuild', 'rebuild-if-equal', 'rebuild-held', 'promote'] as const satisfies RequestKind[];
+/** The requests that are done when a rebuild has been promoted or aborted. */
+export const REBUILD_KINDS = ['rebuild', 'rebuild-if-equal', 'rebuild-held', 'promote'] as const satisfies RequestKind[];
 
-export type Request = {
+export type MaintenanceRequest = {
   readonly id: number;
   readonly kind: RequestKind;
   readonly projection: string;
   readonly stream: string | null;
-  /** What is known of it while it is under way. */
+  /** The progress that has been recorded; null if none has. */
   readonly outcome: unknown;
 };
 
-/** What became of a request; `done_at` is null while it is under way. */
+/** The state of a request. `done_at` is null until it is done. */
 export type RequestState = { readonly id: number; readonly projection: string; readonly done_at: string | null; readonly outcome: unknown };
 
 type Querier = Pick<ClientBase, 'query'> | Pool;
 
-/** Asks the process that writes a projection; gives the request's id. It is taken up even if that process has to be started first. */
+/**
+ * Requests maintenance of a projection from the process that writes it. The request is kept until such a process runs.
+ * @returns the id of the request
+ */
 export const requestMaintenance = async (
   db: Querier,
   kind: RequestKind,
@@ -48,25 +51,26 @@ export const requestState = async (db: Querier, id: number): Promise<RequestStat
   return rows[0] ?? null;
 };
 
-/** What is asked of these projections and not yet done, oldest first. */
-export const openRequests = async (db: Querier, projections: readonly string[]): Promise<Request[]> => {
-  const { rows } = await db.query<Request>(
+/** The requests for these projections that are not done, oldest first. */
+export const openRequests = async (db: Querier, projections: readonly string[]): Promise<MaintenanceRequest[]> => {
+  const { rows } = await db.query<MaintenanceRequest>(
     'select id::double precision as id, kind, projection, stream, outcome from annals.requests where done_at is null and projection = any($1::text[]) order by requests.id',
     [projections],
   );
   return rows;
 };
 
-/** Ends the requests of some kinds about a projection with one outcome. */
-export const endRequests = (db: Querier, projection: string, kinds: readonly RequestKind[], outcome: unknown): Promise<unknown> =>
+/** Marks the requests of some kinds for a projection as done, with one outcome. */
+export const completeRequests = (db: Querier, projection: string, kinds: readonly RequestKind[], outcome: unknown): Promise<unknown> =>
   db.query(
     'update annals.requests set done_at = now(), outcome = $3 where projection = $1 and kind = any($2::text[]) and done_at is null',
     [projection, kinds, JSON.stringify(outcome)],
   );
 
-/** Leaves what is known of a request that goes on. */
-export const recordRequest = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
+/** Records the progress of a request that is not done yet. */
+export const recordProgress = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
   db.query('update annals.requests set outcome = $2 where id = $1', [id, JSON.stringify(outcome)]);
 
-export const endRequest = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
+/** Marks a request as done. */
+export const completeRequest = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
   db.query('update annals.requests set done_at = now(), outcome = $2 where id = $1', [id, JSON.stringify(outcome)]);

@@ -1,112 +1,128 @@
 import type pg from 'pg';
-import { hasEnded } from './event-processor.ts';
-import { endRequest, endRequests, openRequests, REBUILDS, type Request, recordRequest } from './maintenance-requests.ts';
-import { openNext, shadowSchemaOf } from './open-projection.ts';
-import { retryParked } from './parked-events.ts';
+import { isProcessorStopped } from './event-processor.ts';
+import {
+  completeRequest,
+  completeRequests,
+  type MaintenanceRequest,
+  openRequests,
+  REBUILD_KINDS,
+  recordProgress,
+} from './maintenance-requests.ts';
+import { createShadow, shadowSchemaOf } from './open-projection.ts';
+import { retryParkedEvents } from './parked-events.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
-import type { Projector, RunningProjection } from './projector.ts';
-import { abortRebuild, compareRebuilt, finishRebuild, type RebuildResult } from './rebuild.ts';
+import { abortRebuild, compareRebuild, finishRebuild } from './rebuild.ts';
+import type { Projector, RunningProjection } from './running-projection.ts';
 
-const isRebuild = ({ kind }: Request): boolean => kind.startsWith('rebuild');
+const isRebuild = ({ kind }: MaintenanceRequest): boolean => kind.startsWith('rebuild');
 
-const retry = async ({ log, lanes }: Projector, name: string, stream: string | null): Promise<number | null> => {
-  const lane = lanes.laneOf(name);
-  return lane ? retryParked(log, lane, name, stream) : null;
+const isRebuilding = ({ processors }: Projector, name: string): boolean => processors.processorOf(shadowSchemaOf(name)) !== null;
+
+const retry = async ({ log, processors }: Projector, name: string, stream: string | null): Promise<number | null> => {
+  const processor = processors.processorOf(name);
+  return processor ? retryParkedEvents(log, processor, name, stream) : null;
 };
 
-/** What a process that now has a projection tries once: its parked events, for this program may know how. */
-const retryOnce = async (work: Projector, one: RunningProjection): Promise<void> => {
-  if (!one.fresh || !work.lanes.laneOf(one.projection.name)) return;
-  await retry(work, one.projection.name, null);
-  one.fresh = false;
+/** A process that begins to write a projection retries its parked events once, because this version of the program may handle them. */
+const retryOnce = async (projector: Projector, running: RunningProjection): Promise<void> => {
+  const { name } = running.projection;
+  if (!running.isParkedRetryDue || !projector.processors.processorOf(name)) return;
+  await retry(projector, name, null);
+  running.isParkedRetryDue = false;
 };
 
-/** Lays new rows beside old ones once they are written together, and leaves the rest to an operator. */
-const compareAndWait = async (work: Projector, one: RunningProjection, request: Request): Promise<false> => {
-  const compared = request.outcome === null ? await compareRebuilt(work, one) : null;
-  if (compared) await recordRequest(work.pool, request.id, compared);
-  return false;
+/** Records the comparison once the rebuild has caught up. The operator then promotes or aborts it. */
+const compareAndWait = async (projector: Projector, running: RunningProjection, request: MaintenanceRequest): Promise<void> => {
+  if (request.outcome !== null) return;
+  const compared = await compareRebuild(projector, running);
+  if (compared) await recordProgress(projector.pool, request.id, compared);
 };
 
-/** Whether a rebuild came to its end in this turn. */
-const finish = async (work: Projector, one: RunningProjection, requests: readonly Request[]): Promise<boolean> => {
-  const { name } = one.projection;
-  if (!work.lanes.laneOf(shadowSchemaOf(name)) || requests.some(({ kind }) => kind === 'abort')) return false;
+/** Promotes or aborts a rebuild if that is requested and it has caught up. @returns whether the rebuild has ended */
+const finish = async (projector: Projector, running: RunningProjection, requests: readonly MaintenanceRequest[]): Promise<boolean> => {
+  const { name } = running.projection;
+  const requested = new Set(requests.map(({ kind }) => kind));
+  if (!isRebuilding(projector, name) || requested.has('abort')) return false;
   const held = requests.find(({ kind }) => kind === 'rebuild-held');
-  if (held && !requests.some(({ kind }) => kind === 'promote')) return compareAndWait(work, one, held);
-  const keep = requests.some(({ kind }) => kind === 'rebuild-if-equal');
-  const rebuilt: RebuildResult | null = await finishRebuild(work, one, keep);
-  if (!rebuilt) return false;
-  one.rebuilt = rebuilt;
-  await endRequests(work.pool, name, REBUILDS, rebuilt);
+  if (held && !requested.has('promote')) {
+    await compareAndWait(projector, running, held);
+    return false;
+  }
+  const result = await finishRebuild(projector, running, requested.has('rebuild-if-equal'));
+  if (!result) return false;
+  running.lastRebuild = result;
+  await completeRequests(projector.pool, name, REBUILD_KINDS, result);
   return true;
 };
 
-const answer = async (work: Projector, db: pg.Client, one: RunningProjection, request: Request): Promise<ProjectionWriter | undefined> => {
-  const { name } = one.projection;
+/** Handles one request. @returns the writer of the rebuild that it begins */
+const handleRequest = async (
+  projector: Projector,
+  db: pg.Client,
+  { projection }: RunningProjection,
+  request: MaintenanceRequest,
+): Promise<ProjectionWriter | undefined> => {
+  const { name } = projection;
   if (request.kind === 'retry') {
-    const freed = await retry(work, name, request.stream);
-    if (freed !== null) await endRequest(db, request.id, { freed });
+    const freed = await retry(projector, name, request.stream);
+    if (freed !== null) await completeRequest(db, request.id, { freed });
     return undefined;
   }
   if (request.kind === 'promote') {
-    if (!work.lanes.laneOf(shadowSchemaOf(name))) await endRequest(db, request.id, { promoted: false });
+    if (!isRebuilding(projector, name)) await completeRequest(db, request.id, { promoted: false });
     return undefined;
   }
   if (request.kind === 'abort') {
-    await abortRebuild(work, db, name);
-    await endRequests(db, name, REBUILDS, { at: new Date().toISOString(), promoted: false, comparison: null, events: null });
-    await endRequest(db, request.id, {});
+    await abortRebuild(projector, db, name);
+    await completeRequests(db, name, REBUILD_KINDS, { at: new Date().toISOString(), promoted: false, comparison: null, events: null });
+    await completeRequest(db, request.id, {});
     return undefined;
   }
-  const begun = work.lanes.laneOf(shadowSchemaOf(name)) !== null;
-  return begun || !work.lanes.laneOf(name) ? undefined : openNext(db, one.projection, work.room);
+  if (isRebuilding(projector, name) || !projector.processors.processorOf(name)) return undefined;
+  return createShadow(db, projection, projector.rowBudget);
 };
 
-/** The rebuild that begins by what was asked, if one does. */
-const one = async (
-  work: Projector,
+/** Does what is due for one projection. @returns the writer of the rebuild that begins, if one does */
+const maintain = async (
+  projector: Projector,
   db: pg.Client,
-  tended: RunningProjection,
-  requests: readonly Request[],
+  running: RunningProjection,
+  requests: readonly MaintenanceRequest[],
 ): Promise<ProjectionWriter | undefined> => {
-  await retryOnce(work, tended);
-  if (await finish(work, tended, requests)) return undefined;
-  let begun: ProjectionWriter | undefined;
+  await retryOnce(projector, running);
+  if (await finish(projector, running, requests)) return undefined;
+  let shadow: ProjectionWriter | undefined;
   for (const request of requests) {
-    if (begun && isRebuild(request)) continue;
-    const next = await answer(work, db, tended, request);
-    begun = request.kind === 'abort' ? undefined : (next ?? begun);
+    if (shadow && isRebuild(request)) continue;
+    const created = await handleRequest(projector, db, running, request);
+    shadow = request.kind === 'abort' ? undefined : (created ?? shadow);
   }
-  return begun;
+  return shadow;
 };
 
-/** What there is to do for the projections of this process besides reading: retries, rebuilds that can be ended, requests. */
-export const handleRequests = async (work: Projector, db: pg.Client): Promise<void> => {
-  const mine = work.tended.filter(({ state }) => state === 'reading');
+/** Does what is due for the projections that this process writes, besides reading: retries, requests, and the end of rebuilds. */
+export const handleRequests = async (projector: Projector, db: pg.Client): Promise<void> => {
+  const own = projector.projections.filter(({ state }) => state === 'reading');
   const requests = await openRequests(
     db,
-    mine.map(({ projection }) => projection.name),
+    own.map(({ projection }) => projection.name),
   );
-  const begun: ProjectionWriter[] = [];
-  for (const tended of mine) {
+  const shadows: ProjectionWriter[] = [];
+  for (const running of own) {
+    const { name } = running.projection;
     try {
-      const next = await one(
-        work,
-        db,
-        tended,
-        requests.filter(({ projection }) => projection === tended.projection.name),
-      );
-      if (next) begun.push(next);
-      tended.error = null;
+      const requested = requests.filter(({ projection }) => projection === name);
+      const shadow = await maintain(projector, db, running, requested);
+      if (shadow) shadows.push(shadow);
+      running.error = null;
     } catch (error) {
-      if (hasEnded(error)) continue;
+      if (isProcessorStopped(error)) continue;
       const { message } = error as Error;
-      if (message !== tended.error)
-        work.logger.warn({ name: tended.projection.name, reason: message }, 'what was asked of a projection failed; it is tried again');
-      tended.error = message;
+      if (message !== running.error)
+        projector.logger.warn({ name, reason: message }, 'maintenance of a projection failed; it will be retried');
+      running.error = message;
     }
   }
-  // Together: what is rebuilt at once reads the log once.
-  work.lanes.start(begun);
+  // Rebuilds that begin together read the log once.
+  projector.processors.start(shadows);
 };

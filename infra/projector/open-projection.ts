@@ -5,15 +5,18 @@ import { openProjectionWriter, type ProjectionWriter } from './projection-writer
 import type { RowBudget } from './row-cache.ts';
 import { createSchema, dropSchema, shapeOf } from './schema.ts';
 
-/** The schema in which a projection is built anew beside the live one. */
+/** The schema in which a projection is rebuilt beside the live one. */
 export const shadowSchemaOf = (name: string): string => `${name}__next`;
 
 type Checkpoint = { name: string; version: number; shape: string; commit_position: string; prepare_position: string };
 
-/** What there is of a projection: the member that keeps the live rows (null: they serve as they are), the one that is built anew. */
-export type Opened = { readonly main: ProjectionWriter | null; readonly next: ProjectionWriter | null };
+/**
+ * The writers of a projection. `live` is null if the live rows have another shape: they can be read, but not be written. `shadow` is null if
+ * no rebuild is in progress.
+ */
+export type OpenedProjection = { readonly live: ProjectionWriter | null; readonly shadow: ProjectionWriter | null };
 
-/** The tables are of a later version of the program, which alone may write them. */
+/** The tables belong to a later version of the program. Only that version may write them. */
 export type NewerVersion = { readonly newer: number };
 
 const checkpointsOf = async (db: ClientBase, name: string): Promise<Map<string, Checkpoint>> => {
@@ -24,8 +27,8 @@ const checkpointsOf = async (db: ClientBase, name: string): Promise<Map<string, 
   return new Map(rows.map((row) => [row.name, row]));
 };
 
-/** Whether the tables are all there: somebody may have dropped a schema to have it filled again. */
-const isWhole = async (db: ClientBase, name: string, { tables }: AnyProjection): Promise<boolean> => {
+/** Whether all tables exist. An operator may have dropped the schema to have it filled again. */
+const hasAllTables = async (db: ClientBase, { name, tables }: AnyProjection): Promise<boolean> => {
   const { rows } = await db.query<{ count: number }>(
     'select count(*)::integer as count from pg_tables where schemaname = $1 and tablename = any($2::text[])',
     [name, tables.map((table) => table.name)],
@@ -36,47 +39,54 @@ const isWhole = async (db: ClientBase, name: string, { tables }: AnyProjection):
 const positionOf = ({ commit_position, prepare_position }: Checkpoint): Position | null =>
   commit_position === '-1' ? null : { commit: BigInt(commit_position), prepare: BigInt(prepare_position) };
 
-const blockedOf = async (db: ClientBase, name: string): Promise<string[]> => {
+const blockedStreamsOf = async (db: ClientBase, name: string): Promise<string[]> => {
   const { rows } = await db.query<{ stream: string }>('select distinct stream from annals.parked where projection = $1', [name]);
   return rows.map(({ stream }) => stream);
 };
 
-const memberAt = async (
+/** A writer that continues at a checkpoint. The checkpoint's name is the schema's. */
+const writerAt = async (
   db: ClientBase,
-  name: string,
   projection: AnyProjection,
   checkpoint: Checkpoint,
-  room: RowBudget,
-): Promise<ProjectionWriter> =>
-  openProjectionWriter(name, projection, { position: positionOf(checkpoint), blocked: await blockedOf(db, name) }, room);
-
-const emptyMember = async (db: ClientBase, name: string, projection: AnyProjection, room: RowBudget): Promise<ProjectionWriter> => {
-  await createSchema(db, name, projection);
-  return openProjectionWriter(name, projection, { position: null, blocked: [] }, room);
+  rowBudget: RowBudget,
+): Promise<ProjectionWriter> => {
+  const { name } = checkpoint;
+  const start = { position: positionOf(checkpoint), blockedStreams: await blockedStreamsOf(db, name) };
+  return openProjectionWriter(name, projection, start, rowBudget);
 };
 
-/** Begins to build a projection anew beside the live one. */
-export const openNext = (db: ClientBase, projection: AnyProjection, room: RowBudget): Promise<ProjectionWriter> =>
-  emptyMember(db, shadowSchemaOf(projection.name), projection, room);
+const emptyWriter = async (db: ClientBase, name: string, projection: AnyProjection, rowBudget: RowBudget): Promise<ProjectionWriter> => {
+  await createSchema(db, name, projection);
+  return openProjectionWriter(name, projection, { position: null, blockedStreams: [] }, rowBudget);
+};
+
+/** Creates the empty shadow schema of a projection, and its writer: a rebuild begins. */
+export const createShadow = (db: ClientBase, projection: AnyProjection, rowBudget: RowBudget): Promise<ProjectionWriter> =>
+  emptyWriter(db, shadowSchemaOf(projection.name), projection, rowBudget);
 
 /**
- * Opens a projection for its one writer: makes it where there is none, takes an interrupted rebuild up again, and begins one where the
- * stored version is another. Of an old shape the rows stand still until then, of the same shape they go on.
+ * Opens the writers of a projection: creates its schema if there is none, continues an interrupted rebuild, and begins a rebuild if the
+ * stored version is older. Until such a rebuild is promoted, the old rows are still updated if they have the same shape.
  */
-export const openProjection = async (db: ClientBase, projection: AnyProjection, room: RowBudget): Promise<Opened | NewerVersion> => {
+export const openProjection = async (
+  db: ClientBase,
+  projection: AnyProjection,
+  rowBudget: RowBudget,
+): Promise<OpenedProjection | NewerVersion> => {
   const { name, version } = projection;
   const shape = shapeOf(projection);
-  const found = await checkpointsOf(db, name);
-  const held = found.get(name);
-  if (!held || (held.shape === shape && !(await isWhole(db, name, projection)))) {
+  const checkpoints = await checkpointsOf(db, name);
+  const stored = checkpoints.get(name);
+  if (!stored || (stored.shape === shape && !(await hasAllTables(db, projection)))) {
     await dropSchema(db, shadowSchemaOf(name));
-    return { main: await emptyMember(db, name, projection, room), next: null };
+    return { live: await emptyWriter(db, name, projection, rowBudget), shadow: null };
   }
-  if (held.version > version) return { newer: held.version };
-  const main = held.shape === shape ? await memberAt(db, name, projection, held, room) : null;
-  const begun = found.get(shadowSchemaOf(name));
-  if (begun && begun.version === version && begun.shape === shape)
-    return { main, next: await memberAt(db, shadowSchemaOf(name), projection, begun, room) };
-  if (begun) await dropSchema(db, shadowSchemaOf(name));
-  return { main, next: held.version === version && main ? null : await openNext(db, projection, room) };
+  if (stored.version > version) return { newer: stored.version };
+  const live = stored.shape === shape ? await writerAt(db, projection, stored, rowBudget) : null;
+  const interrupted = checkpoints.get(shadowSchemaOf(name));
+  if (interrupted && interrupted.version === version && interrupted.shape === shape)
+    return { live, shadow: await writerAt(db, projection, interrupted, rowBudget) };
+  if (interrupted) await dropSchema(db, shadowSchemaOf(name));
+  return { live, shadow: stored.version === version && live ? null : await createShadow(db, projection, rowBudget) };
 };

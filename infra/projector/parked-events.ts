@@ -1,10 +1,10 @@
 import type { ClientBase } from 'pg';
 import { comparePositions, type Recorded } from '../../domain/event.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { commit } from './commit-batch.ts';
+import { commitBatch } from './commit-batch.ts';
 import type { EventProcessor } from './event-processor.ts';
 
-/** An event that could not be applied, or that stands behind one of its stream (`first` is false). */
+/** An event that could not be applied, or (`first` is false) a later event of a stream that has such an event. */
 export type ParkedEvent = {
   readonly projection: string;
   readonly stream: string;
@@ -16,31 +16,31 @@ export type ParkedEvent = {
   readonly reason: string;
   readonly event_at: string;
   readonly parked_at: string;
-  /** How often it was tried, the first time included. */
+  /** How often it was tried, including the first time. */
   readonly attempts: number;
 };
 
-const PARKED = `select projection, stream, revision::double precision as revision, event_id,
+const SELECT_PARKED = `select projection, stream, revision::double precision as revision, event_id,
   commit_position || ':' || prepare_position as position, type, first, reason, event_at, parked_at, attempts from annals.parked`;
 
 type Db = Pick<ClientBase, 'query'>;
 
-/** Parked events of one projection (null: of all), streams together, oldest revision first; 200 at most. */
+/** At most 200 parked events of one projection (of all if `projection` is null), ordered by projection, stream and revision. */
 export const parkedEvents = async (db: Db, projection: string | null): Promise<ParkedEvent[]> => {
   const { rows } = await db.query<ParkedEvent>(
-    `${PARKED} where $1::text is null or projection = $1 order by projection, stream, parked.revision limit 200`,
+    `${SELECT_PARKED} where $1::text is null or projection = $1 order by projection, stream, parked.revision limit 200`,
     [projection],
   );
   return rows;
 };
 
-/** One of a projection's parked events; null where it is not parked. */
+/** One parked event of a projection; null if it is not parked. */
 export const parkedEvent = async (db: Db, projection: string, event_id: string): Promise<ParkedEvent | null> => {
-  const { rows } = await db.query<ParkedEvent>(`${PARKED} where projection = $1 and event_id = $2`, [projection, event_id]);
+  const { rows } = await db.query<ParkedEvent>(`${SELECT_PARKED} where projection = $1 and event_id = $2`, [projection, event_id]);
   return rows[0] ?? null;
 };
 
-/** Streams with parked events, and the revision of the first of them. */
+/** The streams that have parked events, each with the revision of its first one. */
 const parkedStreams = async (db: ClientBase, projection: string, stream: string | null): Promise<{ stream: string; from: number }[]> => {
   const { rows } = await db.query<{ stream: string; from: number }>(
     `select stream, min(revision)::double precision as "from" from annals.parked where projection = $1 and ($2::text is null or stream = $2)
@@ -50,36 +50,37 @@ const parkedStreams = async (db: ClientBase, projection: string, stream: string 
   return rows;
 };
 
-const behind = async (log: Log, streams: readonly { stream: string; from: number }[], to: Recorded['position']): Promise<Recorded[]> => {
+/** The events of these streams from the given revisions on, up to the position `to`, in the order of the log. */
+const eventsOf = async (log: Log, streams: readonly { stream: string; from: number }[], to: Recorded['position']): Promise<Recorded[]> => {
   const events: Recorded[] = [];
   for (const { stream, from } of streams)
     for await (const event of log.read(stream, { from })) if (comparePositions(event.position, to) <= 0) events.push(event);
   return events.sort((a, b) => comparePositions(a.position, b.position));
 };
 
-const PART = 100;
+const STREAMS_PER_BATCH = 100;
 
 /**
- * Applies parked events again (of one stream, or of all), between two batches; what still cannot be applied stays parked, with its new
- * reason. Gives the number of streams that are free again.
+ * Retries parked events, of one stream or of all, between two batches. Events that still cannot be applied stay parked, with the new reason.
+ * @returns the number of streams that have no parked events any more
  */
-export const retryParked = (log: Log, lane: EventProcessor, name: string, stream: string | null): Promise<number> =>
-  lane.between(async (members, db) => {
-    const member = members.find((one) => one.name === name);
-    const position = member?.position();
-    if (!member || !position) return { members, result: 0 };
+export const retryParkedEvents = (log: Log, processor: EventProcessor, name: string, stream: string | null): Promise<number> =>
+  processor.betweenBatches(async (writers, db) => {
+    const writer = writers.find((each) => each.name === name);
+    const position = writer?.position();
+    if (!writer || !position) return { writers, result: 0 };
     const streams = await parkedStreams(db, name, stream);
-    for (let at = 0; at < streams.length; at += PART) {
-      const part = streams.slice(at, at + PART);
-      const events = await behind(log, part, position);
-      const entry = await member.retry(
+    for (let at = 0; at < streams.length; at += STREAMS_PER_BATCH) {
+      const batch = streams.slice(at, at + STREAMS_PER_BATCH);
+      const events = await eventsOf(log, batch, position);
+      const writeSet = await writer.prepareRetry(
         db,
         events,
-        part.map((one) => one.stream),
+        batch.map((parked) => parked.stream),
       );
-      if (!entry) continue;
-      await commit(db, [entry]);
-      member.done(entry);
+      if (!writeSet) continue;
+      await commitBatch(db, [writeSet]);
+      writer.markWritten(writeSet);
     }
-    return { members, result: streams.filter((one) => !member.blocked.has(one.stream)).length };
+    return { writers, result: streams.filter((parked) => !writer.blockedStreams.has(parked.stream)).length };
   });

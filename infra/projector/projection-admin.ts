@@ -6,7 +6,7 @@ import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { isDown, openPool } from '../postgres/pool.ts';
 import type { Comparison } from './compare-tables.ts';
-import { type Drift, drift } from './drift-check.ts';
+import { checkDrift, type DriftedRow } from './drift-check.ts';
 import { openRequests, type RequestKind, type RequestState, requestMaintenance, requestState } from './maintenance-requests.ts';
 import { type ParkedEvent, parkedEvent, parkedEvents } from './parked-events.ts';
 import { waitingReactors } from './reactor-status.ts';
@@ -67,7 +67,7 @@ const parkedOf = (parked: ParkedEvent) => ({
   parked_at: new Date(parked.parked_at).toISOString(),
 });
 
-const driftOf = ({ table, key, columns, stored, folded, event }: Drift) => ({
+const driftOf = ({ table, key, columns, stored, folded, event }: DriftedRow) => ({
   key: { table, ...key },
   columns: [...columns],
   stored,
@@ -156,7 +156,7 @@ export const openProjectionAdmin = (
     }),
     drift: mended(async () => {
       const reports = [];
-      for (const projection of projections) reports.push(await drift(log, samples, projection, SAMPLED));
+      for (const projection of projections) reports.push(await checkDrift(log, samples, projection, SAMPLED));
       return {
         at: new Date().toISOString(),
         projections: reports.map(({ projection, checked, drifted }) => ({

@@ -1,9 +1,9 @@
 import type { ClientBase, Pool } from 'pg';
 
-/** What a reactor of a worker says of itself: whether it works, and what it waits for where it doesn't. */
+/** The status of a reactor in a worker. If it does not work, `reason` says what it waits for. */
 export type ReactorStatus = { readonly name: string; readonly works: boolean; readonly reason: string | null };
 
-/** Leaves word of a worker's reactors in the database, for whoever is asked about them; what left none for an hour is forgotten. */
+/** Writes the status of a worker's reactors to the database, and deletes statuses that are older than an hour. */
 export const publishReactors = async (db: ClientBase | Pool, writer: string, reactors: readonly ReactorStatus[]): Promise<void> => {
   if (reactors.length === 0) return;
   await db.query(
@@ -15,7 +15,7 @@ export const publishReactors = async (db: ClientBase | Pool, writer: string, rea
   );
 };
 
-/** Reactors that lately work in no process, and why. */
+/** The reactors that, in the last ten seconds, worked in no process, and why. */
 export const waitingReactors = async (db: ClientBase | Pool): Promise<{ readonly name: string; readonly reason: string }[]> => {
   const { rows } = await db.query<{ name: string; reason: string }>(
     `select name, coalesce(min(reason), 'it waits') as reason from annals.reactors

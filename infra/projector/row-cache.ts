@@ -1,70 +1,75 @@
 import type { StoredRow } from '../../projections/engine/compiled-projection.ts';
 
-/** Rows kept between batches, which one writer may: the least recently used ones leave first. */
+/** Rows that the only writer of a projection keeps between batches. The least recently used rows are evicted first. */
 export type RowCache = {
-  /** undefined: not known here; null: known to be absent. */
+  /** undefined: unknown, look into the table; null: the table does not have it. */
   readonly get: (table: string, key: string) => StoredRow | null | undefined;
-  readonly set: (table: string, key: string, held: StoredRow | null) => void;
-  /** Gives its room back. */
+  readonly set: (table: string, key: string, row: StoredRow | null) => void;
+  /** Empties the cache and returns its memory to the budget. */
   readonly clear: () => void;
 };
 
-/** Room for rows, in characters of their documents: one for all projections of a process, so that its memory stays flat. */
-export type RowBudget = { used: number; readonly most: number; readonly least: number };
+/**
+ * The memory for cached rows, in characters of their documents, shared by all projections of a process so that its size stays bounded.
+ * Each cache may use `minPerCache`, however much the others use.
+ */
+export type RowBudget = { used: number; readonly max: number; readonly minPerCache: number };
 
-/** `most` for all together; each cache may hold `least` however full the others are. */
-export const openRowBudget = (most = 64_000_000, least = 1_000_000): RowBudget => ({ used: 0, most, least });
+export const openRowBudget = (max = 64_000_000, minPerCache = 1_000_000): RowBudget => ({ used: 0, max, minPerCache });
 
 const MIN_ROW_WEIGHT = 256;
-const sizeOf = (held: StoredRow | null): number =>
-  held ? held.docs.reduce((sum, doc) => sum + doc.length, MIN_ROW_WEIGHT) : MIN_ROW_WEIGHT;
+const weightOf = (row: StoredRow | null): number =>
+  row ? row.docs.reduce((sum, doc) => sum + doc.length, MIN_ROW_WEIGHT) : MIN_ROW_WEIGHT;
 
-/** Opens a cache. `complete`: the tables are empty now, so that what is not here is nowhere, until the first row has had to leave. */
-export const rowCache = (room: RowBudget, complete: boolean): RowCache => {
+/**
+ * Opens a cache. `isComplete`: the tables are empty now. Until the first eviction the cache then holds every row of them, so that a row which
+ * it does not have does not exist.
+ */
+export const openRowCache = (budget: RowBudget, isComplete: boolean): RowCache => {
   const rows = new Map<string, StoredRow | null>();
   const nameOf = (table: string, key: string): string => `${table}\0${key}`;
   let used = 0;
-  let whole = complete;
-  /** Goes on where it stood: from the beginning it would pass over every row that has left since the map was last laid out anew. */
+  let complete = isComplete;
+  /** This iterator is kept between evictions: a new one would have to skip all entries deleted since the map was last compacted. */
   let oldest = rows.keys();
 
-  const take = (size: number): void => {
-    used += size;
-    room.used += size;
+  const charge = (weight: number): void => {
+    used += weight;
+    budget.used += weight;
   };
-  const drop = (name: string): void => {
-    const held = rows.get(name);
-    if (held === undefined) return;
-    take(-sizeOf(held));
+  const evict = (name: string): void => {
+    const row = rows.get(name);
+    if (row === undefined) return;
+    charge(-weightOf(row));
     rows.delete(name);
   };
   return {
     get: (table, key) => {
       const name = nameOf(table, key);
-      const held = rows.get(name);
-      if (held === undefined) return whole ? null : undefined;
-      if (whole) return held;
+      const row = rows.get(name);
+      if (row === undefined) return complete ? null : undefined;
+      if (complete) return row;
       rows.delete(name);
-      rows.set(name, held);
-      return held;
+      rows.set(name, row);
+      return row;
     },
-    set: (table, key, held) => {
+    set: (table, key, row) => {
       const name = nameOf(table, key);
-      drop(name);
-      if (held === null && whole) return;
-      rows.set(name, held);
-      take(sizeOf(held));
-      while (used > room.least && room.used > room.most) {
+      evict(name);
+      if (row === null && complete) return;
+      rows.set(name, row);
+      charge(weightOf(row));
+      while (used > budget.minPerCache && budget.used > budget.max) {
         const first = oldest.next();
         if (first.done) oldest = rows.keys();
-        else drop(first.value);
-        whole = false;
+        else evict(first.value);
+        complete = false;
       }
     },
     clear: () => {
       rows.clear();
-      take(-used);
-      whole = false;
+      charge(-used);
+      complete = false;
     },
   };
 };

@@ -4,10 +4,10 @@ import type { AnyProjection } from '../../projections/projection.ts';
 import type { ColumnType, Table } from '../../projections/table.ts';
 import { quoted } from '../postgres/pool.ts';
 
-/** One lock for everything that makes or renames schemas, so that processes that start together do not meet in the catalogue. */
+/** The advisory lock for everything that creates or renames schemas, so that processes that start together do not conflict in the catalogue. */
 const SCHEMA_LOCK = 7_204_118_302;
 
-const annals = `
+const systemTables = `
 create schema if not exists annals;
 create table if not exists annals.checkpoints (
   name text collate "C" primary key, version integer not null, shape text not null,
@@ -34,7 +34,7 @@ create table if not exists annals.requests (
 );
 create unlogged table if not exists annals.limits (key text collate "C" primary key, full_at double precision not null);`;
 
-/** Runs in a transaction that holds the schema lock. */
+/** Runs `work` in a transaction that holds the schema lock. */
 export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<T>): Promise<T> => {
   await client.query('begin');
   try {
@@ -48,8 +48,8 @@ export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<
   }
 };
 
-/** Makes the engine's own tables where they are missing. */
-export const createAnnals = (client: ClientBase): Promise<unknown> => withSchemaLock(client, () => client.query(annals));
+/** Creates the tables of the schema `annals` that do not exist. */
+export const createSystemTables = (client: ClientBase): Promise<unknown> => withSchemaLock(client, () => client.query(systemTables));
 
 const columnSql = (name: string, type: ColumnType, rest = ''): string =>
   `${quoted(name)} ${type}${type === 'text' ? ' collate "C"' : ''}${rest}`;
@@ -70,27 +70,30 @@ const tableSql = (schema: string, table: Table): string[] => {
   return [`create table ${name} (${lines.join(', ')}) with (fillfactor = 85)`, ...indexes];
 };
 
-/** The statements that make a projection's schema under a name. */
+/** The statements that create the schema of a projection under a name. */
 export const schemaSql = (schema: string, { tables }: AnyProjection): string[] => [
   `create schema ${quoted(schema)}`,
   ...tables.flatMap((table) => tableSql(schema, table)),
 ];
 
-/** A digest of what the tables look like: another shape cannot be written to in place. */
+/** A digest of the table definitions. Tables of another shape cannot be written in place: the projection has to be rebuilt. */
 export const shapeOf = (projection: AnyProjection): string =>
   createHash('sha256').update(schemaSql('shape', projection).join(';')).digest('base64url').slice(0, 22);
 
-/** What we made has a checkpoint, written with it. @throws Error where a schema of that name has none: it is somebody else's */
-const refuseForeign = async (client: ClientBase, schema: string): Promise<void> => {
+/**
+ * Every schema that a projector creates has a checkpoint, which is written in the same transaction.
+ * @throws Error if there is a schema of that name without a checkpoint: another application has created it
+ */
+const assertNotForeign = async (client: ClientBase, schema: string): Promise<void> => {
   const foreign = 'select from pg_namespace where nspname = $1 and not exists (select from annals.checkpoints where name = $1)';
   const { rowCount } = await client.query(foreign, [schema]);
-  if (rowCount) throw new Error(`the schema ${schema} in the database is somebody else's: give Annals a database of its own`);
+  if (rowCount) throw new Error(`another application owns the schema ${schema} in this database: give Annals a database of its own`);
 };
 
-/** Makes a projection's empty schema and its checkpoint, in place of whatever stood under that name. */
+/** Creates the empty schema of a projection and its checkpoint. An existing schema of that name is dropped first. */
 export const createSchema = (client: ClientBase, schema: string, projection: AnyProjection): Promise<unknown> =>
   withSchemaLock(client, async () => {
-    await refuseForeign(client, schema);
+    await assertNotForeign(client, schema);
     await client.query(`drop schema if exists ${quoted(schema)} cascade`);
     await client.query('delete from annals.parked where projection = $1', [schema]);
     await client.query('delete from annals.checkpoints where name = $1', [schema]);
@@ -102,7 +105,7 @@ export const createSchema = (client: ClientBase, schema: string, projection: Any
     await client.query(schemaSql(schema, projection).join(';\n'));
   });
 
-/** Forgets a schema with its checkpoint and parked events. */
+/** Drops a schema with its checkpoint and its parked events. */
 export const dropSchema = (client: ClientBase, schema: string): Promise<unknown> =>
   withSchemaLock(client, async () => {
     await client.query(`drop schema if exists ${quoted(schema)} cascade`);

@@ -3,10 +3,13 @@ import { comparePositions, type Recorded, tokenOf } from '../../domain/event.ts'
 import type { Log } from '../eventstore/event-log.ts';
 import type { EventProcessor } from './event-processor.ts';
 import { shadowSchemaOf } from './open-projection.ts';
-import type { Projector, RunningProjection } from './projector.ts';
-import type { RebuildResult } from './rebuild.ts';
+import type { RebuildResult } from './rebuild-result.ts';
+import type { Projector, RunningProjection } from './running-projection.ts';
 
-/** A projection as operators see it. Lag in events is an estimate while it catches up, `rate` is events a second, times are RFC 3339. */
+/**
+ * A projection as operators see it. Its fields are stored: other processes read them. While it catches up, `lag_events` is an estimate.
+ * `rate` is in events per second, times are RFC 3339.
+ */
 export type ProjectionStatus = {
   readonly name: string;
   readonly version: number;
@@ -18,14 +21,17 @@ export type ProjectionStatus = {
   readonly rate: number;
   readonly parked_streams: number;
   readonly last_error: string | null;
-  /** This process is the one that writes it. */
+  /** Whether this process writes it. */
   readonly writer: boolean;
-  readonly rebuild: Progress | null;
+  readonly rebuild: RebuildProgress | null;
   readonly rebuilt: RebuildResult | null;
 };
 
-/** How far a rebuild is: `done` of 1; `events` since the process that does it began; seconds left, null while nobody knows. */
-export type Progress = {
+/**
+ * The progress of a rebuild. `done` is from 0 to 1; `events` counts from the start of the process that rebuilds; `seconds_left` is null while
+ * it cannot be estimated.
+ */
+export type RebuildProgress = {
   readonly done: number;
   readonly events: number;
   readonly lag_events: number;
@@ -33,88 +39,85 @@ export type Progress = {
   readonly seconds_left: number | null;
 };
 
-/** The last event of the log, as far as this process knows. */
-export type Head = { readonly look: () => Promise<void>; readonly last: () => Recorded | null };
+/** The last event of the log, as of the last `refresh`. */
+export type LogEnd = { readonly refresh: () => Promise<void>; readonly last: () => Recorded | null };
 
-export const openHead = (log: Log): Head => {
+export const trackLogEnd = (log: Log): LogEnd => {
   let last: Recorded | null = null;
   return {
-    look: async () => {
+    refresh: async () => {
       for await (const event of log.readAll({ backwards: true, limit: 1 })) last = event;
     },
     last: () => last,
   };
 };
 
-/** For display alone: positions are offsets in the log, and a stretch of it stands for its events. */
-const estimate = (lane: EventProcessor, head: Recorded | null): number => {
-  const at = lane.position()?.commit ?? 0n;
-  if (!head || head.position.commit <= at || lane.caughtUp()) return lane.waiting();
-  const stretch = lane.stretch();
-  return Math.max(1, lane.waiting(), Math.round(Number(head.position.commit - at) / Math.max(1, stretch)));
+/** How many events a processor is behind. This is for display only: positions are offsets, so the number of events is estimated. */
+const estimateLag = (processor: EventProcessor, end: Recorded | null): number => {
+  const commit = processor.position()?.commit ?? 0n;
+  if (!end || end.position.commit <= commit || processor.isCaughtUp()) return processor.queueSize();
+  const distance = Number(end.position.commit - commit);
+  return Math.max(1, processor.queueSize(), Math.round(distance / Math.max(1, processor.averageGap())));
 };
 
-const progressOf = (lane: EventProcessor, name: string, head: Recorded | null): Progress => {
-  const lag = estimate(lane, head);
-  const at = lane.position()?.commit ?? 0n;
-  const done = head && !lane.caughtUp() ? Math.min(1, Number(at) / Number(head.position.commit)) : 1;
-  const rate = lane.rate();
-  const events =
-    lane
-      .members()
-      .find((one) => one.name === name)
-      ?.events() ?? 0;
-  return { done, events, lag_events: lag, rate, seconds_left: rate > 0 ? lag / rate : lag === 0 ? 0 : null };
+const progressOf = (processor: EventProcessor, name: string, end: Recorded | null): RebuildProgress => {
+  const lag = estimateLag(processor, end);
+  const commit = processor.position()?.commit ?? 0n;
+  const done = end && !processor.isCaughtUp() ? Math.min(1, Number(commit) / Number(end.position.commit)) : 1;
+  const rate = processor.eventsPerSecond();
+  const writer = processor.writers().find((each) => each.name === name);
+  return { done, events: writer?.eventCount() ?? 0, lag_events: lag, rate, seconds_left: rate > 0 ? lag / rate : lag === 0 ? 0 : null };
 };
 
-/** Where the projection of this process stands. */
+/** The status of a projection in this process. `end` is the last event of the log. */
 export const statusOf = (
-  { lanes }: Projector,
-  { projection, state, error, rebuilt }: RunningProjection,
-  head: Recorded | null,
+  { processors }: Pick<Projector, 'processors'>,
+  { projection, state, error, lastRebuild }: RunningProjection,
+  end: Recorded | null,
 ): ProjectionStatus => {
   const { name, version } = projection;
-  const lane = lanes.laneOf(name);
-  const next = lanes.laneOf(shadowSchemaOf(name));
-  const member = lane?.members().find((one) => one.name === name);
-  const position = member?.position() ?? null;
-  const behind = head && position && comparePositions(head.position, position) > 0 && lane && !lane.caughtUp();
-  const at = member?.at();
+  const shadow = shadowSchemaOf(name);
+  const processor = processors.processorOf(name);
+  const rebuilding = processors.processorOf(shadow);
+  const writer = processor?.writers().find((each) => each.name === name);
+  const position = writer?.position() ?? null;
+  const isBehind = end && position && comparePositions(end.position, position) > 0 && processor && !processor.isCaughtUp();
+  const lastEventAt = writer?.lastEventAt();
   return {
     name,
     version,
-    state: state !== 'reading' ? state : lane && lane === lanes.live() ? 'live' : 'catching_up',
+    state: state !== 'reading' ? state : processor && processor === processors.live() ? 'live' : 'catching_up',
     position: position && tokenOf(position),
-    head: head && tokenOf(head.position),
-    lag_events: lane ? estimate(lane, head) : 0,
-    lag_seconds: behind && at ? Math.max(0, (Date.now() - Date.parse(at)) / 1_000) : 0,
-    rate: lane?.rate() ?? 0,
-    parked_streams: member?.blocked.size ?? 0,
+    head: end && tokenOf(end.position),
+    lag_events: processor ? estimateLag(processor, end) : 0,
+    lag_seconds: isBehind && lastEventAt ? Math.max(0, (Date.now() - Date.parse(lastEventAt)) / 1_000) : 0,
+    rate: processor?.eventsPerSecond() ?? 0,
+    parked_streams: writer?.blockedStreams.size ?? 0,
     last_error: error,
     writer: state === 'reading',
-    rebuild: next && progressOf(next, shadowSchemaOf(name), head),
-    rebuilt,
+    rebuild: rebuilding && progressOf(rebuilding, shadow, end),
+    rebuilt: lastRebuild,
   };
 };
 
-/** Leaves the statuses of the projections that this process writes in the database, for whoever is asked about them. */
+/** Writes the statuses of the projections that this process writes to the database, for other processes. */
 export const publishStatuses = async (db: ClientBase | Pool, writer: string, statuses: readonly ProjectionStatus[]): Promise<void> => {
-  const mine = statuses.filter((one) => one.writer);
-  if (mine.length === 0) return;
+  const own = statuses.filter((status) => status.writer);
+  if (own.length === 0) return;
   await db.query(
     `insert into annals.statuses (name, status, seen_at) select value->>'name', value, now() from jsonb_array_elements($1::jsonb)
      on conflict (name) do update set status = excluded.status, seen_at = excluded.seen_at`,
-    [JSON.stringify(mine.map((status) => ({ ...status, writer })))],
+    [JSON.stringify(own.map((status) => ({ ...status, writer })))],
   );
 };
 
-/** A writer that leaves no status for so long does not write. */
+/** A writer that has published no status for this long is considered down. */
 export const WORKER_SILENT_SECONDS = 10;
 
-/** A status as its writer left it: who that is, and for how many seconds nothing has been heard of it. */
+/** A published status. `writer` names the process, `silent_seconds` is the age of the status. */
 export type PublishedStatus = Omit<ProjectionStatus, 'writer'> & { readonly writer: string; readonly silent_seconds: number };
 
-/** The statuses of all projections, as their writers left them. */
+/** The last published statuses of all projections. */
 export const publishedStatuses = async (db: ClientBase | Pool): Promise<PublishedStatus[]> => {
   const { rows } = await db.query<{ status: Omit<PublishedStatus, 'silent_seconds'>; silent: number }>(
     'select status, extract(epoch from now() - seen_at)::double precision as silent from annals.statuses order by name',

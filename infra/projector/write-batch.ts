@@ -1,64 +1,68 @@
 import type pg from 'pg';
 import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
 import { isRefusedValue } from '../postgres/pool.ts';
-import { commit } from './commit-batch.ts';
+import { commitBatch } from './commit-batch.ts';
 import type { ProjectionWriter, WriteSet } from './projection-writer.ts';
 
-/** Events in the order of the log, and up to where it was read. */
+/** Events in the order of the log, and the position up to which the log was read. */
 export type Batch = { readonly events: readonly Recorded[]; readonly to: Position };
 
-const refused = (entry: WriteSet, event: Recorded, error: unknown): WriteSet => ({
-  ...entry,
+const parkEvent = (writeSet: WriteSet, event: Recorded, error: unknown): WriteSet => ({
+  ...writeSet,
   writes: new Map(),
   unapplied: [{ event, reason: `the database refuses it: ${(error as Error).message}`, first: true }],
 });
 
-/** One member alone, in halves down to the event that the database refuses: that one is parked. */
-const careful = async (member: ProjectionWriter, db: pg.PoolClient, events: readonly Recorded[], to: Position): Promise<void> => {
-  const entry = await member.entry(db, events, to, true);
-  const own = entry.from ? events.filter(({ position }) => comparePositions(position, entry.from!) > 0) : events;
+/** Writes the batch of one projection by bisection, until the event that the database refuses is found, and parks that event. */
+const writeBisected = async (writer: ProjectionWriter, db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
+  const writeSet = await writer.prepare(db, events, to, true);
+  const { from } = writeSet;
+  const fresh = from ? events.filter(({ position }) => comparePositions(position, from) > 0) : events;
   try {
-    await commit(db, [entry]);
-    member.done(entry);
+    await commitBatch(db, [writeSet]);
+    writer.markWritten(writeSet);
   } catch (error) {
     if (!isRefusedValue(error)) throw error;
-    if (own.length <= 1) {
-      const parked = own[0] ? refused(entry, own[0], error) : entry;
-      await commit(db, [parked]);
-      return member.done(parked);
+    if (fresh.length <= 1) {
+      const parked = fresh[0] ? parkEvent(writeSet, fresh[0], error) : writeSet;
+      await commitBatch(db, [parked]);
+      return writer.markWritten(parked);
     }
-    const half = own.length >> 1;
-    await careful(member, db, own.slice(0, half), own[half - 1]!.position);
-    await careful(member, db, own.slice(half), to);
+    const half = fresh.length >> 1;
+    await writeBisected(writer, db, { events: fresh.slice(0, half), to: fresh[half - 1]!.position });
+    await writeBisected(writer, db, { events: fresh.slice(half), to });
   }
 };
 
-/** Whether anything but where the projection stands is to be written. */
-const isWork = ({ writes, unapplied, retried }: WriteSet): boolean => writes.size > 0 || unapplied.length > 0 || retried !== undefined;
+/** Whether there is anything to write besides the checkpoint. */
+const hasRows = ({ writes, unapplied, retriedStreams }: WriteSet): boolean =>
+  writes.size > 0 || unapplied.length > 0 || retriedStreams !== undefined;
 
 /**
- * Writes what a batch changes in one transaction. Of members in which it changes nothing only the listeners are told how far they are: their
- * checkpoints may stand behind until `writeCheckpoints`, where nothing is lost but the reading again.
+ * Writes what a batch changes in one transaction. If the batch changes nothing in a projection, only the listeners learn its new position; its
+ * checkpoint waits for `writeCheckpoints`. After a crash in between, the projection only reads these events again.
  */
-export const writeBatch = async (members: readonly ProjectionWriter[], db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
-  const behind = members.filter((member) => !member.position() || comparePositions(to, member.position()!) > 0);
+export const writeBatch = async (writers: readonly ProjectionWriter[], db: pg.PoolClient, batch: Batch): Promise<void> => {
+  const { events, to } = batch;
+  const behind = writers.filter((writer) => !writer.position() || comparePositions(to, writer.position()!) > 0);
   if (behind.length === 0) return;
-  const entries = await Promise.all(behind.map((member) => member.entry(db, events, to)));
-  const quiet = new Set(entries.filter((entry) => !isWork(entry)));
-  const working = entries.filter((entry) => !quiet.has(entry));
+  const writeSets = await Promise.all(behind.map((writer) => writer.prepare(db, events, to)));
+  const idle = new Set(writeSets.filter((writeSet) => !hasRows(writeSet)));
+  const changed = writeSets.filter((writeSet) => !idle.has(writeSet));
   try {
-    await commit(db, working, [...quiet]);
-    for (const [index, member] of behind.entries()) member.done(entries[index]!, quiet.has(entries[index]!) ? 'later' : 'written');
+    await commitBatch(db, changed, [...idle]);
+    for (const [index, writer] of behind.entries())
+      writer.markWritten(writeSets[index]!, idle.has(writeSets[index]!) ? 'later' : 'written');
   } catch (error) {
     if (!isRefusedValue(error)) throw error;
-    for (const member of behind) await careful(member, db, events, to);
+    for (const writer of behind) await writeBisected(writer, db, batch);
   }
 };
 
-/** Writes the checkpoints that stand behind their members. */
-export const writeCheckpoints = async (members: readonly ProjectionWriter[], db: pg.PoolClient): Promise<void> => {
-  const behind = members.filter((member) => member.standing() !== null);
-  const entries = behind.map((member) => member.standing()!);
-  if (entries.length > 0) await commit(db, entries);
-  for (const [index, member] of behind.entries()) member.done(entries[index]!);
+/** Writes the checkpoints that lag behind the position of their writers. */
+export const writeCheckpoints = async (writers: readonly ProjectionWriter[], db: pg.PoolClient): Promise<void> => {
+  const behind = writers.filter((writer) => writer.pendingCheckpoint() !== null);
+  const writeSets = behind.map((writer) => writer.pendingCheckpoint()!);
+  if (writeSets.length > 0) await commitBatch(db, writeSets);
+  for (const [index, writer] of behind.entries()) writer.markWritten(writeSets[index]!);
 };

@@ -6,7 +6,7 @@ import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import { retryDelay } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { type Locks, openLocks } from '../postgres/advisory-locks.ts';
+import { type AdvisoryLocks, openAdvisoryLocks } from '../postgres/advisory-locks.ts';
 import { quoted } from '../postgres/pool.ts';
 
 const INTERVAL_MS = 5 * 60_000;
@@ -40,7 +40,7 @@ export type TenantCloserParts = {
 /** The lock that lets one process at a time close tenants. Its methods throw the driver's error if the database is down. */
 const openLock = (databaseUrl: string) => {
   let isHeld = false;
-  const locks: Locks = openLocks(databaseUrl, () => {
+  const locks: AdvisoryLocks = openAdvisoryLocks(databaseUrl, () => {
     isHeld = false;
   });
   return {

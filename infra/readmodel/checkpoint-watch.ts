@@ -10,7 +10,7 @@ const MIN_RETRY_DELAY_MS = 25;
 const MAX_RETRY_DELAY_MS = 5_000;
 
 /** Where the projections are known to stand: told by the database as they move, and asked for once a second. */
-export type Positions = {
+export type CheckpointWatch = {
   readonly position: (projection: string) => string | null;
   readonly passed: (projection: string, token: string, ms: number) => Promise<void>;
   readonly healthy: () => boolean;
@@ -22,7 +22,7 @@ type Waiting = { readonly projection: string; readonly wanted: Position; readonl
 const late = () => new Refusal('not_caught_up', 'The read model has not come that far yet.', { retryAfter: 1 });
 
 /** Listens from now on; while the database is away it tries again. The first look is over when this resolves, or has failed. */
-export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Promise<Positions> => {
+export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Promise<CheckpointWatch> => {
   const known = new Map<string, Position>();
   /** The checkpoints as they were looked at last: of a quiet projection they may stand behind what was heard. */
   const stored = new Map<string, Position>();

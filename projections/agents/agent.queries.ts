@@ -61,7 +61,7 @@ export const agentPage = (
   });
 
 /** How many agents the tenant has. */
-export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => agentCounter.of(reads, agents.name, tenant_id);
+export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => agentCounter.read(reads, agents.name, tenant_id);
 
 /** The ids of the agents that a user owns, as far as the projection has come. */
 export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> => {

@@ -129,7 +129,7 @@ export const agents: Projection<Agent.AgentEvent> = {
       const { owner_id } = event.data;
       const owner = owner_id ? [addAccess(event, 'role', owner_id, 'OWNER')] : [];
       const lifespan = { born: sortKey(event.position), died: MAX_SORT_KEY };
-      return [insert('agents', { ...row, ...lifespan, deleted: false }), ...owner, agentCounter.by(event.tenant, 1)];
+      return [insert('agents', { ...row, ...lifespan, deleted: false }), ...owner, agentCounter.add(event.tenant, 1)];
     },
     AgentRoleAssigned: (event) => [touch(event), addAccess(event, 'role', event.data.user_id, event.data.role)],
     AgentRoleRevoked: (event) => [touch(event), removeAccess(event, 'role', event.data.user_id)],
@@ -149,13 +149,13 @@ export const agents: Projection<Agent.AgentEvent> = {
       patch('agents', keyOf(event), { models: Agent.modelsOf(event.data.models, event.at), updated_at: event.at }),
     AgentDeleted: (event) => [
       patch('agents', keyOf(event), { deleted: true, died: sortKey(event.position), updated_at: event.at }),
-      agentCounter.by(event.tenant, -1),
+      agentCounter.add(event.tenant, -1),
     ],
     AgentRestored: (event) => {
       const { of_revision, models, ...fields } = event.data;
       const chain = models ? { models: Agent.modelsOf(models, event.at) } : {};
       const change = patch('agents', keyOf(event), { ...fields, ...chain, deleted: false, died: MAX_SORT_KEY, updated_at: event.at });
-      return of_revision === null ? [change, agentCounter.by(event.tenant, 1)] : change;
+      return of_revision === null ? [change, agentCounter.add(event.tenant, 1)] : change;
     },
     AgentSlugReleased: 'ignore',
   },

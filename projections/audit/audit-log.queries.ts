@@ -29,7 +29,7 @@ export const auditPage = (reads: Reads, tenant_id: string | null, filter: AuditF
   });
 
 /** How many entries the tenant's audit log has. */
-export const auditCount = (reads: Reads, tenant_id: string): Promise<number> => auditCounter.of(reads, audit.name, tenant_id);
+export const auditCount = (reads: Reads, tenant_id: string): Promise<number> => auditCounter.read(reads, audit.name, tenant_id);
 
 /** The position of a tenant's last event at or before a time, as a token; null if there is none. */
 export const positionAt = async (reads: Reads, tenant_id: string, time: string): Promise<string | null> => {

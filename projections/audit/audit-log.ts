@@ -127,7 +127,7 @@ export const auditCounter = tenantCounter('audit', 'lines');
 
 const entriesOf = (event: Recorded) => {
   const entry = entryOf(event);
-  const changes = [insert(table.name, entry), auditCounter.by(event.meta.tenant, 1)];
+  const changes = [insert(table.name, entry), auditCounter.add(event.meta.tenant, 1)];
   return isOfPlatform(event) ? [...changes, insert(platformTable.name, entry)] : changes;
 };
 

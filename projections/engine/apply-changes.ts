@@ -3,36 +3,44 @@ import type { Change, Key, Row } from '../projection.ts';
 import type { CompiledProjection, CompiledTable, StoredRow } from './compiled-projection.ts';
 
 /** A change with the table and the key text of its row. */
-type Placed = { readonly change: Change; readonly table: CompiledTable; readonly key: string };
-/** The row that bears the revision of an event's stream. */
-type Bearer = { readonly table: CompiledTable; readonly key: string };
-/** An event with what it changes; `reason` says why its changes could not even be told. */
+type KeyedChange = { readonly change: Change; readonly table: CompiledTable; readonly key: string };
+/** The row that has the revision of an event's stream. */
+type StreamRow = { readonly table: CompiledTable; readonly key: string };
+/** An event with its changes. If they could not be determined, `reason` says why. */
 type Step = {
   readonly event: Recorded;
-  readonly changes: readonly Placed[];
-  readonly bearers: readonly Bearer[];
+  readonly changes: readonly KeyedChange[];
+  readonly streamRows: readonly StreamRow[];
   readonly reason?: string;
 };
 
-/** The rows that a batch touches, by table and key text: what has to be loaded before it can be applied. */
+/** The rows that a batch touches, by table and key text. They have to be loaded before the batch is applied. */
 export type TouchedKeys = ReadonlyMap<string, ReadonlyMap<string, Key>>;
-/** Of the touched rows those that the batch itself inserts first, by table and key text: they should not be there. */
+/** The touched rows whose first change in the batch is an insert, by table and key text. They should not exist before the batch. */
 export type InsertedKeys = ReadonlyMap<string, ReadonlySet<string>>;
-export type PendingChanges = { readonly steps: readonly Step[]; readonly touched: TouchedKeys; readonly born: InsertedKeys };
+export type PendingChanges = { readonly steps: readonly Step[]; readonly touched: TouchedKeys; readonly inserted: InsertedKeys };
 
-/** An event that was not applied. `first` is false where it only stands behind one of the same stream. */
+/** An event that was not applied. `first` is false if it only follows another such event of its stream. */
 export type Unapplied = { readonly event: Recorded; readonly reason: string; readonly first: boolean };
 
-/** Whole rows to be written, null where a row goes; by table and key text. */
+/** The rows to write, by table and key text; null for a row that is removed. */
 export type Writes = ReadonlyMap<string, ReadonlyMap<string, StoredRow | null>>;
 export type AppliedChanges = { readonly writes: Writes; readonly unapplied: readonly Unapplied[] };
 
 export type Lookup = (table: string, key: string) => StoredRow | null | undefined;
 
+export type ApplyOptions = {
+  readonly lookup: Lookup;
+  /** Streams that have parked events: none of their events is applied. */
+  readonly blockedStreams: ReadonlySet<string>;
+  /** Render documents after every event instead of once per row, to find the event whose document cannot be rendered. */
+  readonly renderEachEvent?: boolean;
+};
+
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 1_000);
 
-const tableOf = (plan: CompiledProjection, name: string): CompiledTable => {
-  const table = plan.tables.get(name);
+const tableOf = (compiled: CompiledProjection, name: string): CompiledTable => {
+  const table = compiled.tables.get(name);
   if (!table) throw new Error(`there is no table ${name}`);
   return table;
 };
@@ -41,193 +49,196 @@ const keyIn = (change: Change): Row => (change.op === 'insert' ? change.row : ch
 
 const NOTHING: readonly never[] = [];
 
-const changesOf = (plan: CompiledProjection, event: Recorded): readonly Change[] => {
-  const changes = plan.changesOf(event);
+const changesOf = (compiled: CompiledProjection, event: Recorded): readonly Change[] => {
+  const changes = compiled.changesOf(event);
   return Array.isArray(changes) ? changes : [changes as Change];
 };
 
-/** Which rows are followed, by table and key text; the others are as if no event touched them. */
+/** Selects rows by table and key text. Changes of other rows are ignored. */
 export type RowFilter = (table: string, key: string) => boolean;
 
-/** Tells what each event changes and which rows that touches. Events that do not concern the projection fall away. */
-export const collectChanges = (plan: CompiledProjection, events: readonly Recorded[], only?: RowFilter): PendingChanges => {
-  const touched = new Map<string, Map<string, Key>>([...plan.tables.keys()].map((name) => [name, new Map()]));
-  const born = new Map<string, Set<string>>([...plan.tables.keys()].map((name) => [name, new Set()]));
-  const bearing = Map.groupBy(plan.tables.values(), ({ table }) => table.stream ?? '');
-  const touch = ({ table, keyOf }: CompiledTable, text: string, inserts: boolean): string => {
+/** Determines what each event changes and which rows it touches. Events that do not concern the projection are dropped. */
+export const collectChanges = (compiled: CompiledProjection, events: readonly Recorded[], only?: RowFilter): PendingChanges => {
+  const touched = new Map<string, Map<string, Key>>([...compiled.tables.keys()].map((name) => [name, new Map()]));
+  const inserted = new Map<string, Set<string>>([...compiled.tables.keys()].map((name) => [name, new Set()]));
+  const tablesByStream = Map.groupBy(compiled.tables.values(), ({ table }) => table.stream ?? '');
+  const touch = ({ table, keyOf }: CompiledTable, text: string, isInsert: boolean): string => {
     const rows = touched.get(table.name)!;
     if (rows.has(text)) return text;
     rows.set(text, keyOf(text));
-    if (inserts) born.get(table.name)!.add(text);
+    if (isInsert) inserted.get(table.name)!.add(text);
     return text;
   };
-  const place = (change: Change): Placed => {
-    const table = tableOf(plan, change.table);
+  const withKey = (change: Change): KeyedChange => {
+    const table = tableOf(compiled, change.table);
     return { change, table, key: touch(table, table.keyText(keyIn(change)), change.op === 'insert') };
   };
-  const changed = (event: Recorded): Pick<Step, 'changes' | 'reason'> => {
+  const keyedChangesOf = (event: Recorded): Pick<Step, 'changes' | 'reason'> => {
     try {
-      const placed = changesOf(plan, event).map(place);
-      return { changes: only ? placed.filter(({ table, key }) => only(table.table.name, key)) : placed };
+      const changes = changesOf(compiled, event).map(withKey);
+      return { changes: only ? changes.filter(({ table, key }) => only(table.table.name, key)) : changes };
     } catch (error) {
       return { changes: NOTHING, reason: reasonOf(error) };
     }
   };
   const stepOf = (event: Recorded): Step => {
-    const step = changed(event);
-    const bearers = bearing.get(event.category)?.map((table) => ({ table, key: touch(table, table.streamText(event), false) }));
-    return { event, ...step, bearers: bearers ?? NOTHING };
+    const changes = keyedChangesOf(event);
+    const streamRows = tablesByStream
+      .get(event.category)
+      ?.map((table) => ({ table, key: touch(table, table.streamKeyText(event), false) }));
+    return { event, ...changes, streamRows: streamRows ?? NOTHING };
   };
-  return { steps: events.filter(plan.handles).map(stepOf), touched, born };
+  return { steps: events.filter(compiled.handles).map(stepOf), touched, inserted };
 };
 
-/** The rows of one batch while it is applied: an event's rows count only once all of its changes went through. */
-const overlay = (lookup: Lookup) => {
+/** The rows that a batch has changed so far. The changes of one event count only after `commit`. */
+const createOverlay = (lookup: Lookup) => {
   const rows = new Map<string, Map<string, StoredRow | null>>();
-  let event: [string, string, StoredRow | null][] = [];
+  let uncommitted: [string, string, StoredRow | null][] = [];
   const read = (table: string, key: string): StoredRow | null => {
-    for (let index = event.length - 1; index >= 0; index--) {
-      const [name, text, held] = event[index]!;
-      if (text === key && name === table) return held;
+    for (let index = uncommitted.length - 1; index >= 0; index--) {
+      const [name, text, row] = uncommitted[index]!;
+      if (text === key && name === table) return row;
     }
-    const held = rows.get(table)?.get(key);
-    return held === undefined ? (lookup(table, key) ?? null) : held;
+    const row = rows.get(table)?.get(key);
+    return row === undefined ? (lookup(table, key) ?? null) : row;
   };
   const commit = () => {
-    for (const [table, key, held] of event) {
+    for (const [table, key, row] of uncommitted) {
       const of = rows.get(table) ?? new Map<string, StoredRow | null>();
-      rows.set(table, of.set(key, held));
+      rows.set(table, of.set(key, row));
     }
-    event = [];
+    uncommitted = [];
   };
   return {
     rows,
     read,
     commit,
-    render: (render: (table: string, held: StoredRow | null) => StoredRow | null) => {
-      event = event.map(([table, key, held]) => [table, key, render(table, held)]);
+    render: (render: (table: string, row: StoredRow | null) => StoredRow | null) => {
+      uncommitted = uncommitted.map(([table, key, row]) => [table, key, render(table, row)]);
     },
-    write: (table: string, key: string, held: StoredRow | null): void => {
-      const last = event.at(-1);
-      if (last && last[1] === key && last[0] === table) last[2] = held;
-      else event.push([table, key, held]);
+    write: (table: string, key: string, row: StoredRow | null): void => {
+      const last = uncommitted.at(-1);
+      if (last && last[1] === key && last[0] === table) last[2] = row;
+      else uncommitted.push([table, key, row]);
     },
     discard: () => {
-      event = [];
+      uncommitted = [];
     },
   };
 };
 
-type Overlay = ReturnType<typeof overlay>;
+type Overlay = ReturnType<typeof createOverlay>;
 
-/** Documents that are yet to be rendered: told apart from ready ones by identity. */
+/** Marks documents that have to be rendered. It is recognised by identity. */
 const STALE: readonly string[] = [];
 
-const inserted = (table: CompiledTable, row: Row): Row => {
-  const kept: Row = { ...table.blank };
-  for (const name in row) if (row[name] !== undefined) kept[name] = table.field(name, row[name], false);
-  return kept;
+const inserted = (table: CompiledTable, fields: Row): Row => {
+  const row: Row = { ...table.emptyRow };
+  for (const name in fields) if (fields[name] !== undefined) row[name] = table.toStored(name, fields[name], false);
+  return row;
 };
 
-const patched = (table: CompiledTable, held: Row, fields: Row): Row => {
-  const row: Row = { ...held };
+const patched = (table: CompiledTable, old: Row, fields: Row): Row => {
+  const row: Row = { ...old };
   for (const name in fields) {
     if (fields[name] === undefined) continue;
-    const value = table.field(name, fields[name], true);
-    if (table.table.key.includes(name) && value !== held[name]) throw new Error(`${table.table.name}: a key never changes`);
+    const value = table.toStored(name, fields[name], true);
+    if (table.table.key.includes(name) && value !== old[name]) throw new Error(`${table.table.name}: a key never changes`);
     row[name] = value;
   }
   return row;
 };
 
-const added = (table: CompiledTable, held: Row, amounts: Readonly<Record<string, number>>): Row => {
-  const row: Row = { ...held };
+const added = (table: CompiledTable, old: Row, amounts: Readonly<Record<string, number>>): Row => {
+  const row: Row = { ...old };
   for (const [name, amount] of Object.entries(amounts)) {
-    if (!table.isCounter(name)) throw new Error(`${table.table.name}: ${name} is no counter`);
-    row[name] = table.field(name, (row[name] as number) + amount, true);
+    if (!table.isCounter(name)) throw new Error(`${table.table.name}: ${name} is not a counter`);
+    row[name] = table.toStored(name, (row[name] as number) + amount, true);
   }
   return row;
 };
 
-const ofStream = (touched: string, stream: string): boolean => touched.length > stream.length && touched.startsWith(`${stream}@`);
+const isFromStream = (touched: string, stream: string): boolean => touched.length > stream.length && touched.startsWith(`${stream}@`);
 
-/** The row after one change; null where it goes. @throws Error that says why the change cannot be made */
-const next = (table: CompiledTable, change: Change, event: Recorded, touched: string, held: StoredRow | null): StoredRow | null => {
+/** The row after one change; null if it is removed. `touched` names the event. @throws Error that says why the change cannot be made */
+const nextRow = ({ change, table }: KeyedChange, event: Recorded, touched: string, old: StoredRow | null): StoredRow | null => {
   const { name, stream } = table.table;
   if (change.op === 'remove') return null;
   if (change.op === 'insert') {
-    if (held && stream !== event.category && !ofStream(held.touched, event.stream))
-      throw new Error(`${name}: the row is there already, last moved by ${held.touched}`);
+    if (old && stream !== event.category && !isFromStream(old.touched, event.stream))
+      throw new Error(`${name}: the row already exists, last changed by ${old.touched}`);
     const row = inserted(table, change.row);
-    return { row, revision: held?.revision ?? null, touched, docs: table.render(row) };
+    return { row, revision: old?.revision ?? null, touched, docs: table.render(row) };
   }
   if (change.op === 'add' && table.table.countersOnly)
-    return { row: added(table, held?.row ?? inserted(table, change.key), change.amounts), revision: null, touched, docs: STALE };
-  if (!held) throw new Error(`${name}: there is no row to ${change.op}`);
-  const row = change.op === 'patch' ? patched(table, held.row, change.fields) : added(table, held.row, change.amounts);
-  return { row, revision: held.revision, touched, docs: STALE };
+    return { row: added(table, old?.row ?? inserted(table, change.key), change.amounts), revision: null, touched, docs: STALE };
+  if (!old) throw new Error(`${name}: there is no row to ${change.op}`);
+  const row = change.op === 'patch' ? patched(table, old.row, change.fields) : added(table, old.row, change.amounts);
+  return { row, revision: old.revision, touched, docs: STALE };
 };
 
-const apply = ({ change, table, key }: Placed, event: Recorded, touched: string, rows: Overlay): void =>
-  rows.write(table.table.name, key, next(table, change, event, touched, rows.read(table.table.name, key)));
-
-const bump = ({ table, key }: Bearer, { revision }: Recorded, touched: string, rows: Overlay): void => {
-  const held = rows.read(table.table.name, key);
-  if (held) rows.write(table.table.name, key, { row: held.row, revision, touched, docs: held.docs });
+const applyChange = (keyed: KeyedChange, event: Recorded, touched: string, rows: Overlay): void => {
+  const { name } = keyed.table.table;
+  rows.write(name, keyed.key, nextRow(keyed, event, touched, rows.read(name, keyed.key)));
 };
 
-const applyStep = ({ event, changes, bearers, reason }: Step, rows: Overlay): void => {
+const updateRevision = ({ table, key }: StreamRow, { revision }: Recorded, touched: string, rows: Overlay): void => {
+  const old = rows.read(table.table.name, key);
+  if (old) rows.write(table.table.name, key, { row: old.row, revision, touched, docs: old.docs });
+};
+
+const applyStep = ({ event, changes, streamRows, reason }: Step, rows: Overlay): void => {
   if (reason !== undefined) throw new Error(reason);
   const touched = `${event.stream}@${event.revision}`;
-  for (const change of changes) apply(change, event, touched, rows);
-  for (const bearer of bearers) bump(bearer, event, touched, rows);
+  for (const change of changes) applyChange(change, event, touched, rows);
+  for (const streamRow of streamRows) updateRevision(streamRow, event, touched, rows);
 };
 
-const rendered = (table: CompiledTable, held: StoredRow | null): StoredRow | null =>
-  held?.docs === STALE ? { ...held, docs: table.render(held.row) } : held;
+const rendered = (table: CompiledTable, row: StoredRow | null): StoredRow | null =>
+  row?.docs === STALE ? { ...row, docs: table.render(row.row) } : row;
 
-const renderAll = (plan: CompiledProjection, rows: ReadonlyMap<string, Map<string, StoredRow | null>>): void => {
-  for (const [name, held] of rows) {
-    const table = plan.tables.get(name)!;
-    if (table.docs.length > 0) for (const [key, one] of held) held.set(key, rendered(table, one));
+const renderAll = (compiled: CompiledProjection, rowsByTable: ReadonlyMap<string, Map<string, StoredRow | null>>): void => {
+  for (const [name, rows] of rowsByTable) {
+    const table = compiled.tables.get(name)!;
+    if (table.docs.length > 0) for (const [key, row] of rows) rows.set(key, rendered(table, row));
   }
 };
 
 /**
- * Applies what was asked to the rows that were loaded, in order. An event that cannot be applied changes nothing, and neither does any
- * later one of its stream; streams in `blocked` are such from the beginning. `careful` renders after every event instead of once a row.
+ * Applies collected changes in order to the rows that `lookup` returns. An event that cannot be applied changes nothing, and neither does any
+ * later event of its stream.
  */
 export const applyChanges = (
-  plan: CompiledProjection,
+  compiled: CompiledProjection,
   { steps }: Pick<PendingChanges, 'steps'>,
-  lookup: Lookup,
-  blocked: ReadonlySet<string>,
-  careful = false,
+  options: ApplyOptions,
 ): AppliedChanges => {
-  const rows = overlay(lookup);
-  const stopped = new Set(blocked);
+  const { lookup, blockedStreams, renderEachEvent = false } = options;
+  const rows = createOverlay(lookup);
+  const blocked = new Set(blockedStreams);
   const unapplied: Unapplied[] = [];
   for (const step of steps) {
     const { event } = step;
-    if (stopped.has(event.stream)) {
-      unapplied.push({ event, reason: 'behind a parked event of its stream', first: false });
+    if (blocked.has(event.stream)) {
+      unapplied.push({ event, reason: 'follows a parked event of its stream', first: false });
       continue;
     }
     try {
       applyStep(step, rows);
-      if (careful) rows.render((name, held) => rendered(plan.tables.get(name)!, held));
+      if (renderEachEvent) rows.render((name, row) => rendered(compiled.tables.get(name)!, row));
       rows.commit();
     } catch (error) {
       rows.discard();
-      stopped.add(event.stream);
+      blocked.add(event.stream);
       unapplied.push({ event, reason: reasonOf(error), first: true });
     }
   }
   try {
-    renderAll(plan, rows.rows);
+    renderAll(compiled, rows.rows);
   } catch (error) {
-    if (careful) throw error;
-    return applyChanges(plan, { steps }, lookup, blocked, true);
+    if (renderEachEvent) throw error;
+    return applyChanges(compiled, { steps }, { ...options, renderEachEvent: true });
   }
   return { writes: rows.rows, unapplied };
 };

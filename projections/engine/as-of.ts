@@ -4,8 +4,8 @@ import type { StoredRow } from './compiled-projection.ts';
 import { openMemoryStore } from './memory-store.ts';
 
 /**
- * The rows that the given events make of one table, by key text, up to and with a position. The events are those of the resources' own
- * streams, each in order; what they change in other tables is left out, and so is what other streams changed in this one (counters).
+ * The rows of one table, by key text, as events up to and including the position `until` define them. `events` are those of the resources' own
+ * streams, each stream in order. Changes by other streams (counters) are therefore not included, nor are changes of other tables.
  */
 export const asOf = (
   projection: AnyProjection,
@@ -13,8 +13,8 @@ export const asOf = (
   events: Iterable<Recorded>,
   until: Position,
 ): ReadonlyMap<string, StoredRow> => {
-  const sink = openMemoryStore([projection], (name) => name === table);
-  const past = Iterator.from(events).filter(({ position }) => comparePositions(position, until) <= 0);
-  sink.feed(past.toArray().sort((a, b) => comparePositions(a.position, b.position)));
-  return sink.rows(projection.name, table);
+  const store = openMemoryStore([projection], (name) => name === table);
+  const included = Iterator.from(events).filter(({ position }) => comparePositions(position, until) <= 0);
+  store.feed(included.toArray().sort((a, b) => comparePositions(a.position, b.position)));
+  return store.rows(projection.name, table);
 };

@@ -4,26 +4,27 @@ import { assertDepth, assertIndexable, columnValue, escapeText } from '../column
 import type { AnyProjection, Changes, Handler, Key, Row } from '../projection.ts';
 import type { ColumnType, Table } from '../table.ts';
 
-/** A row as it is held between batches: `touched` is `<stream>@<revision>` of the event that last moved it, `docs` stand in the table's order. */
+/** A row in memory. `touched` is `<stream>@<revision>` of the event that last changed it; `docs` are in the table's order. */
 export type StoredRow = { readonly row: Row; readonly revision: number | null; readonly touched: string; readonly docs: readonly string[] };
 
 type Shape = Readonly<Record<string, z.ZodType>>;
-type DocPlan = { readonly name: string; readonly render: (row: Row) => string; readonly shape: Shape | null };
+type CompiledDoc = { readonly name: string; readonly render: (row: Row) => string; readonly shape: Shape | null };
 
-/** A table made ready: what each of its fields takes, and how its keys and documents are written. */
+/** A table that is ready for use: it checks fields and builds keys and documents. */
 export type CompiledTable = {
   readonly table: Table;
   readonly columns: readonly (readonly [string, ColumnType])[];
-  readonly docs: readonly DocPlan[];
-  readonly blank: Row;
-  /** The text that names a row in memory, from its key columns. @throws Error where one is missing */
+  readonly docs: readonly CompiledDoc[];
+  /** Every column with its default: null, or 0 for a counter. */
+  readonly emptyRow: Row;
+  /** The text that identifies a row in memory, built from its key columns. @throws Error if one is missing */
   readonly keyText: (row: Row) => string;
-  /** The same for the row that bears the revision of an event's stream. */
-  readonly streamText: (event: Recorded) => string;
-  /** The key that such a text names. */
+  /** The same for the row that has the revision of an event's stream. */
+  readonly streamKeyText: (event: Recorded) => string;
+  /** The key that a key text was built from. */
   readonly keyOf: (text: string) => Key;
-  /** The field as it is kept. @throws Error where neither a column nor (with `strict`) a document takes it */
-  readonly field: (name: string, value: unknown, strict: boolean) => unknown;
+  /** The value of a field as it is stored. @throws Error if its column or (with `strict`) a document does not accept it */
+  readonly toStored: (name: string, value: unknown, strict: boolean) => unknown;
   readonly isCounter: (name: string) => boolean;
   readonly render: (row: Row) => readonly string[];
 };
@@ -35,7 +36,7 @@ export type CompiledProjection = {
   readonly changesOf: (event: Recorded) => Changes;
 };
 
-/** The columns that every table has beside its own. */
+/** The columns that every table has besides its own. */
 export const SYSTEM_COLUMNS = ['revision', 'touched'] as const;
 
 const shapeOf = (schema: z.ZodType): Shape | null => {
@@ -48,7 +49,7 @@ const isStrict = (schema: z.ZodType): boolean => schema instanceof z.ZodObject &
 const pick = (shape: Shape, row: Row): Row =>
   Object.fromEntries(Object.keys(shape).flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])));
 
-const docPlan = ([name, schema]: [string, z.ZodType]): DocPlan => {
+const compileDoc = ([name, schema]: [string, z.ZodType]): CompiledDoc => {
   const shape = shapeOf(schema);
   const input = shape && isStrict(schema) ? (row: Row) => pick(shape, row) : (row: Row) => row;
   const render = (row: Row): string => {
@@ -58,7 +59,7 @@ const docPlan = ([name, schema]: [string, z.ZodType]): DocPlan => {
       throw new Error(`cannot render ${name}: ${issue?.path.join('.')}: ${issue?.message}`);
     }
     const text = JSON.stringify(result.data) as string | undefined;
-    if (text === undefined) throw new Error(`cannot render ${name}: it has no JSON`);
+    if (text === undefined) throw new Error(`cannot render ${name}: the result is undefined`);
     return text;
   };
   return { name, render, shape };
@@ -66,26 +67,26 @@ const docPlan = ([name, schema]: [string, z.ZodType]): DocPlan => {
 
 const typeOfKeyColumn = (name: string): 'tenant' | 'id' | null => (name === 'id' ? 'id' : name === 'tenant_id' ? 'tenant' : null);
 
-const checked = (projection: string, table: Table): void => {
+const assertValid = (projection: string, table: Table): void => {
   const wrong = (why: string): never => {
     throw new Error(`table ${projection}.${table.name}: ${why}`);
   };
   const columns = [...Object.keys(table.columns), ...(table.counters ?? [])];
   for (const name of [projection, table.name, ...columns, ...Object.keys(table.docs)])
-    if (!/^[a-z][a-z0-9_]{0,55}$/.test(name)) wrong(`${name} is not a name`);
+    if (!/^[a-z][a-z0-9_]{0,55}$/.test(name)) wrong(`${name} is not a valid name`);
   if (new Set([...columns, ...Object.keys(table.docs), ...SYSTEM_COLUMNS]).size !== columns.length + Object.keys(table.docs).length + 2)
-    wrong('two columns of one name');
+    wrong('two columns have the same name');
   for (const name of [
     ...table.key,
     ...(table.indexes ?? []).flatMap((index) => index.columns),
     ...(table.softDelete ? [table.softDelete] : []),
   ])
-    if (!columns.includes(name)) wrong(`${name} is no column`);
-  for (const name of table.key) if (table.columns[name] !== 'text') wrong(`key column ${name} is not a text`);
-  if (table.stream && !table.key.every(typeOfKeyColumn)) wrong('the key of a stream’s row is made of id and tenant_id');
+    if (!columns.includes(name)) wrong(`${name} is not a column`);
+  for (const name of table.key) if (table.columns[name] !== 'text') wrong(`key column ${name} is not of type text`);
+  if (table.stream && !table.key.every(typeOfKeyColumn)) wrong('the key of a table with a stream may only consist of id and tenant_id');
 };
 
-/** One column of a key as it is kept. @throws Error where it is missing */
+/** One column of a key as it is stored. @throws Error if it is missing */
 const keyPart = ({ name: table }: Table, row: Row, name: string): string => {
   const value = row[name];
   if (typeof value !== 'string') throw new Error(`${table}: key column ${name} is missing`);
@@ -100,30 +101,30 @@ const keyTexts =
     return text;
   };
 
-const tablePlan = (projection: string, table: Table): CompiledTable => {
-  checked(projection, table);
+const compileTable = (projection: string, table: Table): CompiledTable => {
+  assertValid(projection, table);
   const counters = new Set(table.counters ?? []);
   const types = new Map<string, ColumnType>([
     ...Object.entries(table.columns),
     ...[...counters].map((name): [string, ColumnType] => [name, 'bigint']),
   ]);
-  const docs = Object.entries(table.docs).map(docPlan);
+  const docs = Object.entries(table.docs).map(compileDoc);
   const schemas = new Map<string, Set<z.ZodType>>();
   for (const { shape } of docs)
     for (const [name, schema] of Object.entries(shape ?? {})) schemas.set(name, (schemas.get(name) ?? new Set()).add(schema));
   const indexed = new Set([...table.key, ...(table.indexes ?? []).flatMap(({ columns }) => columns)]);
-  const blank = Object.fromEntries([...types.keys()].map((name) => [name, counters.has(name) ? 0 : null]));
+  const emptyRow = Object.fromEntries([...types.keys()].map((name) => [name, counters.has(name) ? 0 : null]));
 
-  const field: CompiledTable['field'] = (name, value, strict) => {
+  const toStored: CompiledTable['toStored'] = (name, value, strict) => {
     const type = types.get(name);
-    const taken = schemas.get(name);
-    if (!type && !taken) throw new Error(`${table.name}: neither a column nor a document knows ${name}`);
+    const docSchemas = schemas.get(name);
+    if (!type && !docSchemas) throw new Error(`${table.name}: neither a column nor a document has the field ${name}`);
     try {
-      const kept = type ? columnValue(type, value) : value;
-      if (indexed.has(name)) assertIndexable(kept);
-      if (!type) assertDepth(kept);
-      if (strict) for (const schema of taken ?? []) schema.parse(kept);
-      return kept;
+      const stored = type ? columnValue(type, value) : value;
+      if (indexed.has(name)) assertIndexable(stored);
+      if (!type) assertDepth(stored);
+      if (strict) for (const schema of docSchemas ?? []) schema.parse(stored);
+      return stored;
     } catch (error) {
       const { message } = error instanceof z.ZodError ? error.issues[0]! : (error as Error);
       throw new Error(`${table.name}: ${name} ${message}`);
@@ -133,7 +134,7 @@ const tablePlan = (projection: string, table: Table): CompiledTable => {
     table,
     columns: [...types],
     docs,
-    blank,
+    emptyRow,
     keyText: keyTexts(table),
     keyOf: (text) => {
       const parts = text.split('\0');
@@ -141,17 +142,17 @@ const tablePlan = (projection: string, table: Table): CompiledTable => {
       for (const [at, name] of table.key.entries()) key[name] = parts[at]!;
       return key;
     },
-    streamText: keyTexts(
+    streamKeyText: keyTexts(
       table,
       table.key.map((name) => typeOfKeyColumn(name) ?? name),
-    ) as CompiledTable['streamText'],
-    field,
+    ) as CompiledTable['streamKeyText'],
+    toStored,
     isCounter: (name) => counters.has(name),
     render: (row) => docs.map((doc) => doc.render(row)),
   };
 };
 
-const handled = ({ on, every, name, versions = {} }: AnyProjection): ((event: Recorded) => Changes) => {
+const changesOf = ({ on, every, name, versions = {} }: AnyProjection): ((event: Recorded) => Changes) => {
   const handlers = new Map(Object.entries(on) as [string, Handler<Recorded>][]);
   return (event) => {
     const handler = handlers.get(event.type);
@@ -162,13 +163,13 @@ const handled = ({ on, every, name, versions = {} }: AnyProjection): ((event: Re
   };
 };
 
-/** Makes a projection ready to be applied. @throws Error that names the table whose definition cannot work */
+/** Compiles a projection. @throws Error that names the table if its definition is invalid */
 export const compileProjection = (projection: AnyProjection): CompiledProjection => {
   const categories = projection.categories === '*' ? null : new Set(projection.categories);
   return {
     projection,
-    tables: new Map(projection.tables.map((table) => [table.name, tablePlan(projection.name, table)])),
+    tables: new Map(projection.tables.map((table) => [table.name, compileTable(projection.name, table)])),
     handles: (event) => !categories || categories.has(event.category),
-    changesOf: handled(projection),
+    changesOf: changesOf(projection),
   };
 };

@@ -6,7 +6,7 @@ import type { StoredRow } from './compiled-projection.ts';
 
 type Rows = (table: string) => readonly StoredRow[];
 
-/** In Postgres' default order: nulls are greater than everything. */
+/** Compares in the default order of Postgres, in which null is greater than any other value. */
 const compare = (a: unknown, b: unknown): number => {
   if (a === b) return 0;
   if (a === null || a === undefined) return b === null || b === undefined ? 0 : 1;
@@ -17,7 +17,7 @@ const compare = (a: unknown, b: unknown): number => {
 
 const instant = (value: string): string => new Date(value).toISOString();
 
-/** A value as rows hold it. */
+/** The value as rows store it. */
 const kept = (value: unknown, timed: boolean): unknown => (typeof value !== 'string' ? value : timed ? instant(value) : escapeText(value));
 
 const compares = (
@@ -47,7 +47,10 @@ const holds = (condition: Condition, row: Row, rows: Rows, typeOf: (column: stri
   return compares(row, condition, typeOf(condition.column) === 'timestamptz');
 };
 
-/** One page of rows by their document of that index, and the place behind it where there are more. @throws Refusal invalid for a malformed cursor */
+/**
+ * One page of rows. `doc` is the index of the document by which the page's size is limited. `next` is the key of the next page, if there is one.
+ * @throws Refusal invalid for a malformed cursor
+ */
 export const pageOf = (query: PageQuery, rows: Rows, doc: number): { held: readonly StoredRow[]; next: CursorKey | null } => {
   const { from, sort, limit, tieBreak = 'id' } = query;
   columnType(from, sort.column);

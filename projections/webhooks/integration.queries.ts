@@ -45,4 +45,4 @@ export const integrationPage = async (
 
 /** The number of the tenant's integrations. */
 export const integrationCount = (reads: Reads, tenant_id: string): Promise<number> =>
-  integrationCounter.of(reads, integrations.name, tenant_id);
+  integrationCounter.read(reads, integrations.name, tenant_id);

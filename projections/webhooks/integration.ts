@@ -75,7 +75,7 @@ export const integrations: Projection<Integration.IntegrationEvent | DeliveryEve
       const { status: _, sealed_secret: __, sealed_previous_secret: ___, ...row } = Integration.evolve(Integration.initial, event);
       return [
         insert('integrations', { ...row, url: Integration.inboundPath(row.id), disconnected: false }),
-        integrationCounter.by(row.tenant_id, 1),
+        integrationCounter.add(row.tenant_id, 1),
       ];
     },
     IntegrationUpdated: ({ id, at, data }) => patch('integrations', { id }, { ...data, updated_at: at }),
@@ -83,7 +83,7 @@ export const integrations: Projection<Integration.IntegrationEvent | DeliveryEve
       patch('integrations', { id }, { ...fields, updated_at: at }),
     IntegrationDisconnected: ({ id, at, meta }) => [
       patch('integrations', { id }, { disconnected: true, updated_at: at }),
-      integrationCounter.by(meta.tenant, -1),
+      integrationCounter.add(meta.tenant, -1),
     ],
     WebhookAccepted: patchLastDelivery,
     WebhookBlocked: patchLastDelivery,

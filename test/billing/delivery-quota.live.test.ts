@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { createAnnals } from '../../infra/projector/schema.ts';
+import { createSystemTables } from '../../infra/projector/schema.ts';
 import { createRateLimiter, type RateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { openQuotaTable } from '../../infra/ratelimit/quota-table.ts';
 import { createQuotaSync } from '../../infra/ratelimit/shared-quota.ts';
@@ -146,7 +146,7 @@ const pair = async (webhooks_per_minute: number) => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  await createAnnals(client);
+  await createSystemTables(client);
   await client.end();
   const asked = { charges: 0, failures: 0 };
   const rows = [openQuotaTable(databaseUrl, quiet), openQuotaTable(databaseUrl, quiet)] as const;

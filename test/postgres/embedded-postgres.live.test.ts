@@ -17,8 +17,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { test } from 'uvu';
 import { equal, is, match, not, ok } from 'uvu/assert';
-import { accountFor } from '../../infra/postgres/os-user.ts';
-import { isPassable } from '../../infra/postgres/server-binaries.ts';
+import { postgresUser } from '../../infra/postgres/os-user.ts';
+import { isTraversable } from '../../infra/postgres/server-binaries.ts';
 import { startTimeOf } from '../../infra/supervision/os-process.ts';
 import {
   checkout,
@@ -142,7 +142,7 @@ test('a pid file whose pid is now somebody else’s does not keep it from starti
   inDir(async (dir) => {
     const first = await started(begin(dir));
     await first.program.stop();
-    const stranger = program('sleep', ['60'], { cwd: '/', ...accountFor() });
+    const stranger = program('sleep', ['60'], { cwd: '/', ...postgresUser() });
     const file = join(dir, 'postgres/data/postmaster.pid');
     writeFileSync(file, `${stranger.child.pid}\n${join(dir, 'postgres/data')}\n1\n1\n\n127.0.0.1\n`);
     const { uid, gid } = statSync(join(dir, 'postgres/data'));
@@ -190,7 +190,7 @@ asRoot('under a directory that is closed to others, root keeps binaries and data
     await first.program.stop();
     const place = readFileSync(join(data, 'postgres/place'), 'utf8').trim();
     not.ok(place.startsWith(dir));
-    ok(isPassable(place));
+    ok(isTraversable(place));
     is(statSync(join(place, 'data')).mode & 0o777, 0o700);
     const second = await started(begin(data, from));
     await rowOf(second.url, 'select from kept');
@@ -226,19 +226,19 @@ asRoot('a copy of such a directory gets a place of its own, and leaves the origi
 test('root lends itself to postgres, else to nobody, and says so where there is neither', () => {
   const line = (name: string, uid: number): string => `${name}:*:${uid}:${uid}::/:/usr/bin/false\n`;
   equal(
-    accountFor(0, () => line('nobody', -2) + line('postgres', 70)),
+    postgresUser(0, () => line('nobody', -2) + line('postgres', 70)),
     { uid: 70, gid: 70 },
   );
   equal(
-    accountFor(0, () => line('root', 0) + line('nobody', -2)),
+    postgresUser(0, () => line('root', 0) + line('nobody', -2)),
     { uid: 4_294_967_294, gid: 4_294_967_294 },
   );
   is(
-    accountFor(1000, () => ''),
+    postgresUser(1000, () => ''),
     undefined,
   );
   try {
-    accountFor(0, () => line('root', 0));
+    postgresUser(0, () => line('root', 0));
     ok(false);
   } catch (error) {
     match((error as Error).message, 'DATABASE_URL');
@@ -271,7 +271,7 @@ asRoot('without a user postgres it runs as nobody', () =>
 
 asRoot('a user id that /etc/passwd does not know starts it, or is told in one line what to do', () =>
   inDir(async (dir) => {
-    if (!isPassable(root)) return console.log('not tried: this checkout is closed to others');
+    if (!isTraversable(root)) return console.log('not tried: this checkout is closed to others');
     const own = join(dir, 'own');
     mkdirSync(own);
     chownSync(own, STRANGER, STRANGER);

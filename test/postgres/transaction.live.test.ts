@@ -3,9 +3,9 @@ import pino from 'pino';
 import * as assert from 'uvu/assert';
 import { arrayText, openPool, statement } from '../../infra/postgres/pool.ts';
 import { inTransaction, type Statement } from '../../infra/postgres/transaction.ts';
-import { commit, isFenced } from '../../infra/projector/commit-batch.ts';
+import { commitBatch, isCheckpointConflict } from '../../infra/projector/commit-batch.ts';
 import type { WriteSet } from '../../infra/projector/projection-writer.ts';
-import { createAnnals } from '../../infra/projector/schema.ts';
+import { createSystemTables } from '../../infra/projector/schema.ts';
 import { compileProjection } from '../../projections/engine/compiled-projection.ts';
 import { ideas } from '../fixtures/test-projection.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -101,26 +101,26 @@ const at = (commit: number) => ({ commit: BigInt(commit), prepare: BigInt(commit
 const entry = (name: string, from: number | null, to: number): WriteSet => ({
   name,
   from: from === null ? null : at(from),
-  stored: from === null ? null : at(from),
+  checkpoint: from === null ? null : at(from),
   to: at(to),
-  at: null,
-  events: 1,
-  sink: { schema: name, tables: new Map() },
-  plan: compileProjection(ideas),
+  lastEventAt: null,
+  eventCount: 1,
+  store: { schema: name, tables: new Map() },
+  compiled: compileProjection(ideas),
   writes: new Map(),
-  assumed: new Map(),
+  assumedAbsent: new Map(),
   unapplied: [],
 });
 
 test('a batch that finds one of its checkpoints moved is told that another writer was there, and moves none', async () => {
   const { clients, end } = await connections();
   const [client] = clients;
-  await createAnnals(client);
+  await createSystemTables(client);
   await client.query(`insert into annals.checkpoints (name, version, shape) values ('one', 1, ''), ('two', 1, '')`);
-  await commit(client, [entry('one', null, 10), entry('two', null, 10)]);
-  await commit(client, [entry('two', 10, 20)]);
-  const failed = await failureOf(commit(client, [entry('one', 10, 30), entry('two', 10, 30)]));
-  assert.ok(isFenced(failed), failed.message);
+  await commitBatch(client, [entry('one', null, 10), entry('two', null, 10)]);
+  await commitBatch(client, [entry('two', 10, 20)]);
+  const failed = await failureOf(commitBatch(client, [entry('one', 10, 30), entry('two', 10, 30)]));
+  assert.ok(isCheckpointConflict(failed), failed.message);
   const { rows } = await client.query('select name, commit_position::integer as at from annals.checkpoints order by name');
   assert.equal(rows, [
     { name: 'one', at: 10 },

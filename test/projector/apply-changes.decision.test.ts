@@ -67,7 +67,7 @@ test('a patch or a counter without a row parks the event and its followers; the 
 
 test('a tally begins at zero with its first count', () => {
   const notes = tenantCounter('idea', 'notes');
-  const on = { IdeaNoted: ({ tenant }: Recorded) => notes.by(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.by(tenant, -1) };
+  const on = { IdeaNoted: ({ tenant }: Recorded) => notes.add(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.add(tenant, -1) };
   const sink = openMemoryStore([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
   sink.feed(story(['a', 'IdeaNoted'], ['b', 'IdeaNoted'], ['a', 'IdeaDropped'], ['c', 'IdeaNoted']));
   assert.equal(sink.unapplied('notes'), []);
@@ -85,11 +85,11 @@ test('an event applies whole or not at all', () => {
 
 test('a field that neither columns nor documents know, a wrong type, an unrenderable document and a taken row are told apart', () => {
   const noted: Given = ['a', 'IdeaNoted', { title: 'one' }];
-  assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /knows colour/);
-  assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a text/);
+  assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /has the field colour/);
+  assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a string/);
   assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { mood: 'grim' }]))[0]!, /mood/);
   assert.match(reasons(story(['a', 'IdeaNoted', {}]))[0]!, /cannot render doc: title/);
-  assert.match(reasons(story(['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaTagged', { tag: 'x' }]))[0]!, /there already/);
+  assert.match(reasons(story(['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaTagged', { tag: 'x' }]))[0]!, /already exists/);
   assert.equal(reasons(story(['a', 'IdeaTagged', { tag: 'x' }], ['a', 'IdeaTagged', { tag: 'x' }])), []);
 });
 
@@ -111,9 +111,9 @@ test('types named like members of an object are unknown events', () =>
 
 test('a table that cannot work is refused at start, by name', () => {
   const with_ = (table: Partial<typeof ideasTable>) => () => compileProjection({ ...ideas, tables: [{ ...ideasTable, ...table }] });
-  assert.throws(with_({ key: ['nothing'] }), /ideas\.ideas: nothing is no column/);
-  assert.throws(with_({ columns: { ...ideasTable.columns, revision: 'bigint' } }), /two columns of one name/);
-  assert.throws(with_({ name: 'Drop"' }), /is not a name/);
+  assert.throws(with_({ key: ['nothing'] }), /ideas\.ideas: nothing is not a column/);
+  assert.throws(with_({ columns: { ...ideasTable.columns, revision: 'bigint' } }), /two columns have the same name/);
+  assert.throws(with_({ name: 'Drop"' }), /is not a valid name/);
 });
 
 test('however the log is cut into batches, the rows are those of a single fold', () =>

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { openPool } from '../../infra/postgres/pool.ts';
-import { drift } from '../../infra/projector/drift-check.ts';
+import { checkDrift } from '../../infra/projector/drift-check.ts';
 import { asOf } from '../../projections/engine/as-of.ts';
 import { query, quiet, settled, world } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
@@ -35,7 +35,7 @@ test('rows that are what the log makes of them do not drift; a spoilt one is nam
   await settled(reads, log, 'ideas');
   const pool = openPool(databaseUrl, quiet, 'test');
   for (const most of ['all', 10] as const) {
-    const clean = await drift(log, pool, ideas, most);
+    const clean = await checkDrift(log, pool, ideas, most);
     assert.equal([clean.checked, clean.drifted], [3, []]);
   }
   const stale = asOf(ideas, 'ideas', log.events, log.events[3]!.position).get('t\0a')!;
@@ -45,7 +45,7 @@ test('rows that are what the log makes of them do not drift; a spoilt one is nam
   ]);
   await query(databaseUrl, `update ideas.tags set idea_id = 'nobody'`);
   for (const most of ['all', 10] as const) {
-    const { drifted } = await drift(log, pool, ideas, most);
+    const { drifted } = await checkDrift(log, pool, ideas, most);
     assert.equal(
       drifted.map(({ table, key, columns, event }) => [table, Object.values(key).at(-1), columns, event && [event.stream, event.revision]]),
       [
@@ -77,7 +77,7 @@ test('an event in the midst that was never applied is named, though those behind
   await query(databaseUrl, `update ideas.ideas set title = 'one', doc = $1, short_doc = $2 where id = 'a'`, [...docs]);
   await query(databaseUrl, `update ideas.ideas set revision = 0 where id = 'b'`);
   const pool = openPool(databaseUrl, quiet, 'test');
-  const { drifted } = await drift(log, pool, ideas, 'all');
+  const { drifted } = await checkDrift(log, pool, ideas, 'all');
   assert.equal(
     drifted.map(({ key, event }) => [Object.values(key).at(-1), event?.stream, event?.revision]),
     [
@@ -99,7 +99,7 @@ test('rows that another version made are not held against this one', async () =>
   const pool = openPool(databaseUrl, quiet, 'test');
   const [table] = ideas.tables;
   const next = { ...ideas, version: ideas.version + 1, tables: [{ ...table!, name: 'thoughts' }] };
-  assert.equal(await drift(log, pool, next, 'all'), { projection: 'ideas', position: null, checked: 0, drifted: [] });
+  assert.equal(await checkDrift(log, pool, next, 'all'), { projection: 'ideas', position: null, checked: 0, drifted: [] });
   await pool.end();
 });
 

@@ -163,7 +163,7 @@ test('a parked event is named with its followers, and applied once the program k
       ['idea-t.a', 2, false],
     ],
   );
-  assert.match(parked[0]!.reason, /title is not a text/);
+  assert.match(parked[0]!.reason, /title is not a string/);
   assert.equal(await asked(databaseUrl, 'retry', 'idea-t.a'), { freed: 0 });
   const tried = (await parkedEvents(pool, 'ideas')).map(({ attempts }, index) => attempts > parked[index]!.attempts);
   assert.equal(tried, [true, true]);

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
 import { type Position, tokenOf } from '../../domain/event.ts';
-import { isFenced } from '../../infra/projector/commit-batch.ts';
+import { isCheckpointConflict } from '../../infra/projector/commit-batch.ts';
 import { openProjectionWriter, type ProjectionWriter } from '../../infra/projector/projection-writer.ts';
-import { openRowBudget, rowCache } from '../../infra/projector/row-cache.ts';
-import { createAnnals, createSchema } from '../../infra/projector/schema.ts';
+import { openRowBudget, openRowCache } from '../../infra/projector/row-cache.ts';
+import { createSchema, createSystemTables } from '../../infra/projector/schema.ts';
 import { writeBatch, writeCheckpoints } from '../../infra/projector/write-batch.ts';
 import { watchCheckpoints } from '../../infra/readmodel/checkpoint-watch.ts';
 import type { StoredRow } from '../../projections/engine/compiled-projection.ts';
@@ -40,8 +40,8 @@ test('a row that is inserted unseen is met where it is there: its own stream ove
     [noted('d'), noted('a'), ['a', 'IdeaTagged', { tag: 'x' }]],
   ]);
   assert.equal(parked, [
-    { stream: 'idea-t.b', revision: 1, reason: 'tags: the row is there already, last moved by idea-t.a@1' },
-    { stream: 'idea-t.b', revision: 2, reason: 'behind a parked event of its stream' },
+    { stream: 'idea-t.b', revision: 1, reason: 'tags: the row already exists, last changed by idea-t.a@1' },
+    { stream: 'idea-t.b', revision: 2, reason: 'follows a parked event of its stream' },
   ]);
 });
 
@@ -64,14 +64,14 @@ test('a projection in which nothing changes is told of at once, while its checkp
   const db = new pg.Client({ connectionString: databaseUrl, pipeline: true });
   await db.connect();
   afterwards(() => db.end());
-  await createAnnals(db);
+  await createSystemTables(db);
   const told: (string | undefined)[] = [];
   db.on('notification', ({ payload }) => told.push(payload));
   await db.query('listen annals_moved');
   const members: ProjectionWriter[] = [];
   for (const projection of [ideas, { ...ideas, name: 'still', categories: ['nothing'] }]) {
     await createSchema(db, projection.name, projection);
-    members.push(openProjectionWriter(projection.name, projection, { position: null, blocked: [] }, openRowBudget()));
+    members.push(openProjectionWriter(projection.name, projection, { position: null, blockedStreams: [] }, openRowBudget()));
   }
   const stand = () => Promise.all(members.map(({ name }) => checkpoint(databaseUrl, name)));
   const [first, second] = happened([noted('a'), noted('b')]).map((event) => ({ events: [event], to: event.position }));
@@ -86,7 +86,7 @@ test('a projection in which nothing changes is told of at once, while its checkp
     () => null,
     (error: Error) => error,
   );
-  assert.ok(isFenced(failed), 'another writer was at work');
+  assert.ok(isCheckpointConflict(failed), 'another writer was at work');
 });
 
 test('the checkpoint of a projection in which nothing changes follows by itself, and before a worker ends', async () => {
@@ -117,7 +117,7 @@ test('a checkpoint behind what was heard takes nothing back; one that itself wen
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl });
   await db.connect();
-  await createAnnals(db);
+  await createSystemTables(db);
   const stand = (commit: number) => db.query('update annals.checkpoints set commit_position = $1, prepare_position = $1', [commit]);
   await db.query(`insert into annals.checkpoints (name, version, shape) values ('one', 1, '')`);
   await stand(10);
@@ -149,7 +149,7 @@ test('rows that were used last stay, whatever else comes', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 40, maxLength: 100 }), (steps) => {
       // Room for five rows of 300 characters, the rest of which is the least that a row counts.
-      const cache = rowCache(openRowBudget(1_500, 0), false);
+      const cache = openRowCache(openRowBudget(1_500, 0), false);
       let known: { key: number; text: string }[] = [];
       for (const [index, { key, set }] of steps.entries()) {
         const text = String(index).padEnd(44);
@@ -164,7 +164,7 @@ test('rows that were used last stay, whatever else comes', () => {
 });
 
 test('of empty tables what is not known is not there; once a row has had to leave, nobody knows', () => {
-  const cache = rowCache(openRowBudget(1_500, 0), true);
+  const cache = openRowCache(openRowBudget(1_500, 0), true);
   assert.is(cache.get('t', 'never'), null);
   for (let key = 0; key < 12; key++) cache.set('t', String(key), held('x'.repeat(44)));
   assert.is(cache.get('t', '0'), undefined);

@@ -3,7 +3,7 @@ import pg from 'pg';
 import * as assert from 'uvu/assert';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { createAnnals } from '../../infra/projector/schema.ts';
+import { createSystemTables } from '../../infra/projector/schema.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { openQuotaTable } from '../../infra/ratelimit/quota-table.ts';
 import type { QuotaTable } from '../../infra/ratelimit/settlement-queue.ts';
@@ -39,7 +39,7 @@ const processes = async (count: number, policies = RATE_LIMIT_POLICIES) => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  await createAnnals(client);
+  await createSystemTables(client);
   await client.end();
   const rows = Array.from({ length: count }, () => openQuotaTable(databaseUrl, quiet));
   return {
@@ -185,7 +185,7 @@ test('a connection to the rows that leads nowhere any more is left for another',
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  await createAnnals(client);
+  await createSystemTables(client);
   await client.end();
   const way = await road(databaseUrl);
   const rows = openQuotaTable(way.url, quiet);

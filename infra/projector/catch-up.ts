@@ -1,0 +1,56 @@
+import type pg from 'pg';
+import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { withoutBytes } from './event-queue.ts';
+import type { ProjectionWriter } from './projection-writer.ts';
+import { writeBatch, writeCheckpoints } from './write-batch.ts';
+
+const CATCH_UP_BATCH = 4_096;
+
+type Range = { readonly from: Position | null; readonly to: Position };
+
+/** Passes every event after `from`, up to and including `to`, to `onEvents`, in batches. */
+const readRange = (log: Log, { from, to }: Range, onEvents: (events: readonly Recorded[]) => Promise<void>): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let events: Recorded[] = [];
+    let hasEnded = false;
+    const flush = () => {
+      const batch = events;
+      events = [];
+      return onEvents(batch);
+    };
+    const end = () => {
+      if (hasEnded) return;
+      hasEnded = true;
+      void subscription.stop().then(flush).then(resolve, reject);
+    };
+    const subscription = log.follow({
+      from: from ?? undefined,
+      event: (event) => {
+        if (hasEnded) return;
+        const order = comparePositions(event.position, to);
+        if (order <= 0) events.push(withoutBytes(event));
+        if (order >= 0) return end();
+        return events.length < CATCH_UP_BATCH ? undefined : flush();
+      },
+      checkpoint: (position) => (comparePositions(position, to) >= 0 ? end() : undefined),
+      caughtUp: end,
+    });
+    void subscription.failure.then((error) => error && reject(error));
+  });
+
+/** Brings writers that are at the position `from` to the position `to`, and writes their checkpoints. */
+export const catchUpTo = async (
+  log: Log,
+  db: pg.PoolClient,
+  writers: readonly ProjectionWriter[],
+  { from, to }: { readonly from: Position | null; readonly to: Position | null },
+): Promise<void> => {
+  if (!to || (from && comparePositions(from, to) >= 0)) return;
+  await readRange(log, { from, to }, async (events) => {
+    const last = events.at(-1);
+    if (last) await writeBatch(writers, db, { events, to: last.position });
+  });
+  await writeBatch(writers, db, { events: [], to });
+  await writeCheckpoints(writers, db);
+};

@@ -1,0 +1,72 @@
+import type pg from 'pg';
+import type { AdvisoryLocks } from '../postgres/advisory-locks.ts';
+import { openProjection } from './open-projection.ts';
+import type { ProjectionWriter } from './projection-writer.ts';
+import { type Projector, type RunningProjection, writerNamesOf } from './running-projection.ts';
+
+const MIN_REOPEN_DELAY_MS = 25;
+const MAX_REOPEN_DELAY_MS = 5_000;
+/** A projection that has run for this long is reopened at once after a failure. */
+const STABLE_AFTER_MS = 30_000;
+
+/** Marks a projection as lost. The delay until it is opened again grows with every failure, unless it has been stable before. */
+export const scheduleReopen = (running: RunningProjection, { message }: Error): void => {
+  running.state = 'lost';
+  running.error = message;
+  running.failures = performance.now() - running.retryAt > STABLE_AFTER_MS ? 0 : running.failures + 1;
+  running.retryAt = performance.now() + Math.min(MAX_REOPEN_DELAY_MS, running.failures * MIN_REOPEN_DELAY_MS * 2 ** running.failures);
+};
+
+const open = async (
+  db: pg.Client,
+  locks: AdvisoryLocks,
+  { rowBudget }: Projector,
+  running: RunningProjection,
+): Promise<ProjectionWriter[]> => {
+  const { projection } = running;
+  const opened = await openProjection(db, projection, rowBudget);
+  if ('newer' in opened) {
+    running.state = 'standby';
+    running.error = `the database has version ${opened.newer} of this projection, but this program only knows version ${projection.version}`;
+    await locks.release([projection.name]);
+    return [];
+  }
+  running.state = 'reading';
+  running.error = null;
+  running.isParkedRetryDue = true;
+  return [opened.live, opened.shadow].filter((writer): writer is ProjectionWriter => writer !== null);
+};
+
+/** A projection that cannot be opened must not keep the others from being opened. */
+const openOrSchedule = (
+  db: pg.Client,
+  locks: AdvisoryLocks,
+  projector: Projector,
+  running: RunningProjection,
+): Promise<ProjectionWriter[]> => {
+  const reported = running.error;
+  return open(db, locks, projector, running).catch((error: Error) => {
+    if (error.message !== reported)
+      projector.logger.warn({ name: running.projection.name, reason: error.message }, 'a projection cannot be opened');
+    scheduleReopen(running, error);
+    return [];
+  });
+};
+
+/** Opens the projections whose lock this process gets, and those that were lost and whose delay is over, and starts to write them. */
+export const takeOver = async (db: pg.Client, locks: AdvisoryLocks, projector: Projector): Promise<void> => {
+  const { processors, projections, logger } = projector;
+  const standby = projections.filter(({ state }) => state === 'standby');
+  const acquired = new Set(await locks.acquire(standby.map(({ projection }) => projection.name)));
+  for (const running of standby) if (acquired.has(running.projection.name)) running.state = 'opening';
+  const writers: ProjectionWriter[] = [];
+  for (const running of projections) {
+    if (running.state === 'lost' && performance.now() >= running.retryAt) {
+      await processors.remove(writerNamesOf(running));
+      running.state = 'opening';
+    }
+    if (running.state === 'opening') writers.push(...(await openOrSchedule(db, locks, projector, running)));
+  }
+  if (writers.length > 0) logger.info({ names: writers.map(({ name }) => name) }, 'following projections');
+  processors.start(writers);
+};

@@ -1,0 +1,69 @@
+import { retryDelay } from '../backoff.ts';
+
+/** Each delay varies by ±25 %, so that processes that started together do not stay in step. */
+const TICK = { minMs: 500, maxMs: 500, jitter: 0.25 };
+const RETRY = { minMs: 50, maxMs: 5_000, jitter: 0.25 };
+
+export type TickLoop = {
+  /** Ends the current pause, or skips the next one, unless the last turn failed. */
+  readonly wake: () => void;
+  /** Resolves when the current turn has ended; no other one follows. */
+  readonly close: () => Promise<void>;
+};
+
+/** Runs `turn` every half second until closed; while it fails, with an exponential back-off. `onFailure` is called for every failure. */
+export const startTickLoop = (turn: () => Promise<void>, onFailure: (error: Error) => void): TickLoop => {
+  let isClosed = false;
+  let isWoken = false;
+  let endPause = () => {};
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  const run = async () => {
+    for (let failures = 0; !isClosed; ) {
+      isWoken = false;
+      try {
+        await turn();
+        failures = 0;
+      } catch (error) {
+        failures++;
+        onFailure(error as Error);
+      }
+      if (!isClosed && (!isWoken || failures > 0)) await pause(failures > 0 ? retryDelay(RETRY, failures) : retryDelay(TICK, 1));
+    }
+  };
+  const running = run();
+  return {
+    wake: () => {
+      isWoken = true;
+      endPause();
+    },
+    close: async () => {
+      isClosed = true;
+      endPause();
+      await running;
+    },
+  };
+};
+
+export type SingleFlight = { readonly start: (task: () => Promise<void>) => void; readonly settled: () => Promise<void> };
+
+/** Runs one task at a time without making the caller wait; while one is running, `start` does nothing. The next tick retries a failed task. */
+export const createSingleFlight = (): SingleFlight => {
+  let running: Promise<void> | null = null;
+  return {
+    start: (task) => {
+      running ??= task()
+        .catch(() => {})
+        .finally(() => {
+          running = null;
+        });
+    },
+    settled: async () => running ?? undefined,
+  };
+};
