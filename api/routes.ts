@@ -20,19 +20,19 @@ import { integrationOperations } from './webhooks/integration.ts';
 
 /** What operations need from the drivers beside their context. */
 export type OperationPorts = {
-  readonly makeBrokerUser: CreateBrokerUser;
+  readonly createBrokerUser: CreateBrokerUser;
   readonly storedDelivery: ReadDelivery;
   readonly projectionAdmin: ProjectionAdmin;
 };
 
 /** The tables of all areas; the key is the heading in the OpenAPI document. */
-const areasOf = ({ makeBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
+const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: { ...agentOperations, ...historyOperations },
   Access: agentRoleOperations,
   Models: modelOperations,
   'API keys': apiKeyOperations,
   'Webhooks in': { ...integrationOperations, ...deliveryOperationsOf(storedDelivery) },
-  Runners: runnerCredentialOperations(makeBrokerUser),
+  Runners: runnerCredentialOperations(createBrokerUser),
   Tenants: { ...tenantOperations, ...memberOperations, ...planOperations },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,

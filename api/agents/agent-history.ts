@@ -76,13 +76,13 @@ const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promis
   let from = revision - (revision % STATE_INTERVAL);
   while (from > 0 && !cachedStates.get(ctx.reads, keyOf(from))) from -= STATE_INTERVAL;
   let state = cachedStates.get(ctx.reads, keyOf(from)) ?? Agent.initial;
-  let own: Transient = new WeakSet();
+  let transient: Transient = new WeakSet();
   if (from === revision) return state;
   for await (const event of ctx.history(Agent, agent_id, { from, limit: revision - from })) {
-    state = Agent.evolve(state, event, own);
+    state = Agent.evolve(state, event, transient);
     if ((event.revision + 1) % STATE_INTERVAL !== 0) continue;
     cachedStates.set(ctx.reads, keyOf(event.revision + 1), state);
-    own = new WeakSet();
+    transient = new WeakSet();
   }
   return state;
 };
@@ -114,11 +114,11 @@ const readHistory = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & {
 };
 
 const fieldsAt = async (ctx: Ctx, agent_id: string, until: Position): Promise<Fields> => {
-  const own: Transient = new WeakSet();
+  const transient: Transient = new WeakSet();
   let state = Agent.initial;
   for await (const event of ctx.history(Agent, agent_id)) {
     if (comparePositions(event.position, until) > 0) break;
-    state = Agent.evolve(state, event, own);
+    state = Agent.evolve(state, event, transient);
   }
   return visibleFields(state);
 };

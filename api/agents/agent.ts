@@ -68,14 +68,14 @@ const agentsAsOf = async (ctx: Ctx, at: Position, visibility: AgentVisibility, w
     const { state } = visibility.all || (await ctx.may('agent:read', id)) ? await ctx.load(Agent, id) : { state: Agent.initial };
     return state.status === 'live' ? [state] : [];
   };
-  const shown: Agent.Agent[] = [];
+  const found: Agent.Agent[] = [];
   const docs: string[] = [];
   for (let first = 0; first < ids.length; first += FOLD_BATCH) {
     const live = (await Promise.all(ids.slice(first, first + FOLD_BATCH).map(liveOf))).flat();
-    shown.push(...live);
+    found.push(...live);
     docs.push(...live.map((state) => JSON.stringify(AgentListRead.parse(state))));
     const page = takeUpToPageSize(docs);
-    const { created_at, id } = shown[page.length - 1] ?? {};
+    const { created_at, id } = found[page.length - 1] ?? {};
     if (page.length < docs.length) return { body: `[${page}]`, next: writeCursor([created_at!, id!]) };
   }
   return { body: `[${docs}]`, next };

@@ -52,8 +52,8 @@ export const assertOwnPage = (c: Context, { origin }: Pick<Cookies, 'origin'>): 
   if (!UNSAFE_METHOD.test(c.req.method)) return;
   const from = c.req.header('origin');
   const site = c.req.header('sec-fetch-site');
-  const own = from === undefined ? site === 'same-origin' : from === origin && (site ?? 'same-origin') === 'same-origin';
-  if (!own) throw new Refusal('forbidden', `With a session cookie, changes are accepted only from pages of ${origin}`);
+  const isOwnPage = from === undefined ? site === 'same-origin' : from === origin && (site ?? 'same-origin') === 'same-origin';
+  if (!isOwnPage) throw new Refusal('forbidden', `With a session cookie, changes are accepted only from pages of ${origin}`);
 };
 
 /** The path to open after the sign-in. Anything that a browser could take for another host is refused. @throws Refusal invalid */

@@ -13,8 +13,8 @@ import { listQuery, windowOf } from '../http/paging.ts';
 const path = '/tenant/:tenant_id/agents/:agent_id/runner-credentials';
 const permit = { all: ['agent:settings:write'], runner: true } as const;
 
-/** Credentials with which runners connect to the message broker; `makeUser` creates the broker user. */
-export const runnerCredentialOperations = (makeUser: CreateBrokerUser): Operations => ({
+/** Credentials with which runners connect to the message broker; `createUser` creates the broker user. */
+export const runnerCredentialOperations = (createUser: CreateBrokerUser): Operations => ({
   listRunnerCredentials: operation({
     method: 'get',
     path,
@@ -37,7 +37,7 @@ export const runnerCredentialOperations = (makeUser: CreateBrokerUser): Operatio
     status: 201,
     location: `${path}/:id`,
     oneTimeSecret: true,
-    run: issueRunnerCredential(makeUser),
+    run: issueRunnerCredential(createUser),
   }),
   revokeRunnerCredential: operation({
     method: 'delete',

@@ -107,7 +107,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const operators = openProjectionAdmin(config.databaseUrl!, log, logger);
   const storedDelivery = readDelivery(log);
   const operations = operationsOf({
-    makeBrokerUser: (asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)),
+    createBrokerUser: (asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)),
     storedDelivery,
     projectionAdmin: operators,
   });
