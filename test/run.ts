@@ -3,7 +3,7 @@ import { globSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { bareEnvironment } from './fixtures/child-process.ts';
+import { unconfiguredEnvironment } from './fixtures/child-process.ts';
 import { dropDatabases, RUN, type Running, type Services, startServices } from './fixtures/test-services.ts';
 
 type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
@@ -111,7 +111,7 @@ const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise
 
 /** Nothing of the developer's own configuration, and the services under names that the service itself does not read. */
 const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed }: Services): NodeJS.ProcessEnv => ({
-  ...bareEnvironment(),
+  ...unconfiguredEnvironment(),
   NO_COLOR: '1',
   TEST_EVENTSTORE_URL: eventstoreUrl,
   TEST_DATABASE_URL: databaseUrl,

@@ -132,7 +132,7 @@ const documentOf = (world: World): Document => world.document as unknown as Docu
 const rowsOf = (world: World): string =>
   JSON.stringify(
     ['agents', 'allowed_accounts', 'deliveries', 'integrations', 'models', 'plans', 'runner_credentials', 'users'].map((projection) => [
-      ...world.sink.rows(projection, projection === 'runner_credentials' ? 'runner_credentials' : projection).entries(),
+      ...world.memoryStore.rows(projection, projection === 'runner_credentials' ? 'runner_credentials' : projection).entries(),
     ]),
   );
 
@@ -140,9 +140,9 @@ test('nobody reaches, changes or learns of what is not theirs, wherever the id s
   const world = await seeded();
   const rows = rowsOf(world);
   for (const call of callsOf(documentOf(world))) for (const who of PRINCIPALS) await tryRefused(world, call, who);
-  await world.settled();
+  await world.waitForProjections();
   assert.is(rowsOf(world), rows, 'no row changed');
-  assert.equal(world.unapplied(), []);
+  assert.equal(world.unappliedEvents(), []);
   await world.close();
   console.log(`${calls} calls in one world`);
   assert.equal(faults.splice(0).slice(0, 40), []);

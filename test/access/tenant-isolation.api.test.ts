@@ -1,13 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { join, neighbour } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 
 type Json = Record<string, unknown>;
 
-const p = await inMemory();
-const theirs = await neighbour(p);
+const p = await createInMemoryPlatform();
+const theirs = await createSecondTenant(p);
 const MISSING = `c${'0'.repeat(24)}`;
 const NO_TENANT = `c${'1'.repeat(24)}`;
 const idOf = ({ body }: Answer): string => (body as Json).id as string;
@@ -24,7 +24,7 @@ const world = async (tenant: string, key: string) => {
     model: p.eventsOf('ModelRegistered')[0]!.id,
   };
 };
-const { key: admin } = await join(p, 'OWNER');
+const { key: admin } = await addMember(p, 'OWNER');
 const [ours, foreign] = [await world(p.tenant, admin), await world(theirs.tenant, theirs.key)];
 
 const plain = ({ status, headers, text }: Answer, id: string) => ({
@@ -56,7 +56,7 @@ const PLACES: [string, string, keyof typeof ours, unknown?][] = [
 ];
 
 test('a foreign id under the own path answers byte for byte like a missing one, with a condition and without', async () => {
-  await p.settled();
+  await p.waitForProjections();
   const before = p.log.events.length;
   const conditions: Record<string, string>[] = [{}, { 'if-match': '"0"' }, { 'if-match': '"9"' }];
   for (const headers of conditions)
@@ -99,7 +99,7 @@ test('a foreign id in a body answers like a missing one', async () => {
 });
 
 test("lists show what is the tenant's own", async () => {
-  await p.settled();
+  await p.waitForProjections();
   const secrets = Object.values({ ...foreign, model: 'none', tenant: theirs.id });
   for (const path of [
     '/agents',
@@ -126,7 +126,7 @@ test('what a super-admin reads inside a tenant is an event there, the bytes of a
   for (const path of paths) assert.is((await p.send('GET', path)).status, 403, path);
   assert.is(visits(), 0);
   await p.send('POST', `/admin/tenants/${theirs.id}/break-glass`, { body: { reason: 'a question', minutes: 5 } });
-  await p.settled();
+  await p.waitForProjections();
   for (const [index, path] of paths.entries()) {
     assert.is((await p.send('GET', path)).status, 200, path);
     assert.is(visits(), index + 1, path);
@@ -157,7 +157,7 @@ test('the platform is closed to keys of tenants, and a malformed id is a missing
 });
 
 test('a key is bound to its tenant, though who made it is at home in another too', async () => {
-  const there = await join(p, 'OWNER', theirs.id);
+  const there = await addMember(p, 'OWNER', theirs.id);
   for (const path of ['', '/agents', `/agents/${foreign.agent_id}`]) {
     assert.is((await p.send('GET', theirs.tenant + path, { key: there.key })).status, 200, path);
     assert.is((await p.send('GET', theirs.tenant + path, { key: admin })).status, 404, path);

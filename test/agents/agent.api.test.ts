@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { type InMemory, join, neighbour } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember, createSecondTenant, type InMemoryPlatform } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 
@@ -23,15 +23,15 @@ const READ = [
 ];
 const NOT_LISTED = ['environment_mode', 'external_mail_enabled', 'iteration_warn_threshold', 'skill_visibility_scope', 'ssh_public_key'];
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 let count = 0;
 const body = (more: Json = {}): Json => ({ name: 'Reviewer', slug: `a${count++}`, ...more });
-const create = (more: Json = {}, at: InMemory = p): Promise<Answer> => at.send('POST', `${at.tenant}/agents`, { body: body(more) });
+const create = (more: Json = {}, at: InMemoryPlatform = p): Promise<Answer> => at.send('POST', `${at.tenant}/agents`, { body: body(more) });
 const made = async (more: Json = {}): Promise<Json> => (await create(more)).body as Json;
 const pathOf = ({ id }: Json): string => `${p.tenant}/agents/${id}`;
 const patch = (agent: Json, changes: unknown, key = p.key) => p.send('PATCH', pathOf(agent), { body: changes, key });
 const read = async (agent: Json): Promise<Json> => {
-  await p.settled();
+  await p.waitForProjections();
   return (await p.send('GET', pathOf(agent))).body as Json;
 };
 const pointers = ({ body }: Answer) => ((body as { errors?: { pointer: string }[] }).errors ?? []).map(({ pointer }) => pointer);
@@ -51,7 +51,7 @@ test('an agent of a name and a slug has every default, and every field there is'
 
 test('a list item lacks what the interface leaves out, and says whether it is a favourite', async () => {
   const agent = await made();
-  await p.settled();
+  await p.waitForProjections();
   const listed = ((await p.send('GET', `${p.tenant}/agents?q=${agent.slug}`)).body as Json[])[0]!;
   assert.equal(Object.keys(listed).sort(), [...READ.filter((name) => !NOT_LISTED.includes(name)), 'is_favorite'].sort());
   assert.is(listed.is_favorite, false);
@@ -172,7 +172,7 @@ test('read-only and unknown fields are refused and change nothing', async () => 
 });
 
 test('guarded fields need the right to manage roles; is_admin_only at birth needs an ADMIN', async () => {
-  const { key, user_id } = await join(p, 'MEMBER');
+  const { key, user_id } = await addMember(p, 'MEMBER');
   const own = (await p.send('POST', `${p.tenant}/agents`, { key, body: body({ can_author_skills: true }) })).body as Json;
   assert.is((await patch(own, { can_author_skills: false }, key)).status, 200, 'its owner may');
   assert.is((await p.send('POST', `${p.tenant}/agents`, { key, body: body({ is_admin_only: true }) })).status, 403);
@@ -185,12 +185,12 @@ test('guarded fields need the right to manage roles; is_admin_only at birth need
 });
 
 test('a deleted agent is gone for every operation, and out of lists and counts', async () => {
-  const at = await inMemory();
+  const at = await createInMemoryPlatform();
   const kept = (await create({}, at)).body as Json;
   const agent = (await create({}, at)).body as Json;
   const path = `${at.tenant}/agents/${agent.id}`;
   assert.equal([(await at.send('DELETE', path)).status, (await at.send('DELETE', path)).status], [204, 404]);
-  await at.settled();
+  await at.waitForProjections();
   for (const [method, suffix, sent] of [
     ['GET', '', undefined],
     ['GET', '/models', undefined],
@@ -205,7 +205,7 @@ test('a deleted agent is gone for every operation, and out of lists and counts',
     [kept.id],
   );
   assert.is(list.headers.get('total-count'), '1');
-  assert.equal(at.unapplied(), []);
+  assert.equal(at.unappliedEvents(), []);
   await at.close();
 });
 
@@ -213,7 +213,7 @@ test("50 creations of one slug at once: one agent, and the slug is a tenant's ow
   const slug = 'contested';
   const statuses = (await Promise.all(Array.from({ length: 50 }, () => create({ slug })))).map(({ status }) => status);
   assert.equal([statuses.filter((one) => one === 201).length, statuses.filter((one) => one === 409).length], [1, 49]);
-  const { tenant, key } = await neighbour(p);
+  const { tenant, key } = await createSecondTenant(p);
   assert.is((await p.send('POST', `${tenant}/agents`, { key, body: body({ slug }) })).status, 201);
   assert.equal(pointers(await create({ slug })), ['/slug']);
 });
@@ -230,7 +230,7 @@ test('a freed slug is taken again by one of many, generation after generation, b
   }
   assert.is(ids.size, 4);
   assert.is(p.eventsOf('AgentSlugReleased').length, 3);
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
 });
 
 test('the platform ends', () => p.close());

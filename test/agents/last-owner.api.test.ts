@@ -1,18 +1,18 @@
 import * as assert from 'uvu/assert';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { beside } from '../fixtures/second-platform.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { startSecondPlatform } from '../fixtures/second-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
-import { join } from '../fixtures/users.ts';
+import { addMember } from '../fixtures/users.ts';
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 const OWN = (await p.send('GET', '/me')).body as { user: { id: string } };
 const owner = { user_id: OWN.user.id, key: p.key };
 let count = 0;
 
 type Somebody = { readonly user_id: string; readonly key: string };
 
-const somebody = (): Promise<Somebody> => join(p, 'MEMBER', p.tenant_id, `m${++count}@example.com`);
+const somebody = (): Promise<Somebody> => addMember(p, 'MEMBER', p.tenant_id, `m${++count}@example.com`);
 const create = ({ key }: Somebody) => p.send('POST', `${p.tenant}/agents`, { key, body: { name: 'Agent', slug: `agent-${++count}` } });
 const made = async (by: Somebody): Promise<string> => `${p.tenant}/agents/${((await create(by)).body as { id: string }).id}`;
 const remove = ({ user_id }: Somebody) => p.send('DELETE', `${p.tenant}/members/${user_id}`);
@@ -63,7 +63,7 @@ test('an agent whose owners have all left is owned by the member who brings it b
   assert.is((await remove(one)).status, 204);
   assert.is((await p.send('POST', `${agent}/restore`, { body: {} })).status, 200);
   assert.equal(await ownersOf(agent), [owner.user_id]);
-  await p.settled();
+  await p.waitForProjections();
   const listed = (await p.send('GET', `${agent}/roles`)).body as { role: string }[];
   assert.equal(
     listed.map(({ role }) => role),
@@ -89,7 +89,7 @@ const crossing = async () => {
     }
     return p.log.append(stream, ...rest);
   };
-  return { ...(await beside(p, { ...p.log, append })), decided: decided.promise, goOn: gate.resolve };
+  return { ...(await startSecondPlatform(p, { ...p.log, append })), decided: decided.promise, goOn: gate.resolve };
 };
 
 type Crossed = { readonly agent: string; readonly one: Somebody; readonly two: Somebody };
@@ -133,7 +133,7 @@ for (const { what, before, asked } of CROSSINGS)
     const [one, two] = [await somebody(), await somebody()];
     const agent = await made(one);
     await before?.({ agent, one, two });
-    await p.settled();
+    await p.waitForProjections();
     const [method, path, body] = asked({ agent, one, two });
     const given = there.send(method, path, p.key, body);
     await there.decided;
@@ -150,7 +150,7 @@ for (const { what, before, asked } of CROSSINGS)
   });
 
 test('of two owners of an agent who are removed at two processes at once one stays', async () => {
-  const there = await beside(p);
+  const there = await startSecondPlatform(p);
   for (let round = 0; round < ROUNDS; round++) {
     const [one, two] = [await somebody(), await somebody()];
     const agent = await made(one);

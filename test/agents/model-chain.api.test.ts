@@ -1,12 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { neighbour } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createSecondTenant } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 type Link = { agent_id: string; model_id: string; access: string; priority: number; created_at: string };
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 let count = 0;
 const register = (more: Json = {}) =>
   p.send('POST', '/admin/models', { body: { provider: 'anthropic', slug: `m${count++}`, name: 'Model', ...more } });
@@ -28,7 +28,7 @@ test('a chain is answered in its order, by priority from 0, and read back as it 
     links.map(({ priority, access, agent_id }) => [priority, access, agent_id]),
     [0, 1, 2].map((n) => [n, 'full', agent.id]),
   );
-  await p.settled();
+  await p.waitForProjections();
   const read = await p.send('GET', path);
   assert.equal([read.body, read.headers.get('etag')], [links, answer.headers.get('etag')]);
 });
@@ -74,7 +74,7 @@ test('of many chains at once the last one stands, whole', async () => {
   const chains = [[a, b], [c, d, e], [b, a], [e]];
   const answers = await Promise.all(chains.map((chain) => put(...chain)));
   for (const [index, answer] of answers.entries()) assert.equal(idsOf(answer), chains[index]);
-  await p.settled();
+  await p.waitForProjections();
   assert.ok(chains.some((chain) => JSON.stringify(chain) === JSON.stringify(idsOf(answers.at(-1)!))));
   const last = answers
     .toSorted((one, other) => Number(one.headers.get('etag')!.slice(1, -1)) - Number(other.headers.get('etag')!.slice(1, -1)))
@@ -87,8 +87,8 @@ test('a provider has one model of a slug; tenants see what is open to them, with
   assert.is((await register({ slug: 'm0', provider: 'openai' })).status, 201);
   const secret = await registered({ config: { region: 'eu-hidden' }, pricing: { input_per_mtok: 3 } });
   const closed = await registered({ available_to_all_tenants: false });
-  await p.settled();
-  const { key, tenant } = await neighbour(p);
+  await p.waitForProjections();
+  const { key, tenant } = await createSecondTenant(p);
   const seen = (await p.send('GET', `${tenant}/models?limit=200`, { key })).body as Json[];
   const shown = seen.find(({ id }) => id === secret)!;
   assert.equal([shown.pricing, 'config' in shown], [{ input_per_mtok: 3 }, false]);
@@ -121,7 +121,7 @@ test("a model's fields keep their limits and defaults", async () => {
 });
 
 test('the platform ends', async () => {
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 

@@ -3,18 +3,18 @@ import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
 import { fold } from '../../domain/aggregate.ts';
 import type { Recorded } from '../../domain/event.ts';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { join } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember } from '../fixtures/users.ts';
 
 type Held = { user_id: string; role: string; created_at: string; updated_at?: string };
 
 /** A member who had a role and a grant on an agent, left, and came again. */
 const staged = async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   let tick = Date.now();
   p.clock.now = () => ++tick;
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
-  const { user_id } = await join(p, 'MEMBER');
+  const { user_id } = await addMember(p, 'MEMBER');
   const assign = (role: string) => p.send('PUT', `${agent}/roles/${user_id}`, { body: { role } });
   const grant = (role: string) => p.send('POST', `${agent}/grants`, { body: { user_id, role } });
   assert.equal([(await assign('MANAGER')).status, (await grant('VIEWER')).status, (await grant('EDITOR')).status], [200, 201, 200]);
@@ -44,9 +44,9 @@ test('what no list shows can not be revoked, before its holder comes again and a
 });
 
 test('a grant that is there is updated, within the same millisecond too', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
-  const { user_id } = await join(p, 'MEMBER');
+  const { user_id } = await addMember(p, 'MEMBER');
   const now = Date.now();
   p.clock.now = () => now;
   const grant = (role: string) => p.send('POST', `${agent}/grants`, { body: { user_id, role } });
@@ -55,7 +55,7 @@ test('a grant that is there is updated, within the same millisecond too', async 
     const sent = { body: { user_id, role: 'VIEWER' }, headers: { 'idempotency-key': key } };
     return [(await p.send('POST', `${agent}/grants`, sent)).status, (await p.send('POST', `${agent}/grants`, sent)).status];
   };
-  const other = await join(p, 'MEMBER', p.tenant_id, 'other@example.com');
+  const other = await addMember(p, 'MEMBER', p.tenant_id, 'other@example.com');
   assert.equal(
     [await repeated('new', other.user_id), await repeated('known', user_id)],
     [
@@ -86,9 +86,9 @@ for (const [role, granted] of [
     const id = agent.split('/').at(-1)!;
     const events = p.log.events.filter((event) => event.category === 'agent' && event.id === id) as Recorded<Agent.AgentEvent>[];
     const folded = fold(Agent, events);
-    await p.settled();
-    assert.equal(p.unapplied(), []);
-    const rows = [...p.sink.rows('agents', 'agent_access').values()].map(({ row }) => row).filter((row) => row.user_id === user_id);
+    await p.waitForProjections();
+    assert.equal(p.unappliedEvents(), []);
+    const rows = [...p.memoryStore.rows('agents', 'agent_access').values()].map(({ row }) => row).filter((row) => row.user_id === user_id);
     assert.equal(Object.fromEntries(rows.map((row) => [row.kind, row.given])), {
       role: folded.roles[user_id]?.since,
       grant: folded.grants[user_id]?.since,

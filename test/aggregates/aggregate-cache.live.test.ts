@@ -3,11 +3,11 @@ import * as assert from 'uvu/assert';
 import { issueKey } from '../../commands/identity/api-key.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { seed } from '../../infra/processes/seed.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { beside } from '../fixtures/second-platform.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { startSecondPlatform } from '../fixtures/second-platform.ts';
 import { startStore } from '../fixtures/store-process.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
-import { type InMemory, join } from '../fixtures/users.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
 
 const WITHIN_MS = 1_000;
 
@@ -22,7 +22,7 @@ const untilDead = async (alive: () => Promise<number>): Promise<{ status: number
   }
 };
 
-type Given = { readonly p: InMemory; readonly key: string; readonly key_id: string; readonly user_id: string };
+type Given = { readonly p: InMemoryPlatform; readonly key: string; readonly key_id: string; readonly user_id: string };
 type End = { readonly what: string; readonly status: number; readonly end: (given: Given) => Promise<unknown> };
 
 const ENDS: readonly End[] = [
@@ -42,9 +42,9 @@ const ENDS: readonly End[] = [
 
 for (const { what, status, end } of ENDS)
   test(`${what} is dead on every API process within a second, warm as its cache is`, async () => {
-    const p = await inMemory();
-    const other = await beside(p);
-    const member = await join(p, 'MEMBER');
+    const p = await createInMemoryPlatform();
+    const other = await startSecondPlatform(p);
+    const member = await addMember(p, 'MEMBER');
     const here = async () => (await p.send('GET', p.tenant, { key: member.key })).status;
     const there = () => other.get(p.tenant, member.key);
     assert.equal([await here(), await there(), await there()], [200, 200, 200]);
@@ -60,8 +60,8 @@ for (const { what, status, end } of ENDS)
   });
 
 test('an expired key is dead on every API process at its second, nobody telling them', async () => {
-  const p = await inMemory();
-  const other = await beside(p);
+  const p = await createInMemoryPlatform();
+  const other = await startSecondPlatform(p);
   const start = Date.now();
   const expires_at = new Date(start + 60_000).toISOString();
   const { key } = (await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'short', expires_at } })).body as { key: string };
@@ -76,9 +76,9 @@ test('an expired key is dead on every API process at its second, nobody telling 
 });
 
 test('what was taken back and given again works again on every API process', async () => {
-  const p = await inMemory();
-  const other = await beside(p);
-  const member = await join(p, 'MEMBER');
+  const p = await createInMemoryPlatform();
+  const other = await startSecondPlatform(p);
+  const member = await addMember(p, 'MEMBER');
   const suspend = (is_suspended: boolean) => p.send('PATCH', `/api/v1/admin/users/${member.user_id}`, { body: { is_suspended } });
   assert.is(await other.get(p.tenant, member.key), 200);
   await suspend(true);
@@ -92,29 +92,29 @@ test('what was taken back and given again works again on every API process', asy
 });
 
 test('what a process with a slow clock gives to somebody who has just become a member is theirs', async () => {
-  const p = await inMemory();
-  const slow = await beside(p, p.log, () => Date.now() - 60_000);
+  const p = await createInMemoryPlatform();
+  const slow = await startSecondPlatform(p, p.log, () => Date.now() - 60_000);
   const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;
-  const { user_id, key } = await join(p, 'MEMBER');
+  const { user_id, key } = await addMember(p, 'MEMBER');
   const path = `${p.tenant}/agents/${agent}`;
   assert.is((await slow.send('PUT', `${path}/roles/${user_id}`, p.key, { role: 'VIEWER' })).status, 200);
-  await p.settled();
+  await p.waitForProjections();
   const listed = async () => ((await p.send('GET', `${p.tenant}/agents`, { key })).body as unknown[]).length;
   assert.equal([(await p.send('GET', path, { key })).status, await listed()], [200, 1]);
   await p.send('DELETE', `${p.tenant}/members/${user_id}`);
   await slow.send('POST', `${p.tenant}/members`, p.key, { email: 'member@example.com' });
-  await p.settled();
+  await p.waitForProjections();
   assert.equal([(await p.send('GET', path, { key })).status, await listed()], [404, 0]);
   await slow.close();
   await p.close();
 });
 
 test('over a real store, what one process takes back is dead on another within a second', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const store = await startStore();
   const logs = [openLog(store.url), openLog(store.url)] as const;
-  for (const log of logs) afterwards(log.close);
-  const [here, there] = [await beside(p, logs[0]), await beside(p, logs[1])];
+  for (const log of logs) afterTest(log.close);
+  const [here, there] = [await startSecondPlatform(p, logs[0]), await startSecondPlatform(p, logs[1])];
   let first = { key: '', tenant_id: '' };
   await seed(logs[0], here.systemContext(), undefined, (shown) => {
     first = shown;

@@ -5,9 +5,9 @@ import { openapi } from '../../api/http/openapi.ts';
 import { PROBLEMS } from '../../api/http/problem.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { LABELS } from '../../domain/agents/role-permissions.ts';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { faults, openIn, type Schema, type Schemas, valuesOf } from '../fixtures/json-schema.ts';
-import { type InMemory, join } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { arbitraryOf, openObjects, type Schema, type Schemas, schemaErrors } from '../fixtures/json-schema.ts';
+import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 
 type Parameter = { name: string; in: string; required: boolean; schema: Schema; $ref?: string };
@@ -25,7 +25,7 @@ const RUNS = 20;
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 const document = JSON.parse(JSON.stringify(openapi(p.operations, plainPaths, 'http://annals.test'))) as Document;
 const { schemas } = document.components;
 const described = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -99,7 +99,7 @@ test('no object in any body, however deep, takes a field that it does not name',
   const open = described.flatMap(({ operation: { operationId, requestBody } }) =>
     Object.entries(requestBody?.content ?? {})
       .filter(([type]) => type === 'application/json' && operationId !== 'receiveWebhook')
-      .flatMap(([, { schema }]) => openIn(schema, schemas, operationId)),
+      .flatMap(([, { schema }]) => openObjects(schema, schemas, operationId)),
   );
   assert.equal(open, []);
 });
@@ -115,7 +115,7 @@ test('what is mounted is in the document, and what is in the document is mounted
 const things = async () => {
   const made = async (path: string, body: object) => ((await p.send('POST', path, { body })).body as { id: string }).id;
   const agent = await made(`${p.tenant}/agents`, { name: 'Agent', slug: `a${Math.random().toString(36).slice(2)}` });
-  const { user_id, key_id } = await join(p, 'MEMBER', p.tenant_id, `m${Math.random().toString(36).slice(2)}@example.com`);
+  const { user_id, key_id } = await addMember(p, 'MEMBER', p.tenant_id, `m${Math.random().toString(36).slice(2)}@example.com`);
   const victim = await made('/admin/tenants', { name: 'V', slug: `v${Math.random().toString(36).slice(2)}`, owner_email: 'v@example.com' });
   const secret = 'a secret of more than 24 bytes';
   const hook = await made(`${p.tenant}/webhook-integrations`, { provider: 'github', agent_id: agent, label: 'Code', secret });
@@ -189,13 +189,13 @@ const spoilt = (body: unknown): fc.Arbitrary<Sent['body']> => {
 const requests = (operation: Described, of: Things): fc.Arbitrary<Sent> => {
   const parameters = (operation.parameters ?? []).filter((one) => one.in === 'query');
   const named = namedIn(of);
-  const fields = parameters.map(({ name, schema }) => [name, named(name) ?? valuesOf(schema, schemas, named)] as const);
+  const fields = parameters.map(({ name, schema }) => [name, named(name) ?? arbitraryOf(schema, schemas, named)] as const);
   const required = parameters.filter((one) => one.required).map(({ name }) => name);
   const all = fc.record(Object.fromEntries(fields), { requiredKeys: required });
   const least = fc.record(Object.fromEntries(fields.filter(([name]) => required.includes(name))));
   const query = fc.oneof(least, all);
   const json = operation.requestBody?.content['application/json']?.schema;
-  const body = json ? valuesOf(json, schemas, namedIn(of)) : fc.constant(undefined);
+  const body = json ? arbitraryOf(json, schemas, namedIn(of)) : fc.constant(undefined);
   const right = fc.record({ query, body });
   if (!json) return right;
   return fc.oneof(
@@ -206,7 +206,7 @@ const requests = (operation: Described, of: Things): fc.Arbitrary<Sent> => {
 
 const checkProblem = (name: string, { status, body, headers, text }: Answer): void => {
   assert.is(headers.get('content-type'), 'application/problem+json', `${name}: ${text}`);
-  assert.equal(faults(schemas.Problem!, body, schemas), [], `${name}: ${text}`);
+  assert.equal(schemaErrors(schemas.Problem!, body, schemas), [], `${name}: ${text}`);
   const { code, status: said, request_id } = body as { code: keyof typeof PROBLEMS; status: number; request_id: string };
   assert.equal([said, PROBLEMS[code].status, request_id], [status, status, headers.get('x-request-id')], name);
 };
@@ -228,10 +228,10 @@ const checkAnswer = (name: string, operation: Described, answer: Answer): void =
       `${name} answers ${status} with ${header}, which the document does not know`,
     );
   assert.is(headers.has('ETag'), 'ETag' in (declared.headers ?? {}), `${name} ${status}: its ETag is as the document says`);
-  if (schema) assert.equal(faults(schema, body, schemas), [], `${name} ${status}: ${text.slice(0, 500)}`);
+  if (schema) assert.equal(schemaErrors(schema, body, schemas), [], `${name} ${status}: ${text.slice(0, 500)}`);
 };
 
-const ask = async (p: InMemory, method: string, path: string, { query, body }: Sent): Promise<Answer> => {
+const ask = async (p: InMemoryPlatform, method: string, path: string, { query, body }: Sent): Promise<Answer> => {
   const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();
   return p.send(method.toUpperCase(), search ? `${path}?${search}` : path, body === undefined ? {} : { body });
 };
@@ -290,7 +290,7 @@ test(`every operation, asked rightly and one step from it, answers as the docume
     never.filter((name) => !OUT_OF_REACH.some((part) => name.includes(part))),
     [],
   );
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
 });
 
 test('the platform ends', () => p.close());

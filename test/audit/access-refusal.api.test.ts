@@ -1,21 +1,21 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { join, neighbour } from '../fixtures/users.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Line = { action: string; user_id: string | null; agent_id: string | null; ip: string | null; meta: Record<string, unknown> };
 
 test('what somebody was refused stands in the audit log of the tenant, with who, what and which permission', async () => {
-  const p = await inMemory();
-  const member = await join(p, 'MEMBER');
-  const other = await neighbour(p);
+  const p = await createInMemoryPlatform();
+  const member = await addMember(p, 'MEMBER');
+  const other = await createSecondTenant(p);
   assert.is((await p.send('PATCH', p.tenant, { key: member.key, body: { name: 'Mine' } })).status, 403);
   assert.is((await p.send('GET', '/admin/tenants', { key: member.key })).status, 403);
   assert.is((await p.send('GET', other.tenant, { key: member.key })).status, 404, 'foreign: no refusal that its tenant hears of');
   assert.is((await p.send('GET', other.tenant)).status, 403, 'a super-admin without a break-glass');
   assert.equal(p.eventsOf('AccessRefused'), [], 'behind the answer');
-  await p.refusalsRecorded();
-  await p.settled();
+  await p.recordRefusals();
+  await p.waitForProjections();
   const lines = async (path: string, key?: string) =>
     ((await p.send('GET', `${path}?action=access.refused`, key ? { key } : {})).body as Line[]).map(({ user_id, ip, meta }) => ({
       user_id,
@@ -42,18 +42,18 @@ test('what somebody was refused stands in the audit log of the tenant, with who,
     (await lines(`${other.tenant}/audit-logs`, other.key)).map(({ user_id }) => user_id),
     [me],
   );
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 
 test('sixty refusals of a caller are recorded one by one, the others of that minute as a sum', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const now = Date.UTC(2030, 0, 1);
   p.clock.now = () => now;
-  const member = await join(p, 'MEMBER');
+  const member = await addMember(p, 'MEMBER');
   for (let index = 0; index < 100; index++)
     assert.is((await p.send('DELETE', `${p.tenant}/members/${member.user_id}`, { key: member.key })).status, 403);
-  await p.refusalsRecorded();
+  await p.recordRefusals();
   assert.is(p.eventsOf('AccessRefused').length, 60);
   assert.equal(
     p.eventsOf('AccessRefusalsCounted').map(({ data }) => data),

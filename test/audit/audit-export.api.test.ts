@@ -2,15 +2,15 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AUDIT_FORMATS } from '../../api/audit/export-format.ts';
 import { AuditLogRead } from '../../projections/audit/audit-log.ts';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { join } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember } from '../fixtures/users.ts';
 
 type Line = Record<string, unknown> & { id: string; action: string; position: string };
 
 const HOSTILE = '=HYPERLINK("http://evil.test","see")';
 
-const p = await inMemory();
-const auditor = await join(p, 'AUDITOR');
+const p = await createInMemoryPlatform();
+const auditor = await addMember(p, 'AUDITOR');
 const path = `${p.tenant}/audit-logs/export`;
 const take = (query = '', headers: Record<string, string> = {}, key = auditor.key) => p.send('GET', `${path}?${query}`, { key, headers });
 const tokenOf = ({ headers }: Answer): string => headers.get('consistency-token')!;
@@ -29,7 +29,7 @@ const write = async (voice: string, agent = 'curl'): Promise<Answer> => {
 await write('A "quoted", name', HOSTILE);
 await write('+1', '@SUM(1)');
 await write('＝1', 'Ünïcode, with a comma');
-await p.settled();
+await p.waitForProjections();
 
 test('every line of the tenant, in the order in which it happened, up to the position that the answer names', async () => {
   const answer = await take();
@@ -54,7 +54,7 @@ test('the same bytes for the same position, whatever was written since, and agai
   const formats = Object.keys(AUDIT_FORMATS);
   const first = await Promise.all(formats.map((format) => take(`format=${format}`)));
   await write('Later');
-  await p.settled();
+  await p.waitForProjections();
   for (const [index, format] of formats.entries()) {
     const again = await take(`format=${format}&to_position=${tokenOf(first[index]!)}`);
     assert.is(again.text, first[index]!.text, format);
@@ -80,7 +80,7 @@ test('taking the log along is itself an event, of its actor, behind what it took
   assert.equal(taken!.data, { format: 'csv', position: tokenOf(answer) });
   assert.equal([taken!.actor.id, taken!.meta.tenant], [auditor.user_id, p.tenant_id]);
   assert.not.ok(answer.text.includes(taken!.event_id));
-  await p.settled();
+  await p.waitForProjections();
   assert.ok((await take()).text.includes(taken!.event_id));
   const count = p.eventsOf('AuditExported').length;
   assert.equal([(await p.send('HEAD', path, { key: auditor.key })).status, p.eventsOf('AuditExported').length], [200, count]);
@@ -156,14 +156,14 @@ test('ocsf has what an API Activity needs, and nothing of the line is lost', asy
 });
 
 test('a token is waited for; what nobody can wait for, and what is no position, are refused', async () => {
-  p.views.lateMs = 150;
+  p.projectionDelay.ms = 150;
   const made = await write('Just now');
   const token = tokenOf(made);
   const id = (made.body as { id: string }).id;
   assert.ok((await take('', { 'consistency-token': token })).text.includes(id), 'by the header');
   const next = await write('And now');
   assert.ok((await take(`to_position=${tokenOf(next)}`)).text.includes((next.body as { id: string }).id), 'by the parameter');
-  p.views.lateMs = 0;
+  p.projectionDelay.ms = 0;
   const exports = p.eventsOf('AuditExported').length;
   const far = '999999999999:999999999999';
   const refusals = [
@@ -177,7 +177,7 @@ test('a token is waited for; what nobody can wait for, and what is no position, 
     [422, await take('format=csv&format=ocsf')],
     [422, await take('to_position=0:0&to_position=0:0')],
     [422, await take('__proto__=1')],
-    [403, await take('', {}, (await join(p, 'MEMBER')).key)],
+    [403, await take('', {}, (await addMember(p, 'MEMBER')).key)],
     [401, await take('', {}, 'nonsense')],
   ] as const;
   for (const [status, answer] of refusals) {
@@ -196,7 +196,7 @@ test('nothing is handed out that could not be recorded', async () => {
 });
 
 test('where the view was put back while it was read, the export breaks off', async () => {
-  const reads = p.sink.reads as { passed: typeof p.sink.reads.passed };
+  const reads = p.memoryStore.reads as { passed: typeof p.memoryStore.reads.passed };
   const { passed } = reads;
   reads.passed = () => Promise.reject(new Error('the view stands behind the position'));
   const response = await p.app.request(path, { headers: { authorization: `Bearer ${auditor.key}` } });
@@ -214,13 +214,13 @@ test('who was let into a tenant takes its log along in sight of the tenant', asy
   assert.is((await p.send('GET', `/tenant/${id}/audit-logs/export`)).status, 403);
   await p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'a test', minutes: 5 } });
   assert.is((await p.send('GET', `/tenant/${id}/audit-logs/export`)).status, 200);
-  await p.settled();
+  await p.waitForProjections();
   const actions = linesOf(await p.send('GET', `/tenant/${id}/audit-logs/export`, { key: owner_key })).map(({ action }) => action);
   assert.ok(actions.includes('super_admin.read') && actions.includes('audit.exported'), actions.join());
 });
 
 test('the platform ends', async () => {
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 

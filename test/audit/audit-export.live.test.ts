@@ -10,10 +10,10 @@ import { listen } from '../../infra/http/listen.ts';
 import { requestMaintenance, requestState } from '../../infra/projector/maintenance-requests.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { PageQuery } from '../../projections/read-model.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { settled, until, world } from '../fixtures/live-projections.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const LINES = 20_000;
 const BATCH = 500;
@@ -32,11 +32,11 @@ const held = async (): Promise<number> => {
 
 /** The platform behind a socket, with its audit log in Postgres; `pages` counts the pages that were read, `before` runs before each. */
 const served = async (lines: number) => {
-  const p = await inMemory();
-  const { reads, databaseUrl } = await world(p.log, await freshDatabase(), [audit]);
+  const p = await createInMemoryPlatform();
+  const { reads, databaseUrl } = await startProjectionPlatform(p.log, await freshDatabase(), [audit]);
   const watched = { pages: 0, before: async (_: number): Promise<void> => {} };
-  const memory = { ...p.sink.reads };
-  Object.assign(p.sink.reads, {
+  const memory = { ...p.memoryStore.reads };
+  Object.assign(p.memoryStore.reads, {
     page: async (query: PageQuery) => {
       if (query.from.projection !== audit.name) return memory.page(query);
       await watched.before(++watched.pages);
@@ -54,9 +54,9 @@ const served = async (lines: number) => {
     }));
     await p.log.append(`visit-${p.tenant_id}.made${made}`, 'none', events);
   }
-  await settled(reads, p.log, audit.name);
+  await waitForProjection(reads, p.log, audit.name);
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
-  afterwards(async () => {
+  afterTest(async () => {
     await server.close();
     await p.close();
   });
@@ -83,9 +83,9 @@ const digestOf = async (answer: IncomingMessage) => {
 
 const rebuilt = async (databaseUrl: string): Promise<void> => {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-  afterwards(() => pool.end());
+  afterTest(() => pool.end());
   const id = await requestMaintenance(pool, 'rebuild', audit.name);
-  const done = await until(
+  const done = await waitUntil(
     'the rebuild',
     () => requestState(pool, id),
     (state) => state?.done_at != null,
@@ -109,7 +109,7 @@ test('20,000 lines pass through a memory that stays flat, the same bytes again a
   assert.ok(Math.max(...settledWeights) - Math.min(...settledWeights) < 4 * MEBI, weights.map((one) => (one / MEBI).toFixed(1)).join(' '));
   watched.before = async () => {};
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'New', slug: 'new' } });
-  await p.settled();
+  await p.waitForProjections();
   assert.equal(await digestOf(await open(`to_position=${position}`)), first, 'after new events');
   const [, during] = await Promise.all([rebuilt(databaseUrl), digestOf(await open(`to_position=${position}`))]);
   assert.equal(during, first, 'while it was rebuilt');

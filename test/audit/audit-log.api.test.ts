@@ -2,14 +2,14 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { actionOf } from '../../projections/audit/audit-log.ts';
 import { eventually } from '../fixtures/child-process.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { join, neighbour } from '../fixtures/users.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 type Line = Json & { action: string; meta: Json; user_id: string | null; agent_id: string | null };
 
-const p = await inMemory();
-const owner = await join(p, 'OWNER');
+const p = await createInMemoryPlatform();
+const owner = await addMember(p, 'OWNER');
 const HEADERS = { 'user-agent': 'proof/1.0', 'x-request-id': 'audited' };
 const SECRET = 'a provider’s secret of 24 bytes';
 const send = (method: string, path: string, body?: unknown) =>
@@ -20,7 +20,7 @@ const send = (method: string, path: string, body?: unknown) =>
   });
 const idOf = async (answer: ReturnType<typeof send>): Promise<string> => ((await answer).body as Json).id as string;
 const lines = async (query = '', path = `${p.tenant}/audit-logs`): Promise<Line[]> => {
-  await p.settled();
+  await p.waitForProjections();
   const answer = await p.send('GET', `${path}?limit=200&${query}`, { key: path.startsWith('/admin') ? p.key : owner.key });
   assert.is(answer.status, 200, answer.text);
   return answer.body as Line[];
@@ -57,7 +57,7 @@ test('every mutation has its line: what, on what, by whom, from where', async ()
 
 test('every event of the tenant is a line of its log, but for idempotency keys and wrapped keys', async () => {
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Once', slug: 'once' }, headers: { 'idempotency-key': 'k' } });
-  await p.settled();
+  await p.waitForProjections();
   const expected = p.log.events.filter(({ meta, category }) => meta.tenant === p.tenant_id && !['idempotency', 'key'].includes(category));
   assert.equal((await lines()).map(({ id }) => id).sort(), expected.map(({ event_id }) => event_id).sort());
 });
@@ -82,7 +82,7 @@ test('what happens to an agent is found by the agent, what somebody does by the 
 test('what is no user is found as an actor too: an agent by its runner’s key, the system by its name', async () => {
   const runner = ((await send('POST', `agents/${agent}/runner-keys`, { name: 'acts' })).body as Json).key as string;
   assert.is((await p.send('GET', `${p.tenant}/members`, { key: runner })).status, 403);
-  await p.refusalsRecorded();
+  await p.recordRefusals();
   const [refused] = await lines(`actor=${agent}&action=access.refused`);
   assert.equal([refused?.user_id, refused?.agent_id], [null, agent]);
   assert.ok((await lines('actor=annals')).every(({ user_id }) => user_id === null));
@@ -134,8 +134,8 @@ test('lines come newest first and page by page', async () => {
 });
 
 test('an owner’s first key stands in its tenant’s log, the platform’s own actions in the platform’s', async () => {
-  const { tenant, id, key } = await neighbour(p);
-  await p.settled();
+  const { tenant, id, key } = await createSecondTenant(p);
+  await p.waitForProjections();
   const theirs = (await p.send('GET', `${tenant}/audit-logs`, { key })).body as Line[];
   for (const action of ['tenant.created', 'member.added', 'api_key.created'])
     assert.ok(
@@ -151,14 +151,14 @@ test('an owner’s first key stands in its tenant’s log, the platform’s own 
 });
 
 test('what the platform does to a tenant stands in both logs, and what the tenant does in its own alone', async () => {
-  const { tenant, id, key } = await neighbour(p, 'acted-on');
+  const { tenant, id, key } = await createSecondTenant(p, 'acted-on');
   const act = (method: string, path: string, body: unknown) => send(method, `/admin/tenants/${id}${path}`, body);
   await act('POST', '/break-glass', { reason: 'a look', minutes: 5 });
   await act('POST', '/suspend', { reason: 'unpaid' });
   await act('POST', '/resume', { reason: 'paid' });
   await act('PATCH', '', { name: 'Renamed by the platform', reason: 'asked for' });
   await p.send('PATCH', tenant, { key, body: { name: 'Renamed by itself' } });
-  await p.settled();
+  await p.waitForProjections();
   const theirs = (await p.send('GET', `${tenant}/audit-logs?limit=200`, { key })).body as Line[];
   const platform = (await lines('', '/admin/audit-logs')).filter(({ tenant_id }) => tenant_id === id);
   assert.equal(
@@ -178,7 +178,7 @@ test('what the platform does to a tenant stands in both logs, and what the tenan
 test('a user agent is kept to 512 characters, a MEMBER reads no log', async () => {
   await p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { voice: 'w' }, headers: { 'user-agent': 'u'.repeat(2_000) } });
   assert.is(String((await lines('action=agent.updated'))[0]!.user_agent).length, 512);
-  const { key } = await join(p, 'MEMBER');
+  const { key } = await addMember(p, 'MEMBER');
   assert.is((await p.send('GET', `${p.tenant}/audit-logs`, { key })).status, 403);
 });
 
@@ -195,7 +195,7 @@ test('the name of an action is its noun, a dot and what happened', () => {
 });
 
 test('the platform ends', async () => {
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type AllStreamSubscription, ANY, EventStoreDBClient, jsonEvent, NO_STREAM, type Position, START } from '@eventstore/db-client';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { scratch } from '../fixtures/temp-directory.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { count, median, milliseconds, ratio, table } from './format.ts';
 import { annals } from './platform.ts';
 import { memoryOf, processorTimeOf } from './processes.ts';
@@ -26,7 +26,7 @@ const serve = async (dir: string) => {
   const port = await freePort();
   const began = performance.now();
   const program = annals(['store', 'serve', '--dir', join(dir, 'store'), '--port', String(port), '--open']);
-  await program.says(/^store ready/m);
+  await program.waitForOutput(/^store ready/m);
   const took = performance.now() - began;
   return { program, pid: program.child.pid!, took, client: EventStoreDBClient.connectionString(`esdb://127.0.0.1:${port}?tls=false`) };
 };
@@ -164,7 +164,7 @@ const report = (stages: readonly Stage[], starts: readonly Starts[]): string => 
 
 /** Embedded stores that hold a hundredth, a tenth and all of so many events, a tenth as many streams: measured in turn, round by round. */
 export const growthBench = async (events: number): Promise<string> => {
-  const { dir, clear } = scratch();
+  const { dir, clear } = createTempDirectory();
   const stages: Stage[] = [];
   for (const share of [100, 10, 1]) {
     const size = { events: Math.ceil(events / share), streams: Math.ceil(events / share / EVENTS_A_STREAM) };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { scratch } from '../fixtures/temp-directory.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import type { Figures } from './load.ts';
 import { heardFrom, helper, limitApart, loadApart } from './measure.ts';
 import { annals } from './platform.ts';
@@ -28,11 +28,11 @@ const bareHono = async ({ fixture, warmup, seconds }: Bench): Promise<Figures> =
 };
 
 const rawAppend = async ({ warmup, seconds }: Bench): Promise<Figures> => {
-  const { dir, clear } = scratch();
+  const { dir, clear } = createTempDirectory();
   const port = await freePort();
   const store = annals(['store', 'serve', '--dir', join(dir, 'store'), '--port', String(port), '--open']);
   try {
-    await store.says(/^store ready/m);
+    await store.waitForOutput(/^store ready/m);
     return await limitApart({ kind: 'append', url: `esdb://127.0.0.1:${port}?tls=false`, atOnce: AT_ONCE, warmup, seconds });
   } finally {
     await store.stop();

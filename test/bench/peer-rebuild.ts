@@ -11,7 +11,7 @@ import type { Log, NewEvent } from '../../infra/eventstore/event-log.ts';
 import { startProjections } from '../../infra/projector/projector.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { agents } from '../../projections/agents/agent.ts';
-import { scratch } from '../fixtures/temp-directory.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { emptyDatabase } from './peer-prepare.ts';
 import { annals, stopPrograms } from './platform.ts';
 
@@ -101,10 +101,10 @@ const rebuild = async (log: Log, database: string, end: Position): Promise<numbe
 };
 
 const measure = async (database: string): Promise<object> => {
-  const { dir, clear } = scratch();
+  const { dir, clear } = createTempDirectory();
   const port = await freePort();
   const store = annals(['store', 'serve', '--dir', join(dir, 'store'), '--port', String(port), '--open']);
-  await Promise.all([store.says(/^store ready/m), emptyDatabase(database)]);
+  await Promise.all([store.waitForOutput(/^store ready/m), emptyDatabase(database)]);
   const log = openLog(`esdb://127.0.0.1:${port}?tls=false`);
   const end = await write(log, events / EVENTS_EACH);
   const seconds = await rebuild(log, database, end);

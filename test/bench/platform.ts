@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { type Program, program } from '../fixtures/child-process.ts';
-import { scratch } from '../fixtures/temp-directory.ts';
+import { type Program, startProgram } from '../fixtures/child-process.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const PIECES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
@@ -33,7 +33,7 @@ const programs = new Set<Program>();
 
 /** Runs a program that `stopPrograms` ends, whatever happens to whoever asked for it. */
 export const tracked = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Program => {
-  const running = program(process.execPath, args, { env: { ...process.env, ...env } });
+  const running = startProgram(process.execPath, args, { env: { ...process.env, ...env } });
   programs.add(running);
   void running.ended.then(() => programs.delete(running));
   return running;
@@ -53,14 +53,14 @@ export type StartOptions = { dir?: string; port?: number; key?: string; env?: No
 
 /** Starts everything; what it keeps is taken away when it stops, unless `dir` says where to leave it. */
 export const startAnnals = async ({ dir: given, port: wanted, key = newKey(), env = {} }: StartOptions = {}): Promise<Annals> => {
-  const { dir, clear } = given === undefined ? scratch() : { dir: given, clear: () => {} };
+  const { dir, clear } = given === undefined ? createTempDirectory() : { dir: given, clear: () => {} };
   const port = wanted ?? (await freePort());
   const running = annals(['start'], { LOG_LEVEL: 'warn', ...env, ANNALS_DATA: dir, ANNALS_ADMIN_KEY: key, PORT: String(port) });
   const stop = async (): Promise<void> => {
     await running.stop();
     clear();
   };
-  await running.says(/^ready http/m).catch(async (error: unknown) => {
+  await running.waitForOutput(/^ready http/m).catch(async (error: unknown) => {
     await stop();
     throw error;
   });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { type Program, root } from '../fixtures/child-process.ts';
-import { scratch } from '../fixtures/temp-directory.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { count, median, milliseconds, ratio, table } from './format.ts';
 import { annals, tracked } from './platform.ts';
 import { memoryOf } from './processes.ts';
@@ -67,10 +67,10 @@ const drive = async (script: string, args: readonly string[], shape: RegExp, row
 type Server = { readonly contender: Contender; readonly url: string; readonly pid: number; readonly end: () => Promise<void> };
 
 const start = async (contender: Contender): Promise<Server> => {
-  const { dir, clear } = scratch();
+  const { dir, clear } = createTempDirectory();
   const port = await freePort();
   const server = contender.serve(dir, port);
-  await server.says(contender.says);
+  await server.waitForOutput(contender.says);
   const end = async () => {
     await server.stop();
     clear();

@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 
 /** A tenant on a plan of its own. */
 const tenantWith = async (slug: string, limits: { agents?: number; members?: number }) => {
@@ -25,7 +25,7 @@ test('of a hundred agents created at once as many are there as the plan allows',
   const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => create(`agent-${n}`)));
   assert.is(answers.filter(({ status }) => status === 201).length, 7);
   for (const answer of answers) if (answer.status !== 201) assert.equal(told(answer), FULL);
-  await p.settled();
+  await p.waitForProjections();
   assert.is(((await send('GET', '/agents')).body as unknown[]).length, 7);
 });
 
@@ -87,7 +87,7 @@ test('a larger plan lifts the limit, a smaller one leaves what is there', async 
 });
 
 test('the platform ends', async () => {
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 

@@ -8,15 +8,15 @@ import { createSystemTables } from '../../infra/projector/schema.ts';
 import { createRateLimiter, type RateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { openQuotaTable } from '../../infra/ratelimit/quota-table.ts';
 import { createQuotaSync } from '../../infra/ratelimit/shared-quota.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { quiet } from '../fixtures/live-projections.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { silentLogger } from '../fixtures/live-projections.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
-import { type Answer, givenHook, sign } from '../fixtures/webhook-platform.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { type Answer, createWebhookPlatform, sign } from '../fixtures/webhook-platform.ts';
 
 const WITHIN_MS = 1_000;
 
-type Given = Awaited<ReturnType<typeof givenHook>>;
+type Given = Awaited<ReturnType<typeof createWebhookPlatform>>;
 
 /** Puts the tenant on a plan of its own. */
 const allow = async ({ systemContext, tenant_id }: Pick<Given, 'systemContext' | 'tenant_id'>, webhooks_per_minute: number) => {
@@ -33,7 +33,7 @@ const told = ({ status, json }: Answer) => [status, json.code];
 const BEYOND = [429, 'rate_limited'];
 
 test('deliveries beyond the plan are 429, say when to come again, and leave no event', async () => {
-  const given = await givenHook({}, createRateLimiter());
+  const given = await createWebhookPlatform({}, createRateLimiter());
   let now = Date.now();
   given.clock.now = () => now;
   await allow(given, 5);
@@ -67,7 +67,7 @@ test('deliveries beyond the plan are 429, say when to come again, and leave no e
 });
 
 test('a flood beyond the plan is at most one event a minute', async () => {
-  const given = await givenHook({}, createRateLimiter());
+  const given = await createWebhookPlatform({}, createRateLimiter());
   const now = Date.now();
   given.clock.now = () => now;
   await allow(given, 1);
@@ -81,7 +81,7 @@ test('a flood beyond the plan is at most one event a minute', async () => {
 });
 
 test('what is not signed takes nothing of the plan, nor does what is refused for its form', async () => {
-  const given = await givenHook({}, createRateLimiter());
+  const given = await createWebhookPlatform({}, createRateLimiter());
   await allow(given, 1);
   for (let index = 0; index < 20; index++) {
     assert.is((await given.deliver('{}', { ...fresh(), 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })).status, 401);
@@ -93,7 +93,7 @@ test('what is not signed takes nothing of the plan, nor does what is refused for
 });
 
 test('where replays are refused, a delivery beyond the plan does not claim its body either', async () => {
-  const given = await givenHook({ replay_guard: 'block' }, createRateLimiter());
+  const given = await createWebhookPlatform({ replay_guard: 'block' }, createRateLimiter());
   await allow(given, 1);
   await given.deliver('{"a":1}', fresh());
   const before = given.log.events.length;
@@ -103,7 +103,7 @@ test('where replays are refused, a delivery beyond the plan does not claim its b
 });
 
 test('a plan of none takes none', async () => {
-  const given = await givenHook({}, createRateLimiter());
+  const given = await createWebhookPlatform({}, createRateLimiter());
   await allow(given, 0);
   const refused = await given.deliver('{}', fresh());
   assert.equal(told(refused), BEYOND);
@@ -113,7 +113,7 @@ test('a plan of none takes none', async () => {
 });
 
 test("one tenant's limit leaves another alone, on the same plan and from the same address", async () => {
-  const p = await inMemory({ limits: createRateLimiter() });
+  const p = await createInMemoryPlatform({ limits: createRateLimiter() });
   const limits = { agents: 5, members: 5, cron_jobs: 5, webhooks_per_minute: 2 };
   const plan = await p.send('POST', '/admin/plans', { body: { slug: 'two', name: 'Two', monthly_usd: 0, limits } });
   const hookOf = async (slug: string) => {
@@ -149,7 +149,7 @@ const pair = async (webhooks_per_minute: number) => {
   await createSystemTables(client);
   await client.end();
   const asked = { charges: 0, failures: 0 };
-  const rows = [openQuotaTable(databaseUrl, quiet), openQuotaTable(databaseUrl, quiet)] as const;
+  const rows = [openQuotaTable(databaseUrl, silentLogger), openQuotaTable(databaseUrl, silentLogger)] as const;
   const limits = rows.map(({ charge }) =>
     createRateLimiter(
       RATE_LIMIT_POLICIES,
@@ -164,15 +164,15 @@ const pair = async (webhooks_per_minute: number) => {
       }),
     ),
   ) as [RateLimiter, RateLimiter];
-  const given = await givenHook({}, limits[0]);
+  const given = await createWebhookPlatform({}, limits[0]);
   await allow(given, webhooks_per_minute);
-  const other = await given.beside(given.log, limits[1]);
+  const other = await given.startSecondProcess(given.log, limits[1]);
   const close = async () => {
     await other.close();
     await given.close();
     await Promise.all(rows.map((one) => one.close()));
   };
-  afterwards(close);
+  afterTest(close);
   return { given, other, asked, close };
 };
 
@@ -207,11 +207,11 @@ test('while the database is away each process lets its own count through: a prov
     createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync({ charge })),
     createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync({ charge })),
   ];
-  const given = await givenHook({}, one);
-  afterwards(given.close);
+  const given = await createWebhookPlatform({}, one);
+  afterTest(given.close);
   await allow(given, 20);
-  const other = await given.beside(given.log, two);
-  afterwards(other.close);
+  const other = await given.startSecondProcess(given.log, two);
+  afterTest(other.close);
   for (const { post } of [given, other]) {
     const answers = [];
     for (let index = 0; index < 25; index++) answers.push((await post(given.hook, '{}', fresh())).status);

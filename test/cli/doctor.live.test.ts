@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
 import { main, type Platform, withPlatform } from '../faults/platform.ts';
-import { bareEnvironment, eventually, program } from '../fixtures/child-process.ts';
+import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
 /** What a command says of a platform, and how it ends. */
 const said = async ({ data, url }: Platform, words: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<[number, string]> => {
-  const running = program(process.execPath, [main, ...words], {
-    env: { ...bareEnvironment(), ANNALS_DATA: data, ANNALS_URL: url, ...more },
+  const running = startProgram(process.execPath, [main, ...words], {
+    env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url, ...more },
   });
   return [(await running.ended) as number, running.output()];
 };

@@ -9,7 +9,7 @@ import { connectNats } from '../../infra/nats/connect.ts';
 import { endProcess, type ProcessRef } from '../../infra/supervision/os-process.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { bareEnvironment, inDir, type Program, program, root } from '../fixtures/child-process.ts';
+import { type Program, root, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 
 export const PIECES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
 export type PieceName = (typeof PIECES)[number];
@@ -52,7 +52,7 @@ export const openPlatform = async (dir: string) => {
   const data = join(dir, 'data');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const env = { ...bareEnvironment(), ANNALS_DATA: data, PORT: String(port), ANNALS_ADMIN_KEY: ADMIN_KEY, NO_COLOR: '1' };
+  const env = { ...unconfiguredEnvironment(), ANNALS_DATA: data, PORT: String(port), ANNALS_ADMIN_KEY: ADMIN_KEY, NO_COLOR: '1' };
   const company: Program[] = [];
   let running: Program | undefined;
 
@@ -60,8 +60,8 @@ export const openPlatform = async (dir: string) => {
   const everyone = (): ProcessRef[] => [...PIECES.map(known), readPidFile(join(data, 'annals.pid'))].filter((each) => each !== undefined);
 
   const start = async (): Promise<void> => {
-    running = program(process.execPath, [main, 'start'], { env });
-    await running.says(/^ready http/m);
+    running = startProgram(process.execPath, [main, 'start'], { env });
+    await running.waitForOutput(/^ready http/m);
   };
 
   const stop = async (): Promise<number | NodeJS.Signals | undefined> => {
@@ -100,9 +100,9 @@ export const openPlatform = async (dir: string) => {
   /** One more API process on the same services. Resolves with its address when it is ready. */
   const serveToo = async (): Promise<string> => {
     const PORT = String(await freePort());
-    const one = program(process.execPath, [main, 'serve'], { env: { ...env, ...urlsIn(data), PORT } });
+    const one = startProgram(process.execPath, [main, 'serve'], { env: { ...env, ...urlsIn(data), PORT } });
     company.push(one);
-    await one.says(/"listening"/);
+    await one.waitForOutput(/"listening"/);
     return `http://127.0.0.1:${PORT}`;
   };
 
@@ -153,7 +153,7 @@ export const must = async <T>(reply: Promise<Reply>, status = 201): Promise<T> =
 
 /** Starts a platform for one test, and takes it away afterwards, whatever happens: also when this process is told to end. */
 export const withPlatform = (use: (platform: Platform) => Promise<void>): Promise<void> =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const platform = await openPlatform(dir);
     const leave = (): void => void platform.close().finally(() => process.exit(1));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, leave);

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Program, program } from '../fixtures/child-process.ts';
+import { type Program, startProgram } from '../fixtures/child-process.ts';
 import { main, type Platform } from './platform.ts';
 import type { Agent } from './tenants.ts';
 
@@ -35,12 +35,12 @@ export const startRunner = async ({ url, dir, accompany }: Platform, agent: Agen
   const args = [main, 'runner', '--agent', agent.slug, '--exec', command(home)];
   const env = { PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey };
   const start = (): Program => {
-    const one = program(process.execPath, args, { cwd: home, env });
+    const one = startProgram(process.execPath, args, { cwd: home, env });
     accompany(one);
     return one;
   };
   let running = start();
-  await running.says(/waiting for deliveries/);
+  await running.waitForOutput(/waiting for deliveries/);
   return {
     agent,
     effects: () => linesOf(join(home, 'effects')),
@@ -50,7 +50,7 @@ export const startRunner = async ({ url, dir, accompany }: Platform, agent: Agen
       const killedAt = Date.now();
       await running.stop('SIGKILL');
       running = start();
-      await running.says(/waiting for deliveries/);
+      await running.waitForOutput(/waiting for deliveries/);
       return Date.now() - killedAt;
     },
     stop: () => running.stop(),

@@ -40,7 +40,7 @@ const settle = async (): Promise<void> => {
     outcome: 'acknowledged',
   } as const;
   await world.systemContext(own.tenant).transact(Acknowledgement, own.agent!, Acknowledgement.recordAdvisories('one', [notice]));
-  await world.settled();
+  await world.waitForProjections();
 };
 await settle();
 
@@ -62,7 +62,7 @@ test('as of now everything is what it is, and says as of which position', async 
   for (const call of shown.filter(looksBack)) {
     const live = await send(pathOf(call));
     assert.is(live.status, 200, `${call.operationId}: ${live.text}`);
-    await world.settled();
+    await world.waitForProjections();
     const token = end();
     for (const as_of of [token, new Date(Date.now() + 1_000).toISOString()]) {
       const then = await send(`${pathOf(call)}?as_of=${as_of}`, { 'consistency-token': token });
@@ -149,12 +149,12 @@ test('a delivery is what it was at each step, whatever else its agent’s runner
     assert.equal((then.body as { attempts: unknown }).attempts, attempts, token);
   }
   const last = world.log.events.at(-1)!.position;
-  world.views.lateMs = 300;
+  world.projectionDelay.ms = 300;
   const late = await say(6, 'max_deliveries', true);
   const then = await send(`${path}?as_of=${tokenOf(late.position!)}`);
   assert.is((then.body as { outcome: string }).outcome, 'dead', 'though the view has not heard of it');
   assert.is(((await send(`${path}?as_of=${tokenOf(last)}`)).body as { attempts: { count: number }[] }).attempts[0]!.count, 4);
-  world.views.lateMs = 0;
+  world.projectionDelay.ms = 0;
 });
 
 test('an integration says when deliveries had come last until then, on the replaced secret too', async () => {
@@ -166,7 +166,7 @@ test('an integration says when deliveries had come last until then, on the repla
   const path = `/tenant/${own.tenant}/webhook-integrations/${id}`;
   const steps: [string, Answer][] = [];
   const look = async () => {
-    await world.settled();
+    await world.waitForProjections();
     steps.push([end(), await send(path)]);
   };
   const deliver = async (n: number, by: string) => {
@@ -194,7 +194,7 @@ test('a refused delivery was there from its refusal on', async () => {
   const before = end();
   await world.send('POST', new URL(hook.url).pathname, { key: '', raw: '{}', headers: { 'x-hub-signature-256': 'sha256=00' } });
   for (let waits = 0; world.eventsOf('WebhookRejected').length === 0 && waits < 100; waits++) await sleep(50);
-  await world.settled();
+  await world.waitForProjections();
   const [refused] = world.eventsOf('WebhookRejected').slice(-1);
   const path = `/tenant/${own.tenant}/deliveries/${(refused!.data as { delivery_id: string }).delivery_id}`;
   const live = await send(path);
@@ -204,7 +204,7 @@ test('a refused delivery was there from its refusal on', async () => {
 });
 
 test('the platform ends', async () => {
-  assert.equal(world.unapplied(), []);
+  assert.equal(world.unappliedEvents(), []);
   await world.close();
 });
 

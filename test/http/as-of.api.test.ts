@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 
 const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
 const tokenOf = ({ headers }: Answer): string => headers.get('consistency-token')!;
@@ -18,7 +18,7 @@ const change = fc.record(
 );
 
 test('as of any answer’s token an agent is what that answer said, and as of now what it is', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   let number = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 6 }), async (changes) => {
@@ -42,7 +42,7 @@ test('as of any answer’s token an agent is what that answer said, and as of no
 });
 
 test('as of a time a list holds the agents that there were, the deleted ones too', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const start = Date.now();
   const at = (seconds: number) => new Date(start + seconds * 1_000).toISOString();
   const later = (seconds: number) => {
@@ -73,11 +73,11 @@ test('as of a time a list holds the agents that there were, the deleted ones too
 });
 
 test('a position beyond the end of the log is the end of the log, and beside a read of two times too', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(made).id}`;
-  await p.settled();
-  p.views.lateMs = 300;
+  await p.waitForProjections();
+  p.projectionDelay.ms = 300;
   const end = tokenOf(await p.send('PATCH', path, { body: { name: 'Better' } }));
   const beyond = '99999999999:99999999999';
   for (const one of [path, p.tenant, `${p.tenant}/agents`, `${p.tenant}/members`]) {
@@ -90,7 +90,7 @@ test('a position beyond the end of the log is the end of the log, and beside a r
 });
 
 test('restoring a revision gives its settings and chain back, and never who may do what', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const models = bodyOf<{ id: string }[]>(await p.send('GET', `${p.tenant}/models`)).map(({ id }) => id);
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent', voice: 'alto' } });
   const path = `${p.tenant}/agents/${bodyOf(made).id}`;
@@ -115,7 +115,7 @@ test('restoring a revision gives its settings and chain back, and never who may 
 });
 
 test('a deleted agent comes back until its slug was taken again', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const create = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(await create()).id}`;
   await p.send('DELETE', path);
@@ -130,7 +130,7 @@ test('a deleted agent comes back until its slug was taken again', async () => {
 });
 
 test('history names each change with who made it, a diff what lies between two of them', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(made).id}`;
   const renamed = await p.send('PATCH', path, { body: { name: 'Better', voice: 'alto' } });
@@ -153,7 +153,7 @@ test('history names each change with who made it, a diff what lies between two o
 });
 
 test('a diff up to a time holds what the caller did until then, however late the views are', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const start = Date.now();
   const later = (seconds: number) => {
     p.clock.now = () => start + seconds * 1_000;
@@ -161,14 +161,14 @@ test('a diff up to a time holds what the caller did until then, however late the
   const time = (seconds: number) => new Date(start + seconds * 1_000).toISOString();
   later(10);
   const path = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
-  await p.settled();
-  p.views.lateMs = 25;
+  await p.waitForProjections();
+  p.projectionDelay.ms = 25;
   later(20);
   const renamed = await p.send('PATCH', path, { body: { name: 'Better' } });
   const diff = (headers = {}) => p.send('GET', `${path}/diff?from=${time(15)}&to=${time(25)}`, { headers });
   const own = bodyOf<{ to: string; changes: { pointer: string }[] }>(await diff());
   assert.equal([own.to, own.changes.map(({ pointer }) => pointer)], [tokenOf(renamed), ['/name', '/updated_at']]);
-  p.views.lateMs = 300;
+  p.projectionDelay.ms = 300;
   later(24);
   const again = await p.send('PATCH', path, { body: { name: 'Best' } });
   const headers = { 'consistency-token': tokenOf(again) };

@@ -2,11 +2,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MAX_JSON_BYTES, readBytes } from '../../api/http/json-body.ts';
 import type { Refusal } from '../../domain/refusal.ts';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 
 type Json = Record<string, unknown>;
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 let count = 0;
 const slug = () => `s${count++}`;
 const post = (raw: string | Uint8Array, headers: Record<string, string> = {}, path = `${p.tenant}/agents`) =>
@@ -216,7 +216,7 @@ test('a body too large for the log is refused, not failed', async () => {
 });
 
 test('the platform ends', async () => {
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 

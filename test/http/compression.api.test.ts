@@ -4,9 +4,9 @@ import { gunzipSync, inflateSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 
 /** Asks the real server, so that lengths and chunks are those of the wire. */

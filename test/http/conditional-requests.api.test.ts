@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { join } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 let count = 0;
 const made = async (): Promise<string> => {
   const { body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${count}`, slug: `a${count++}` } });
@@ -57,7 +57,7 @@ test('without a condition all of many changes at once are made, one behind the o
 });
 
 test('a condition on what is not there tells nothing about what is', async () => {
-  const { user_id } = await join(p, 'MEMBER');
+  const { user_id } = await addMember(p, 'MEMBER');
   const key = p.eventsOf('ApiKeyCreated').find(({ data }) => (data as { owner_id: string }).owner_id === user_id)!.id;
   const missing = `c${'0'.repeat(24)}`;
   for (const headers of [{ 'if-match': '"7"' }, { 'if-match': '*' }]) {
@@ -80,7 +80,7 @@ test('what has no ETag meets no If-Match but *, and takes no part in 304', async
 
 test('a read answers 304 to the ETag it has, alone, in a list, weak or as *', async () => {
   const path = await made();
-  await p.settled();
+  await p.waitForProjections();
   const read = (tag: string) => p.send('GET', path, { headers: { 'if-none-match': tag } });
   for (const tag of ['"0"', 'W/"0"', '"7", "0"', '*']) {
     const answer = await read(tag);
@@ -104,10 +104,10 @@ test('what is no resource answers 304 the same way: the script of the page', asy
 
 test('what holds more than its stream is never 304, and changed by the ETag that it bears', async () => {
   const path = await made();
-  const { user_id } = await join(p, 'MEMBER', p.tenant_id, 'changing@example.com');
+  const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, 'changing@example.com');
   const hook = { provider: 'github', agent_id: path.split('/').at(-1), label: 'Repo' };
   const { id } = (await p.send('POST', `${p.tenant}/webhook-integrations`, { body: hook })).body as Json;
-  await p.settled();
+  await p.waitForProjections();
   const changes: [string, Json | null][] = [
     [`/admin/tenants/${p.tenant_id}`, { name: 'Counted', reason: 'a test' }],
     [`${p.tenant}/webhook-integrations/${id}`, { label: 'Other' }],
@@ -148,14 +148,14 @@ test('a token that is none is refused; one from the future waits 2 s and says wh
     Promise.all(folded.map(async (one) => (await p.send('GET', one, { headers: { 'consistency-token': token } })).status));
   assert.equal(await statuses('garbage'), Array(4).fill(400), 'of what is folded from the log too');
   assert.equal(await statuses('9223372036854775807:1'), Array(4).fill(503));
-  p.views.lateMs = 300;
+  p.projectionDelay.ms = 300;
   assert.equal(await statuses(written), Array(4).fill(200));
-  p.views.lateMs = 2_000;
+  p.projectionDelay.ms = 2_000;
   const unseen = (await patch(path, 'Unseen')).headers.get('consistency-token')!;
   const early = performance.now();
   assert.equal(await statuses(unseen), Array(4).fill(200), 'and waits for no view');
   assert.ok(performance.now() - early < 1_500);
-  p.views.lateMs = 0;
+  p.projectionDelay.ms = 0;
   const began = performance.now();
   const answer = await read('9223372036854775807:9223372036854775807');
   const ms = performance.now() - began;
@@ -165,7 +165,7 @@ test('a token that is none is refused; one from the future waits 2 s and says wh
 
 test('pages follow each other by Link, newest first, each item once, whatever is created meanwhile', async () => {
   for (let n = 0; n < 7; n++) await made();
-  await p.settled();
+  await p.waitForProjections();
   const all = (await list('limit=200')).names;
   let path: string | undefined = `${p.tenant}/agents?limit=3`;
   const seen: unknown[] = [];
@@ -180,17 +180,17 @@ test('pages follow each other by Link, newest first, each item once, whatever is
 });
 
 test('the count is of the whole list, and only where nothing narrows it', async () => {
-  await p.settled();
+  await p.waitForProjections();
   const count = async (query: string) => (await list(query)).answer.headers.get('total-count');
   const whole = String((await list('limit=200')).names.length);
   assert.equal([await count(''), await count('limit=1')], [whole, whole]);
   for (const query of ['q=Agent', 'is_active=true', 'kind=user']) assert.is(await count(query), null, query);
-  const { key } = await join(p, 'MEMBER', p.tenant_id, 'other@example.com');
+  const { key } = await addMember(p, 'MEMBER', p.tenant_id, 'other@example.com');
   assert.is((await p.send('GET', `${p.tenant}/agents`, { key })).headers.get('total-count'), null);
 });
 
 test('lists are sorted by a field, either way, and filtered', async () => {
-  await p.settled();
+  await p.waitForProjections();
   const { names } = await list('sort=name&limit=200');
   assert.equal(names, [...names].sort());
   assert.equal((await list('sort=-name&limit=200')).names, [...names].reverse());

@@ -1,13 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadConfig } from '../../infra/config.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 
 const APP = 'https://app.example';
 const LISTED = 'access-control-allow-origin';
 
 /** The platform for pages of these origins, as the environment names them. */
-const withOrigins = (text: string | undefined) => inMemory({ corsOrigins: loadConfig({ CORS_ORIGINS: text }).corsOrigins });
+const withOrigins = (text: string | undefined) => createInMemoryPlatform({ corsOrigins: loadConfig({ CORS_ORIGINS: text }).corsOrigins });
 
 const preflight = (p: Awaited<ReturnType<typeof withOrigins>>, origin: string) =>
   p.send('OPTIONS', `${p.tenant}/agents`, {

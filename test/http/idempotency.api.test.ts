@@ -2,22 +2,22 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { evolve, type IdempotencyEvent, initial, isClaimed } from '../../domain/idempotency-key.ts';
 import { at, recorded } from '../fixtures/given.ts';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { type InMemory, join } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
 
 type Problem = { code: string; request_id: string };
 type Agent = { id: string; slug: string; name: string; updated_at: string };
 
 const agent = (slug = 'reviewer', more: object = {}) => ({ name: 'Reviewer', slug, ...more });
 const codeOf = ({ body }: Answer): string => (body as Problem).code;
-const create = (p: InMemory, key: string, body: unknown = agent(), more: { key?: string } = {}): Promise<Answer> =>
+const create = (p: InMemoryPlatform, key: string, body: unknown = agent(), more: { key?: string } = {}): Promise<Answer> =>
   p.send('POST', `${p.tenant}/agents`, { body, headers: { 'idempotency-key': key }, ...more });
-const created = (p: InMemory) => p.eventsOf('AgentCreated').length;
+const created = (p: InMemoryPlatform) => p.eventsOf('AgentCreated').length;
 const kept = ({ headers }: Answer) =>
   ['etag', 'location', 'consistency-token', 'content-type', 'cache-control'].map((name) => headers.get(name));
 
 /** The next append that writes such an event never happens: its process is dead. */
-const dies = (p: InMemory, type: string, times = 1): void => {
+const dies = (p: InMemoryPlatform, type: string, times = 1): void => {
   const { append } = p.log;
   let left = times;
   Object.assign(p.log, {
@@ -28,7 +28,7 @@ const dies = (p: InMemory, type: string, times = 1): void => {
     },
   });
 };
-const clockAhead = (p: InMemory, ms: number): void => {
+const clockAhead = (p: InMemoryPlatform, ms: number): void => {
   p.clock.now = () => Date.now() + ms;
 };
 
@@ -44,7 +44,7 @@ test('a key is held for 30 s from its claim, from each time it is taken, and not
 });
 
 test('50 parallel repeats make one event; each is answered 201, or 409 while the first is at work', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const answers = await Promise.all(Array.from({ length: 50 }, () => create(p, 'once')));
   assert.is(created(p), 1);
   for (const answer of answers) assert.ok(answer.status === 201 || codeOf(answer) === 'idempotency_in_flight', answer.text);
@@ -55,7 +55,7 @@ test('50 parallel repeats make one event; each is answered 201, or 409 while the
 });
 
 test('the same body under the same key has the same answer but for the request id', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const first = await create(p, 'once');
   await p.send('PATCH', first.headers.get('location')!, { body: { name: 'Changed since' } });
   const again = await create(p, 'once');
@@ -67,7 +67,7 @@ test('the same body under the same key has the same answer but for the request i
 });
 
 test('a refusal is repeated as it was, and nothing is tried again', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   await p.send('POST', `${p.tenant}/agents`, { body: agent() });
   const first = await create(p, 'once');
   const again = await create(p, 'once');
@@ -80,7 +80,7 @@ test('a refusal is repeated as it was, and nothing is tried again', async () => 
 });
 
 test('another body under the same key is 422, and it changes nothing', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   await create(p, 'once');
   const other = await create(p, 'once', agent('other'));
   assert.equal([other.status, codeOf(other), created(p)], [422, 'idempotency_mismatch', 1]);
@@ -88,9 +88,9 @@ test('another body under the same key is 422, and it changes nothing', async () 
 });
 
 test('a key counts for one route, one tenant and one caller', async () => {
-  const p = await inMemory();
-  const { key } = await join(p, 'ADMIN');
-  const { key: same } = await join(p, 'MEMBER');
+  const p = await createInMemoryPlatform();
+  const { key } = await addMember(p, 'ADMIN');
+  const { key: same } = await addMember(p, 'MEMBER');
   assert.is((await create(p, 'k', agent('a'))).status, 201);
   assert.is((await create(p, 'k', agent('b'), { key })).status, 201);
   assert.is((await create(p, 'k', agent('c'), { key: same })).status, 201);
@@ -101,7 +101,7 @@ test('a key counts for one route, one tenant and one caller', async () => {
 });
 
 test('a secret is shown once: the repeat is 409 with the place of the resource', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   const first = await send();
   const again = await send();
@@ -114,7 +114,7 @@ test('a secret is shown once: the repeat is 409 with the place of the resource',
 });
 
 test('died before its event: in flight for 30 s, then taken up again, one event', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   dies(p, 'AgentCreated');
   void create(p, 'once');
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -127,7 +127,7 @@ test('died before its event: in flight for 30 s, then taken up again, one event'
 });
 
 test('died behind its event: taken up after 30 s it finds its own event and writes no second one', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   dies(p, 'IdempotencyKeyFinished');
   void create(p, 'once');
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -143,7 +143,7 @@ test('died behind its event: taken up after 30 s it finds its own event and writ
 });
 
 test('a key that was made by a request that died is the one that its repeat shows', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   dies(p, 'IdempotencyKeyFinished');
   void send();
@@ -156,7 +156,7 @@ test('a key that was made by a request that died is the one that its repeat show
 });
 
 test('a slug that is used again under a key answers the new agent, each time, dead in between or not', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const old = (await create(p, 'first')).body as Agent;
   await p.send('DELETE', `${p.tenant}/agents/${old.id}`);
   dies(p, 'AgentCreated');
@@ -175,7 +175,7 @@ test('a slug that is used again under a key answers the new agent, each time, de
 });
 
 test('a chain is answered as it was set, though the agent is gone since', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const models = (await p.send('GET', `${p.tenant}/models`)).body as { id: string }[];
   const put = () =>
@@ -191,9 +191,9 @@ test('a chain is answered as it was set, though the agent is gone since', async 
 });
 
 test('what was new at first is new in the repeat, and what was there already was there', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
-  const { user_id } = await join(p, 'MEMBER');
+  const { user_id } = await addMember(p, 'MEMBER');
   const grant = (key: string) =>
     p.send('POST', `${p.tenant}/agents/${id}/grants`, { body: { user_id }, headers: { 'idempotency-key': key } });
   const statuses: number[] = [];
@@ -206,7 +206,7 @@ test('what was new at first is new in the repeat, and what was there already was
 });
 
 test('while the log is down the key is let go, and the repeat is done once it is back', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   await p.send('GET', '/me');
   const back = p.log.outage();
   const down = await create(p, 'once');
@@ -218,7 +218,7 @@ test('while the log is down the key is let go, and the repeat is done once it is
 });
 
 test('a key is 1 to 255 printable characters', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   for (const key of ['', 'x'.repeat(256), 'ü', 'a\u007fb']) assert.is((await create(p, key)).status, 400, JSON.stringify(key));
   assert.is(created(p), 0);
   assert.is((await create(p, `${'x'.repeat(254)}~`)).status, 201);

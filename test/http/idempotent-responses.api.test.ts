@@ -1,23 +1,27 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Refusal } from '../../domain/refusal.ts';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { type InMemory, join } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
 
-const under = (p: InMemory, method: string, path: string, body?: object): Promise<Answer> =>
+const under = (p: InMemoryPlatform, method: string, path: string, body?: object): Promise<Answer> =>
   p.send(method, path, { ...(body && { body }), headers: { 'idempotency-key': 'once' } });
 
-const later = (p: InMemory, ms: number): void => {
+const later = (p: InMemoryPlatform, ms: number): void => {
   const { now } = p.clock;
   p.clock.now = () => now() + ms;
 };
 
 /** Sends it under a key, lets something happen and time go by, and sends it again: the answer is the same, and nothing was done twice. */
-const repeated = async (p: InMemory, send: () => Promise<Answer>, meanwhile: () => Promise<unknown> = async () => {}): Promise<Answer> => {
+const repeated = async (
+  p: InMemoryPlatform,
+  send: () => Promise<Answer>,
+  meanwhile: () => Promise<unknown> = async () => {},
+): Promise<Answer> => {
   const first = await send();
   assert.ok(first.status < 300, first.text);
   await meanwhile();
-  await p.settled();
+  await p.waitForProjections();
   later(p, 10_000);
   const events = p.log.events.length;
   const again = await send();
@@ -26,10 +30,10 @@ const repeated = async (p: InMemory, send: () => Promise<Answer>, meanwhile: () 
   return first;
 };
 
-const opened = (p: InMemory) => p.eventsOf('SuperAdminAccessOpened').map(({ data }) => (data as { until: string }).until);
+const opened = (p: InMemoryPlatform) => p.eventsOf('SuperAdminAccessOpened').map(({ data }) => (data as { until: string }).until);
 
 test('a break-glass is open until the time that its event says, however often it is answered', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const path = `/admin/tenants/${p.tenant_id}/break-glass`;
   const answer = await repeated(p, () => under(p, 'POST', path, { reason: 'x', minutes: 1 }));
   assert.equal(opened(p), [(answer.body as { until: string }).until]);
@@ -37,7 +41,7 @@ test('a break-glass is open until the time that its event says, however often it
 });
 
 test('a break-glass whose process died is answered with the time of its event', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const path = `/admin/tenants/${p.tenant_id}/break-glass`;
   const { append } = p.log;
   p.log.append = (...call: Parameters<typeof append>) =>
@@ -52,10 +56,10 @@ test('a break-glass whose process died is answered with the time of its event', 
 });
 
 test('what views and the clock say in an answer is said again', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const tenant = `/admin/tenants/${p.tenant_id}`;
-  const { user_id } = await join(p, 'MEMBER');
-  await p.settled();
+  const { user_id } = await addMember(p, 'MEMBER');
+  await p.waitForProjections();
   let agents = 0;
   const another = async () => {
     assert.is((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: `agent-${++agents}` } })).status, 201);
@@ -64,7 +68,7 @@ test('what views and the clock say in an answer is said again', async () => {
     const { id } = (await p.send('POST', '/admin/tenants', { body: { name: 'B', slug: 'b', owner_email: 'b@example.com' } })).body as {
       id: string;
     };
-    await join(p, 'MEMBER', id);
+    await addMember(p, 'MEMBER', id);
   };
   await repeated(p, () => under(p, 'POST', `${tenant}/resume`, { reason: 'x' }), another);
   await repeated(p, () => under(p, 'PATCH', tenant, { name: 'Renamed' }), another);
@@ -73,9 +77,9 @@ test('what views and the clock say in an answer is said again', async () => {
 });
 
 test('a grant is answered as it was given, though its holder is no member since', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
-  const { user_id } = await join(p, 'MEMBER');
+  const { user_id } = await addMember(p, 'MEMBER');
   const gone = () => p.send('DELETE', `${p.tenant}/members/${user_id}`);
   const answer = await repeated(p, () => under(p, 'POST', `${agent}/grants`, { user_id }), gone);
   assert.is(answer.status, 201);
@@ -86,7 +90,7 @@ test('a grant is answered as it was given, though its holder is no member since'
 });
 
 test('a hook that was given to an agent is answered as it was, though the agent is gone since', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const agentOf = async (slug: string) => {
     const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug } });
     return { id: (made.body as { id: string }).id, path: made.headers.get('location')! };
@@ -123,8 +127,8 @@ test('what operators ask of the projections is done once under a key', async () 
       done.push(what);
       return answer;
     };
-  const p = await inMemory({
-    operators: () =>
+  const p = await createInMemoryPlatform({
+    createProjectionAdmin: () =>
       ({
         rebuild: once('rebuild', { ...rebuild, state: 'running' as const }),
         promote: once('promote', { ...rebuild, state: 'promoted' as const }),

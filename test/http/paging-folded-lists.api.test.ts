@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { join } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember } from '../fixtures/users.ts';
 
 type Item = { user_id: string; created_at: string };
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
 const own = ((await p.send('GET', `${agent}/roles`)).body as Item[])[0]!.user_id;
 
@@ -54,7 +54,7 @@ for (const { path, come, leave } of LISTS)
         let tick = 0;
         p.clock.now = () => began + (same ? 0 : tick++);
         for (let n = 0; n < 5; n++) {
-          const { user_id } = await join(p, 'MEMBER', p.tenant_id, `m${++people}@example.com`);
+          const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, `m${++people}@example.com`);
           await come?.(user_id);
         }
         const whole = idsOf(await p.send('GET', `${path}?sort=${sort}`));

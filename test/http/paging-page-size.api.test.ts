@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { PAGE_BYTES } from '../../projections/read-model.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 const AGENTS = 24;
 const LARGE = 'x'.repeat(450_000);
 const made: string[] = [];
@@ -29,7 +29,7 @@ test('a page of large agents ends early, and the next one goes on behind it', as
     made.unshift((body as { id: string }).id);
     token = headers.get('consistency-token')!;
   }
-  await p.settled();
+  await p.waitForProjections();
   const pages = await pagesOf(`${p.tenant}/agents?limit=200`, idOf);
   assert.equal([pages.length, pages.flat()], [2, made]);
 });
@@ -44,7 +44,7 @@ test('so do the lists of what happened', async () => {
     const { status } = await p.send('PATCH', `${p.tenant}/agents/${made[0]}`, { body: { description: `${n}${LARGE}` } });
     assert.is(status, 200);
   }
-  await p.settled();
+  await p.waitForProjections();
   const lines = await pagesOf(`${p.tenant}/audit-logs?limit=200`, idOf);
   assert.ok(lines.length > 1);
   assert.is(new Set(lines.flat()).size, lines.flat().length);

@@ -10,18 +10,18 @@ import type { Page, PageQuery, Reads } from '../../projections/read-model.ts';
 import { projections } from '../../projections/registry.ts';
 import { TENANT_SORTS, tenantPage } from '../../projections/tenants/tenant.ts';
 import { INTEGRATION_SORTS, integrationPage } from '../../projections/webhooks/integration.queries.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { settled, world } from '../fixtures/live-projections.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { startProjectionPlatform, waitForProjection } from '../fixtures/live-projections.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
-import { join, neighbour } from '../fixtures/users.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Item = Record<string, string | number | boolean | null>;
 type Parameter = { name: string; in: string; schema: { enum?: string[] } };
 type Document = { paths: Record<string, Record<string, { parameters?: Parameter[] }>> };
 
 const filled = async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   for (const [n, name] of ['Zed', 'anna', 'Emile', 'Bob', 'bob'].entries()) {
     const kind = n % 2 === 0 ? 'user' : 'coding';
     const made = await p.send('POST', `${p.tenant}/agents`, { body: { name, slug: `slug-${5 - n}`, kind } });
@@ -35,10 +35,10 @@ const filled = async () => {
     await p.send('POST', '/admin/plans', { body: { slug: `plan-${n}`, name, monthly_usd: 5 - n, limits: LIMITS } });
     await p.send('POST', '/admin/models', { body: { provider: `p${n % 2}`, slug: `model-${n}`, name } });
     await p.send('POST', '/admin/allowed-accounts', { body: { email: `${name}${n}@example.com` } });
-    await neighbour(p, `tenant-${(n * 3) % 5}`);
-    await join(p, 'MEMBER', p.tenant_id, `u${(n * 2) % 5}@example.com`);
+    await createSecondTenant(p, `tenant-${(n * 3) % 5}`);
+    await addMember(p, 'MEMBER', p.tenant_id, `u${(n * 2) % 5}@example.com`);
   }
-  await p.settled();
+  await p.waitForProjections();
   return p;
 };
 const LIMITS = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
@@ -56,10 +56,10 @@ const isSorted = (items: readonly Item[], sort: string): boolean => {
 };
 
 test('a page goes on behind a name as long as a name may be', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const longest = (n: number) => '語'.repeat(254) + n;
   for (const n of [1, 2]) assert.is((await p.send('POST', `${p.tenant}/api-keys`, { body: { name: longest(n) } })).status, 201);
-  await p.settled();
+  await p.waitForProjections();
   const first = await p.send('GET', `${p.tenant}/api-keys?sort=-name&limit=1`);
   const second = await p.send('GET', /<([^>]+)>/.exec(first.headers.get('link')!)![1]!);
   assert.is(second.status, 200, second.text);
@@ -111,8 +111,8 @@ type List = (reads: Reads, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>)
 
 test('Postgres sorts by each of them as the memory sink does', async () => {
   const p = await filled();
-  const { reads, close } = await world(p.log, await freshDatabase(), projections);
-  for (const { name } of projections) await settled(reads, p.log, name);
+  const { reads, close } = await startProjectionPlatform(p.log, await freshDatabase(), projections);
+  for (const { name } of projections) await waitForProjection(reads, p.log, name);
   const lists: [List, readonly string[]][] = [
     [(from, window) => agentPage(from, p.tenant_id, { visibility: { all: true } }, window), AGENT_SORTS],
     [(from, window) => integrationPage(from, { tenant_id: p.tenant_id, publicUrl: '' }, {}, window), INTEGRATION_SORTS],
@@ -132,7 +132,7 @@ test('Postgres sorts by each of them as the memory sink does', async () => {
           }
           return pages;
         };
-        assert.equal(await bodies(reads), await bodies(p.sink.reads), `${column} ${descending}`);
+        assert.equal(await bodies(reads), await bodies(p.memoryStore.reads), `${column} ${descending}`);
       }
   await close();
   await p.close();
@@ -146,13 +146,13 @@ test('Postgres knows which agents there were as the memory sink does, those that
   await changed('DELETE', `${first!.id}`);
   const positions = [await changed('POST', `${first!.id}/restore`), await changed('DELETE', `${second!.id}`)];
   await changed('DELETE', `${first!.id}`);
-  await p.settled();
-  const { reads, close } = await world(p.log, await freshDatabase(), projections);
-  await settled(reads, p.log, 'agents');
+  await p.waitForProjections();
+  const { reads, close } = await startProjectionPlatform(p.log, await freshDatabase(), projections);
+  await waitForProjection(reads, p.log, 'agents');
   const window = { sort: { column: 'created_at', descending: true }, limit: 3 };
   for (const [n, at] of positions.entries()) {
     const there = await agentIdsAsOf(reads, p.tenant_id, at, window);
-    assert.equal(there, await agentIdsAsOf(p.sink.reads, p.tenant_id, at, window));
+    assert.equal(there, await agentIdsAsOf(p.memoryStore.reads, p.tenant_id, at, window));
     assert.equal([there.ids.includes(String(first!.id)), there.ids.includes(String(second!.id))], [true, n === 0]);
   }
   await close();

@@ -4,18 +4,18 @@ import { agentCount } from '../../projections/agents/agent.queries.ts';
 import { auditCount, auditPage } from '../../projections/audit/audit-log.queries.ts';
 import { projections } from '../../projections/registry.ts';
 import { integrationCount } from '../../projections/webhooks/integration.queries.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { query, settled, world } from '../fixtures/live-projections.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { query, startProjectionPlatform, waitForProjection } from '../fixtures/live-projections.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
-import { join, neighbour } from '../fixtures/users.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Item = { id: string };
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 
 const lists = async (path: string, query = '', key?: string) => {
-  await p.settled();
+  await p.waitForProjections();
   const { headers, body } = await p.send('GET', `${path}?limit=200${query}`, key ? { key } : {});
   const total = headers.get('total-count');
   return { items: body as Item[], total: total === null ? null : Number(total) };
@@ -47,11 +47,11 @@ test('the count is of the whole list: a page has it too, and a filter none', asy
 });
 
 test('every line of the audit log and every member is counted, for each tenant its own', async () => {
-  const other = await neighbour(p, 'other');
+  const other = await createSecondTenant(p, 'other');
   for (const path of [`${p.tenant}/audit-logs`, `${p.tenant}/members`]) {
     const before = await lists(path);
     assert.is(before.total, before.items.length, path);
-    await join(p, 'MEMBER', p.tenant_id, `${path.length}@example.com`);
+    await addMember(p, 'MEMBER', p.tenant_id, `${path.length}@example.com`);
     const after = await lists(path);
     assert.is(after.total, after.items.length, path);
     assert.ok(after.total! > before.total!, path);
@@ -61,14 +61,14 @@ test('every line of the audit log and every member is counted, for each tenant i
 });
 
 test('Postgres counts as the memory sink does; a view of an older version, which has no counts, still gives its pages', async () => {
-  await p.settled();
+  await p.waitForProjections();
   const databaseUrl = await freshDatabase();
-  const { reads, close } = await world(p.log, databaseUrl, projections);
-  for (const { name } of projections) await settled(reads, p.log, name);
+  const { reads, close } = await startProjectionPlatform(p.log, databaseUrl, projections);
+  for (const { name } of projections) await waitForProjection(reads, p.log, name);
   for (const count of [agentCount, integrationCount, auditCount]) {
     const kept = await count(reads, p.tenant_id);
     assert.ok(kept > 0);
-    assert.is(kept, await count(p.sink.reads, p.tenant_id));
+    assert.is(kept, await count(p.memoryStore.reads, p.tenant_id));
   }
   await query(databaseUrl, 'drop table audit.audit_counts');
   const newest = { sort: { column: 'created_at', descending: true }, limit: 1 };

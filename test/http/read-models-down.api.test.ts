@@ -2,8 +2,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { type InMemory, join, neighbour } from '../fixtures/users.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember, createSecondTenant, type InMemoryPlatform } from '../fixtures/users.ts';
 
 const refused = async () => {
   throw new Refusal('unavailable', 'away', { retryAfter: 5 });
@@ -12,8 +12,8 @@ const refused = async () => {
 const WAYS = { gone: refused, silent: () => new Promise<never>((_, reject) => setTimeout(() => refused().catch(reject), 2_000)) };
 
 /** The views are away until the returned function is called. */
-const away = (p: InMemory, one: () => Promise<never>): (() => void) => {
-  const reads = p.sink.reads as { -readonly [Name in keyof Reads]: Reads[Name] };
+const away = (p: InMemoryPlatform, one: () => Promise<never>): (() => void) => {
+  const reads = p.memoryStore.reads as { -readonly [Name in keyof Reads]: Reads[Name] };
   const before = { ...reads };
   Object.assign(reads, { one, page: one, counter: one });
   return () => void Object.assign(reads, before);
@@ -24,12 +24,12 @@ type User = { is_suspended: boolean; tenant_count: number; primary_tenant: { id:
 
 for (const [name, way] of Object.entries(WAYS))
   test(`what was changed is answered as changed while the views are ${name}, with the figures known last`, async () => {
-    const p = await inMemory();
-    const known = await neighbour(p, 'known');
-    const other = await neighbour(p, 'other');
+    const p = await createInMemoryPlatform();
+    const known = await createSecondTenant(p, 'known');
+    const other = await createSecondTenant(p, 'other');
     await p.send('POST', `${known.tenant}/agents`, { key: known.key, body: { name: 'A', slug: 'a' } });
-    const { user_id } = await join(p, 'MEMBER');
-    await p.settled();
+    const { user_id } = await addMember(p, 'MEMBER');
+    await p.waitForProjections();
     const change = async (method: string, path: string, body: object) => {
       const started = performance.now();
       const answer = await p.send(method, path, { body });
@@ -51,14 +51,14 @@ for (const [name, way] of Object.entries(WAYS))
     assert.is((await p.send('GET', `/admin/tenants/${known.id}`)).status, 503);
     assert.is((await p.send('GET', '/api/v1/admin/users')).status, 503);
     back();
-    await p.settled();
+    await p.waitForProjections();
     assert.is((await p.send('GET', `/admin/tenants/${known.id}`)).status, 200);
-    assert.equal(p.unapplied(), []);
+    assert.equal(p.unappliedEvents(), []);
     await p.close();
   });
 
 test('agents are made while the views are silent, and only the first of them waits', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const back = away(p, WAYS.silent);
   const create = (slug: string) => p.send('POST', `${p.tenant}/agents`, { body: { name: slug, slug } });
   assert.is((await create('a')).status, 201);

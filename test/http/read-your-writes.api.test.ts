@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { join } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember } from '../fixtures/users.ts';
 
 const timed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> => {
   const began = performance.now();
@@ -13,9 +13,9 @@ const timed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> =>
 };
 
 test('whoever has written something reads it next, in lists and by itself, however late the views are', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   // Some events wait behind each other, and nobody is waited for longer than 250 ms.
-  p.views.lateMs = 25;
+  p.projectionDelay.ms = 25;
   for (let n = 0; n < 5; n++) {
     const { status, body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: `one-${n}` } });
     assert.is(status, 201);
@@ -38,13 +38,13 @@ test('whoever has written something reads it next, in lists and by itself, howev
 });
 
 test('who has made an agent finds it counted in its tenant next, and waits for that by a token', async () => {
-  const p = await inMemory();
-  p.views.lateMs = 25;
+  const p = await createInMemoryPlatform();
+  p.projectionDelay.ms = 25;
   const path = `/admin/tenants/${p.tenant_id}`;
   const counted = async (headers = {}) => ((await p.send('GET', path, { headers })).body as { agent_count: number }).agent_count;
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
   assert.is(await counted(), 1);
-  p.views.lateMs = 300;
+  p.projectionDelay.ms = 300;
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Two', slug: 'two' } });
   assert.is(await counted({ 'consistency-token': made.headers.get('consistency-token')! }), 2);
   await p.close();
@@ -57,10 +57,10 @@ const fastest = async <T>(work: () => Promise<T>): Promise<{ result: T; ms: numb
 };
 
 test('who has written nothing waits for nobody', async () => {
-  const p = await inMemory();
-  const auditor = await join(p, 'AUDITOR');
-  await p.settled();
-  p.views.lateMs = 3_000;
+  const p = await createInMemoryPlatform();
+  const auditor = await addMember(p, 'AUDITOR');
+  await p.waitForProjections();
+  p.projectionDelay.ms = 3_000;
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
   const { result, ms } = await fastest(() => p.send('GET', `${p.tenant}/agents`, { key: auditor.key }));
   assert.equal([result.status, result.body], [200, []]);
@@ -69,9 +69,9 @@ test('who has written nothing waits for nobody', async () => {
 });
 
 test('a view that is far behind holds a list up for a quarter of a second, and those behind it not at all', async () => {
-  const p = await inMemory();
-  await p.settled();
-  p.views.lateMs = 3_000;
+  const p = await createInMemoryPlatform();
+  await p.waitForProjections();
+  p.projectionDelay.ms = 3_000;
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
   const first = await timed(p.send('GET', `${p.tenant}/agents`));
   assert.equal(first.result.body, []);
@@ -83,21 +83,21 @@ test('a view that is far behind holds a list up for a quarter of a second, and t
 });
 
 /** Nothing comes to the views until what is given back is called. */
-const halted = (p: Awaited<ReturnType<typeof inMemory>>) => {
+const halted = (p: Awaited<ReturnType<typeof createInMemoryPlatform>>) => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  p.views.until = promise;
+  p.projectionDelay.until = promise;
   return () => {
-    p.views.until = undefined;
+    p.projectionDelay.until = undefined;
     resolve();
-    return p.settled();
+    return p.waitForProjections();
   };
 };
 
 const shown = ({ status, text, headers }: Answer) => [status, status === 200 ? text : '', headers.get('etag')];
 
 test('what has just been written to an agent is answered from memory, and the view says the same when it has come there', async () => {
-  const p = await inMemory();
-  const admin = await join(p, 'ADMIN');
+  const p = await createInMemoryPlatform();
+  const admin = await addMember(p, 'ADMIN');
   const models = ((await p.send('GET', `${p.tenant}/models`)).body as { id: string }[]).map(({ id }) => id);
   let path = '';
   const steps = [
@@ -114,7 +114,7 @@ test('what has just been written to an agent is answered from memory, and the vi
       answers.push(await p.send('GET', url), await p.send('GET', url, { key: admin.key, headers: { 'consistency-token': token } }));
     return answers;
   };
-  await p.settled();
+  await p.waitForProjections();
   for (const step of steps) {
     const release = halted(p);
     const written = await step();
@@ -131,9 +131,9 @@ test('what has just been written to an agent is answered from memory, and the vi
 });
 
 test('nobody waits for an agent that another has written to since; for what a token names beyond that, the view is waited for', async () => {
-  const p = await inMemory();
-  const admin = await join(p, 'ADMIN');
-  await p.settled();
+  const p = await createInMemoryPlatform();
+  const admin = await addMember(p, 'ADMIN');
+  await p.waitForProjections();
   const release = halted(p);
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
   const path = `${p.tenant}/agents/${(made.body as { id: string }).id}`;

@@ -8,8 +8,8 @@ import { plainPaths } from '../../api/plain-routes.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { join } from '../fixtures/users.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember } from '../fixtures/users.ts';
 
 type Answer = { status: number; headers: IncomingHttpHeaders; text: string };
 type Sent = { key?: string; body?: string; headers?: Record<string, string> };
@@ -18,8 +18,8 @@ type Document = { paths: Record<string, Record<string, object>> };
 const MISSING = `c${'0'.repeat(24)}`;
 
 /** The platform behind a socket, where Node and its adapter have their say too. */
-const served = async (options: Parameters<typeof inMemory>[0] = {}) => {
-  const p = await inMemory(options);
+const served = async (options: Parameters<typeof createInMemoryPlatform>[0] = {}) => {
+  const p = await createInMemoryPlatform(options);
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
   const ask = (method: string, path: string, { key = '', body, headers = {} }: Sent = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
@@ -172,7 +172,7 @@ const ELSEWHERE = [
 
 /** One refusal of each kind that a single request brings about. */
 const refusals = async (): Promise<string[]> => {
-  const auditor = await join(p, 'AUDITOR');
+  const auditor = await addMember(p, 'AUDITOR');
   const found: string[] = [];
   const refused = async (name: string, method: string, path: string, sent: Sent = {}) => {
     const answer = await ask(method, path, { key: p.key, ...sent });
@@ -194,7 +194,7 @@ const refusals = async (): Promise<string[]> => {
   await refused('a field too many', 'POST', agents, { body: '{"nothing":1}' });
   await refused('a header too many', 'GET', '/me', { headers: Object.fromEntries(Array.from({ length: 210 }, (_, n) => [`x-${n}`, '1'])) });
   await refused('no such projection', 'GET', agents, { headers: { 'consistency-token': '9999999999:9999999999' } });
-  const reads = p.sink.reads as { page: unknown };
+  const reads = p.memoryStore.reads as { page: unknown };
   const { page } = reads;
   reads.page = () => Promise.reject(Object.assign(new Error('select secret from annals.keys'), { code: '42P01' }));
   await refused('a failure of our own', 'GET', agents);

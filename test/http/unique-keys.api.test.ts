@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 
 const AT_ONCE = 50;
 
@@ -11,7 +11,7 @@ const counted = (answers: readonly Answer[]): Record<number, number> =>
   Object.fromEntries(Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, some]) => [status, some!.length]));
 
 test('fifty at once for one slug of a tenant: one gets it, and nobody else is registered', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const answers = await atOnce((index) =>
     p.send('POST', '/admin/tenants', { body: { name: 'Race', slug: 'race', owner_email: `owner${index}@race.test` } }),
   );
@@ -22,7 +22,7 @@ test('fifty at once for one slug of a tenant: one gets it, and nobody else is re
 });
 
 test('fifty at once for one plan, one agent and one allowed address: one each', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const limits = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
   const plans = await atOnce(() => p.send('POST', '/admin/plans', { body: { slug: 'race', name: 'Race', monthly_usd: 1, limits } }));
   const agents = await atOnce(() => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Race', slug: 'race' } }));
@@ -34,7 +34,7 @@ test('fifty at once for one plan, one agent and one allowed address: one each', 
 });
 
 test('fifty invitations at once of one address: one member, one user', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const answers = await atOnce((index) =>
     p.send('POST', `${p.tenant}/members`, { body: { email: index % 2 ? 'one@race.test' : 'One@Race.test' } }),
   );
@@ -45,7 +45,7 @@ test('fifty invitations at once of one address: one member, one user', async () 
 });
 
 test('fifty at once for a slug that was freed: one takes the next generation', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const made = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'First', slug: 'again' } })).body as { id: string };
   assert.is((await p.send('DELETE', `${p.tenant}/agents/${made.id}`)).status, 204);
   const answers = await atOnce(() => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Next', slug: 'again' } }));
@@ -60,12 +60,12 @@ test('fifty at once for a slug that was freed: one takes the next generation', a
 });
 
 test('fifty at once who make each other less: the tenant keeps an OWNER', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const owner = (await p.send('GET', '/me')).body as { user: { id: string } };
   const invited = (await p.send('POST', `${p.tenant}/members`, { body: { email: 'second@race.test', role: 'OWNER' } })).body as {
     user_id: string;
   };
-  const key = await p.keyOf(p.tenant_id, invited.user_id);
+  const key = await p.createKey(p.tenant_id, invited.user_id);
   await atOnce((index) =>
     index % 2
       ? p.send('PATCH', `${p.tenant}/members/${owner.user.id}`, { key, body: { role: 'MEMBER' } })
@@ -76,7 +76,7 @@ test('fifty at once who make each other less: the tenant keeps an OWNER', async 
 });
 
 test('a slug that was freed often is taken again without reading what became of each agent that had it', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const again = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Again', slug: 'again' } });
   for (let n = 0; n < 10; n++) await p.send('DELETE', (await again()).headers.get('location')!);
   const { read } = p.log;

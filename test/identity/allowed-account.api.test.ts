@@ -2,12 +2,12 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isAllowedAccount } from '../../commands/identity/allowed-account.ts';
 import { Email } from '../../domain/fields.ts';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 
 const ACCOUNTS = '/admin/allowed-accounts';
 
 test('an address is allowed once, shown, taken back, and allowed again as another account', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const allow = (email: string) => p.send('POST', ACCOUNTS, { body: { email } });
   const first = await allow('Ada@Example.com');
   assert.is(first.status, 201);
@@ -16,7 +16,7 @@ test('an address is allowed once, shown, taken back, and allowed again as anothe
   assert.is(first.headers.get('location'), `${ACCOUNTS}/${id}`);
   assert.is((await allow('ada@example.COM')).status, 409);
   assert.is(await isAllowedAccount(p.systemContext(), 'ADA@example.com'), true);
-  await p.settled();
+  await p.waitForProjections();
   assert.equal(
     ((await p.send('GET', ACCOUNTS)).body as { id: string }[]).map((one) => one.id),
     [id],
@@ -31,12 +31,12 @@ test('an address is allowed once, shown, taken back, and allowed again as anothe
     p.eventsOf('AccountAllowed').map(({ data }) => (data as { generation: number }).generation),
     [0, 1],
   );
-  await p.settled();
+  await p.waitForProjections();
   assert.equal(
     ((await p.send('GET', ACCOUNTS)).body as { id: string }[]).map((one) => one.id),
     [(again.body as { id: string }).id],
   );
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 
@@ -69,7 +69,7 @@ const NO_ADDRESSES = [
 ];
 
 test('an address is 3 to 253 characters of what a browser takes for an e-mail address, wherever one is asked for', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   let slugs = 0;
   const asked: ((email: unknown) => Promise<Answer>)[] = [
     (email) => p.send('POST', ACCOUNTS, { body: { email } }),

@@ -3,13 +3,13 @@ import * as assert from 'uvu/assert';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
 import * as Member from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
-import { join } from '../fixtures/users.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 type Made = { id: string; key: string };
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as Made).id;
 const A = `${p.tenant}/agents/${agent}`;
 const PLACES = [`${p.tenant}/api-keys`, '/admin/api-keys', `${A}/runner-keys`];
@@ -29,7 +29,7 @@ test('a key is shown once, at its creation, and to no list, log or event', async
     assert.equal([answer.status, answer.headers.get('location')], [201, `${path}/${id}`]);
     assert.equal(Object.keys(answer.body as Json).sort(), ['created_at', 'expires_at', 'id', 'key', 'last_used_at', 'name']);
     assert.match(key, /^ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/);
-    await p.settled();
+    await p.waitForProjections();
     const listed = await p.send('GET', path);
     const [item] = listed.body as Json[];
     assert.equal(Object.keys(item!).sort(), ['created_at', 'expires_at', 'id', 'last_used_at', 'name']);
@@ -62,7 +62,7 @@ test('a revoked key is dead at once, wherever it was made, and is listed no more
     assert.is((await me(key)).status, 200);
     assert.is((await p.send('DELETE', `${path}/${id}`)).status, 204);
     unauthorized(await me(key));
-    await p.settled();
+    await p.waitForProjections();
     assert.not.ok((await p.send('GET', path)).text.includes(id));
     for (const other of PLACES.filter((one) => one !== path)) assert.is((await p.send('DELETE', `${other}/${id}`)).status, 404);
   }
@@ -125,7 +125,7 @@ test('without a credential every operation but the open ones is 401', async () =
 test('a runner key may read its agent and ask for its credentials, and nothing else', async () => {
   const { key } = await made(`${A}/runner-keys`);
   const other = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as Made).id;
-  await p.settled();
+  await p.waitForProjections();
   const open = new Set<string>();
   for (const [name, { method, path }] of Object.entries(p.operations)) {
     const ask = (id: string) =>
@@ -141,7 +141,7 @@ test('a runner key may read its agent and ask for its credentials, and nothing e
 });
 
 test('a key of somebody who is no member any more, or whose tenant is suspended, is refused as such', async () => {
-  const { key, user_id } = await join(p, 'ADMIN');
+  const { key, user_id } = await addMember(p, 'ADMIN');
   const runner = (await make(`${A}/runner-keys`, { name: 'r' }, key)).body as Made;
   const ctx = p.systemContext(p.tenant_id);
   await ctx.transact(Tenant, p.tenant_id, Tenant.suspend('unpaid'));
@@ -174,7 +174,7 @@ test('names of keys have 1 to 255 characters', async () => {
     [256, 422],
   ] as const)
     assert.is((await make(PLACES[0]!, { name: '\u{1f511}'.repeat(length) })).status, status, `${length}`);
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
 });
 
 test('the platform ends', () => p.close());

@@ -3,43 +3,49 @@ import * as assert from 'uvu/assert';
 import { isRead } from '../../api/http/operation.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { atIssuer, CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
-import { allow, SOMEBODY, type Stage, staged } from '../fixtures/sign-in-platform.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { CLIENT, signInAtIssuer, startIssuer } from '../fixtures/oidc-issuer.ts';
+import { allowAccount, type SignInPlatform, SOMEBODY, signInTest } from '../fixtures/sign-in-platform.ts';
 
 const CALLBACK = 'http://annals.test/auth/callback';
 
 const pairs = (headers: Headers): string[] => headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
 
 /** Begins at our login. @returns where it sends the browser, and what the browser keeps */
-const begin = async (p: Stage['p'], query = '') => {
+const begin = async (p: SignInPlatform['p'], query = '') => {
   const answer = await p.send('GET', `/auth/login${query}`, { key: '' });
   assert.is(answer.status, 302, answer.text);
   return { location: answer.headers.get('location')!, cookie: pairs(answer.headers).join('; ') };
 };
 
-const finish = (p: Stage['p'], back: string, cookie: string) =>
+const finish = (p: SignInPlatform['p'], back: string, cookie: string) =>
   p.send('GET', back.replace('http://annals.test', ''), { key: '', headers: { cookie } });
 
 /** Signs a browser in. @returns its cookie */
-const signedIn = async (p: Stage['p'], login = 'somebody') => {
+const signedIn = async (p: SignInPlatform['p'], login = 'somebody') => {
   const begun = await begin(p);
-  const answer = await finish(p, await atIssuer(begun.location, login), begun.cookie);
+  const answer = await finish(p, await signInAtIssuer(begun.location, login), begun.cookie);
   assert.is(answer.status, 303, answer.text);
   return pairs(answer.headers).find((pair) => pair.startsWith('annals_session='))!;
 };
 
-const byCookie = (p: Stage['p'], cookie: string, method = 'GET', path = '/me', headers: Record<string, string> = {}, body?: unknown) =>
-  p.send(method, path, { key: '', headers: { cookie, ...headers }, ...(body === undefined ? {} : { body }) });
+const byCookie = (
+  p: SignInPlatform['p'],
+  cookie: string,
+  method = 'GET',
+  path = '/me',
+  headers: Record<string, string> = {},
+  body?: unknown,
+) => p.send(method, path, { key: '', headers: { cookie, ...headers }, ...(body === undefined ? {} : { body }) });
 
 const OWN_PAGE = { origin: 'http://annals.test', 'sec-fetch-site': 'same-origin' };
 
-staged('a browser signs in by the code flow, reads, changes something from our own page, and signs out for good', async (stage) => {
+signInTest('a browser signs in by the code flow, reads, changes something from our own page, and signs out for good', async (stage) => {
   const { p } = stage;
-  await allow(stage);
+  await allowAccount(stage);
   const begun = await begin(p, '?return_to=/docs%23agents');
   assert.is(new URL(begun.location).searchParams.get('code_challenge_method'), 'S256');
-  const back = await atIssuer(begun.location, 'somebody');
+  const back = await signInAtIssuer(begun.location, 'somebody');
   const answer = await finish(p, back, begun.cookie);
   assert.is(answer.status, 303, answer.text);
   assert.is(answer.headers.get('location'), '/docs#agents');
@@ -59,9 +65,9 @@ staged('a browser signs in by the code flow, reads, changes something from our o
   assert.not.ok(JSON.stringify(p.log.events.map(({ data }) => data)).includes(cookie.split('.')[1]!));
 });
 
-staged('a cookie counts for twelve hours, and as a whole', async (stage) => {
+signInTest('a cookie counts for twelve hours, and as a whole', async (stage) => {
   const { p } = stage;
-  await allow(stage);
+  await allowAccount(stage);
   const cookie = await signedIn(p);
   for (const other of [
     `${cookie}x`,
@@ -79,10 +85,10 @@ staged('a cookie counts for twelve hours, and as a whole', async (stage) => {
   assert.is((await byCookie(p, cookie)).status, 401);
 });
 
-staged('a sign-in that is replayed, swapped, late, incomplete or of another issuer is refused', async (stage) => {
+signInTest('a sign-in that is replayed, swapped, late, incomplete or of another issuer is refused', async (stage) => {
   const { p, issuer } = stage;
-  await allow(stage);
-  await allow(stage, 'victim@example.com');
+  await allowAccount(stage);
+  await allowAccount(stage, 'victim@example.com');
   const refusedWith = async (what: string, status: number, back: string, cookie: string) => {
     const answer = await finish(p, back, cookie);
     assert.is(answer.status, status, `${what}: ${answer.text}`);
@@ -93,7 +99,7 @@ staged('a sign-in that is replayed, swapped, late, incomplete or of another issu
   };
   const fresh = async (login = 'somebody') => {
     const begun = await begin(p);
-    return { ...begun, back: await atIssuer(begun.location, login) };
+    return { ...begun, back: await signInAtIssuer(begun.location, login) };
   };
   const changed = (back: string, change: (query: URLSearchParams) => void): string => {
     const url = new URL(back);
@@ -165,15 +171,15 @@ staged('a sign-in that is replayed, swapped, late, incomplete or of another issu
   await refusedWith('too late', 401, late.back, late.cookie);
 });
 
-staged('login goes on to paths of this host only', async ({ p }) => {
+signInTest('login goes on to paths of this host only', async ({ p }) => {
   for (const to of ['https://elsewhere.example', '//elsewhere.example', '/\\elsewhere.example', 'docs', '/a\tb', '', 'javascript:alert(1)'])
     assert.is((await p.send('GET', `/auth/login?return_to=${encodeURIComponent(to)}`, { key: '' })).status, 422, to);
 });
 
-staged('a cookie alone changes nothing from a foreign page, on any operation', async (stage) => {
+signInTest('a cookie alone changes nothing from a foreign page, on any operation', async (stage) => {
   const { p } = stage;
   await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'OWNER' } });
-  await p.settled();
+  await p.waitForProjections();
   const cookie = await signedIn(p);
   const me = (await byCookie(p, cookie)).body as { user: { id: string } };
   await p.send('PATCH', `/api/v1/admin/users/${me.user.id}`, { body: { is_super_admin: true } });
@@ -203,7 +209,7 @@ staged('a cookie alone changes nothing from a foreign page, on any operation', a
 test('an address that fails to sign in too often asks the issuer no more until its minute is over', async () => {
   const issuer = await startIssuer();
   const config = { oidcIssuer: issuer.url, oidcClientId: CLIENT.id, oidcClientSecret: CLIENT.secret };
-  const p = await inMemory({ issuer: config, limits: createRateLimiter() });
+  const p = await createInMemoryPlatform({ issuer: config, limits: createRateLimiter() });
   try {
     let now = Date.now();
     p.clock.now = () => now;
@@ -225,9 +231,9 @@ test('an address that fails to sign in too often asks the issuer no more until i
   }
 });
 
-staged('an issuer that fails, or says nothing, in the midst of a sign-in is 503: nobody did anything wrong', async (stage) => {
+signInTest('an issuer that fails, or says nothing, in the midst of a sign-in is 503: nobody did anything wrong', async (stage) => {
   const { p, issuer } = stage;
-  await allow(stage);
+  await allowAccount(stage);
   for (const [path, how] of [
     ['/token', 'fails'],
     ['/me', 'fails'],
@@ -235,7 +241,7 @@ staged('an issuer that fails, or says nothing, in the midst of a sign-in is 503:
   ] as const) {
     delete issuer.trouble.path;
     const begun = await begin(p);
-    const back = await atIssuer(begun.location, 'somebody');
+    const back = await signInAtIssuer(begun.location, 'somebody');
     Object.assign(issuer.trouble, { path, how });
     const answer = await finish(p, back, begun.cookie);
     assert.is(answer.status, 503, `${path} ${how}: ${answer.text}`);
@@ -244,7 +250,7 @@ staged('an issuer that fails, or says nothing, in the midst of a sign-in is 503:
 });
 
 test('where no issuer is configured, login says which variable is missing', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const answer = await p.send('GET', '/auth/login', { key: '' });
   assert.is(answer.status, 409);
   assert.match(answer.text, /OIDC_ISSUER/);

@@ -10,9 +10,9 @@ import { Refusal } from '../../domain/refusal.ts';
 import { presetOf } from '../../domain/webhooks/provider.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
 import { verifiedKeyCache } from '../../infra/http/verified-key-cache.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
-import { type Classes, compare, type Difference, welch } from '../fixtures/welch-t-test.ts';
+import { type Classes, compareTimings, type Difference, welchTest } from '../fixtures/welch-t-test.ts';
 
 const MAX_T_VALUE = 4.5;
 /** What compiled code happens to cost in one process or another: some 0.3 of 20 µs, far below what can be seen over a socket. */
@@ -29,13 +29,13 @@ const text = ({ t, share }: Difference): string => `t = ${t.toFixed(1)} (${(shar
 /** Fails where the two classes differ in every one of three tries: noise does not, a leak does. */
 const same = async <T>(name: string, run: (input: T) => unknown, classes: Classes<T>): Promise<void> => {
   const found: Difference[] = [];
-  do found.push(await compare(run, classes));
+  do found.push(await compareTimings(run, classes));
   while (leaks(found.at(-1)!) && found.length < TRIES);
   console.log(`${name}: ${found.map(text).join(', ')}`);
   assert.not(leaks(found.at(-1)!), `${name}: ${found.map(text)}`);
 };
 
-const p = await inMemory();
+const p = await createInMemoryPlatform();
 const looks = { loads: 0, digests: 0, names: 0 };
 const load: AggregateReader['load'] = (...place) => {
   looks.loads++;
@@ -65,7 +65,7 @@ const publicId = publicIdOf(p.key)!;
 const owner = p.eventsOf('UserRegistered')[0]!.id;
 const ids: string[] = [];
 for (let index = 0; index < 256; index++) {
-  const key = await p.keyOf(p.tenant_id, owner);
+  const key = await p.createKey(p.tenant_id, owner);
   await identify.byHeader(`Bearer ${key}`);
   ids.push(publicIdOf(key)!);
 }
@@ -93,8 +93,8 @@ test('the statistic tells a comparison that stops at the first difference from o
     many(() => other(secret[0]!) + secret.slice(1)),
     many(() => secret.slice(0, -1) + other(secret.at(-1)!)),
   ];
-  assert.ok(leaks(await compare(stops, classes)));
-  assert.not(leaks(welch([1, 2, 3, 4, 100], [1, 2, 3, 4, 900])));
+  assert.ok(leaks(await compareTimings(stops, classes)));
+  assert.not(leaks(welchTest([1, 2, 3, 4, 100], [1, 2, 3, 4, 900])));
 });
 
 test('a known public id with a wrong secret does what an unknown one does: one digest, two names, one look into the log', async () => {

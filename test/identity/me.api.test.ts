@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { issueKey } from '../../commands/identity/api-key.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { join, neighbour } from '../fixtures/users.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Me = {
   user: { email: string; is_super_admin: boolean } | null;
@@ -12,11 +12,11 @@ type Me = {
 };
 
 test('a platform key shows all tenants of its user, a tenant key the one it works in', async () => {
-  const p = await inMemory();
-  const other = await neighbour(p);
+  const p = await createInMemoryPlatform();
+  const other = await createSecondTenant(p);
   const me = async (key?: string) => (await p.send('GET', '/me', key ? { key } : {})).body as Me;
   await p.send('POST', `${other.tenant}/members`, { key: other.key, body: { email: 'admin@annals.localhost', role: 'AUDITOR' } });
-  await p.settled();
+  await p.waitForProjections();
   const whole = await me();
   assert.equal(
     whole.tenants.map(({ id, role }) => [id, role]),
@@ -33,13 +33,13 @@ test('a platform key shows all tenants of its user, a tenant key the one it work
     [[other.id, 'OWNER']],
   );
   assert.ok(owner.permissions.includes('tenant:close') && !owner.permissions.includes('platform'));
-  const member = await join(p, 'MEMBER');
+  const member = await addMember(p, 'MEMBER');
   assert.equal((await me(member.key)).permissions, ['tenant:read', 'tenant:agents:create']);
   await p.close();
 });
 
 test('a runner key shows its agent, and may nothing of what people may', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'A', slug: 'a' } })).body as { id: string };
   const { key } = (await p.send('POST', `${p.tenant}/agents/${agent.id}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
   const me = (await p.send('GET', '/me', { key })).body as Me;
@@ -54,11 +54,11 @@ test('a runner key shows its agent, and may nothing of what people may', async (
 });
 
 test('who is in more tenants than a page holds is shown all of them, and counted in all of them', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const COUNT = 203;
   const owner_email = 'many@example.com';
   for (let n = 0; n < COUNT; n++) await p.send('POST', '/admin/tenants', { body: { name: `T${n}`, slug: `t${n}`, owner_email } });
-  await p.settled();
+  await p.waitForProjections();
   const rows = async () => (await p.send('GET', `/api/v1/admin/users?q=${owner_email}`)).body as { id: string; tenant_count: number }[];
   const [{ id, tenant_count }] = (await rows()) as [{ id: string; tenant_count: number }];
   assert.is(tenant_count, COUNT);

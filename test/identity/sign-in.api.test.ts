@@ -9,19 +9,19 @@ import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { tenantCloser } from '../../infra/reactors/close-tenants.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
-import { allow, SOMEBODY, type Stage, staged } from '../fixtures/sign-in-platform.ts';
-import { neighbour } from '../fixtures/users.ts';
+import { allowAccount, type SignInPlatform, SOMEBODY, signInTest } from '../fixtures/sign-in-platform.ts';
+import { createSecondTenant } from '../fixtures/users.ts';
 
-const bearer = (p: Stage['p'], token: string, path = '/me') => p.send('GET', path, { key: token });
+const bearer = (p: SignInPlatform['p'], token: string, path = '/me') => p.send('GET', path, { key: token });
 
-staged('a token of the issuer lets in whom an administrator allowed, and registers them once', async (stage) => {
+signInTest('a token of the issuer lets in whom an administrator allowed, and registers them once', async (stage) => {
   const { p, issuer } = stage;
   const token = await issuer.sign({ name: 'Some Body' });
   assert.is((await bearer(p, token)).status, 403);
   assert.is(p.eventsOf('UserRegistered').length, 1);
-  await allow(stage);
+  await allowAccount(stage);
   const [one, other] = await Promise.all([bearer(p, token), bearer(p, token)]);
   assert.is(one.status, 200, one.text);
   assert.is(other.status, 200);
@@ -32,40 +32,40 @@ staged('a token of the issuer lets in whom an administrator allowed, and registe
   assert.is((await bearer(p, token, `${p.tenant}/agents`)).status, 404);
 });
 
-staged('a member comes in by their token, in their tenants alone, and not after the tenant has removed them', async ({ p, issuer }) => {
+signInTest('a member comes in by their token, in their tenants alone, and not after the tenant has removed them', async ({ p, issuer }) => {
   const invited = await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'ADMIN' } });
-  await p.settled();
+  await p.waitForProjections();
   const token = await issuer.sign();
   assert.is((await bearer(p, token, `${p.tenant}/agents`)).status, 200);
   assert.is((await bearer(p, token, '/admin/tenants')).status, 403);
   const { user_id } = invited.body as { user_id: string };
   assert.is((await p.send('DELETE', `${p.tenant}/members/${user_id}`)).status, 204);
   assert.is((await bearer(p, token, `${p.tenant}/agents`)).status >= 403, true);
-  await p.settled();
+  await p.waitForProjections();
   assert.is((await bearer(p, token)).status, 403);
 });
 
-staged('a member comes in before the view knows of them, or is told to wait; a stranger is turned away', async ({ p, issuer }) => {
+signInTest('a member comes in before the view knows of them, or is told to wait; a stranger is turned away', async ({ p, issuer }) => {
   const token = await issuer.sign();
   const stranger = await issuer.sign({ sub: 'stranger', email: 'stranger@example.com' });
-  p.views.lateMs = 100;
+  p.projectionDelay.ms = 100;
   await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'ADMIN' } });
   assert.is((await bearer(p, token, `${p.tenant}/members`)).status, 200);
   assert.is((await bearer(p, stranger)).status, 403);
   const open = Promise.withResolvers<void>();
-  p.views.until = open.promise;
+  p.projectionDelay.until = open.promise;
   await p.send('POST', `${p.tenant}/members`, { body: { email: 'stranger@example.com' } });
   const early = await bearer(p, stranger);
   assert.equal([early.status, early.headers.get('retry-after') !== null], [503, true], early.text);
-  p.views.until = undefined;
-  p.views.lateMs = 0;
+  p.projectionDelay.until = undefined;
+  p.projectionDelay.ms = 0;
   open.resolve();
   assert.is((await bearer(p, stranger)).status, 200);
 });
 
-staged('an address that is disallowed again, and a user who is suspended, are out', async (stage) => {
+signInTest('an address that is disallowed again, and a user who is suspended, are out', async (stage) => {
   const { p, issuer } = stage;
-  const account = await allow(stage);
+  const account = await allowAccount(stage);
   const token = await issuer.sign();
   const { user } = (await bearer(p, token)).body as { user: { id: string } };
   await p.send('PATCH', `/api/v1/admin/users/${user.id}`, { body: { is_suspended: true } });
@@ -77,21 +77,21 @@ staged('an address that is disallowed again, and a user who is suspended, are ou
 });
 
 /** Tenants that are closed for good from now on. */
-const closedForGood = async ({ p }: Stage, ...tenants: readonly { id: string; tenant: string; key: string }[]): Promise<void> => {
+const closedForGood = async ({ p }: SignInPlatform, ...tenants: readonly { id: string; tenant: string; key: string }[]): Promise<void> => {
   for (const { tenant, key } of tenants) await p.send('POST', `${tenant}/close`, { key, body: { reason: 'a test' } });
   await tenantCloser(p.log)(
     tenants.map(({ id }) => id),
     new Date(Date.now() + 31 * 86_400_000).toISOString(),
   );
   assert.is(p.eventsOf('TenantClosed').length, tenants.length);
-  await p.settled();
+  await p.waitForProjections();
 };
 
-staged(
+signInTest(
   'whose every tenant is closed for good is a stranger; while one is left, or only closing or suspended, they go on',
   async (stage) => {
     const { p, issuer } = stage;
-    const [one, two, left] = [await neighbour(p, 'one'), await neighbour(p, 'two'), await neighbour(p, 'left')];
+    const [one, two, left] = [await createSecondTenant(p, 'one'), await createSecondTenant(p, 'two'), await createSecondTenant(p, 'left')];
     const people = { gone: [one, two], stays: [one, left], closing: [one, left], admin: [one], allowed: [one] };
     const tokens = {} as Record<keyof typeof people | 'stranger', string>;
     for (const [name, tenants] of Object.entries(people)) {
@@ -100,8 +100,8 @@ staged(
       tokens[name as keyof typeof people] = await issuer.sign({ email });
     }
     tokens.stranger = await issuer.sign({ email: 'stranger@example.com' });
-    await allow(stage, 'allowed@example.com');
-    await p.settled();
+    await allowAccount(stage, 'allowed@example.com');
+    await p.waitForProjections();
     const statusOf = async (name: keyof typeof tokens) => (await bearer(p, tokens[name])).status;
     for (const name of Object.keys(people)) assert.is(await statusOf(name as keyof typeof people), 200, name);
     const { user } = (await bearer(p, tokens.admin)).body as { user: { id: string } };
@@ -121,7 +121,7 @@ staged(
   },
 );
 
-staged('one tenant that lives is enough, however many closed ones come before it', async (stage) => {
+signInTest('one tenant that lives is enough, however many closed ones come before it', async (stage) => {
   const { p, issuer } = stage;
   const { id: user_id } = await registerUser(p.systemContext(), SOMEBODY);
   const fields = { name: 'T', plan_id: defaultPlanId(p.systemContext()), billing_email: null, generation: 0 };
@@ -139,7 +139,7 @@ staged('one tenant that lives is enough, however many closed ones come before it
       await p.systemContext(id).transact(Tenant, id, step);
   };
   for (const id of made) if (id !== live) await close(id);
-  await p.settled();
+  await p.waitForProjections();
   const token = await issuer.sign();
   assert.is((await bearer(p, token)).status, 200);
   await close(live);
@@ -148,9 +148,9 @@ staged('one tenant that lives is enough, however many closed ones come before it
 
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-staged('what is no token of this issuer for this service is 401', async (stage) => {
+signInTest('what is no token of this issuer for this service is 401', async (stage) => {
   const { p, issuer } = stage;
-  await allow(stage);
+  await allowAccount(stage);
   const good = await issuer.sign();
   const [head, body, signature] = good.split('.') as [string, string, string];
   const now = Math.floor(Date.now() / 1_000);
@@ -186,9 +186,9 @@ staged('what is no token of this issuer for this service is 401', async (stage) 
   assert.is((await bearer(p, good)).status, 200);
 });
 
-staged('a key that the issuer has rotated to counts at once; an issuer that is away is 503', async (stage) => {
+signInTest('a key that the issuer has rotated to counts at once; an issuer that is away is 503', async (stage) => {
   const { p, issuer } = stage;
-  await allow(stage);
+  await allowAccount(stage);
   assert.is((await bearer(p, await issuer.sign())).status, 200);
   await issuer.close();
   const rotated = await startIssuer({ port: issuer.port, kid: 'second' });
@@ -199,7 +199,7 @@ staged('a key that the issuer has rotated to counts at once; an issuer that is a
   } finally {
     await rotated.close();
   }
-  const cold = await inMemory({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id } });
+  const cold = await createInMemoryPlatform({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id } });
   assert.is((await bearer(cold, await issuer.sign())).status, 503);
   const back = await startIssuer({ port: issuer.port });
   try {
@@ -215,9 +215,9 @@ test('keys that the issuer fails to give say nothing of a token: 503, and no gue
   const issuer = await startIssuer();
   issuer.trouble.path = '/jwks';
   issuer.trouble.how = 'fails';
-  const p = await inMemory({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id }, limits: createRateLimiter() });
+  const p = await createInMemoryPlatform({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id }, limits: createRateLimiter() });
   try {
-    await allow({ p, issuer });
+    await allowAccount({ p, issuer });
     const token = await issuer.sign();
     for (let asks = 0; asks <= RATE_LIMIT_POLICIES.badCredentials.quota; asks++) {
       const answer = await bearer(p, token);

@@ -10,11 +10,11 @@ import { openApplicationCache } from '../../infra/processes/application-cache.ts
 import { seed } from '../../infra/processes/seed.ts';
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import { projections } from '../../projections/registry.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { startStore } from '../fixtures/store-process.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const WITHIN_MS = 1_000;
 
@@ -31,9 +31,9 @@ const counted = (log: Log): { readonly log: Log; readonly reads: () => number } 
 /** API processes over the same log, each by a connection of its own, and an issuer whose users come to them. */
 const stage = async (logs: readonly Log[]) => {
   const issuer = await startIssuer();
-  afterwards(issuer.close);
-  const p = await inMemory();
-  afterwards(p.close);
+  afterTest(issuer.close);
+  const p = await createInMemoryPlatform();
+  afterTest(p.close);
   const logger = pino({ level: 'silent' });
   const publicUrl = 'http://annals.test';
   const config = { oidcIssuer: issuer.url, oidcAudience: CLIENT.id };
@@ -46,7 +46,7 @@ const stage = async (logs: readonly Log[]) => {
     const signIn = await openSignInMethods(config, { publicUrl, vault: p.vault, logger });
     const parts = { log, cache, vault: p.vault, reads: sink.reads, logger, publicUrl, operations: p.operations, signIn };
     const { app, close, systemContext } = createApplication({ ...parts, plain: () => undefined, address: () => '127.0.0.1' });
-    afterwards(async () => {
+    afterTest(async () => {
       await close();
       await cache.close();
       await following.stop();
@@ -108,9 +108,9 @@ const untilAll = async (come: readonly (() => Promise<number>)[], status: number
 
 test('over a real store, whoever is allowed, disallowed or invited a moment ago is in or out within a second on every process', async () => {
   const store = await startStore();
-  afterwards(store.end);
+  afterTest(store.end);
   const logs = [openLog(store.url), openLog(store.url)];
-  for (const log of logs) afterwards(log.close);
+  for (const log of logs) afterTest(log.close);
   const { issuer, processes, admin } = await stage(logs);
   const { send } = processes[0]!;
   const token = await issuer.sign();

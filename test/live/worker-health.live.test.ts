@@ -7,8 +7,8 @@ import * as assert from 'uvu/assert';
 import { STREAM } from '../../domain/runners/runner-credential.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { main, type Platform, withPlatform } from '../faults/platform.ts';
-import { bareEnvironment, eventually, program } from '../fixtures/child-process.ts';
-import { limitFiles } from '../fixtures/store-process.ts';
+import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { limitFileSize } from '../fixtures/store-process.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 
 const degraded = async ({ call }: Platform): Promise<string[]> =>
@@ -19,7 +19,7 @@ const named = (platform: Platform, ...what: string[]): Promise<void> =>
 
 /** What the doctor says of the worker, or of another part. */
 const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.ProcessEnv = {}): Promise<string> => {
-  const doctor = program(process.execPath, [main, 'doctor'], { env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url, ...env } });
+  const doctor = startProgram(process.execPath, [main, 'doctor'], { env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url, ...env } });
   await doctor.ended;
   return (
     doctor
@@ -79,9 +79,9 @@ test('a store without room makes the service not ready as soon as a delivery fin
     const ready = async (): Promise<number> => (await fetch(`${url}/readyz`)).status;
     assert.equal([await deliver('1'), await ready()], [202, 200]);
     const { pid } = readPidFile(join(data, 'run', 'store.pid'))!;
-    limitFiles(pid, '1');
+    limitFileSize(pid, '1');
     assert.equal([await deliver('2'), await ready()], [503, 503]);
-    limitFiles(pid, 'unlimited');
+    limitFileSize(pid, 'unlimited');
     await eventually('it is taken', async () => (await deliver('2')) === 202);
     assert.is(await ready(), 200);
   }));
@@ -110,7 +110,9 @@ test('a worker of which nothing is heard is named until it is heard of again', (
 
 test('the doctor asks a service on an IPv6 address where it listens', async () => {
   const nowhere = { EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false', DATABASE_URL: 'postgres://127.0.0.1:1/annals' };
-  const doctor = program(process.execPath, [main, 'doctor'], { env: { ...bareEnvironment(), ...nowhere, HOST: '::1', PORT: '1' } });
+  const doctor = startProgram(process.execPath, [main, 'doctor'], {
+    env: { ...unconfiguredEnvironment(), ...nowhere, HOST: '::1', PORT: '1' },
+  });
   await doctor.ended;
   assert.match(doctor.output(), /^FAIL +service +nothing answers at http:\/\/\[::1\]:1$/m);
 });

@@ -10,13 +10,13 @@ import { newUser, type UserCredentials, userJwt } from '../../infra/nats/jwt.ts'
 import { natsBinary } from '../../infra/nats/server-binary.ts';
 import { isOld } from '../../infra/nats/server-version.ts';
 import { startTimeOf } from '../../infra/supervision/os-process.ts';
-import { eventually, inDir, livingWith, type Program, program, root, withoutRoom } from '../fixtures/child-process.ts';
+import { eventually, type Program, pidsWith, root, startProgram, startWithFullDisk, withTempDirectory } from '../fixtures/child-process.ts';
 
 type Server = { program: Program; url: string; pid: number; accountSeed: string };
 
 const begin = async (dir: string): Promise<Server> => {
-  const running = program(process.execPath, [join(root, 'test/fixtures/embedded-process.ts'), 'nats', dir]);
-  const [line] = await running.says(/^\{.*\}$/m);
+  const running = startProgram(process.execPath, [join(root, 'test/fixtures/embedded-process.ts'), 'nats', dir]);
+  const [line] = await running.waitForOutput(/^\{.*\}$/m);
   return { program: running, ...(JSON.parse(line) as Omit<Server, 'program'>) };
 };
 
@@ -39,11 +39,11 @@ const seedOfStranger = (): string => {
 };
 
 const withServer = (use: (server: Server, dir: string) => Promise<void>) => (): Promise<void> =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const server = await begin(dir);
     await use(server, dir);
     await server.program.stop();
-    equal(livingWith(dir), []);
+    equal(pidsWith(dir), []);
   });
 
 const addStream = async (connection: NatsConnection): Promise<void> =>
@@ -132,25 +132,25 @@ test(
 );
 
 test('what a killed supervisor left is replaced: one server per directory, the same keys', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const first = await begin(dir);
     await first.program.stop('SIGKILL');
     ok(startTimeOf(first.pid), 'the server outlives its supervisor');
     const second = await begin(dir);
     is(startTimeOf(first.pid), undefined);
     is(second.accountSeed, first.accountSeed);
-    equal(livingWith(join(dir, 'nats')), [second.pid]);
+    equal(pidsWith(join(dir, 'nats')), [second.pid]);
     is(await second.program.stop(), 0);
   }));
 
 test('a start that found no room for its keys leaves no half of them: the next one makes them', () =>
-  inDir(async (dir) => {
-    is(await withoutRoom('test/fixtures/embedded-process.ts', 'nats', dir).ended, 1);
+  withTempDirectory(async (dir) => {
+    is(await startWithFullDisk('test/fixtures/embedded-process.ts', 'nats', dir).ended, 1);
     is(await (await begin(dir)).program.stop(), 0);
   }));
 
 test('an old nats-server on the path is passed over', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const bin = join(dir, 'bin');
     mkdirSync(bin);
     writeFileSync(join(bin, 'nats-server'), '#!/bin/sh\necho nats-server: v2.9.10\n');

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { openProjectionAdmin } from '../../infra/projector/projection-admin.ts';
 import { projections } from '../../projections/registry.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { query, quiet, until, working } from '../fixtures/live-projections.ts';
-import { road } from '../fixtures/tcp-proxy.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { query, silentLogger, startWorker, waitUntil } from '../fixtures/live-projections.ts';
+import { startTcpProxy } from '../fixtures/tcp-proxy.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
-import { neighbour } from '../fixtures/users.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { createSecondTenant } from '../fixtures/users.ts';
 
 type Rebuild = {
   id: string;
@@ -25,21 +25,21 @@ const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = asyn
   const databaseUrl = await freshDatabase();
   const url = await reachedBy(databaseUrl);
   let close = async (): Promise<void> => {};
-  const p = await inMemory({
-    operators: (log) => {
-      const operators = openProjectionAdmin(url, log, quiet);
+  const p = await createInMemoryPlatform({
+    createProjectionAdmin: (log) => {
+      const operators = openProjectionAdmin(url, log, silentLogger);
       close = operators.close;
       return operators;
     },
   });
-  afterwards(async () => {
+  afterTest(async () => {
     await close();
     await p.close();
   });
-  await working({ log: p.log, databaseUrl, projections, logger: quiet });
+  await startWorker({ log: p.log, databaseUrl, projections, logger: silentLogger });
   for (let n = 0; n < 20; n++) await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${n}`, slug: `a${n}` } });
   const statuses = () => p.send('GET', '/admin/projections').then(({ body }) => body as Status[]);
-  await until(
+  await waitUntil(
     'the views',
     statuses,
     (all) => all.length === projections.length && all.every((one) => one.state === 'live' && one.lag_events === 0),
@@ -50,7 +50,7 @@ const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = asyn
 
 test('a rebuild over HTTP is compared, waits, and takes the place of the live rows once somebody says so', async () => {
   const { p, databaseUrl, rebuild } = await staged();
-  await until(
+  await waitUntil(
     'the agents',
     () => query<{ count: number }>(databaseUrl, 'select count(*)::integer as count from agents.agents'),
     ([found]) => found!.count === 20,
@@ -59,7 +59,7 @@ test('a rebuild over HTTP is compared, waits, and takes the place of the live ro
   const begun = await p.send('POST', `${AGENTS}/rebuild`);
   assert.is(begun.status, 202);
   const path = begun.headers.get('location')!;
-  const ready = await until(
+  const ready = await waitUntil(
     'the rebuild',
     () => rebuild(path),
     ({ state }) => state === 'ready',
@@ -73,7 +73,7 @@ test('a rebuild over HTTP is compared, waits, and takes the place of the live ro
   const promoted = await p.send('POST', `${path}/promote`);
   assert.is(promoted.status, 200);
   assert.ok(promoted.headers.get('consistency-token'));
-  const done = await until(
+  const done = await waitUntil(
     'the promotion',
     () => rebuild(path),
     ({ state }) => state === 'promoted',
@@ -91,14 +91,14 @@ test('a rebuild over HTTP is compared, waits, and takes the place of the live ro
 test('a rebuild that is given up leaves the live rows, and no event', async () => {
   const { p, rebuild } = await staged();
   const path = (await p.send('POST', `${AGENTS}/rebuild`)).headers.get('location')!;
-  await until(
+  await waitUntil(
     'the rebuild',
     () => rebuild(path),
     ({ state }) => state === 'ready',
   );
   assert.is((await p.send('POST', `${path}/abort`)).status, 200);
   assert.is((await p.send('POST', `${path}/promote`)).status, 409, 'while it is being given up too');
-  await until(
+  await waitUntil(
     'the end',
     () => rebuild(path),
     ({ state }) => state === 'aborted',
@@ -115,11 +115,11 @@ test('a parked event is shown, tried again by an operator, and counts its attemp
   const stream = `agent-${p.tenant_id}.c${'0'.repeat(24)}`;
   const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
   await p.log.append(stream, 'none', [{ id: randomUUID(), type: 'AgentDeleted', data: {}, meta }]);
-  const [one] = await until('the parked event', parked, ({ length }) => length === 1);
+  const [one] = await waitUntil('the parked event', parked, ({ length }) => length === 1);
   assert.is(one!.key, `${stream}@0`);
   const retried = await p.send('POST', `${AGENTS}/parked/${one!.event_id}/retry`);
   assert.is(retried.status, 200);
-  await until('the attempt', parked, ([still]) => still!.attempts > one!.attempts);
+  await waitUntil('the attempt', parked, ([still]) => still!.attempts > one!.attempts);
   assert.equal(
     p.eventsOf('ParkedEventRetried').map(({ data }) => data),
     [{ projection: 'agents', event_id: one!.event_id }],
@@ -132,7 +132,7 @@ test('what is not there is 404 for operators too, and nobody else may look', asy
     assert.is((await p.send('GET', path)).status, 404, path);
   for (const path of ['/admin/projections/nothing/rebuild', `${AGENTS}/rebuilds/9999/promote`, `${AGENTS}/parked/none/retry`])
     assert.is((await p.send('POST', path)).status, 404, path);
-  const { key } = await neighbour(p);
+  const { key } = await createSecondTenant(p);
   for (const path of ['/admin/projections', `${AGENTS}/parked`, '/admin/drift'])
     assert.is((await p.send('GET', path, { key })).status, 403, path);
   assert.equal((await p.send('GET', `${AGENTS}/parked`)).body, []);
@@ -146,12 +146,12 @@ test('what is not there is 404 for operators too, and nobody else may look', asy
 });
 
 test('operators of a database that does not answer are told so in some seconds', async () => {
-  let way: Awaited<ReturnType<typeof road>> | undefined;
+  let way: Awaited<ReturnType<typeof startTcpProxy>> | undefined;
   const { p, statuses } = await staged(async (databaseUrl) => {
-    way = await road(databaseUrl);
+    way = await startTcpProxy(databaseUrl);
     return way.url;
   });
-  way!.holdUp();
+  way!.stall();
   const started = Date.now();
   const answers = await Promise.all(['/admin/projections', `${AGENTS}/parked`, '/admin/projections'].map((path) => p.send('GET', path)));
   assert.equal(
@@ -159,7 +159,7 @@ test('operators of a database that does not answer are told so in some seconds',
     answers.map(() => [503, true]),
   );
   assert.ok(Date.now() - started < 9_000, `${Date.now() - started} ms`);
-  way!.goOn();
+  way!.resume();
   assert.is((await statuses()).length, projections.length);
   way!.end();
 });

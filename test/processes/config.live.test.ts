@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, throws } from 'uvu/assert';
 import { listenUrl, loadConfig } from '../../infra/config.ts';
-import { bareEnvironment, eventually, inDir, program } from '../fixtures/child-process.ts';
+import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 
 const refusals: Record<string, string[]> = {
   PORT: ['abc', '0', '65536', '-1', '80.5'],
@@ -76,7 +76,7 @@ test('the configuration cannot be changed', () => {
 });
 
 const command = (words: string[], env: NodeJS.ProcessEnv = {}) =>
-  program(process.execPath, ['infra/main.ts', ...words], { env: { ...bareEnvironment(), ...env } });
+  startProgram(process.execPath, ['infra/main.ts', ...words], { env: { ...unconfiguredEnvironment(), ...env } });
 
 const usages: [string[], RegExp][] = [
   [[], /annals: No command specified/],
@@ -127,13 +127,13 @@ test('what only prints ends without a word where its reader leaves, and says so 
   unread.child.stdout!.destroy();
   is(await unread.ended, 141);
   is(unread.output(), '');
-  const full = program('/bin/sh', ['-c', `"${process.execPath}" infra/main.ts --help >/dev/full`]);
+  const full = startProgram('/bin/sh', ['-c', `"${process.execPath}" infra/main.ts --help >/dev/full`]);
   is(await full.ended, 1);
   is(full.output(), 'annals: the output cannot be written: ENOSPC\n');
 });
 
 test('a service goes on where nobody reads its output', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const store = command(['store', 'serve', '--dir', dir, '--port', '0']);
     for (const stream of [store.child.stdout!, store.child.stderr!]) stream.destroy();
     await eventually('it serves', () => existsSync(join(dir, 'serving')));

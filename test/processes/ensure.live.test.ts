@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFi
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
-import { inDir, program, root } from '../fixtures/child-process.ts';
+import { root, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
 
 /** In npm's place: notes how it was called, and gives what the test has laid down. */
 const NPM = `
@@ -40,14 +40,14 @@ const checkoutOf = (dir: string, integrity?: string): void => {
 
 const ensure = async (dir: string, purpose: string, env: NodeJS.ProcessEnv = {}) => {
   const npm = { npm_execpath: join(dir, 'npm/npm-cli.js'), npm_node_execpath: process.execPath };
-  const run = program(process.execPath, ['infra/ensure.mjs', purpose], { cwd: dir, env: { ...process.env, ...npm, ...env } });
+  const run = startProgram(process.execPath, ['infra/ensure.mjs', purpose], { cwd: dir, env: { ...process.env, ...npm, ...env } });
   const code = await run.ended;
   const calls = existsSync(join(dir, 'calls')) ? readFileSync(join(dir, 'calls'), 'utf8').trim().split('\n').sort() : [];
   return { code, calls, said: run.output(), left: readdirSync(dir).filter((name) => name.startsWith('.packages-')) };
 };
 
 test('a start brings packages and binaries side by side, once', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     checkoutOf(dir);
     mkdirSync(join(dir, '.packages-broken-off/node_modules'), { recursive: true });
     const first = await ensure(dir, 'start');
@@ -58,7 +58,7 @@ test('a start brings packages and binaries side by side, once', () =>
   }));
 
 test('a binary that is not what the lock file names is left to npm', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     checkoutOf(dir, `sha512-${Buffer.alloc(64).toString('base64')}`);
     const { code, calls, left } = await ensure(dir, 'start');
     equal([code, calls, left], [0, ['ci --omit=dev', 'ci --omit=dev --omit=optional', 'pack'], []]);
@@ -66,7 +66,7 @@ test('a binary that is not what the lock file names is left to npm', () =>
   }));
 
 test('where npm fails, a line says so, and the next start tries again', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     checkoutOf(dir);
     const { code, said, left } = await ensure(dir, 'start', { CI_CODE: '7' });
     equal([code, left], [1, []]);
@@ -75,7 +75,7 @@ test('where npm fails, a line says so, and the next start tries again', () =>
   }));
 
 test('tests have all by npm', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     checkoutOf(dir);
     const { code, calls } = await ensure(dir, 'test');
     equal([code, calls], [0, ['ci --include=dev']]);

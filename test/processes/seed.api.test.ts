@@ -3,13 +3,13 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { seed } from '../../infra/processes/seed.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
-import { scratch } from '../fixtures/temp-directory.ts';
-import { processOver } from '../fixtures/webhook-platform.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { startProcessOver } from '../fixtures/webhook-platform.ts';
 
 test('processes that begin on an empty log at once make one key, and each prints that one', async () => {
   const log = memoryLog();
-  const { dir, clear } = scratch();
-  const processes = await Promise.all([1, 2, 3].map(() => processOver(log, join(dir, 'master.key'))));
+  const { dir, clear } = createTempDirectory();
+  const processes = await Promise.all([1, 2, 3].map(() => startProcessOver(log, join(dir, 'master.key'))));
   const shown: string[] = [];
   await Promise.all(processes.map(({ systemContext }) => seed(log, systemContext(), undefined, ({ key }) => void shown.push(key))));
   assert.is(new Set(shown).size, 1, shown.join(' '));
@@ -24,9 +24,9 @@ test('processes that begin on an empty log at once make one key, and each prints
 test('each log has a first key of its own', async () => {
   const shown = new Set<string>();
   for (let count = 0; count < 2; count++) {
-    const { dir, clear } = scratch();
+    const { dir, clear } = createTempDirectory();
     const log = memoryLog();
-    const { systemContext, close } = await processOver(log, join(dir, 'master.key'));
+    const { systemContext, close } = await startProcessOver(log, join(dir, 'master.key'));
     await seed(log, systemContext(), undefined, ({ key }) => void shown.add(key));
     await close();
     clear();

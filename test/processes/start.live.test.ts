@@ -8,8 +8,8 @@ import { equal, is, match, not, ok } from 'uvu/assert';
 import { startTimeOf } from '../../infra/supervision/os-process.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { bareEnvironment, eventually, inDir, livingWith, type Program, program } from '../fixtures/child-process.ts';
-import { broker } from '../fixtures/nats-server.ts';
+import { eventually, type Program, pidsWith, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+import { startNatsServer } from '../fixtures/nats-server.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 
 const PIECES = ['nats', 'postgres', 'serve', 'store', 'work'];
@@ -17,15 +17,15 @@ const PIECES = ['nats', 'postgres', 'serve', 'store', 'work'];
 type Started = { program: Program; base: string; data: string; port: number };
 
 const begin = (data: string, port: number, more: NodeJS.ProcessEnv = {}): Program =>
-  program(process.execPath, ['infra/main.ts', 'start'], {
-    env: { ...bareEnvironment(), ANNALS_DATA: data, PORT: String(port), LOG_LEVEL: 'warn', ...more },
+  startProgram(process.execPath, ['infra/main.ts', 'start'], {
+    env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, PORT: String(port), LOG_LEVEL: 'warn', ...more },
   });
 
 const start = async (data: string, port?: number, more?: NodeJS.ProcessEnv): Promise<Started> => {
   const at = port ?? (await freePort());
   const running = begin(data, at, more);
   const base = `http://127.0.0.1:${at}`;
-  await running.says(new RegExp(`^ready ${base}$`, 'm'));
+  await running.waitForOutput(new RegExp(`^ready ${base}$`, 'm'));
   return { program: running, base, data, port: at };
 };
 
@@ -52,7 +52,7 @@ const nothingLeft = (data: string, seen: readonly number[]): void => {
     seen.filter((pid) => startTimeOf(pid) !== undefined),
     [],
   );
-  equal(livingWith(data), []);
+  equal(pidsWith(data), []);
 };
 
 const stops = async (started: Started, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
@@ -62,7 +62,7 @@ const stops = async (started: Started, signal: NodeJS.Signals = 'SIGTERM'): Prom
 };
 
 test('one command starts everything, shows the first key once, and stops whole on SIGTERM', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const data = join(dir, "operator's data");
     const first = await start(data);
     is(await statusOf(first.base, '/readyz'), 200);
@@ -88,7 +88,7 @@ test('one command starts everything, shows the first key once, and stops whole o
   }));
 
 test('its secrets are files for us alone, and none is on the screen but the first key', () =>
-  inDir(async (data) => {
+  withTempDirectory(async (data) => {
     const started = await start(join(data, 'data'));
     const at = (name: string): string => join(started.data, name);
     for (const name of [
@@ -109,7 +109,7 @@ test('its secrets are files for us alone, and none is on the screen but the firs
   }));
 
 test('a second start on the same directory is told in one line who holds it', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const second = begin(started.data, await freePort());
     is(await second.ended, 1);
@@ -123,21 +123,21 @@ test('a second start on the same directory is told in one line who holds it', ()
   }));
 
 test('of two starts at once one serves and the other is told', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
     const ports = [await freePort(), await freePort()];
     const both = ports.map((port) => begin(data, port));
     const codes = Promise.race(both.map((each) => each.ended));
     is(await codes, 1);
     const winner = both.find(({ child }) => child.exitCode === null)!;
-    await winner.says(/^ready /m);
+    await winner.waitForOutput(/^ready /m);
     match(both.find((each) => each !== winner)!.output(), /^annals: annals already runs on /);
     is(await winner.stop(), 0);
     nothingLeft(data, []);
   }));
 
 test('each child that is killed comes back on its port', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const ports = portsOf(started.data);
     for (const name of PIECES) {
@@ -145,7 +145,7 @@ test('each child that is killed comes back on its port', () =>
       process.kill(before, 'SIGKILL');
       await eventually(`${name} is back`, () => ![undefined, before].includes(pidOf(started.data, name)));
       await eventually(`ready after ${name}`, async () => (await statusOf(started.base, '/readyz')) === 200);
-      await started.program.says(
+      await started.program.waitForOutput(
         new RegExp(`^annals: ${name} ended \\(signal SIGKILL\\) and is started again; its log is .*${name}\\.log$`, 'm'),
       );
     }
@@ -154,7 +154,7 @@ test('each child that is killed comes back on its port', () =>
   }));
 
 test('a child that ends is started again though the directories of logs and of pid files were cleared away', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const killed = pidOf(started.data, 'postgres')!;
     for (const name of ['logs', 'run']) rmSync(join(started.data, name), { recursive: true });
@@ -163,18 +163,18 @@ test('a child that ends is started again though the directories of logs and of p
     await eventually('whole again', async () => (await degradedOf(started.base)).length === 0);
     is(started.program.child.exitCode, null);
     is(await started.program.stop(), 0);
-    equal(livingWith(started.data), []);
+    equal(pidsWith(started.data), []);
   }));
 
 test('a record of ports that a full disk has cut off is made anew', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     mkdirSync(join(dir, 'data'), { mode: 0o711 });
     writeFileSync(join(dir, 'data', 'state.json'), '');
     await stops(await start(join(dir, 'data')));
   }));
 
 test('after SIGKILL of the parent the next start replaces all that was left', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const first = await start(join(dir, 'data'));
     const left = pidsOf(first.data);
     is(left.length, PIECES.length);
@@ -188,12 +188,12 @@ test('after SIGKILL of the parent the next start replaces all that was left', ()
       [join(first.data, 'nats/nats.conf'), 'nats'],
       [`serve --dir ${join(first.data, 'store')}`, 'store'],
     ] as const)
-      equal(livingWith(mark), [pidOf(first.data, name)]);
+      equal(pidsWith(mark), [pidOf(first.data, name)]);
     await stops(second);
   }));
 
 test('Ctrl-C that reaches it twice, from the terminal and from npm, is one Ctrl-C', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const seen = pidsOf(started.data);
     started.program.child.kill('SIGINT');
@@ -203,7 +203,7 @@ test('Ctrl-C that reaches it twice, from the terminal and from npm, is one Ctrl-
   }));
 
 test('a signal in the middle of the start ends it cleanly', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
     const running = begin(data, await freePort());
     await eventually('something runs', () => pidsOf(data).length > 0);
@@ -213,9 +213,9 @@ test('a signal in the middle of the start ends it cleanly', () =>
   }));
 
 test('what has a URL of its own is not started', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     // The platform's streams bear fixed names: on somebody's broker they may be those of a platform that is in use.
-    const own = await broker();
+    const own = await startNatsServer();
     const { natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED } = own.address;
     try {
       const DATABASE_URL = await freshDatabase();
@@ -230,7 +230,7 @@ test('what has a URL of its own is not started', () =>
   }));
 
 test('a service that cannot start is named, with its reason and its log', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
     const running = begin(data, await freePort(), { MASTER_KEY_FILE: '/dev/null/none' });
     is(await running.ended, 1);
@@ -240,7 +240,7 @@ test('a service that cannot start is named, with its reason and its log', () =>
   }));
 
 test('a data directory whose path is too long is refused by its variable', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const running = begin(join(dir, 'x/'.repeat(200)), await freePort());
     is(await running.ended, 1);
     equal(linesOf(running), ['annals: ANNALS_DATA must be a path of at most 400 bytes']);

@@ -6,7 +6,7 @@ import { compileProjection } from '../../projections/engine/compiled-projection.
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import { tenantCounter } from '../../projections/tenant-counter.ts';
 import { scenario } from '../fixtures/projection-scenario.ts';
-import { type Given, happened, ideas, ideasTable, idle } from '../fixtures/test-projection.ts';
+import { type EventSpec, ideas, ideasTable, idleEvents, recordedEvents } from '../fixtures/test-projection.ts';
 
 const fed = (events: readonly Recorded[], sizes: readonly number[] = []) => {
   const sink = openMemoryStore([ideas]);
@@ -23,7 +23,7 @@ const reasons = (events: readonly Recorded[]) =>
   fed(events)
     .unapplied('ideas')
     .map(({ reason }) => reason);
-const story = (...given: Given[]) => happened(given);
+const story = (...given: EventSpec[]) => recordedEvents(given);
 
 test('a row bears its stream’s revision: ignored and unknown events move it, another stream’s do not', () => {
   const events = story(
@@ -84,7 +84,7 @@ test('an event applies whole or not at all', () => {
 });
 
 test('a field that neither columns nor documents know, a wrong type, an unrenderable document and a taken row are told apart', () => {
-  const noted: Given = ['a', 'IdeaNoted', { title: 'one' }];
+  const noted: EventSpec = ['a', 'IdeaNoted', { title: 'one' }];
   assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /has the field colour/);
   assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a string/);
   assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { mood: 'grim' }]))[0]!, /mood/);
@@ -103,7 +103,7 @@ test('what Postgres refuses is written out, the prototype stays what it was, a l
   assert.is(JSON.stringify(row.extra), '{"k\\\\u0000":"\\\\udc00","__proto__":{"x":1}}');
   assert.is(({} as Record<string, unknown>).x, undefined);
   assert.match(reasons(story(['a', 'IdeaTagged', { tag: 'x'.repeat(3_000) }]))[0]!, /too long to be indexed/);
-  assert.match(reasons(happened([['a', 'IdeaNoted', { title: 'new' }]], { v: 9 }))[0]!, /does not know version 9/);
+  assert.match(reasons(recordedEvents([['a', 'IdeaNoted', { title: 'new' }]], { v: 9 }))[0]!, /does not know version 9/);
 });
 
 test('types named like members of an object are unknown events', () =>
@@ -119,7 +119,7 @@ test('a table that cannot work is refused at start, by name', () => {
 test('however the log is cut into batches, the rows are those of a single fold', () =>
   fc.assert(
     fc.property(scenario, fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 20 }), (given, sizes) => {
-      const events = happened(given);
+      const events = recordedEvents(given);
       const [cut, whole] = [
         fed(events, sizes),
         fed(
@@ -137,6 +137,6 @@ test('however the log is cut into batches, the rows are those of a single fold',
     { numRuns: 300 },
   ));
 
-test('idle events touch nothing', () => assert.is(fed(idle(3)).rows('ideas', 'ideas').size, 0));
+test('idle events touch nothing', () => assert.is(fed(idleEvents(3)).rows('ideas', 'ideas').size, 0));
 
 test.run();

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
 import { openLog } from '../../infra/eventstore/client.ts';
-import { quiet, rowsIn, until, working } from '../fixtures/live-projections.ts';
-import { flip, segmentsOf } from '../fixtures/store-files.ts';
+import { rowsIn, silentLogger, startWorker, waitUntil } from '../fixtures/live-projections.ts';
+import { flipBits, segmentsOf } from '../fixtures/store-files.ts';
 import { startStore } from '../fixtures/store-process.ts';
-import { append, happened, ideas } from '../fixtures/test-projection.ts';
+import { appendEvents, ideas, recordedEvents } from '../fixtures/test-projection.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 test('a projection stops before an event that is harmed in the store, says so, and goes on where it is put right', async () => {
   const store = await startStore();
   const filling = openLog(store.url);
-  await append(
+  await appendEvents(
     filling,
-    happened([
+    recordedEvents([
       ['a', 'IdeaNoted', { title: 'first' }],
       ['b', 'IdeaNoted', { title: 'harmed' }],
       ['c', 'IdeaNoted', { title: 'third' }],
@@ -23,22 +23,22 @@ test('a projection stops before an event that is harmed in the store, says so, a
   assert.is(await store.end(), 0);
   const [segment] = segmentsOf(store.dir);
   const at = readFileSync(segment!).indexOf('"harmed"') + 1;
-  flip(segment!, at);
+  flipBits(segment!, at);
   const again = await startStore({ dir: store.dir, port: store.port });
   const told: string[] = [];
   const log = openLog(again.url, { onDamage: (message) => void told.push(message) });
-  afterwards(log.close);
+  afterTest(log.close);
   const databaseUrl = await freshDatabase();
-  const worker = await working({ log, databaseUrl, projections: [ideas], logger: quiet });
-  await until('a word about it', worker.status, ([status]) => /damaged at position/.test(status!.last_error ?? ''));
+  const worker = await startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
+  await waitUntil('a word about it', worker.status, ([status]) => /damaged at position/.test(status!.last_error ?? ''));
   const titles = async () => (await rowsIn(databaseUrl, 'ideas', 'ideas')).map(({ title }) => title).sort();
-  await until('what lies before', titles, (found) => found.length === 1);
+  await waitUntil('what lies before', titles, (found) => found.length === 1);
   const asked = told.length;
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   assert.ok(told.length - asked < 20, `${told.length - asked} more attempts in two seconds`);
   assert.equal(await titles(), ['first'], 'nothing is passed over');
-  flip(segment!, at);
-  await until('the rest', titles, (found) => found.length === 3, 20);
+  flipBits(segment!, at);
+  await waitUntil('the rest', titles, (found) => found.length === 3, 20);
   await worker.close();
 });
 

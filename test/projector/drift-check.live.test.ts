@@ -2,13 +2,13 @@ import * as assert from 'uvu/assert';
 import { openPool } from '../../infra/postgres/pool.ts';
 import { checkDrift } from '../../infra/projector/drift-check.ts';
 import { asOf } from '../../projections/engine/as-of.ts';
-import { query, quiet, settled, world } from '../fixtures/live-projections.ts';
+import { query, silentLogger, startProjectionPlatform, waitForProjection } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
-import { append, type Given, happened, ideas } from '../fixtures/test-projection.ts';
+import { appendEvents, type EventSpec, ideas, recordedEvents } from '../fixtures/test-projection.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
-const story: Given[] = [
+const story: EventSpec[] = [
   ['a', 'IdeaNoted', { title: 'one' }],
   ['b', 'IdeaNoted', { title: 'other' }],
   ['a', 'IdeaRenamed', { title: 'two' }],
@@ -19,7 +19,7 @@ const story: Given[] = [
 ];
 
 test('a resource as of any position is the fold of its own stream until then', () => {
-  const all = happened(story);
+  const all = recordedEvents(story);
   const own = all.filter(({ id }) => id === 'a');
   const titles = all.map(({ position }) => asOf(ideas, 'ideas', own, position).get('t\0a')?.row.title);
   assert.equal(titles, ['one', 'one', 'two', 'two', 'three', 'three', 'three']);
@@ -30,10 +30,10 @@ test('a resource as of any position is the fold of its own stream until then', (
 test('rows that are what the log makes of them do not drift; a spoilt one is named with the first event that it shows nothing of', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const { reads, close } = await world(log, databaseUrl, [ideas]);
-  await append(log, happened(story));
-  await settled(reads, log, 'ideas');
-  const pool = openPool(databaseUrl, quiet, 'test');
+  const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  await appendEvents(log, recordedEvents(story));
+  await waitForProjection(reads, log, 'ideas');
+  const pool = openPool(databaseUrl, silentLogger, 'test');
   for (const most of ['all', 10] as const) {
     const clean = await checkDrift(log, pool, ideas, most);
     assert.equal([clean.checked, clean.drifted], [3, []]);
@@ -61,8 +61,8 @@ test('rows that are what the log makes of them do not drift; a spoilt one is nam
 test('an event in the midst that was never applied is named, though those behind it were', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const { reads, close } = await world(log, databaseUrl, [ideas]);
-  const events = happened([
+  const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  const events = recordedEvents([
     ['a', 'IdeaNoted', { title: 'one', mood: 'glad' }],
     ['a', 'IdeaRenamed', { title: 'two' }],
     ['a', 'IdeaRenamed', { extra: 5 }],
@@ -70,13 +70,13 @@ test('an event in the midst that was never applied is named, though those behind
     ['b', 'IdeaNoted', { title: 'b' }],
     ['b', 'IdeaViewed'],
   ]);
-  await append(log, events);
-  await settled(reads, log, 'ideas');
+  await appendEvents(log, events);
+  await waitForProjection(reads, log, 'ideas');
   const rows = asOf(ideas, 'ideas', [events[0]!, events[2]!, events[3]!], events[5]!.position);
   const { docs } = rows.get('t\0a')!;
   await query(databaseUrl, `update ideas.ideas set title = 'one', doc = $1, short_doc = $2 where id = 'a'`, [...docs]);
   await query(databaseUrl, `update ideas.ideas set revision = 0 where id = 'b'`);
-  const pool = openPool(databaseUrl, quiet, 'test');
+  const pool = openPool(databaseUrl, silentLogger, 'test');
   const { drifted } = await checkDrift(log, pool, ideas, 'all');
   assert.equal(
     drifted.map(({ key, event }) => [Object.values(key).at(-1), event?.stream, event?.revision]),
@@ -92,11 +92,11 @@ test('an event in the midst that was never applied is named, though those behind
 test('rows that another version made are not held against this one', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const { reads, close } = await world(log, databaseUrl, [ideas]);
-  await append(log, happened(story));
-  await settled(reads, log, 'ideas');
+  const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  await appendEvents(log, recordedEvents(story));
+  await waitForProjection(reads, log, 'ideas');
   await close();
-  const pool = openPool(databaseUrl, quiet, 'test');
+  const pool = openPool(databaseUrl, silentLogger, 'test');
   const [table] = ideas.tables;
   const next = { ...ideas, version: ideas.version + 1, tables: [{ ...table!, name: 'thoughts' }] };
   assert.equal(await checkDrift(log, pool, next, 'all'), { projection: 'ideas', position: null, checked: 0, drifted: [] });

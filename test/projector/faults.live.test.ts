@@ -6,17 +6,27 @@ import type { Refusal } from '../../domain/refusal.ts';
 import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { Condition, Source } from '../../projections/read-model.ts';
-import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from '../fixtures/live-projections.ts';
+import {
+  comparableRows,
+  foldedRows,
+  query,
+  rowsIn,
+  silentLogger,
+  startProjectionPlatform,
+  startWorker,
+  waitForProjection,
+  waitUntil,
+} from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { scenario } from '../fixtures/projection-scenario.ts';
-import { road } from '../fixtures/tcp-proxy.ts';
-import { append, type Given, happened, ideas, ideasOf, ideasTable } from '../fixtures/test-projection.ts';
+import { startTcpProxy } from '../fixtures/tcp-proxy.ts';
+import { appendEvents, type EventSpec, ideas, ideasOf, ideasTable, recordedEvents } from '../fixtures/test-projection.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
-const noted = (id: string, more: object = {}): Given => [id, 'IdeaNoted', { title: `title ${id}`, ...more }];
+const noted = (id: string, more: object = {}): EventSpec => [id, 'IdeaNoted', { title: `title ${id}`, ...more }];
 
 const cut = (databaseUrl: string) =>
   query(
@@ -27,10 +37,10 @@ const cut = (databaseUrl: string) =>
 test('while the database is away reads are refused, and both sides go on by themselves when it is back', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const { url, ...way } = await road(databaseUrl);
+  const { url, ...way } = await startTcpProxy(databaseUrl);
   way.close();
-  await append(log, happened([noted('a')]));
-  const { reads, close } = await world(log, url, [ideas]);
+  await appendEvents(log, recordedEvents([noted('a')]));
+  const { reads, close } = await startProjectionPlatform(log, url, [ideas]);
   const refused = (work: Promise<unknown>) =>
     work.then(
       () => null,
@@ -39,20 +49,22 @@ test('while the database is away reads are refused, and both sides go on by them
   assert.not(reads.healthy());
   assert.equal(await refused(reads.one(from, key('a'))), ['unavailable', true]);
   way.open();
-  await settled(reads, log, 'ideas');
+  await waitForProjection(reads, log, 'ideas');
   for (let round = 0; round < 3; round++) {
     way.close();
     assert.equal(await refused(reads.one(from, key('a'))), ['unavailable', true]);
-    await append(
+    await appendEvents(
       log,
-      happened([noted('a'), ['a', 'IdeaLinked', { to: 'a' }], ['a', 'IdeaLinked', { to: 'a' }], ['a', 'IdeaLinked', { to: 'a' }]]).slice(
-        round + 1,
-        round + 2,
-      ),
+      recordedEvents([
+        noted('a'),
+        ['a', 'IdeaLinked', { to: 'a' }],
+        ['a', 'IdeaLinked', { to: 'a' }],
+        ['a', 'IdeaLinked', { to: 'a' }],
+      ]).slice(round + 1, round + 2),
     );
-    await until('it is noticed', reads.healthy, (healthy) => !healthy);
+    await waitUntil('it is noticed', reads.healthy, (healthy) => !healthy);
     way.open();
-    await settled(reads, log, 'ideas');
+    await waitForProjection(reads, log, 'ideas');
     assert.is(await reads.counter(from, key('a'), 'links'), round + 1);
     assert.ok(reads.healthy());
   }
@@ -63,12 +75,12 @@ test('while the database is away reads are refused, and both sides go on by them
 test('a database that does not answer is away: every read is refused in some seconds, those that wait for their turn too', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const { url, ...way } = await road(databaseUrl);
-  await working({ log, databaseUrl, projections: [ideas], logger: quiet });
-  const reads = await createReads(url, quiet);
-  afterwards(reads.close);
-  await append(log, happened(['a', 'b', 'c'].map((id) => noted(id))));
-  await settled(reads, log, 'ideas');
+  const { url, ...way } = await startTcpProxy(databaseUrl);
+  await startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
+  const reads = await createReads(url, silentLogger);
+  afterTest(reads.close);
+  await appendEvents(log, recordedEvents(['a', 'b', 'c'].map((id) => noted(id))));
+  await waitForProjection(reads, log, 'ideas');
   const titleOf = async (id: string) => (JSON.parse((await reads.one(from, key(id)))!.doc) as { title: string }).title;
   const titlesFrom = async (id: string) => {
     const where: Condition[] = [{ column: 'id', op: '>=', value: id }];
@@ -76,7 +88,7 @@ test('a database that does not answer is away: every read is refused in some sec
     return (JSON.parse(body) as { title: string }[]).map(({ title }) => title);
   };
   assert.is((await Promise.all([titleOf('a'), titlesFrom('b'), titlesFrom('c')])).length, 3);
-  way.holdUp();
+  way.stall();
   const outcomes: unknown[] = [];
   const ask = (work: Promise<unknown>) =>
     work.then(
@@ -87,7 +99,7 @@ test('a database that does not answer is away: every read is refused in some sec
   const asked = [...Array.from({ length: 12 }, (_, n) => ask(titlesFrom(`b${n}`))), ask(titleOf('a')), ask(titleOf('b'))];
   await sleep(500);
   asked.push(ask(titleOf('c')), ask(reads.counter(from, key('a'), 'links')), ask(titlesFrom('c')));
-  await until(
+  await waitUntil(
     'every read is answered',
     () => outcomes.length,
     (length) => length === asked.length,
@@ -98,8 +110,8 @@ test('a database that does not answer is away: every read is refused in some sec
     outcomes,
     asked.map(() => ['unavailable', true]),
   );
-  way.goOn();
-  await until(
+  way.resume();
+  await waitUntil(
     'reads are answered again',
     () => titleOf('a').catch(() => null),
     (title) => title === 'title a',
@@ -111,15 +123,15 @@ test('a database that does not answer is away: every read is refused in some sec
 
 test('while the log is away rows can be read, and they move on when it is back', async () => {
   const log = memoryLog();
-  const { reads, close } = await world(log, await freshDatabase(), [ideas]);
-  const events = happened([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]);
-  await append(log, events.slice(0, 1));
-  await settled(reads, log, 'ideas');
+  const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
+  const events = recordedEvents([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]);
+  await appendEvents(log, events.slice(0, 1));
+  await waitForProjection(reads, log, 'ideas');
   const over = log.outage();
   assert.is((await reads.one(from, key('a')))?.revision, 0);
   over();
-  await append(log, events.slice(1));
-  await settled(reads, log, 'ideas');
+  await appendEvents(log, events.slice(1));
+  await waitForProjection(reads, log, 'ideas');
   assert.is((await reads.one(from, key('a')))?.revision, 1);
   await close();
 });
@@ -129,20 +141,20 @@ test("somebody else's schema of the same name is left as it is, and named; the o
   const databaseUrl = await freshDatabase();
   await query(databaseUrl, 'create schema ideas');
   await query(databaseUrl, 'create table ideas.theirs as select 1 as one');
-  const worker = await working({
+  const worker = await startWorker({
     log,
     databaseUrl,
     projections: [{ ...ideas, name: 'before' }, ideas, { ...ideas, name: 'behind' }],
-    logger: quiet,
+    logger: silentLogger,
   });
   const of = (name: string) => worker.status().find((one) => one.name === name)!;
-  await until(
+  await waitUntil(
     'its name',
     () => of('ideas').last_error,
     (error) => /another application owns the schema ideas in this database/.test(error ?? ''),
   );
   for (const name of ['before', 'behind'])
-    await until(
+    await waitUntil(
       name,
       () => of(name).state,
       (state) => state === 'live',
@@ -162,8 +174,8 @@ test('ten kinds of poison: each stops its own stream at most, and nobody else wa
     name: 'unique_ideas',
     tables: [{ ...ideasTable, indexes: [{ columns: ['title'], unique: true }] }, ...ideas.tables.slice(1)],
   };
-  const { reads, close } = await world(log, databaseUrl, [ideas, unique]);
-  const kinds: Record<string, Given[]> = {
+  const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas, unique]);
+  const kinds: Record<string, EventSpec[]> = {
     nul: [noted('nul', { title: 'a\0b', extra: { 'k\0': '\0' } })],
     surrogate: [noted('surrogate', { title: '\ud800', extra: ['\udc00'] })],
     long: [noted('long', { title: 'x'.repeat(900_000) })],
@@ -181,10 +193,10 @@ test('ten kinds of poison: each stops its own stream at most, and nobody else wa
     twin: [noted('twin', { title: 'same' }), noted('other twin', { title: 'same' })],
   };
   for (const [kind, given] of Object.entries(kinds)) {
-    await append(log, happened(given, kind === 'version' ? { v: 99 } : {}));
-    await append(log, happened([noted(`after ${kind}`)]));
+    await appendEvents(log, recordedEvents(given, kind === 'version' ? { v: 99 } : {}));
+    await appendEvents(log, recordedEvents([noted(`after ${kind}`)]));
     const started = Date.now();
-    await Promise.all([settled(reads, log, 'ideas'), settled(reads, log, 'unique_ideas')]);
+    await Promise.all([waitForProjection(reads, log, 'ideas'), waitForProjection(reads, log, 'unique_ideas')]);
     assert.ok(Date.now() - started < 2_000, kind);
     assert.ok(await reads.one(from, key(`after ${kind}`)), kind);
   }
@@ -204,9 +216,9 @@ test('ten kinds of poison: each stops its own stream at most, and nobody else wa
 test('a projection that nothing concerns moves on with the log', async () => {
   const log = memoryLog();
   const quietOne: AnyProjection = { ...ideasOf('never'), name: 'never' };
-  const { reads, close } = await world(log, await freshDatabase(), [ideas, quietOne]);
-  for (const event of happened([noted('a'), ['a', 'IdeaViewed'], ['a', 'IdeaViewed']])) {
-    await append(log, [event]);
+  const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas, quietOne]);
+  for (const event of recordedEvents([noted('a'), ['a', 'IdeaViewed'], ['a', 'IdeaViewed']])) {
+    await appendEvents(log, [event]);
     await reads.passed('never', tokenOf(log.events.at(-1)!.position));
   }
   await close();
@@ -217,16 +229,16 @@ test('wherever the log is cut and connections break, the rows are those of a sin
     fc.asyncProperty(scenario, fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }), async (given, sizes) => {
       const log = memoryLog();
       const databaseUrl = await freshDatabase();
-      const events = happened(given);
-      const { reads, close } = await world(log, databaseUrl, [ideas]);
+      const events = recordedEvents(given);
+      const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
       for (const size of [...sizes, events.length]) {
-        await append(log, events.slice(log.events.length, log.events.length + size));
+        await appendEvents(log, events.slice(log.events.length, log.events.length + size));
         await cut(databaseUrl);
       }
-      if (events.length > 0) await settled(reads, log, 'ideas');
+      if (events.length > 0) await waitForProjection(reads, log, 'ideas');
       if (events.length > 0)
         for (const table of ['ideas', 'tags'])
-          assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, ideas, table)));
+          assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', table)), comparableRows(await foldedRows(log, ideas, table)));
       await close();
     }),
     { numRuns: Number(process.env.TEST_RUNS ?? 6) },

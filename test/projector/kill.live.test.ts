@@ -6,12 +6,22 @@ import * as assert from 'uvu/assert';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
-import { comparable, foldedRows, query, quiet, rowsIn, settled, until, watch, working } from '../fixtures/live-projections.ts';
+import {
+  comparableRows,
+  foldedRows,
+  query,
+  rowsIn,
+  silentLogger,
+  startWorker,
+  waitForProjection,
+  waitUntil,
+  watchCheckpoint,
+} from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { startStore } from '../fixtures/store-process.ts';
-import { append, type Given, happened, ideasOf } from '../fixtures/test-projection.ts';
+import { appendEvents, type EventSpec, ideasOf, recordedEvents } from '../fixtures/test-projection.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const KILLS = Number(process.env.TEST_KILLS ?? 20);
 
@@ -21,9 +31,9 @@ const dice = (seed: number) => () => {
   return seed / 2 ** 32;
 };
 
-const story = (count: number): Given[] => {
+const story = (count: number): EventSpec[] => {
   const roll = dice(42);
-  return Array.from({ length: count }, (_, n): Given => {
+  return Array.from({ length: count }, (_, n): EventSpec => {
     const id = `i${n < 30 ? n : Math.floor(roll() * 30)}`;
     if (n < 30) return [id, 'IdeaNoted', { title: `first ${n}` }];
     const kind = roll();
@@ -33,16 +43,16 @@ const story = (count: number): Given[] => {
   });
 };
 
-const startWorker = async (...args: string[]): Promise<ChildProcess> => {
+const startWorkerProcess = async (...args: string[]): Promise<ChildProcess> => {
   const child = spawn(process.execPath, [new URL('../fixtures/projector-process.ts', import.meta.url).pathname, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  afterwards(() => child.kill('SIGKILL'));
+  afterTest(() => child.kill('SIGKILL'));
   await once(child.stdout!, 'data');
   return child;
 };
 
-const storyIn = (category: string, count: number) => happened(story(count), {}, category);
+const storyIn = (category: string, count: number) => recordedEvents(story(count), {}, category);
 
 const lockHolders = (databaseUrl: string) =>
   query<{ pid: number }>(
@@ -56,21 +66,21 @@ test('a worker that was taken for silent goes on as it was where nobody else has
   const log = memoryLog();
   const said: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void said.push(line) });
-  await working({ log, databaseUrl, projections: [ideasOf('slow')], logger });
-  const reads = await createReads(databaseUrl, quiet);
-  afterwards(reads.close);
+  await startWorker({ log, databaseUrl, projections: [ideasOf('slow')], logger });
+  const reads = await createReads(databaseUrl, silentLogger);
+  afterTest(reads.close);
   const events = storyIn('slow', 60);
-  await append(log, events.slice(0, 30));
-  await settled(reads, log, 'ideas');
+  await appendEvents(log, events.slice(0, 30));
+  await waitForProjection(reads, log, 'ideas');
   const [before] = await lockHolders(databaseUrl);
   await query(databaseUrl, `select pg_terminate_backend(${before})`);
-  await until(
+  await waitUntil(
     'it holds the lock again',
     () => lockHolders(databaseUrl),
     ([holder]) => holder !== undefined && holder !== before,
   );
-  await append(log, events.slice(30));
-  await settled(reads, log, 'ideas');
+  await appendEvents(log, events.slice(30));
+  await waitForProjection(reads, log, 'ideas');
   assert.is(said.filter((line) => line.includes('following projections')).length, 1, said.join(''));
 });
 
@@ -78,25 +88,25 @@ test('a worker that stands still gives way to another within seconds, and when i
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const log = openLog(eventstoreUrl);
-  afterwards(log.close);
+  afterTest(log.close);
   const events = storyIn('still', 1_200);
   const [before, meanwhile, after] = [events.slice(0, 400), events.slice(400, 800), events.slice(800)];
-  const reads = await createReads(databaseUrl, quiet);
-  afterwards(reads.close);
-  const first = await startWorker(eventstoreUrl, databaseUrl, 'still');
-  await append(log, before);
-  await settled(reads, log, 'ideas');
-  await startWorker(eventstoreUrl, databaseUrl, 'still');
+  const reads = await createReads(databaseUrl, silentLogger);
+  afterTest(reads.close);
+  const first = await startWorkerProcess(eventstoreUrl, databaseUrl, 'still');
+  await appendEvents(log, before);
+  await waitForProjection(reads, log, 'ideas');
+  await startWorkerProcess(eventstoreUrl, databaseUrl, 'still');
   // In the midst of its work, whatever it is at.
-  const writing = append(log, meanwhile);
+  const writing = appendEvents(log, meanwhile);
   first.kill('SIGSTOP');
   await writing;
-  await settled(reads, log, 'ideas');
+  await waitForProjection(reads, log, 'ideas');
   first.kill('SIGCONT');
-  await append(log, after);
-  await settled(reads, log, 'ideas');
+  await appendEvents(log, after);
+  await waitForProjection(reads, log, 'ideas');
   for (const table of ['ideas', 'tags'])
-    assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, ideasOf('still'), table)));
+    assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', table)), comparableRows(await foldedRows(log, ideasOf('still'), table)));
 });
 
 test(`a worker that is killed ${KILLS} times leaves the rows of a single fold, and its checkpoint never goes back`, async () => {
@@ -104,27 +114,27 @@ test(`a worker that is killed ${KILLS} times leaves the rows of a single fold, a
   const databaseUrl = await freshDatabase();
   const category = `kill${[...crypto.randomUUID()].filter((letter) => /[a-f]/.test(letter)).join('')}`;
   const log = openLog(eventstoreUrl);
-  afterwards(log.close);
+  afterTest(log.close);
   const events = storyIn(category, 60 * KILLS);
-  const writing = append(log, events);
-  const stopWatching = await watch(databaseUrl, 'ideas');
-  let child = await startWorker(eventstoreUrl, databaseUrl, category);
+  const writing = appendEvents(log, events);
+  const stopWatching = await watchCheckpoint(databaseUrl, 'ideas');
+  let child = await startWorkerProcess(eventstoreUrl, databaseUrl, category);
   for (let kill = 0; kill < KILLS; kill++) {
-    const next = await startWorker(eventstoreUrl, databaseUrl, category);
+    const next = await startWorkerProcess(eventstoreUrl, databaseUrl, category);
     await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 250));
     child.kill('SIGKILL');
     child = next;
   }
   await writing;
-  const reads = await createReads(databaseUrl, quiet);
-  afterwards(reads.close);
-  await settled(reads, log, 'ideas');
+  const reads = await createReads(databaseUrl, silentLogger);
+  afterTest(reads.close);
+  await waitForProjection(reads, log, 'ideas');
   await stopWatching();
   child.kill('SIGKILL');
   await once(child, 'exit');
   const projection = ideasOf(category);
   for (const table of ['ideas', 'tags'])
-    assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, projection, table)));
+    assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', table)), comparableRows(await foldedRows(log, projection, table)));
   const sink = openMemoryStore([projection]);
   for await (const event of log.readAll()) sink.feed([event]);
   assert.ok(sink.rows('ideas', 'ideas').size === 30 && sink.unapplied('ideas').length > 0);

@@ -4,13 +4,13 @@ import { tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import type { PageQuery, Source } from '../../projections/read-model.ts';
-import { type Given, happened, ideas, ideasTable } from '../fixtures/test-projection.ts';
+import { type EventSpec, ideas, ideasTable, recordedEvents } from '../fixtures/test-projection.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
-const noted = (id: string, title: string, more: object = {}): Given => [id, 'IdeaNoted', { title, ...more }];
-const sinkOf = (...given: Given[]) => {
+const noted = (id: string, title: string, more: object = {}): EventSpec => [id, 'IdeaNoted', { title, ...more }];
+const sinkOf = (...given: EventSpec[]) => {
   const sink = openMemoryStore([ideas]);
-  sink.feed(happened(given));
+  sink.feed(recordedEvents(given));
   return sink;
 };
 const query = (more: Partial<PageQuery> = {}): PageQuery => ({
@@ -97,7 +97,7 @@ test('a cursor that no page gave is refused where it stands', async () => {
 
 test('a read waits for its token, and no longer than it was told', async () => {
   const sink = openMemoryStore([ideas]);
-  const [first, second] = happened([noted('a', 'A'), noted('b', 'B')]);
+  const [first, second] = recordedEvents([noted('a', 'A'), noted('b', 'B')]);
   assert.is(sink.reads.position('ideas'), null);
   sink.feed([first!]);
   await sink.reads.passed('ideas', tokenOf(first!.position));

@@ -5,9 +5,19 @@ import type { Recorded } from '../../domain/event.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import { type Condition, PAGE_BYTES, type PageQuery, type Reads, type Source } from '../../projections/read-model.ts';
-import { comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from '../fixtures/live-projections.ts';
+import {
+  comparableRows,
+  foldedRows,
+  query,
+  rowsIn,
+  silentLogger,
+  startProjectionPlatform,
+  startWorker,
+  waitForProjection,
+  waitUntil,
+} from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
-import { append, type Given, happened, ideas, ideasTable } from '../fixtures/test-projection.ts';
+import { appendEvents, type EventSpec, ideas, ideasTable, recordedEvents } from '../fixtures/test-projection.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
@@ -18,9 +28,9 @@ const read = async (reads: Reads, id: string) => JSON.parse((await reads.one(fro
 
 test('rows in Postgres are those of the fold, through every kind of change and of text', async () => {
   const log = memoryLog();
-  const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);
+  const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const odd = '€"\\{},NULL \u2028 \0 \ud800 😀';
-  const given: Given[] = [
+  const given: EventSpec[] = [
     ['a', 'IdeaNoted', { title: odd, extra: { b: [1, null, { '': odd }], aa: 1e21 }, score: 0.1 }],
     ['b', 'IdeaNoted', { title: '', extra: [] }],
     ['b', 'IdeaLinked', { to: 'a' }],
@@ -29,10 +39,10 @@ test('rows in Postgres are those of the fold, through every kind of change and o
     ['d', 'IdeaNoted', { title: 'gone' }],
     ['d', 'IdeaDropped'],
   ];
-  await append(log, happened(given));
-  await settled(reads, log, 'ideas');
+  await appendEvents(log, recordedEvents(given));
+  await waitForProjection(reads, log, 'ideas');
   for (const table of ['ideas', 'tags'])
-    assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, ideas, table)));
+    assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', table)), comparableRows(await foldedRows(log, ideas, table)));
   assert.is((await read(reads, 'a')).links, 1);
   assert.is((await reads.one(from, key('a')))?.revision, 1);
   assert.is(await reads.one(from, key('d')), null);
@@ -63,33 +73,36 @@ const shortOf = (log: Log, few: number) => {
 test('a projection that joins those at the live end is given all that they have read since', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const { reads, close } = await world(log, databaseUrl, [ideas]);
-  await append(log, happened(Array.from({ length: 12 }, (_, index): Given => [`i${index}`, 'IdeaNoted', { title: `${index}` }])));
-  await settled(reads, log, 'ideas');
+  const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  await appendEvents(
+    log,
+    recordedEvents(Array.from({ length: 12 }, (_, index): EventSpec => [`i${index}`, 'IdeaNoted', { title: `${index}` }])),
+  );
+  await waitForProjection(reads, log, 'ideas');
   await close();
   const late = { ...ideas, name: 'late' };
   const short = shortOf(log, 3);
-  const worker = await working({ log: short.log, databaseUrl, projections: [ideas, late], logger: quiet });
+  const worker = await startWorker({ log: short.log, databaseUrl, projections: [ideas, late], logger: silentLogger });
   const stateOf = (name: string) => worker.status().find((one) => one.name === name)!.state;
-  await until(
+  await waitUntil(
     'the one at the end',
     () => stateOf('ideas'),
     (state) => state === 'live',
   );
   short.go();
-  await until(
+  await waitUntil(
     'the one that joins',
     () => stateOf('late'),
     (state) => state === 'live',
   );
-  assert.equal(comparable(await rowsIn(databaseUrl, 'late', 'ideas')), comparable(await foldedRows(log, late, 'ideas')));
+  assert.equal(comparableRows(await rowsIn(databaseUrl, 'late', 'ideas')), comparableRows(await foldedRows(log, late, 'ideas')));
   await worker.close();
 });
 
 test('a second start goes on where the first ended, with the rows it finds there', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const events = happened([
+  const events = recordedEvents([
     ['a', 'IdeaNoted', { title: 'one', extra: { z: 1, yy: 2 } }],
     ['b', 'IdeaRenamed', { title: 'too early' }],
     ['a', 'IdeaRenamed', { title: 'two' }],
@@ -97,25 +110,25 @@ test('a second start goes on where the first ended, with the rows it finds there
     ['b', 'IdeaNoted', { title: 'behind' }],
   ]);
   for (const [part, size] of [2, 1, 2].entries()) {
-    const { reads, close } = await world(log, databaseUrl, [ideas]);
-    await append(log, events.slice(log.events.length, log.events.length + size));
-    await settled(reads, log, 'ideas');
+    const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
+    await appendEvents(log, events.slice(log.events.length, log.events.length + size));
+    await waitForProjection(reads, log, 'ideas');
     assert.is((await read(reads, 'a')).title, part === 0 ? 'one' : 'two');
     assert.is(await reads.one(from, key('b')), null);
     await close();
   }
-  assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparable(await foldedRows(log, ideas, 'ideas')));
+  assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparableRows(await foldedRows(log, ideas, 'ideas')));
 });
 
 test('a token is enough to read what was just written, by many readers at once', async () => {
   const log = memoryLog();
-  const { reads, close } = await world(log, await freshDatabase(), [ideas]);
-  const events = happened(
-    Array.from({ length: 60 }, (_, n): Given => [`i${n % 20}`, n < 20 ? 'IdeaNoted' : 'IdeaRenamed', { title: `title ${n}` }]),
+  const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
+  const events = recordedEvents(
+    Array.from({ length: 60 }, (_, n): EventSpec => [`i${n % 20}`, n < 20 ? 'IdeaNoted' : 'IdeaRenamed', { title: `title ${n}` }]),
   );
-  await append(log, events.slice(0, 20));
+  await appendEvents(log, events.slice(0, 20));
   for (const event of events.slice(20)) {
-    await append(log, [event]);
+    await appendEvents(log, [event]);
     const { position } = log.events.at(-1)!;
     const seen = Array.from({ length: 5 }, async () => {
       await reads.passed('ideas', `${position.commit}:${position.prepare}`);
@@ -162,15 +175,15 @@ const pageQuery = fc.record({
 
 test('Postgres and the memory sink give the same pages to the same questions', async () => {
   const log = memoryLog();
-  const { reads, close } = await world(log, await freshDatabase(), [ideas]);
+  const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const titles = ['a', 'A', 'b%', 'B_', 'ü', '😀', '\uffff', 'a\0', "quo'te\\", ''];
-  const given = titles.flatMap((title, n): Given[] => [
+  const given = titles.flatMap((title, n): EventSpec[] => [
     [`i${n}`, 'IdeaNoted', { title, ...(n % 3 === 0 ? {} : { score: (n % 4) / 2 }), ...(n === 9 ? { gone: true } : {}) }],
     [`i${n}`, 'IdeaTagged', { tag: `${title}#` }],
     [`i${n}`, 'IdeaLinked', { to: `i${n % 4}` }],
   ]);
-  await append(log, happened(given));
-  await settled(reads, log, 'ideas');
+  await appendEvents(log, recordedEvents(given));
+  await waitForProjection(reads, log, 'ideas');
   const sink = openMemoryStore([ideas]);
   sink.feed(log.events);
   await fc.assert(
@@ -185,11 +198,11 @@ test('Postgres and the memory sink give the same pages to the same questions', a
 test('a page ends before its documents are more than eight mebibytes, with one at least, and nothing is left out behind it', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const { reads, close } = await world(log, databaseUrl, [ideas]);
+  const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
   const sizes = Array.from({ length: 40 }, (_, n) => (n % 4 === 3 ? 0 : 10_000 + n * 22_000));
-  const given = sizes.map((size, n): Given => [`i${n}`, 'IdeaNoted', { title: `${n} ${'€'.repeat(size / 3)}` }]);
-  await append(log, happened(given));
-  await settled(reads, log, 'ideas');
+  const given = sizes.map((size, n): EventSpec => [`i${n}`, 'IdeaNoted', { title: `${n} ${'€'.repeat(size / 3)}` }]);
+  await appendEvents(log, recordedEvents(given));
+  await waitForProjection(reads, log, 'ideas');
   const sink = openMemoryStore([ideas]);
   sink.feed(log.events);
   const all = given.map(([id]) => id).sort();

@@ -5,22 +5,34 @@ import { parkedEvents } from '../../infra/projector/parked-events.ts';
 import { publishedStatuses } from '../../infra/projector/status.ts';
 import { patch } from '../../projections/projection.ts';
 import type { Reads, Source } from '../../projections/read-model.ts';
-import { checkpoint, comparable, foldedRows, query, quiet, rowsIn, settled, until, working, world } from '../fixtures/live-projections.ts';
+import {
+  checkpointOf,
+  comparableRows,
+  foldedRows,
+  query,
+  rowsIn,
+  silentLogger,
+  startProjectionPlatform,
+  startWorker,
+  waitForProjection,
+  waitUntil,
+} from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
-import { append, type Given, happened, ideas, ideasTable } from '../fixtures/test-projection.ts';
+import { appendEvents, type EventSpec, ideas, ideasTable, recordedEvents } from '../fixtures/test-projection.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
-const many = (count: number): Given[] => Array.from({ length: count }, (_, n): Given => [`i${n}`, 'IdeaNoted', { title: `title ${n}` }]);
+const many = (count: number): EventSpec[] =>
+  Array.from({ length: count }, (_, n): EventSpec => [`i${n}`, 'IdeaNoted', { title: `title ${n}` }]);
 const titleOf = async (reads: Reads, id: string) => JSON.parse((await reads.one(from, key(id)))!.doc).title as string;
 
 const asked = async (databaseUrl: string, kind: RequestKind, stream: string | null = null) => {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   try {
     const id = await requestMaintenance(pool, kind, 'ideas', stream);
-    return (await until(
+    return (await waitUntil(
       kind,
       () => requestState(pool, id),
       (state) => state?.done_at !== null,
@@ -32,9 +44,9 @@ const asked = async (databaseUrl: string, kind: RequestKind, stream: string | nu
 
 test('rows that were spoilt are found by a rebuild and made right; reads meanwhile see every row and no error', async () => {
   const log = memoryLog();
-  const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);
-  await append(log, happened(many(300)));
-  await settled(reads, log, 'ideas');
+  const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
+  await appendEvents(log, recordedEvents(many(300)));
+  await waitForProjection(reads, log, 'ideas');
   await query(databaseUrl, `update ideas.ideas set title = 'spoilt' where id = 'i7'`);
   await query(databaseUrl, `delete from ideas.ideas where id = 'i8'`);
   let over = false;
@@ -71,23 +83,23 @@ test('rows that were spoilt are found by a rebuild and made right; reads meanwhi
   await reading;
   assert.ok(seen.reads > 5 && seen.points === seen.reads, JSON.stringify(seen));
   assert.is(seen.least, 299);
-  await append(log, happened([['late', 'IdeaNoted', { title: 'after all that' }]]));
-  await settled(reads, log, 'ideas');
+  await appendEvents(log, recordedEvents([['late', 'IdeaNoted', { title: 'after all that' }]]));
+  await waitForProjection(reads, log, 'ideas');
   assert.is(await titleOf(reads, 'late'), 'after all that');
-  assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparable(await foldedRows(log, ideas, 'ideas')));
+  assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparableRows(await foldedRows(log, ideas, 'ideas')));
   await close();
 });
 
 test('where asked to, a rebuild that differs leaves the old rows; one that was given up leaves nothing', async () => {
   const log = memoryLog();
-  const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);
-  await append(log, happened(many(5)));
-  await settled(reads, log, 'ideas');
+  const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
+  await appendEvents(log, recordedEvents(many(5)));
+  await waitForProjection(reads, log, 'ideas');
   await query(databaseUrl, `update ideas.ideas set title = 'kept' where id = 'i1'`);
   const outcome = await asked(databaseUrl, 'rebuild-if-equal');
   assert.is(outcome.promoted, false);
   await asked(databaseUrl, 'abort');
-  assert.is(await checkpoint(databaseUrl, 'ideas__next'), -1n);
+  assert.is(await checkpointOf(databaseUrl, 'ideas__next'), -1n);
   assert.equal(await query(databaseUrl, `select from pg_namespace where nspname like 'ideas__%'`), []);
   assert.is((await rowsIn(databaseUrl, 'ideas', 'ideas')).filter(({ title }) => title === 'kept').length, 1);
   await close();
@@ -96,9 +108,9 @@ test('where asked to, a rebuild that differs leaves the old rows; one that was g
 test('another version is built beside the old one, which serves until it is there; another shape too', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  await append(log, happened(many(50)));
-  const first = await world(log, databaseUrl, [ideas]);
-  await settled(first.reads, log, 'ideas');
+  await appendEvents(log, recordedEvents(many(50)));
+  const first = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  await waitForProjection(first.reads, log, 'ideas');
   await first.close();
   const louder = {
     ...ideas,
@@ -108,15 +120,15 @@ test('another version is built beside the old one, which serves until it is ther
       IdeaViewed: ({ tenant, id }: { tenant: string; id: string }) => patch('ideas', { tenant_id: tenant, id }, { title: 'seen' }),
     },
   };
-  await append(
+  await appendEvents(
     log,
-    happened([
+    recordedEvents([
       ['i3', 'IdeaNoted', {}],
       ['i3', 'IdeaViewed'],
     ]).slice(1),
   );
-  const second = await world(log, databaseUrl, [louder]);
-  await until(
+  const second = await startProjectionPlatform(log, databaseUrl, [louder]);
+  await waitUntil(
     'promotion',
     () => titleOf(second.reads, 'i3'),
     (title) => title === 'seen',
@@ -127,16 +139,16 @@ test('another version is built beside the old one, which serves until it is ther
     version: 3,
     tables: [{ ...ideasTable, columns: { ...ideasTable.columns, mood: 'text' as const } }, ...ideas.tables.slice(1)],
   };
-  const third = await world(log, databaseUrl, [wider]);
+  const third = await startProjectionPlatform(log, databaseUrl, [wider]);
   assert.is(await titleOf(third.reads, 'i3'), 'seen');
-  await until(
+  await waitUntil(
     'promotion',
     () => rowsIn(databaseUrl, 'ideas', 'ideas'),
     (rows) => 'mood' in rows[0]! && rows.length === 50,
   );
   await third.close();
-  const older = await working({ log, databaseUrl, projections: [ideas], logger: quiet });
-  await until('a word about it', older.status, ([status]) => /version 3/.test(status!.last_error ?? ''));
+  const older = await startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
+  await waitUntil('a word about it', older.status, ([status]) => /version 3/.test(status!.last_error ?? ''));
   assert.is(await titleOf(third.reads, 'i3').catch(() => 'closed'), 'closed');
   await older.close();
 });
@@ -144,15 +156,15 @@ test('another version is built beside the old one, which serves until it is ther
 test('a parked event is named with its followers, and applied once the program knows how', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const events = happened([
+  const events = recordedEvents([
     ['a', 'IdeaNoted', { title: 'one' }],
     ['a', 'IdeaRenamed', { title: 7 }],
     ['a', 'IdeaRenamed', { title: 'three' }],
     ['b', 'IdeaNoted', { title: 'other' }],
   ]);
-  await append(log, events);
-  const first = await world(log, databaseUrl, [ideas]);
-  await settled(first.reads, log, 'ideas');
+  await appendEvents(log, events);
+  const first = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  await waitForProjection(first.reads, log, 'ideas');
   assert.equal([await titleOf(first.reads, 'a'), await titleOf(first.reads, 'b')], ['one', 'other']);
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   const parked = await parkedEvents(pool, 'ideas');
@@ -167,7 +179,7 @@ test('a parked event is named with its followers, and applied once the program k
   assert.equal(await asked(databaseUrl, 'retry', 'idea-t.a'), { freed: 0 });
   const tried = (await parkedEvents(pool, 'ideas')).map(({ attempts }, index) => attempts > parked[index]!.attempts);
   assert.equal(tried, [true, true]);
-  const [status] = await until(
+  const [status] = await waitUntil(
     'a status',
     () => publishedStatuses(pool),
     (found) => found[0]?.parked_streams === 1,
@@ -182,8 +194,8 @@ test('a parked event is named with its followers, and applied once the program k
         patch('ideas', { tenant_id: tenant, id }, { title: String(data.title) }),
     },
   };
-  const second = await world(log, databaseUrl, [mended]);
-  await until(
+  const second = await startProjectionPlatform(log, databaseUrl, [mended]);
+  await waitUntil(
     'the retry',
     () => titleOf(second.reads, 'a'),
     (title) => title === 'three',
@@ -197,10 +209,10 @@ test('a parked event is named with its followers, and applied once the program k
 test('a rebuild that was interrupted at any point is taken up or begun again, and a dropped database is filled again', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  await append(log, happened(many(2_000)));
+  await appendEvents(log, recordedEvents(many(2_000)));
   for (let round = 0; round < 6; round++) {
-    const worker = await working({ log, databaseUrl, projections: [ideas], logger: quiet });
-    await until(
+    const worker = await startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
+    await waitUntil(
       'tables',
       () => query(databaseUrl, `select from pg_tables where schemaname = 'annals' and tablename = 'requests'`),
       ({ length }) => length === 1,
@@ -211,28 +223,28 @@ test('a rebuild that was interrupted at any point is taken up or begun again, an
     await pool.end();
     await worker.close();
   }
-  const { reads, close } = await world(log, databaseUrl, [ideas]);
-  await settled(reads, log, 'ideas');
-  await until(
+  const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  await waitForProjection(reads, log, 'ideas');
+  await waitUntil(
     'the end of it',
-    () => checkpoint(databaseUrl, 'ideas__next'),
+    () => checkpointOf(databaseUrl, 'ideas__next'),
     (at) => at === -1n,
   );
-  assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparable(await foldedRows(log, ideas, 'ideas')));
+  assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparableRows(await foldedRows(log, ideas, 'ideas')));
   await close();
   await query(databaseUrl, 'drop schema annals cascade; drop schema ideas cascade');
-  const again = await world(log, databaseUrl, [ideas]);
-  await settled(again.reads, log, 'ideas');
-  assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparable(await foldedRows(log, ideas, 'ideas')));
+  const again = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  await waitForProjection(again.reads, log, 'ideas');
+  assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparableRows(await foldedRows(log, ideas, 'ideas')));
   await again.close();
 });
 
 test('what was built anew takes its place and what was asked is answered in one step: dying between leaves neither', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  await append(log, happened(many(30)));
-  const first = await world(log, databaseUrl, [ideas]);
-  await settled(first.reads, log, 'ideas');
+  await appendEvents(log, recordedEvents(many(30)));
+  const first = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  await waitForProjection(first.reads, log, 'ideas');
   await query(databaseUrl, `update ideas.ideas set title = 'spoilt' where id = 'i7'`);
   await query(databaseUrl, `create function annals.die() returns trigger language plpgsql as 'begin raise exception ''dies here''; end'`);
   await query(
@@ -241,7 +253,7 @@ test('what was built anew takes its place and what was asked is answered in one 
   );
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   const id = await requestMaintenance(pool, 'rebuild', 'ideas');
-  const [status] = await until(
+  const [status] = await waitUntil(
     'it dies',
     () => publishedStatuses(pool),
     (found) => /dies here/.test(found[0]?.last_error ?? ''),
@@ -250,25 +262,25 @@ test('what was built anew takes its place and what was asked is answered in one 
   assert.is((await rowsIn(databaseUrl, 'ideas', 'ideas')).find((row) => row.id === 'i7')!.title, 'spoilt', 'the old rows serve');
   assert.is((await requestState(pool, id))!.done_at, null);
   await query(databaseUrl, 'drop trigger dies on annals.requests');
-  await until(
+  await waitUntil(
     'its end',
     () => requestState(pool, id),
     (state) => state?.done_at !== null,
   );
   assert.is(await titleOf(first.reads, 'i7'), 'title 7');
-  assert.is(await checkpoint(databaseUrl, 'ideas__next'), -1n);
+  assert.is(await checkpointOf(databaseUrl, 'ideas__next'), -1n);
   await pool.end();
   await first.close();
 });
 
 test('a schema that was dropped under a running worker is made and filled again', async () => {
   const log = memoryLog();
-  const { reads, databaseUrl, close } = await world(log, await freshDatabase(), [ideas]);
-  await append(log, happened(many(10)));
-  await settled(reads, log, 'ideas');
+  const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
+  await appendEvents(log, recordedEvents(many(10)));
+  await waitForProjection(reads, log, 'ideas');
   await query(databaseUrl, 'drop schema ideas cascade');
-  await append(log, happened([['late', 'IdeaNoted', { title: 'late' }]]));
-  await until(
+  await appendEvents(log, recordedEvents([['late', 'IdeaNoted', { title: 'late' }]]));
+  await waitUntil(
     'all rows',
     () => rowsIn(databaseUrl, 'ideas', 'ideas').catch(() => []),
     ({ length }) => length === 11,

@@ -9,27 +9,37 @@ import { createSchema, createSystemTables } from '../../infra/projector/schema.t
 import { writeBatch, writeCheckpoints } from '../../infra/projector/write-batch.ts';
 import { watchCheckpoints } from '../../infra/readmodel/checkpoint-watch.ts';
 import type { StoredRow } from '../../projections/engine/compiled-projection.ts';
-import { checkpoint, comparable, foldedRows, query, quiet, rowsIn, settled, until, world } from '../fixtures/live-projections.ts';
+import {
+  checkpointOf,
+  comparableRows,
+  foldedRows,
+  query,
+  rowsIn,
+  silentLogger,
+  startProjectionPlatform,
+  waitForProjection,
+  waitUntil,
+} from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
-import { append, type Given, happened, ideas } from '../fixtures/test-projection.ts';
+import { appendEvents, type EventSpec, ideas, recordedEvents } from '../fixtures/test-projection.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-const noted = (id: string): Given => [id, 'IdeaNoted', { title: id }];
+const noted = (id: string): EventSpec => [id, 'IdeaNoted', { title: id }];
 
 /** Each part by a worker of its own, which knows no row of those before it. */
-const inParts = async (parts: readonly (readonly Given[])[]) => {
+const inParts = async (parts: readonly (readonly EventSpec[])[]) => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const events = happened(parts.flat());
+  const events = recordedEvents(parts.flat());
   for (const { length } of parts) {
-    await append(log, events.slice(log.events.length, log.events.length + length));
-    const { reads, close } = await world(log, databaseUrl, [ideas]);
-    await settled(reads, log, 'ideas');
+    await appendEvents(log, events.slice(log.events.length, log.events.length + length));
+    const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
+    await waitForProjection(reads, log, 'ideas');
     await close();
   }
   for (const table of ['ideas', 'tags'])
-    assert.equal(comparable(await rowsIn(databaseUrl, 'ideas', table)), comparable(await foldedRows(log, ideas, table)));
+    assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', table)), comparableRows(await foldedRows(log, ideas, table)));
   return query(databaseUrl, 'select stream, revision::integer as revision, reason from annals.parked order by stream, revision');
 };
 
@@ -63,7 +73,7 @@ test('a projection in which nothing changes is told of at once, while its checkp
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl, pipeline: true });
   await db.connect();
-  afterwards(() => db.end());
+  afterTest(() => db.end());
   await createSystemTables(db);
   const told: (string | undefined)[] = [];
   db.on('notification', ({ payload }) => told.push(payload));
@@ -73,8 +83,8 @@ test('a projection in which nothing changes is told of at once, while its checkp
     await createSchema(db, projection.name, projection);
     members.push(openProjectionWriter(projection.name, projection, { position: null, blockedStreams: [] }, openRowBudget()));
   }
-  const stand = () => Promise.all(members.map(({ name }) => checkpoint(databaseUrl, name)));
-  const [first, second] = happened([noted('a'), noted('b')]).map((event) => ({ events: [event], to: event.position }));
+  const stand = () => Promise.all(members.map(({ name }) => checkpointOf(databaseUrl, name)));
+  const [first, second] = recordedEvents([noted('a'), noted('b')]).map((event) => ({ events: [event], to: event.position }));
   await writeBatch(members, db as never, first!);
   assert.equal(told.splice(0), [`${tokenOf(first!.to)} ideas still`]);
   assert.equal(await stand(), [first!.to.commit, -1n]);
@@ -93,22 +103,22 @@ test('the checkpoint of a projection in which nothing changes follows by itself,
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const still = { ...ideas, name: 'still', categories: ['nothing'] };
-  const { reads, close } = await world(log, databaseUrl, [ideas, still]);
-  for (const event of happened(Array.from({ length: 30 }, (_, index) => noted(`i${index}`)))) {
-    await append(log, [event]);
-    await settled(reads, log, 'ideas');
+  const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas, still]);
+  for (const event of recordedEvents(Array.from({ length: 30 }, (_, index) => noted(`i${index}`)))) {
+    await appendEvents(log, [event]);
+    await waitForProjection(reads, log, 'ideas');
   }
   const end = log.events.at(-1)!.position.commit;
-  await until(
+  await waitUntil(
     'the checkpoint follows',
-    () => checkpoint(databaseUrl, 'still'),
+    () => checkpointOf(databaseUrl, 'still'),
     (at) => at === end,
     2,
   );
-  await append(log, happened([noted('last')]));
-  await settled(reads, log, 'ideas');
+  await appendEvents(log, recordedEvents([noted('last')]));
+  await waitForProjection(reads, log, 'ideas');
   await close();
-  assert.is(await checkpoint(databaseUrl, 'still'), await checkpoint(databaseUrl, 'ideas'));
+  assert.is(await checkpointOf(databaseUrl, 'still'), await checkpointOf(databaseUrl, 'ideas'));
 });
 
 const at = (commit: number): Position => ({ commit: BigInt(commit), prepare: BigInt(commit) });
@@ -121,8 +131,8 @@ test('a checkpoint behind what was heard takes nothing back; one that itself wen
   const stand = (commit: number) => db.query('update annals.checkpoints set commit_position = $1, prepare_position = $1', [commit]);
   await db.query(`insert into annals.checkpoints (name, version, shape) values ('one', 1, '')`);
   await stand(10);
-  const positions = await watchCheckpoints(databaseUrl, quiet);
-  afterwards(() => Promise.all([positions.close(), db.end()]).then(() => {}));
+  const positions = await watchCheckpoints(databaseUrl, silentLogger);
+  afterTest(() => Promise.all([positions.close(), db.end()]).then(() => {}));
   assert.is(positions.position('one'), tokenOf(at(10)));
   await db.query(`select pg_notify('annals_moved', '30:30 one')`);
   await positions.passed('one', tokenOf(at(30)), 1_000);
@@ -133,7 +143,7 @@ test('a checkpoint behind what was heard takes nothing back; one that itself wen
     assert.is(positions.position('one'), tokenOf(at(30)));
   }
   await stand(15);
-  await until(
+  await waitUntil(
     'the database was restored',
     () => positions.position('one'),
     (position) => position === tokenOf(at(15)),

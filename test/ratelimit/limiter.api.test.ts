@@ -5,8 +5,8 @@ import type { Principal } from '../../domain/principal.ts';
 import type { Refusal } from '../../domain/refusal.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { createTokenBucket } from '../../infra/ratelimit/token-bucket.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { join, neighbour } from '../fixtures/users.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 const policy = { name: 'test', quota: 10, seconds: 60 };
 
@@ -72,10 +72,10 @@ const small = {
 };
 
 test('answers tell the limits; the one too many is 429 with the seconds to wait, and changes nothing', async () => {
-  const p = await inMemory({ limits: createRateLimiter(small) });
+  const p = await createInMemoryPlatform({ limits: createRateLimiter(small) });
   let now = Date.now();
   p.clock.now = () => now;
-  const member = await join(p, 'MEMBER');
+  const member = await addMember(p, 'MEMBER');
   const first = await p.send('GET', p.tenant, { key: member.key });
   assert.is(first.headers.get('ratelimit-policy'), '"credential";q=5;w=60, "tenant";q=8;w=60');
   assert.is(first.headers.get('ratelimit'), '"credential";r=4;t=12, "tenant";r=7;t=8');
@@ -94,9 +94,9 @@ test('answers tell the limits; the one too many is 429 with the seconds to wait,
 });
 
 test('the keys of a tenant share its limit; another tenant has its own, and so has the platform', async () => {
-  const p = await inMemory({ limits: createRateLimiter(small) });
-  const [one, two] = [await join(p, 'MEMBER'), await join(p, 'AUDITOR')];
-  const other = await neighbour(p);
+  const p = await createInMemoryPlatform({ limits: createRateLimiter(small) });
+  const [one, two] = [await addMember(p, 'MEMBER'), await addMember(p, 'AUDITOR')];
+  const other = await createSecondTenant(p);
   const statuses = async (key: string, count: number): Promise<number[]> => {
     const found: number[] = [];
     for (let index = 0; index < count; index++) found.push((await p.send('GET', '/me', { key })).status);
@@ -112,7 +112,7 @@ test('the keys of a tenant share its limit; another tenant has its own, and so h
 
 test('who signed in may ask as often as one API key; a super-admin as often as the platform', async () => {
   const verify = async (token: string) => ({ email: `${token.split('.')[0]}@example.com`, name: null });
-  const p = await inMemory({ limits: createRateLimiter(small), verify });
+  const p = await createInMemoryPlatform({ limits: createRateLimiter(small), verify });
   for (const name of ['member', 'admin', 'other'])
     await p.send('POST', '/admin/allowed-accounts', { body: { email: `${name}@example.com` } });
   const ask = (name: string) => p.send('GET', '/me', { key: `${name}.of.test` });
@@ -128,10 +128,10 @@ test('who signed in may ask as often as one API key; a super-admin as often as t
 });
 
 test('the twenty-first bad credential of a minute from one address is 429, and nothing is looked up for it', async () => {
-  const p = await inMemory({ limits: createRateLimiter() });
+  const p = await createInMemoryPlatform({ limits: createRateLimiter() });
   let now = Date.now();
   p.clock.now = () => now;
-  const spare = await join(p, 'MEMBER');
+  const spare = await addMember(p, 'MEMBER');
   assert.is((await p.send('GET', '/me')).status, 200);
   const guess = async () => p.send('GET', '/me', { key: 'ann_00000000_not-a-key-at-all' });
   for (let index = 0; index < 20; index++) assert.is((await guess()).status, 401);

@@ -9,10 +9,10 @@ import { openQuotaTable } from '../../infra/ratelimit/quota-table.ts';
 import type { QuotaTable } from '../../infra/ratelimit/settlement-queue.ts';
 import { createQuotaSync } from '../../infra/ratelimit/shared-quota.ts';
 import { leaseOf } from '../../infra/ratelimit/token-bucket.ts';
-import { quiet } from '../fixtures/live-projections.ts';
-import { road } from '../fixtures/tcp-proxy.ts';
+import { silentLogger } from '../fixtures/live-projections.ts';
+import { startTcpProxy } from '../fixtures/tcp-proxy.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', super_admin: false } as const;
 const CREDENTIAL_TEXT = 'Bearer ann_abcdefgh_0000';
@@ -41,7 +41,7 @@ const processes = async (count: number, policies = RATE_LIMIT_POLICIES) => {
   await client.connect();
   await createSystemTables(client);
   await client.end();
-  const rows = Array.from({ length: count }, () => openQuotaTable(databaseUrl, quiet));
+  const rows = Array.from({ length: count }, () => openQuotaTable(databaseUrl, silentLogger));
   return {
     limiters: rows.map((one) => createRateLimiter(policies, createQuotaSync(one))),
     close: () => Promise.all(rows.map((one) => one.close())),
@@ -187,10 +187,10 @@ test('a connection to the rows that leads nowhere any more is left for another',
   await client.connect();
   await createSystemTables(client);
   await client.end();
-  const way = await road(databaseUrl);
-  const rows = openQuotaTable(way.url, quiet);
-  afterwards(rows.close);
-  afterwards(() => {
+  const way = await startTcpProxy(databaseUrl);
+  const rows = openQuotaTable(way.url, silentLogger);
+  afterTest(rows.close);
+  afterTest(() => {
     way.close();
     way.end();
   });
@@ -201,9 +201,9 @@ test('a connection to the rows that leads nowhere any more is left for another',
       () => false,
     );
   assert.ok(await charged());
-  way.holdUp();
+  way.stall();
   assert.not(await charged());
-  way.letNewThrough();
+  way.stopStalling();
   for (let tries = 0; !(await charged()); tries++) {
     assert.ok(tries < 100, 'it still asks where nobody answers');
     await sleep(100);

@@ -10,9 +10,9 @@ import type { Log } from '../../infra/eventstore/event-log.ts';
 import { ADVISORY_STREAM, type ConsumerLimits, ensureConsumer, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { startAcknowledgementRecorder } from '../../infra/reactors/record-acknowledgements.ts';
 import { startRelay } from '../../infra/reactors/relay.ts';
-import { acceptedLog, agentOf, deliveryOf, TENANT } from '../fixtures/generated-log.ts';
-import { until, withBroker } from '../fixtures/nats-server.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { agentOf, createDeliveryLog, deliveryOf, TENANT } from '../fixtures/generated-log.ts';
+import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
 const now = () => new Date().toISOString();
@@ -20,13 +20,13 @@ const AGENT = agentOf(0);
 
 const startRecorder = (log: Log, nats: NatsConnection) => {
   const recorder = startAcknowledgementRecorder({ log, nats, logger, intervalMs: 1_000 });
-  afterwards(recorder.close);
+  afterTest(recorder.close);
   return recorder;
 };
 
 const startTestRelay = async (log: Log, nats: NatsConnection) => {
   const relay = await startRelay({ log, nats, logger, publicUrl: 'http://127.0.0.1' });
-  afterwards(relay.close);
+  afterTest(relay.close);
   return relay;
 };
 
@@ -46,9 +46,9 @@ const acknowledgedCount = async (log: Log): Promise<number> => new Set((await se
 
 /** Publishes `count` deliveries, every third of them for AGENT, and creates AGENT's consumer. @returns the log */
 const publishDeliveries = async (nats: NatsConnection, count: number, limits: ConsumerLimits = {}) => {
-  const log = await acceptedLog(count, now());
+  const log = await createDeliveryLog(count, now());
   const relay = await startTestRelay(log, nats);
-  await until(() => relay.status().published === count);
+  await waitUntil(() => relay.status().published === count);
   await relay.close();
   await ensureConsumer(nats, TENANT, AGENT, limits);
   return log;
@@ -70,7 +70,7 @@ const settle = async (nats: NatsConnection, count: number, reply: 'ack' | 'nak' 
 
 test(
   'acknowledged, terminated and expired messages are recorded once, with two recorders that are restarted',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 300, { maxDeliveries: 1, ackWaitMs: 500 });
     const other = await broker.connect();
@@ -84,7 +84,7 @@ test(
     const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(AGENT));
     for await (const _ of await consumer.fetch({ max_messages: 5, expires: 1_000 }));
     // The server reports an expired message only when the next one is requested.
-    await until(async () => {
+    await waitUntil(async () => {
       for await (const message of await consumer.fetch({ max_messages: 1, expires: 1_000 })) message.ack();
       const { acknowledged, dead } = await settledIn(log);
       return acknowledged.length + dead.length >= 100;
@@ -93,24 +93,24 @@ test(
     const { acknowledged, dead } = await settledIn(log);
     assert.equal([...acknowledged, ...dead].sort(), ownDeliveries(300).sort());
     assert.is(dead.length, 15);
-    await until(async () => (await (await manager(nats)).streams.info(ADVISORY_STREAM)).state.messages === 0);
+    await waitUntil(async () => (await (await manager(nats)).streams.info(ADVISORY_STREAM)).state.messages === 0);
   }),
 );
 
 test(
   'after the stream was created again, older acknowledgements are not applied to the new messages of the same sequences',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 30);
     await settle(nats, 5, 'ack');
     const { streams } = await manager(nats);
     const advisoryCount = async (): Promise<number> => (await streams.info(ADVISORY_STREAM)).state.messages;
-    await until(async () => (await advisoryCount()) === 5);
+    await waitUntil(async () => (await advisoryCount()) === 5);
     await streams.delete(STREAM);
     const relay = await startTestRelay(log, nats);
-    await until(() => relay.status().published === 30);
+    await waitUntil(() => relay.status().published === 30);
     const recorder = startRecorder(log, nats);
-    await until(async () => (await advisoryCount()) === 0);
+    await waitUntil(async () => (await advisoryCount()) === 0);
     assert.equal(await settledIn(log), { acknowledged: [], dead: [] });
     await recorder.close();
     await relay.close();
@@ -119,7 +119,7 @@ test(
 
 test(
   'acknowledgements survive an outage of the log and of the broker, and a refilled stream omits acknowledged messages',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 300);
     const endOutage = log.outage();
@@ -127,23 +127,23 @@ test(
     await settle(nats, 60, 'ack');
     await new Promise((resolve) => setTimeout(resolve, 800));
     endOutage();
-    await until(async () => (await settledIn(log)).acknowledged.length === 60);
+    await waitUntil(async () => (await settledIn(log)).acknowledged.length === 60);
     await broker.kill();
     await broker.start();
-    await until(() => ensureConsumer(nats, TENANT, AGENT).then(Boolean, () => false));
+    await waitUntil(() => ensureConsumer(nats, TENANT, AGENT).then(Boolean, () => false));
     let acknowledged = 60;
     // A killed broker may deliver messages again whose acknowledgement it had not stored. The log then counts them once.
     for (; acknowledged < 70; acknowledged = await acknowledgedCount(log)) {
       await settle(nats, 70 - acknowledged, 'ack');
-      await until(async () => (await acknowledgedCount(log)) >= 70, 4_000).catch(() => {});
+      await waitUntil(async () => (await acknowledgedCount(log)) >= 70, 4_000).catch(() => {});
     }
     await (await manager(nats)).streams.delete(STREAM);
     const relay = await startTestRelay(log, nats);
-    await until(async () => relay.status().published >= 300 - acknowledged);
+    await waitUntil(async () => relay.status().published >= 300 - acknowledged);
     assert.is((await (await manager(nats)).streams.info(STREAM)).state.messages, 300 - acknowledged);
     await ensureConsumer(nats, TENANT, AGENT);
     await settle(nats, 100 - acknowledged, 'ack');
-    await until(async () => (await acknowledgedCount(log)) === 100);
+    await waitUntil(async () => (await acknowledgedCount(log)) === 100);
     assert.equal([...new Set((await settledIn(log)).acknowledged)].sort(), ownDeliveries(300).sort());
     await relay.close();
     await recorder.close();

@@ -4,7 +4,7 @@ import { asyncapi } from '../../api/runners/asyncapi.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { encodeCloudEvent, MAX_INLINE_BYTES, runnerMessages } from '../../domain/runners/cloud-event.ts';
 import { TENANT } from '../fixtures/given.ts';
-import { faults, type Schema } from '../fixtures/json-schema.ts';
+import { type Schema, schemaErrors } from '../fixtures/json-schema.ts';
 
 const actor = { kind: 'system', id: 'webhook' } as const;
 const facts = {
@@ -42,7 +42,7 @@ test('the description says what every message is made of, whatever its body', ()
   const events = [accepted('{"a":1}'), accepted('{"a":', { event: null }), accepted('x', { content_type: 'text/plain' })];
   const messages = [...events.map((event) => parsed(event)), parsed(accepted('[1,2,3]'), 2)];
   for (const message of messages) {
-    assert.equal(faults(schema, message, {}), []);
+    assert.equal(schemaErrors(schema, message, {}), []);
     assert.equal(
       Object.keys(message).filter((name) => !(name in schema.properties!)),
       [],

@@ -8,17 +8,17 @@ import * as assert from 'uvu/assert';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { type Relay, startRelay } from '../../infra/reactors/relay.ts';
-import { accept, acceptedLog, agentOf, deliveryOf, eventIdOf, TENANT } from '../fixtures/generated-log.ts';
+import { agentOf, appendDeliveries, createDeliveryLog, deliveryOf, eventIdOf, TENANT } from '../fixtures/generated-log.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
-import { type Broker, until, withBroker } from '../fixtures/nats-server.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
 const now = () => new Date().toISOString();
 
 const startTestRelay = async (log: Log, nats: NatsConnection): Promise<Relay> => {
   const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test' });
-  afterwards(relay.close);
+  afterTest(relay.close);
   return relay;
 };
 
@@ -52,7 +52,7 @@ const lastSequence = async (nats: NatsConnection): Promise<number> =>
 
 test(
   'a delivery becomes a CloudEvent whose body is the received bytes',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
     const binary = Buffer.from([0xff, 0, 1]);
@@ -62,9 +62,9 @@ test(
       { bytes: binary, type: 'application/octet-stream' },
       { bytes: Buffer.from(`{"large":"${'x'.repeat(70_000)}"}`), type: 'application/json' },
     ];
-    await accept(log, 0, 4, now(), (index) => bodies[index]!);
+    await appendDeliveries(log, 0, 4, now(), (index) => bodies[index]!);
     const relay = await startTestRelay(log, nats);
-    await until(() => relay.status().published === 4);
+    await waitUntil(() => relay.status().published === 4);
     const { streams } = await manager(nats);
     const [json, broken, bytes, large] = await Promise.all([1, 2, 3, 4].map((seq) => streams.getMessage(STREAM, { seq })));
     assert.is(json!.subject, `agents.${TENANT}.${agentOf(0)}.inbound`);
@@ -94,7 +94,7 @@ test(
   }),
 );
 
-const relayProcess = (broker: Broker, count: number, at: string) => {
+const relayProcess = (broker: NatsServer, count: number, at: string) => {
   const { natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED } = broker.address;
   const child = spawn(process.execPath, [join(import.meta.dirname, '../fixtures/relay-process.ts'), String(count), at], {
     env: { ...process.env, NATS_URL, NATS_ACCOUNT_SEED },
@@ -106,13 +106,13 @@ const relayProcess = (broker: Broker, count: number, at: string) => {
     child.kill('SIGKILL');
     return exited;
   };
-  afterwards(kill);
+  afterTest(kill);
   return { relaying: Promise.race([relaying, exited]), kill };
 };
 
 test(
   'a relay that is killed at any moment resumes: every message is published once and in order',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const [count, at] = [20_000, now()];
     for (let kills = 0; kills < 8; kills++) {
@@ -122,7 +122,7 @@ test(
       await relay.kill();
     }
     const last = relayProcess(broker, count, at);
-    await until(async () => (await lastSequence(nats)) >= count);
+    await waitUntil(async () => (await lastSequence(nats)) >= count);
     await last.kill();
     await assertPublished(nats, ids(count));
   }),
@@ -130,16 +130,16 @@ test(
 
 test(
   'two relays that start on an empty stream publish no message twice and keep the order',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     for (let round = 0; round < 5; round++) {
       const pair = [await broker.connect(), await broker.connect()] as const;
-      const log = await acceptedLog(1_500, now());
+      const log = await createDeliveryLog(1_500, now());
       const relays = await Promise.all(pair.map((nats) => startTestRelay(log, nats)));
       for (let batch = 0; batch < 20; batch++) {
-        await accept(log, 1_500 + batch * 25, 1_525 + batch * 25, now());
+        await appendDeliveries(log, 1_500 + batch * 25, 1_525 + batch * 25, now());
         await sleep(10);
       }
-      await until(async () => (await lastSequence(pair[0])) >= 2_000);
+      await waitUntil(async () => (await lastSequence(pair[0])) >= 2_000);
       await sleep(100);
       await Promise.all(relays.map((relay) => relay.close()));
       await assertPublished(pair[0], ids(2_000));
@@ -150,38 +150,38 @@ test(
 
 test(
   'a stream with messages of another log is reported, and the relay publishes nothing until it is deleted',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
-    const first = await startTestRelay(await acceptedLog(50, now()), nats);
-    await until(() => first.status().published === 50);
+    const first = await startTestRelay(await createDeliveryLog(50, now()), nats);
+    await waitUntil(() => first.status().published === 50);
     await first.close();
-    const relay = await startTestRelay(await acceptedLog(3, now()), nats);
-    await until(() => /holds messages of another log/.test(relay.status().last_error ?? ''));
+    const relay = await startTestRelay(await createDeliveryLog(3, now()), nats);
+    await waitUntil(() => /holds messages of another log/.test(relay.status().last_error ?? ''));
     await (await manager(nats)).streams.delete(STREAM);
-    await until(() => relay.status().published === 3);
+    await waitUntil(() => relay.status().published === 3);
     await relay.close();
   }),
 );
 
 test(
   'a full stream is reported as the reason, and the waiting messages follow when there is space again',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);
     const { streams } = await manager(nats);
     const { config } = await streams.info(STREAM);
     await streams.update(STREAM, { ...config, max_bytes: 100 });
-    const log = await acceptedLog(50, now());
+    const log = await createDeliveryLog(50, now());
     const relay = await startTestRelay(log, nats);
-    await until(() => relay.status().last_error === 'maximum bytes exceeded');
+    await waitUntil(() => relay.status().last_error === 'maximum bytes exceeded');
     await streams.update(STREAM, { ...config, max_bytes: -1 });
-    await until(() => relay.status().published === 50);
+    await waitUntil(() => relay.status().published === 50);
     const { state } = await streams.info(STREAM);
     await streams.update(STREAM, { ...config, max_bytes: state.bytes + 1_000 });
-    await accept(log, 50, 100, now());
-    await until(() => relay.status().last_error === 'maximum bytes exceeded');
+    await appendDeliveries(log, 50, 100, now());
+    await waitUntil(() => relay.status().last_error === 'maximum bytes exceeded');
     await streams.update(STREAM, { ...config, max_bytes: -1 });
-    await until(async () => (await lastSequence(nats)) === 100);
+    await waitUntil(async () => (await lastSequence(nats)) === 100);
     await relay.close();
     await assertPublished(nats, ids(100));
   }),
@@ -189,23 +189,23 @@ test(
 
 test(
   'after NATS was killed or frozen, the deliveries accepted meanwhile are published',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
-    const log = await acceptedLog(500, now());
+    const log = await createDeliveryLog(500, now());
     const relay = await startTestRelay(log, nats);
-    await until(() => relay.status().published >= 500);
+    await waitUntil(() => relay.status().published >= 500);
     for (let round = 0; round < 3; round++) {
       await broker.kill();
-      await accept(log, 500 + round * 500, 1_000 + round * 500, now());
+      await appendDeliveries(log, 500 + round * 500, 1_000 + round * 500, now());
       await sleep(300);
       await broker.start();
-      await until(async () => (await lastSequence(nats)) >= 1_000 + round * 500);
+      await waitUntil(async () => (await lastSequence(nats)) >= 1_000 + round * 500);
     }
     broker.freeze();
-    await accept(log, 2_000, 2_500, now());
+    await appendDeliveries(log, 2_000, 2_500, now());
     await sleep(1_000);
     broker.thaw();
-    await until(async () => (await lastSequence(nats)) >= 2_500);
+    await waitUntil(async () => (await lastSequence(nats)) >= 2_500);
     await relay.close();
     await assertPublished(nats, ids(2_500));
   }),
@@ -213,21 +213,21 @@ test(
 
 test(
   'while NATS accepts nothing, the relay reads at most a few thousand messages ahead',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
     const relay = await startTestRelay(log, nats);
-    await until(() => relay.status().state === 'relaying');
+    await waitUntil(() => relay.status().state === 'relaying');
     broker.freeze();
-    await accept(log, 0, 20_000, now());
+    await appendDeliveries(log, 0, 20_000, now());
     let maxWaiting = 0;
-    await until(() => {
+    await waitUntil(() => {
       maxWaiting = Math.max(maxWaiting, relay.status().waiting);
       return relay.status().state === 'waiting';
     });
     assert.ok(maxWaiting < 8_000, String(maxWaiting));
     broker.thaw();
-    await until(async () => (await lastSequence(nats)) >= 20_000);
+    await waitUntil(async () => (await lastSequence(nats)) >= 20_000);
     await relay.close();
     await assertPublished(nats, ids(20_000));
   }),
@@ -235,14 +235,14 @@ test(
 
 test(
   'a lost stream is filled again from the log, without acknowledged and expired messages',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
     const old = new Date(Date.now() - 20 * 86_400_000).toISOString();
-    await accept(log, 0, 50, old);
-    await accept(log, 50, 100, now());
+    await appendDeliveries(log, 0, 50, old);
+    await appendDeliveries(log, 50, 100, now());
     const relay = await startTestRelay(log, nats);
-    await until(() => relay.status().published === 50);
+    await waitUntil(() => relay.status().published === 50);
     const deliveries = [50, 51, 60].map((index) => ({
       delivery_id: deliveryOf(index),
       event_id: eventIdOf(index),
@@ -255,7 +255,7 @@ test(
       { id: crypto.randomUUID(), type: 'DeliveriesAcknowledged', data: { deliveries, capture }, meta },
     ]);
     await (await manager(nats)).streams.delete(STREAM);
-    await until(async () => (await lastSequence(nats)) === 47);
+    await waitUntil(async () => (await lastSequence(nats)) === 47);
     await assertPublished(
       nats,
       ids(100, 50).filter((id) => !deliveries.some(({ event_id }) => event_id === id)),

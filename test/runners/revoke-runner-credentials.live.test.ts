@@ -11,9 +11,9 @@ import { startCredentialRevoker } from '../../infra/reactors/revoke-runner-crede
 import { retryTransient } from '../../infra/runner/api-client.ts';
 import { agentOf, TENANT } from '../fixtures/generated-log.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
-import { type Broker, until, withBroker } from '../fixtures/nats-server.ts';
-import { scratch } from '../fixtures/temp-directory.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
 
@@ -28,7 +28,7 @@ const appendEvent = (
 
 /** Issues a credential for an agent, requested with an API key: appends the event and connects with the credential. */
 const issueCredential = async (
-  broker: Broker,
+  broker: NatsServer,
   nats: NatsConnection,
   log: Log,
   id: string,
@@ -49,15 +49,15 @@ const issueCredential = async (
   const authenticator = jwtAuthenticator(user.jwt, new TextEncoder().encode(user.seed));
   const reconnect = () => connect({ servers: new URL(user.url).host, authenticator, reconnectTimeWait: 100 });
   const connection = await reconnect();
-  afterwards(() => connection.close());
+  afterTest(() => connection.close());
   return { connection, reconnect };
 };
 
-const startRevoker = (broker: Broker, log: Log): void => {
-  const { dir, clear } = scratch();
+const startRevoker = (broker: NatsServer, log: Log): void => {
+  const { dir, clear } = createTempDirectory();
   cpSync(join(broker.dir, 'keys.json'), join(dir, 'nats', 'keys.json'));
   const revoker = startCredentialRevoker({ ...broker.address, annalsData: dir, log, logger });
-  afterwards(() => revoker.close().finally(clear));
+  afterTest(() => revoker.close().finally(clear));
 };
 
 const isRefused = (reconnect: () => Promise<NatsConnection>): Promise<boolean> =>
@@ -68,7 +68,7 @@ const isRefused = (reconnect: () => Promise<NatsConnection>): Promise<boolean> =
 
 test(
   'a revoked credential or API key, a deleted agent and a closed tenant each end the connection at once, also after a restart',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
     startRevoker(broker, log);
@@ -79,31 +79,31 @@ test(
       issueCredential(broker, nats, log, 'c4', agentOf(0), 'k4'),
     ]);
     await appendEvent(log, `runnercredential-${TENANT}.c1`, 0, 'RunnerCredentialRevoked', {});
-    await until(() => revoked.connection.isClosed());
+    await waitUntil(() => revoked.connection.isClosed());
     assert.not(withRevokedKey.connection.isClosed());
     await appendEvent(log, 'apikey-platform.k2', 'none', 'ApiKeyRevoked', {});
-    await until(() => withRevokedKey.connection.isClosed());
+    await waitUntil(() => withRevokedKey.connection.isClosed());
     await appendEvent(log, `agent-${TENANT}.${agentOf(1)}`, 'none', 'AgentDeleted', {});
-    await until(() => ofDeletedAgent.connection.isClosed());
+    await waitUntil(() => ofDeletedAgent.connection.isClosed());
     assert.not(valid.connection.isClosed());
     await broker.kill();
     await broker.start();
-    await until(() =>
+    await waitUntil(() =>
       nats.flush().then(
         () => true,
         () => false,
       ),
     );
-    for (const { reconnect } of [revoked, withRevokedKey, ofDeletedAgent]) await until(() => isRefused(reconnect));
+    for (const { reconnect } of [revoked, withRevokedKey, ofDeletedAgent]) await waitUntil(() => isRefused(reconnect));
     assert.not(await isRefused(valid.reconnect));
     await appendEvent(log, `tenant-${TENANT}.${TENANT}`, 'none', 'TenantClosed', {});
-    await until(() => valid.connection.isClosed());
+    await waitUntil(() => valid.connection.isClosed());
   }),
 );
 
 test(
   'a suspended tenant, a suspended owner and a removed member end connections, and allow new ones when they are reinstated',
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
     startRevoker(broker, log);
@@ -126,13 +126,13 @@ test(
     for (const [stream, ended, reinstated, data] of ends) {
       const [ann, bob] = [await connectFor('ann'), await connectFor('bob')];
       await append(stream, ended, data);
-      await until(() => ann.connection.isClosed());
+      await waitUntil(() => ann.connection.isClosed());
       const isAnnsOnly = stream === user('ann') || ended === 'MemberRemoved';
       if (isAnnsOnly) assert.not(bob.connection.isClosed(), ended);
-      else await until(() => bob.connection.isClosed());
+      else await waitUntil(() => bob.connection.isClosed());
       await append(stream, reinstated, data);
       const again = await connectFor('ann');
-      await until(() => isRefused(ann.reconnect));
+      await waitUntil(() => isRefused(ann.reconnect));
       assert.not(again.connection.isClosed(), reinstated);
       await Promise.all([again, bob].map(({ connection }) => connection.close()));
     }

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import { is } from 'uvu/assert';
 import { runCommand } from '../../infra/runner/run-command.ts';
-import { eventually, inDir } from '../fixtures/child-process.ts';
+import { eventually, withTempDirectory } from '../fixtures/child-process.ts';
 
 test('a command that does not heed the signal to end is ended by the next one, with all that it started', () =>
-  inDir(async (dir) => {
+  withTempDirectory(async (dir) => {
     const [kill, force] = [new AbortController(), new AbortController()];
     const input = Buffer.from('{}');
     const exec = `cd '${dir}'; trap 'touch asked' TERM; (trap '' TERM; sleep 60) & touch begun; while :; do wait; done`;

@@ -3,8 +3,8 @@ import * as assert from 'uvu/assert';
 import { issueRunnerCredential } from '../../commands/runners/runner-credential.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { given } from '../fixtures/given.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { join } from '../fixtures/users.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { addMember } from '../fixtures/users.ts';
 
 const issued = {
   agent_id: 'cagent0000000000000000000',
@@ -42,15 +42,15 @@ const broker = async ({ credential }: { credential: string }) => ({
   public_key: `U${credential}`,
 });
 
-const withAgent = async (options: Parameters<typeof inMemory>[0] = {}) => {
-  const p = await inMemory(options);
+const withAgent = async (options: Parameters<typeof createInMemoryPlatform>[0] = {}) => {
+  const p = await createInMemoryPlatform(options);
   const { id } = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Triage', slug: 'triage' } })).body as { id: string };
   return { p, agent: id, path: `${p.tenant}/agents/${id}/runner-credentials` };
 };
 
 test('a credential bears whose rights it rests on: who asked for it, or made the key that did', async () => {
-  const { p, agent, path } = await withAgent({ makeUser: broker });
-  const ann = await join(p, 'ADMIN', p.tenant_id, 'ann@example.com');
+  const { p, agent, path } = await withAgent({ createBrokerUser: broker });
+  const ann = await addMember(p, 'ADMIN', p.tenant_id, 'ann@example.com');
   const runner = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'R' }, key: ann.key })).body as {
     key: string;
   };
@@ -70,16 +70,16 @@ test('the log and the list know a credential, and neither holds anything to use 
   assert.is(Date.parse(state.expires_at) - Date.parse(ctx.at()), 3_600_000);
   const [event] = p.eventsOf('RunnerCredentialIssued');
   assert.not.match(JSON.stringify({ ...event, position: null }), /"SU"|"jwt"/);
-  await p.settled();
+  await p.waitForProjections();
   const listed = await p.send('GET', path);
   assert.equal(listed.body, [{ id: state.id, agent_id: agent, created_at: ctx.at(), expires_at: state.expires_at, revoked_at: null }]);
   assert.is((await p.send('DELETE', `${path}/${state.id}`)).status, 204);
   assert.is((await p.send('DELETE', `${path}/${state.id}`)).status, 204);
-  await p.settled();
+  await p.waitForProjections();
   const [after] = (await p.send('GET', path)).body as { revoked_at: string | null }[];
   assert.type(after?.revoked_at, 'string');
   assert.is(p.eventsOf('RunnerCredentialRevoked').length, 1);
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
 });
 
 test('without a broker to make users on, the answer names what is missing', async () => {
@@ -92,7 +92,7 @@ test('without a broker to make users on, the answer names what is missing', asyn
 test("an agent's own runner key may ask and look, another agent's and a mere member may not", async () => {
   const { p, agent, path } = await withAgent();
   const { id: other } = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as { id: string };
-  const owner = await join(p, 'OWNER');
+  const owner = await addMember(p, 'OWNER');
   const keyFor = async (agent_id: string, expires_at: string | null = null): Promise<string> => {
     const answer = await p.send('POST', `${p.tenant}/agents/${agent_id}/runner-keys`, {
       key: owner.key,
@@ -100,7 +100,7 @@ test("an agent's own runner key may ask and look, another agent's and a mere mem
     });
     return (answer.body as { key: string }).key;
   };
-  const [own, foreign, member] = [await keyFor(agent), await keyFor(other), await join(p, 'MEMBER')];
+  const [own, foreign, member] = [await keyFor(agent), await keyFor(other), await addMember(p, 'MEMBER')];
   const statusOf = async (method: string, key: string, at = path): Promise<number> => (await p.send(method, at, { key })).status;
   assert.equal([await statusOf('POST', own), await statusOf('GET', own)], [409, 200]);
   assert.equal([await statusOf('POST', foreign), await statusOf('GET', foreign)], [403, 403]);

@@ -5,20 +5,20 @@ import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import { consumerName, inboxOf, STREAM } from '../../domain/runners/runner-credential.ts';
 import { brokerUsers } from '../../infra/nats/runner-users.ts';
 import { agentOf, TENANT } from '../fixtures/generated-log.ts';
-import { type Broker, withBroker } from '../fixtures/nats-server.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { type NatsServer, withNatsServer } from '../fixtures/nats-server.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const ELSEWHERE = 'celsewhere000000000000000';
 const [ONE, OTHER, STRANGE] = [agentOf(0), agentOf(1), agentOf(2)];
 
 /** A runner of an agent, let into the broker as the service lets one in. */
-const runnerOf = async (broker: Broker, nats: NatsConnection, tenant: string, agent: string) => {
+const runnerOf = async (broker: NatsServer, nats: NatsConnection, tenant: string, agent: string) => {
   const credential = `c${agent}`.slice(0, 25);
   const expires_at = new Date(Date.now() + 60_000).toISOString();
   const { url, jwt, seed } = await brokerUsers(nats, broker.address)({ tenant, agent, credential, expires_at });
   const authenticator = jwtAuthenticator(jwt, new TextEncoder().encode(seed));
   const connection = await connect({ servers: url, authenticator, inboxPrefix: inboxOf(credential), reconnect: false });
-  afterwards(() => connection.close());
+  afterTest(() => connection.close());
   /** What a consumer hands out at once, without waiting for more; null where it may not be asked. */
   const next = async (consumer: string): Promise<string | null> => {
     const asked = connection.request(`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumer}`, '{"batch":1,"no_wait":true}', {
@@ -48,7 +48,7 @@ const published = async (nats: NatsConnection): Promise<void> => {
 
 test(
   "a runner gets the messages of its agent in its tenant, and can neither ask for another's nor listen to them nor send any",
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await runnerOf(broker, nats, TENANT, ONE);
     const other = await runnerOf(broker, nats, TENANT, OTHER);

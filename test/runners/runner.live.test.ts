@@ -11,9 +11,9 @@ import { consumerName } from '../../domain/runners/runner-credential.ts';
 import { type ConsumerLimits, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { type RunnerOptions, runner } from '../../infra/runner/runner.ts';
 import { agentOf, deliveryOf, eventIdOf, TENANT } from '../fixtures/generated-log.ts';
-import { type Broker, until, withBroker } from '../fixtures/nats-server.ts';
+import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
 import { KEY, runnerService } from '../fixtures/runner-service.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const AGENT = agentOf(0);
 
@@ -40,7 +40,7 @@ const settled = (nats: NatsConnection, count: number): Promise<boolean> =>
   );
 
 type Bench = {
-  broker: Broker;
+  broker: NatsServer;
   nats: NatsConnection;
   service: Awaited<ReturnType<typeof runnerService>>;
   dir: string;
@@ -56,7 +56,7 @@ type Bench = {
 };
 
 const bench = (limits: ConsumerLimits & { seconds?: number }, body: (bench: Bench) => Promise<void>) =>
-  withBroker(async (broker) => {
+  withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const service = await runnerService(broker, nats, limits);
     const dir = mkdtempSync(join(tmpdir(), 'annals-runner-'));
@@ -87,7 +87,7 @@ const bench = (limits: ConsumerLimits & { seconds?: number }, body: (bench: Benc
         env: { ...process.env, ANNALS_URL: service.url, ANNALS_KEY: KEY },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
-      afterwards(() => child.kill('SIGKILL'));
+      afterTest(() => child.kill('SIGKILL'));
       let said = '';
       child.stderr.on('data', (text: Buffer) => {
         said += text.toString();
@@ -115,7 +115,7 @@ test(
     await publish(nats, 0);
     await publish(nats, 1, cloudEvent(1, { dataref: `https://elsewhere.test/tenant/${TENANT}/deliveries/${deliveryOf(1)}/body` }));
     const end = begin('cat >> events; echo >> events; echo $ANNALS_EVENT_ID $ANNALS_DELIVERY_ID $ANNALS_SUBJECT $ANNALS_AGENT >> out');
-    await until(() => settled(nats, 2));
+    await waitUntil(() => settled(nats, 2));
     assert.is(await end(), 0);
     assert.equal(
       lines(),
@@ -133,16 +133,16 @@ test(
     for (let round = 0; round < 4; round++) {
       await publish(nats, round);
       const one = spawned('echo $ANNALS_EVENT_ID >> out; sleep 0.2');
-      await until(() => lines().length > round);
+      await waitUntil(() => lines().length > round);
       await broker.kill();
-      await until(() => lines(`${AGENT}.ledger`).length > round);
+      await waitUntil(() => lines(`${AGENT}.ledger`).length > round);
       one.kill('SIGKILL');
       await one.exited;
       await broker.start();
-      await until(() => consumer(nats).then(Boolean, () => false));
+      await waitUntil(() => consumer(nats).then(Boolean, () => false));
     }
     const end = begin('echo $ANNALS_EVENT_ID >> out');
-    await until(() => settled(nats, 4));
+    await waitUntil(() => settled(nats, 4));
     await end();
     assert.equal(
       lines(),
@@ -156,11 +156,11 @@ test(
   bench({ ackWaitMs: 1_000 }, async ({ nats, begin, lines, broker }) => {
     await publish(nats, 0);
     const end = begin('echo $ANNALS_EVENT_ID >> out; echo going >> gone; sleep 0.3');
-    await until(() => lines('gone').length === 1);
+    await waitUntil(() => lines('gone').length === 1);
     await broker.kill();
     await sleep(1_500);
     await broker.start();
-    await until(() => settled(nats, 1));
+    await waitUntil(() => settled(nats, 1));
     await end();
     assert.equal(lines(), [eventIdOf(0)]);
   }),
@@ -172,7 +172,7 @@ test(
     await publish(nats, 0);
     await publish(nats, 1);
     const end = begin(`echo $ANNALS_DELIVERY_ID $(date +%s%3N) >> out; [ $ANNALS_DELIVERY_ID = d-1 ] || [ $(grep -c d-0 out) -ge 3 ]`);
-    await until(() => settled(nats, 2));
+    await waitUntil(() => settled(nats, 2));
     await end();
     const tried = lines().map((line) => line.split(' ') as [string, string]);
     assert.equal(
@@ -190,7 +190,7 @@ test(
   bench({ ackWaitMs: 800 }, async ({ nats, begin, lines }) => {
     await publish(nats, 0);
     const end = begin('echo $ANNALS_EVENT_ID >> out; sleep 3', { workingMs: 300, concurrency: 3 });
-    await until(() => settled(nats, 1));
+    await waitUntil(() => settled(nats, 1));
     await end();
     assert.equal(lines(), [eventIdOf(0)]);
     assert.is((await consumer(nats)).num_redelivered, 0);
@@ -204,7 +204,7 @@ test(
     await publish(nats, 1, { no: 'event' });
     await publish(nats, 2);
     const end = begin('echo $ANNALS_DELIVERY_ID >> out');
-    await until(() => settled(nats, 3));
+    await waitUntil(() => settled(nats, 3));
     await end();
     assert.equal(lines(), ['d-2']);
   }),
@@ -217,7 +217,7 @@ for (const signal of ['SIGTERM', 'SIGHUP'] as const)
       await publish(nats, 0);
       await publish(nats, 1);
       const one = spawned('echo begun >> begun; sleep 1; echo $ANNALS_DELIVERY_ID >> out');
-      await until(() => lines('begun').length === 1);
+      await waitUntil(() => lines('begun').length === 1);
       one.kill(signal);
       assert.is(await one.exited, 0);
       assert.equal(lines(), ['d-0']);
@@ -230,10 +230,10 @@ test(
   bench({ seconds: 4, ackWaitMs: 1_000 }, async ({ nats, begin, lines, service }) => {
     await publish(nats, 0);
     const end = begin('echo $ANNALS_DELIVERY_ID >> out; sleep $([ $ANNALS_DELIVERY_ID = d-0 ] && echo 6 || echo 0)', { workingMs: 300 });
-    await until(() => settled(nats, 1));
+    await waitUntil(() => settled(nats, 1));
     await sleep(3_000);
     await publish(nats, 1);
-    await until(() => settled(nats, 2));
+    await waitUntil(() => settled(nats, 2));
     await end();
     assert.equal(lines(), ['d-0', 'd-1']);
     assert.ok(service.issued() >= 3, `${service.issued()} credentials`);
@@ -268,7 +268,7 @@ test(
     for (const subject of strange) mine.publish(subject, '{}');
     for (const subject of ['agents.>', '_INBOX.>', '>']) mine.subscribe(subject, { callback: () => {} });
     await mine.flush();
-    await until(() => denied.length >= strange.length + 3);
+    await waitUntil(() => denied.length >= strange.length + 3);
     assert.is((await (await manager(nats)).streams.info(STREAM)).state.messages, 0);
     await mine.close();
     assert.ok(broker);
@@ -291,7 +291,7 @@ test(
     assert.is(await refusal({ agent: 'other' }), 'ANNALS_KEY belongs to the agent triage, not to other');
     await service.close();
     const one = spawned('true');
-    await until(() => /does not answer: ECONNREFUSED; trying again/.test(one.said()));
+    await waitUntil(() => /does not answer: ECONNREFUSED; trying again/.test(one.said()));
     one.kill('SIGTERM');
     assert.is(await one.exited, 0);
   }),

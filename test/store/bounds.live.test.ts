@@ -7,23 +7,23 @@ import * as wire from '../../infra/eventstore/embedded/protobuf.ts';
 import { revisionAt } from '../../infra/eventstore/embedded/record.ts';
 import { openStore } from '../../infra/eventstore/embedded/store.ts';
 import { streamPage } from '../../infra/eventstore/embedded/stream-page.ts';
-import { append, proposed, unexpected } from '../fixtures/embedded-store.ts';
+import { append, proposedEvent, rethrow } from '../fixtures/embedded-store.ts';
 import { clientOf } from '../fixtures/store-client.ts';
 import { pause, startStore, storeDir } from '../fixtures/store-process.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const LARGE = 100_000;
 
 for (const backwards of [false, true])
   test(`a page of large events is of few of them, ${backwards ? 'backwards' : 'forwards'}, and the pages are the whole stream`, async () => {
-    const store = openStore(storeDir(), unexpected);
-    for (let at = -1; at < 39; at++) await append(store, 'large', at, [proposed(at % 10 === 0 ? 10 : LARGE)]);
+    const store = openStore(storeDir(), rethrow);
+    for (let at = -1; at < 39; at++) await append(store, 'large', at, [proposedEvent(at % 10 === 0 ? 10 : LARGE)]);
     for (let at = -1; at < 600; at += 100)
       await append(
         store,
         'small',
         at,
-        Array.from({ length: 100 }, () => proposed()),
+        Array.from({ length: 100 }, () => proposedEvent()),
       );
     for (const [name, most] of [
       ['large', 3],
@@ -60,7 +60,7 @@ const connected = async (options = {}) => {
   const store = await startStore(options);
   const session = connect(`http://127.0.0.1:${store.port}`, { settings: { initialWindowSize: 0 } });
   session.on('error', () => {});
-  afterwards(() => session.destroy());
+  afterTest(() => session.destroy());
   return (path: string) => {
     const call = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' });
     const status = new Promise<string>((resolve) => {

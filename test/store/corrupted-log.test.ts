@@ -6,7 +6,7 @@ import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { classify } from '../../infra/eventstore/errors.ts';
 import type { Follower, Log } from '../../infra/eventstore/event-log.ts';
 import { createCorruptionReporter } from '../../infra/logging/logger.ts';
-import { until } from '../fixtures/live-projections.ts';
+import { waitUntil } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
 const stream = 'plan-platform.p';
@@ -52,7 +52,7 @@ test('a cache that hears nothing any more keeps nothing, and keeps again what it
   assert.is(await nameNow(), 'One');
   state.harmed = true;
   state.ends.at(-1)!();
-  await until(
+  await waitUntil(
     'it forgets',
     () => cache.peek(Plan, 'platform', 'p'),
     (held) => held === undefined,
@@ -62,13 +62,13 @@ test('a cache that hears nothing any more keeps nothing, and keeps again what it
   assert.is(await nameNow(), 'Two', 'what changed unheard');
   assert.is(cache.peek(Plan, 'platform', 'p'), undefined);
   state.harmed = false;
-  await until(
+  await waitUntil(
     'it follows again',
     () => nameNow().then(() => cache.peek(Plan, 'platform', 'p')?.state.name),
     (name) => name === 'Two',
   );
   await change(log, 1, 'Three');
-  await until(
+  await waitUntil(
     'it hears',
     () => cache.peek(Plan, 'platform', 'p')?.state.name,
     (name) => name === 'Three',

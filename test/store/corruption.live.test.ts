@@ -9,9 +9,9 @@ import { openLog } from '../../infra/eventstore/embedded/log.ts';
 import { positionAt, sizeAt } from '../../infra/eventstore/embedded/record.ts';
 import { type Log, LogError, type NewEvent } from '../../infra/eventstore/event-log.ts';
 import { clientOf } from '../fixtures/store-client.ts';
-import { annals, flip, segmentsOf } from '../fixtures/store-files.ts';
+import { flipBits, runStoreCommand, segmentsOf } from '../fixtures/store-files.ts';
 import { pause, type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const uuid = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const meta = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 } as const;
@@ -21,7 +21,7 @@ const event = (label: string): NewEvent => ({ id: uuid(made++), type: 'Happened'
 const told: string[] = [];
 const logOf = ({ url }: StoreProcess): Log => {
   const log = openClient(url, { onDamage: (message) => void told.push(message) });
-  afterwards(log.close);
+  afterTest(log.close);
   return log;
 };
 
@@ -54,7 +54,7 @@ const filled = async (): Promise<string> => {
 
 const harm = (dir: string, label: string): void => {
   const [segment] = segmentsOf(dir);
-  flip(segment!, readFileSync(segment!).indexOf(`"${label}"`) + 1);
+  flipBits(segment!, readFileSync(segment!).indexOf(`"${label}"`) + 1);
 };
 
 test('who needs the harmed event is told so for good, everybody else goes on, and verify names it', async () => {
@@ -74,7 +74,7 @@ test('who needs the harmed event is told so for good, everybody else goes on, an
   await log.append('case-t.new', 'none', [event('new0')]);
   assert.equal((await labels(log.readAll({ backwards: true, limit: 2 })))[0], ['new0', 'hurt5']);
   assert.ok(told.length > 0 && told.every((message) => /damaged at position \d+/.test(message)));
-  const { code, said } = annals('verify', '--dir', dir);
+  const { code, output: said } = runStoreCommand('verify', '--dir', dir);
   assert.is(code, 1);
   assert.match(said, /damaged: event 2 of stream "case-t.hurt", type "Happened"/);
   assert.is(await store.end(), 0);
@@ -163,7 +163,7 @@ test('metadata that are harmed are not taken for none', async () => {
   await client.dispose();
   assert.is(await store.end(), 0);
   const [segment] = segmentsOf(store.dir);
-  flip(segment!, readFileSync(segment!).indexOf('$tb') + 1);
+  flipBits(segment!, readFileSync(segment!).indexOf('$tb') + 1);
   const again = await startStore({ dir: store.dir });
   const read = await failure(Array.fromAsync(clientOf(again).readStream('gone')));
   assert.match(read.message, /damaged at position/);
@@ -178,10 +178,10 @@ test('scavenging takes nothing away that it can not read', async () => {
   await client.dispose();
   await whole.end();
   harm(dir, 'hurt2');
-  const { code, said } = annals('scavenge', '--dir', dir);
+  const { code, output: said } = runStoreCommand('scavenge', '--dir', dir);
   assert.is.not(code, 0);
   assert.match(said, /damaged at position/);
-  assert.match(annals('verify', '--dir', dir).said, /event 2 of stream "case-t.hurt"/);
+  assert.match(runStoreCommand('verify', '--dir', dir).output, /event 2 of stream "case-t.hurt"/);
 });
 
 test('verify names an event that was harmed after a scavenge too, and its reader is told of the same place', async () => {
@@ -189,11 +189,11 @@ test('verify names an event that was harmed after a scavenge too, and its reader
   const store = await startStore({ dir });
   const client = clientOf(store);
   await client.tombstoneStream('case-t.kept');
-  annals('scavenge', '--dir', dir);
+  runStoreCommand('scavenge', '--dir', dir);
   await client.dispose();
   await store.end();
   harm(dir, 'tail2');
-  const { code, said } = annals('verify', '--dir', dir);
+  const { code, output: said } = runStoreCommand('verify', '--dir', dir);
   assert.is(code, 1);
   const [, place] = /damaged: event 2 of stream "case-t.tail", type "Happened", at position (\d+)/.exec(said) ?? [];
   assert.ok(place, said);
@@ -249,7 +249,7 @@ for (const packed of [false, true])
       await client.appendToStream(`more${n % 7}`, jsonEvent({ type: 'more', data: { n, pad: 'p'.repeat(n * 3) } }));
     if (packed) {
       await client.tombstoneStream('case-t.kept');
-      annals('scavenge', '--dir', dir);
+      runStoreCommand('scavenge', '--dir', dir);
     }
     await client.dispose();
     await store.end();
@@ -263,7 +263,7 @@ for (const packed of [false, true])
       fc.asyncProperty(fc.integer({ min: 32, max: size - 1 }), fc.integer({ min: 1, max: 255 }), async (at, bits) => {
         const copy = storeDir();
         cpSync(join(dir, 'log'), join(copy, 'log'), { recursive: true });
-        flip(segmentsOf(copy)[0]!, at, bits);
+        flipBits(segmentsOf(copy)[0]!, at, bits);
         const log = openLog(join(copy, 'log'));
         const [forwards, stopped] = readForwards(log);
         const [backwards, stoppedToo] = readBackwards(log);

@@ -9,8 +9,8 @@ import { classify } from '../../infra/eventstore/errors.ts';
 import { type Log, LogError, type NewEvent } from '../../infra/eventstore/event-log.ts';
 import { follow } from '../../infra/eventstore/subscription.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { limitFiles, pause, startStore, storeDir } from '../fixtures/store-process.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
+import { limitFileSize, pause, startStore, storeDir } from '../fixtures/store-process.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const meta: Metadata = { tenant: 'platform', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
 
@@ -118,7 +118,7 @@ const freezing = async (port: number): Promise<number> => {
   const server = createServer((near) => {
     if (connections++ === 0) return void near.destroy();
     const far = connect(port, '127.0.0.1');
-    afterwards(() => [near, far].forEach((socket) => void socket.destroy()));
+    afterTest(() => [near, far].forEach((socket) => void socket.destroy()));
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -130,7 +130,7 @@ const freezing = async (port: number): Promise<number> => {
           isFrozen ||= bytes.includes('WrongExpectedVersion');
         });
   });
-  afterwards(() => server.close());
+  afterTest(() => server.close());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 };
@@ -139,7 +139,7 @@ test('an append is over at its deadline, though what lies in its place cannot be
   withLog(async (log, url) => {
     await log.append('thing-platform.a', 'none', [happened()]);
     const through = openLog(`esdb://127.0.0.1:${await freezing(Number(new URL(url).port))}?tls=false`);
-    afterwards(through.close);
+    afterTest(through.close);
     const refused = refusal(through.append('thing-platform.a', 'none', [happened()], { deadline: 1_000 }));
     assert.is(await Promise.race([refused, pause(8_000).then(() => 'no answer')]), 'unavailable');
   }));
@@ -148,9 +148,9 @@ test('a store without room is one that is not there for now, and takes what come
   if (process.platform !== 'linux') return;
   const store = await startStore();
   const log = openLog(store.url);
-  limitFiles(store.pid, '1');
+  limitFileSize(store.pid, '1');
   assert.is(await refusal(log.append('agent-room.a', 'none', [happened()], { deadline: 300 })), 'unavailable');
-  limitFiles(store.pid, 'unlimited');
+  limitFileSize(store.pid, 'unlimited');
   assert.is((await log.append('agent-room.a', 'none', [happened()])).revision, 0);
   await log.close();
   await store.end();
@@ -165,7 +165,7 @@ const breaking = (client: EventStoreDBClient, event: (recorded: Recorded, breakO
         const subscription = client.subscribeToAll(...options);
         // A call that has ended is not cancelled any more: what had come of it is still given out.
         const { unsubscribe } = subscription;
-        afterwards(() => unsubscribe.call(subscription));
+        afterTest(() => unsubscribe.call(subscription));
         subscription.unsubscribe = async () => {};
         breakOff = () =>
           void subscription.emit('error', new UnavailableError(Object.assign(new Error('x'), { metadata: undefined }) as never));
@@ -191,7 +191,7 @@ test('what a broken subscription had still buffered is not taken for seen, and n
         Array.from({ length: 500 }, () => happened()),
       );
     const client = EventStoreDBClient.connectionString(url as never);
-    afterwards(() => client.dispose());
+    afterTest(() => client.dispose());
     for (const isSlow of [false, true])
       for (const at of [1, 10, 18, 19]) {
         const seen: number[] = [];
@@ -220,11 +220,11 @@ test('sixteen writers and a follower lose nothing and double nothing while the s
   const port = await freePort();
   let store = await startStore({ dir: storeDir(), port });
   const log = openLog(store.url);
-  afterwards(log.close);
+  afterTest(log.close);
   const acknowledged = new Map<string, string>();
   const seen: Seen = { ids: new Map(), positions: [] };
   let running = true;
-  afterwards(() => {
+  afterTest(() => {
     running = false;
   });
   let refused = 0;
@@ -270,7 +270,7 @@ test('sixteen writers and a follower lose nothing and double nothing while the s
 test('a store that says nothing to a read is away after five seconds, and read again once it goes on', async () => {
   const store = await startStore();
   const log = openLog(store.url);
-  afterwards(log.close);
+  afterTest(log.close);
   const first = await log.append('agent-t.a', 'none', [happened()]);
   process.kill(store.pid, 'SIGSTOP');
   const began = performance.now();

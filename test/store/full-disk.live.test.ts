@@ -2,14 +2,14 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openStore } from '../../infra/eventstore/embedded/store.ts';
 import { keyOf } from '../../infra/eventstore/embedded/stream-key.ts';
-import { append, failing, unexpected } from '../fixtures/embedded-store.ts';
+import { append, rethrow, withFailingFunction } from '../fixtures/embedded-store.ts';
 import { storeDir } from '../fixtures/store-process.ts';
 
 test('a full disk refuses, and is forgotten when there is room again', async () => {
   const dir = storeDir();
-  const store = openStore(dir, unexpected);
+  const store = openStore(dir, rethrow);
   assert.is((await append(store, 'a', -1)).kind, 'done');
-  await failing('writeSync', 'ENOSPC', async () => {
+  await withFailingFunction('writeSync', 'ENOSPC', async () => {
     const refused = await Promise.all([append(store, 'a', 0), append(store, 'a', 1), append(store, 'new', -1)]);
     assert.equal(
       refused.map(({ kind }) => kind),
@@ -20,7 +20,7 @@ test('a full disk refuses, and is forgotten when there is room again', async () 
   assert.is((await append(store, 'new', -1)).kind, 'done');
   const end = store.log.end();
   await store.close();
-  const again = openStore(dir, unexpected);
+  const again = openStore(dir, rethrow);
   assert.is(again.log.end(), end);
   assert.is(again.streams.get('a').last, 1);
   await again.close();
@@ -32,7 +32,7 @@ for (const code of ['EIO', 'ENOSPC'])
     const ended = Promise.withResolvers<unknown>();
     const store = openStore(storeDir(), ended.resolve);
     assert.is((await append(store, 'a', -1)).kind, 'done');
-    await failing('fdatasyncSync', code, async () => {
+    await withFailingFunction('fdatasyncSync', code, async () => {
       const answer = append(store, 'a', 0).then(() => {
         answered = true;
       });
@@ -44,7 +44,7 @@ for (const code of ['EIO', 'ENOSPC'])
 
 test('streams whose names have one key are kept apart', async () => {
   const { createStreamCache } = await import('../../infra/eventstore/embedded/stream-cache.ts');
-  const store = openStore(storeDir(), unexpected);
+  const store = openStore(storeDir(), rethrow);
   await append(store, 'first', -1);
   const colliding = createStreamCache(store.log, store.index, (name, probe = 0) => (probe === 0 ? keyOf('first') : keyOf(name, probe)));
   assert.is(colliding.get('first').last, 0);

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { scavenge } from '../../infra/eventstore/embedded/scavenger.ts';
 import { openStore, type Store } from '../../infra/eventstore/embedded/store.ts';
 import { openIndex } from '../../infra/eventstore/embedded/stream-index.ts';
-import { append, failing, proposed, replacing, unexpected } from '../fixtures/embedded-store.ts';
+import { append, proposedEvent, rethrow, withFailingFunction, withReplacedFunctions } from '../fixtures/embedded-store.ts';
 import { segmentsOf } from '../fixtures/store-files.ts';
 import { storeDir } from '../fixtures/store-process.ts';
 
@@ -24,7 +24,7 @@ const left = (dir: string): string => {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const lastOf = async (dir: string, stream: string): Promise<number> => {
-  const store = openStore(dir, unexpected);
+  const store = openStore(dir, rethrow);
   const { last } = store.streams.get(stream);
   await store.close();
   return last;
@@ -32,7 +32,7 @@ const lastOf = async (dir: string, stream: string): Promise<number> => {
 
 const reopened = async (store: Store, dir: string): Promise<Store> => {
   await store.close();
-  return openStore(dir, unexpected);
+  return openStore(dir, rethrow);
 };
 
 test('the directories that a store makes are synced into those above them', async () => {
@@ -42,13 +42,13 @@ test('the directories that a store makes are synced into those above them', asyn
     synced.add(pathOf(file));
     fsyncSync(file);
   };
-  await replacing({ fsyncSync: note }, () => openStore(dir, unexpected).close());
+  await withReplacedFunctions({ fsyncSync: note }, () => openStore(dir, rethrow).close());
   for (const path of [dirname(dirname(dir)), dirname(dir), dir, join(dir, 'log')]) assert.ok(synced.has(path), path);
 });
 
 test('a segment has its name when its head is on the disk', async () => {
   const dir = storeDir();
-  const store = openStore(dir, unexpected);
+  const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
   const sizes: number[] = [];
   const looked = (write: typeof writeSync) =>
@@ -56,7 +56,7 @@ test('a segment has its name when its head is on the disk', async () => {
       sizes.push(...segmentsOf(dir).map((path) => statSync(path).size));
       return write(...args);
     }) as typeof writeSync;
-  await replacing({ writeSync: looked(writeSync) }, () => store.log.startSegment());
+  await withReplacedFunctions({ writeSync: looked(writeSync) }, () => store.log.startSegment());
   assert.is(segmentsOf(dir).length, 2);
   assert.ok(sizes.length > 0 && sizes.every((size) => size >= 32), String(sizes));
   await store.close();
@@ -64,7 +64,7 @@ test('a segment has its name when its head is on the disk', async () => {
 
 test('room that was left behind a segment that is not the last is not taken for damage', async () => {
   const dir = storeDir();
-  let store = openStore(dir, unexpected);
+  let store = openStore(dir, rethrow);
   await append(store, 'a', -1);
   store = await reopened(store, dir);
   store.log.startSegment();
@@ -74,15 +74,15 @@ test('room that was left behind a segment that is not the last is not taken for 
   rmSync(join(dir, 'index'), { recursive: true });
   assert.is(await lastOf(dir, 'a'), 1);
   appendFileSync(segmentsOf(dir)[0]!, 'something else');
-  assert.throws(() => openStore(dir, unexpected), /damaged at position/);
+  assert.throws(() => openStore(dir, rethrow), /damaged at position/);
 });
 
 test('the last batch is written and synced again before anybody is answered: it may never have come to the disk', async () => {
   const dir = storeDir();
-  const store = openStore(dir, unexpected);
+  const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
   const [from] = [store.log.end()];
-  await append(store, 'a', 0, [proposed(2_000_000), proposed(10)]);
+  await append(store, 'a', 0, [proposedEvent(2_000_000), proposedEvent(10)]);
   const to = store.log.end();
   const copy = left(dir);
   await store.close();
@@ -96,7 +96,7 @@ test('the last batch is written and synced again before anybody is answered: it 
     fdatasyncSync(file);
     if (pathOf(file).endsWith('.log')) done.push('synced');
   };
-  await replacing({ writeSync: written, fdatasyncSync: synced }, () => openStore(copy, unexpected).close());
+  await withReplacedFunctions({ writeSync: written, fdatasyncSync: synced }, () => openStore(copy, rethrow).close());
   assert.is(done.at(-1), 'synced');
   const [first, second] = done.slice(0, -1).map((range) => range.split('-').map(Number));
   assert.equal([first![0], first![1], second![1]], [from, second![0], to]);
@@ -128,7 +128,7 @@ test('a sync of room that fails first does not hide from a batch that it was not
     fdatasyncSync(file);
     tell(file);
   };
-  await replacing({ fdatasync: onThread, fdatasyncSync: here }, async () => {
+  await withReplacedFunctions({ fdatasync: onThread, fdatasyncSync: here }, async () => {
     const answer = append(store, 'a', -1)
       .then(store.log.whenWritable)
       .then(() => append(store, 'a', 0));
@@ -138,8 +138,8 @@ test('a sync of room that fails first does not hide from a batch that it was not
 
 test('a store that was killed after scavenging starts, though its index knows only what was freed', async () => {
   const dir = storeDir();
-  let store = openStore(dir, unexpected);
-  await append(store, '$$a', -1, [proposed('{"$maxCount":1}', '$metadata')]);
+  let store = openStore(dir, rethrow);
+  await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);
   await append(store, 'a', -1);
   await append(store, 'gone', -1);
   store = await reopened(store, dir);
@@ -160,7 +160,7 @@ test('a store that was killed after scavenging starts, though its index knows on
 
 test('an index that does not fit to the log, or cannot be read, is made anew', async () => {
   const dir = storeDir();
-  let store = openStore(dir, unexpected);
+  let store = openStore(dir, rethrow);
   await append(store, 'a', -1);
   store = await reopened(store, dir);
   const before = left(dir);
@@ -178,9 +178,9 @@ test('an index that does not fit to the log, or cannot be read, is made anew', a
 
 test('a new segment counts from the moment when it is there, though the one before could not be cut', async () => {
   const dir = storeDir();
-  const store = openStore(dir, unexpected);
+  const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
-  await failing('ftruncateSync', 'EIO', async () => assert.throws(() => store.log.startSegment(), /EIO/));
+  await withFailingFunction('ftruncateSync', 'EIO', async () => assert.throws(() => store.log.startSegment(), /EIO/));
   await append(store, 'a', 0);
   assert.is(segmentsOf(dir).length, 2);
   assert.is(await lastOf(left(dir), 'a'), 1);
@@ -191,11 +191,11 @@ const unfinished = (dir: string): string[] => readdirSync(join(dir, 'log')).filt
 
 test('scavenging that was broken off leaves nothing behind', async () => {
   const dir = storeDir();
-  let store = openStore(dir, unexpected);
-  await append(store, '$$a', -1, [proposed('{"$maxCount":1}', '$metadata')]);
-  await append(store, 'a', -1, [proposed(), proposed()]);
+  let store = openStore(dir, rethrow);
+  await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);
+  await append(store, 'a', -1, [proposedEvent(), proposedEvent()]);
   store.log.startSegment();
-  await failing('writeSync', 'ENOSPC', () =>
+  await withFailingFunction('writeSync', 'ENOSPC', () =>
     scavenge(store).then(
       () => assert.unreachable(),
       (error) => assert.match(error.message, 'ENOSPC'),
@@ -223,7 +223,7 @@ test('an index is closed when the merge that was under way is over', async () =>
   const merged = Promise.withResolvers<() => void>();
   const held = ((file, done) =>
     fsync(file, (error) => (pathOf(file).endsWith('00000005.table') ? merged.resolve(() => done(error)) : done(error)))) as typeof fsync;
-  await replacing({ fsync: held }, async () => {
+  await withReplacedFunctions({ fsync: held }, async () => {
     for (let round = 0; round < 4; round++) {
       filled(round);
       while (tables(dir).length <= round) await turn();

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { truncateLog } from '../../infra/supervision/process-log.ts';
-import { scratch } from '../fixtures/temp-directory.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const MIB = 1024 * 1024;
 
 test('a log that has grown beyond 10 MiB is cut while its process writes it, and the part before is kept', () => {
-  const file = join(scratch().dir, 'piece.log');
+  const file = join(createTempDirectory().dir, 'piece.log');
   const writing = openSync(file, 'a');
   const write = (text: string, times: number) => writeSync(writing, text.repeat(times));
   write('a', 10 * MIB);

@@ -8,24 +8,24 @@ import type { Log } from '../../infra/eventstore/event-log.ts';
 import { startTenantCloser, tenantCloser } from '../../infra/reactors/close-tenants.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { tenants } from '../../projections/tenants/tenant.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { query, quiet, settled, until, world } from '../fixtures/live-projections.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { query, silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
 import { pause, startStore } from '../fixtures/store-process.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { type InMemory, neighbour } from '../fixtures/users.ts';
+import { createSecondTenant, type InMemoryPlatform } from '../fixtures/users.ts';
 
 const DAY = 86_400_000;
 const reason = { reason: 'a test' };
 
 /** Runs the reactor's rule for every tenant. */
-const closeDue = async (p: InMemory): Promise<void> => {
+const closeDue = async (p: InMemoryPlatform): Promise<void> => {
   const ids = p.eventsOf('TenantCreated').map(({ id }) => id);
   await tenantCloser(p.log)(ids, new Date(p.clock.now()).toISOString());
 };
 
 /** Creates a tenant with an agent, a runner key and a webhook. */
-const createTenant = async (p: InMemory, slug: string) => {
-  const { tenant, key, id } = await neighbour(p, slug);
+const createTenant = async (p: InMemoryPlatform, slug: string) => {
+  const { tenant, key, id } = await createSecondTenant(p, slug);
   const create = async (path: string, body: object) =>
     (await p.send('POST', tenant + path, { key, body })).body as { id: string; key: string };
   const agent = await create('/agents', { name: 'Agent', slug: 'agent' });
@@ -35,7 +35,7 @@ const createTenant = async (p: InMemory, slug: string) => {
 };
 
 test('30 days after closing began, keys, webhooks and reopening no longer work, and the slug is free', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   let now = Date.now();
   p.clock.now = () => now;
   const acme = await createTenant(p, 'acme');
@@ -56,7 +56,7 @@ test('30 days after closing began, keys, webhooks and reopening no longer work, 
     p.eventsOf('TenantClosed').map(({ id, actor }) => [id, actor]),
     [[acme.id, { kind: 'system', id: 'annals' }]],
   );
-  await p.settled();
+  await p.waitForProjections();
   for (const key of [acme.key, acme.runner])
     for (const path of [acme.tenant, acme.agent, '/me']) assert.is(await status('GET', path, key), 401, path);
   assert.is(await status('POST', acme.hook, '', {}), 404);
@@ -77,12 +77,12 @@ test('30 days after closing began, keys, webhooks and reopening no longer work, 
   assert.is(await status('GET', `/tenant/${id}`, owner_key), 200);
   assert.is((await p.send('POST', '/admin/tenants', { body: again })).status, 409);
   assert.is(await status('GET', other.tenant, other.key), 200);
-  assert.equal(p.unapplied(), []);
+  assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 
 test('a tenant that is reopened in time stays open, also if the clock is set back', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   let now = Date.now();
   p.clock.now = () => now;
   const acme = await createTenant(p, 'acme');
@@ -115,10 +115,10 @@ test('with the real store and database, two workers that are restarted and whose
   const log = openLog(store.url);
   const databaseUrl = await freshDatabase();
   let now = Date.now();
-  const start = () => startTenantCloser({ log, databaseUrl, logger: quiet, now: () => now, intervalMs: 50 });
+  const start = () => startTenantCloser({ log, databaseUrl, logger: silentLogger, now: () => now, intervalMs: 50 });
   // The workers start before the read model exists.
   let workers = [start(), start()];
-  const views = await world(log, databaseUrl, [tenants as unknown as AnyProjection]);
+  const views = await startProjectionPlatform(log, databaseUrl, [tenants as unknown as AnyProjection]);
   const decide = createDecider(log);
   const closes_at = new Date(now + 30 * DAY).toISOString();
   const [due, reopened, open] = [...'dro'].map((letter) => letter.padEnd(25, 'c').split('').reverse().join('')) as [string, string, string];
@@ -127,7 +127,7 @@ test('with the real store and database, two workers that are restarted and whose
     if (id !== open) await decide(id, Tenant.close('a test', closes_at));
   }
   await decide(reopened, Tenant.reopen('a test'));
-  await settled(views.reads, log, 'tenants');
+  await waitForProjection(views.reads, log, 'tenants');
   const closedTenants = async () =>
     (await Array.fromAsync(log.readAll())).filter(({ type }) => type === 'TenantClosed').map(({ id }) => id);
   now -= 10 * DAY;
@@ -136,8 +136,8 @@ test('with the real store and database, two workers that are restarted and whose
   await Promise.all(workers.map((one) => one.close()));
   now += 41 * DAY;
   workers = [start(), start()];
-  await until('it is closed', closedTenants, (found) => found.length > 0);
-  await settled(views.reads, log, 'tenants');
+  await waitUntil('it is closed', closedTenants, (found) => found.length > 0);
+  await waitForProjection(views.reads, log, 'tenants');
   await pause(200);
   await Promise.all(workers.map((one) => one.close()));
   workers = [start()];

@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, inMemory } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 
-type Platform = Awaited<ReturnType<typeof inMemory>>;
+type Platform = Awaited<ReturnType<typeof createInMemoryPlatform>>;
 
 const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
 
@@ -19,7 +19,7 @@ const people = async (p: Platform) => {
     });
     assert.is(answer.status, 201, answer.text);
     const { user_id } = bodyOf<{ user_id: string }>(answer);
-    return { user_id, key: await p.keyOf(made.id, user_id) };
+    return { user_id, key: await p.createKey(made.id, user_id) };
   };
   return {
     tenant,
@@ -35,7 +35,7 @@ const agentIn = async (p: Platform, tenant: string, key: string, slug: string): 
   bodyOf<{ id: string }>(await p.send('POST', `${tenant}/agents`, { key, body: { name: 'Agent', slug } })).id;
 
 test('a member sees only agents on which a role or grant shows it', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { tenant, owner, member, auditor } = await people(p);
   const agent = await agentIn(p, tenant, owner, 'one');
   const path = `${tenant}/agents/${agent}`;
@@ -66,7 +66,7 @@ test('a member sees only agents on which a role or grant shows it', async () => 
 });
 
 test('a role outlives no membership: who comes again begins with nothing', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { tenant, owner, member } = await people(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   assert.is((await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'MANAGER' } })).status, 200);
@@ -81,7 +81,7 @@ test('a role outlives no membership: who comes again begins with nothing', async
 });
 
 test('the last OWNER of a tenant and of an agent stays', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { tenant, owner, admin, member } = await people(p);
   const own = bodyOf<{ user: { id: string } }>(await p.send('GET', '/me', { key: owner })).user.id;
   assert.is((await p.send('DELETE', `${tenant}/members/${own}`, { key: owner })).status, 409);
@@ -101,18 +101,18 @@ test('the last OWNER of a tenant and of an agent stays', async () => {
 });
 
 test('an agent made a moment ago keeps its only owner, however late the view is', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { tenant, owner, member, admin } = await people(p);
-  await p.settled();
+  await p.waitForProjections();
   const remove = (user_id: string) => p.send('DELETE', `${tenant}/members/${user_id}`, { key: owner });
-  p.views.lateMs = 100;
+  p.projectionDelay.ms = 100;
   const agent = await agentIn(p, tenant, member.key, 'new');
   const removal = await remove(member.user_id);
   assert.is(removal.status, 409);
   assert.equal(bodyOf(removal).agent_ids, [agent]);
   assert.is((await remove(admin.user_id)).status, 204);
-  await p.settled();
-  p.views.lateMs = 3_000;
+  await p.waitForProjections();
+  p.projectionDelay.ms = 3_000;
   await agentIn(p, tenant, member.key, 'newer');
   const unsure = await remove(member.user_id);
   assert.is(bodyOf(unsure).code, 'not_caught_up');
@@ -122,7 +122,7 @@ test('an agent made a moment ago keeps its only owner, however late the view is'
 });
 
 test('effective permissions name the event that decided', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { tenant, owner, member } = await people(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'VIEWER' } });
@@ -132,7 +132,7 @@ test('effective permissions name the event that decided', async () => {
   const of = (label: string) => permissions.find((one) => one.label === label)!;
   assert.is(of('View').decided_by?.type, 'AgentRoleAssigned');
   assert.equal([of('Delete agent').allowed, of('Delete agent').decided_by], [false, null]);
-  await p.settled();
+  await p.waitForProjections();
   const listed = async () => bodyOf<unknown[]>(await p.send('GET', `${tenant}/agents`, { key: member.key })).length;
   assert.is(await listed(), 1);
   const shrunk = await p.send('PUT', `${tenant}/agent-role-permissions`, { key: owner, body: { roles: { VIEWER: [] } } });
@@ -144,7 +144,7 @@ test('effective permissions name the event that decided', async () => {
 });
 
 test("one's own permissions are open to whoever sees the agent, others' to whoever manages its roles", async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { tenant, owner, member, admin } = await people(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   const ask = async (key: string, query: string) => (await p.send('GET', `${path}/effective-permissions${query}`, { key })).status;
@@ -164,7 +164,7 @@ test("one's own permissions are open to whoever sees the agent, others' to whoev
 });
 
 test('an agent comes back by whoever may delete it, a revision of it by whoever may edit it', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { tenant, owner, member } = await people(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   await p.send('PATCH', path, { key: owner, body: { name: 'Changed' } });
@@ -186,7 +186,7 @@ test('an agent comes back by whoever may delete it, a revision of it by whoever 
 });
 
 test('a suspended tenant answers its members 403, and a super-admin looks in only through a break-glass that the tenant sees', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { id, tenant, owner } = await people(p);
   assert.is((await p.send('POST', `/admin/tenants/${id}/suspend`, { body: { reason: 'unpaid' } })).status, 200);
   assert.is(bodyOf(await p.send('GET', `${tenant}/agents`, { key: owner })).code, 'tenant_suspended');
@@ -205,7 +205,7 @@ test('a suspended tenant answers its members 403, and a super-admin looks in onl
 });
 
 test('mail that the platform has switched off on a new tenant stays off', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { id, tenant, owner } = await people(p);
   const say = (external_mail_enabled: boolean) => p.send('PATCH', `/admin/tenants/${id}`, { body: { external_mail_enabled } });
   const wish = () => p.send('PATCH', tenant, { key: owner, body: { external_mail_enabled: true } });
@@ -215,13 +215,13 @@ test('mail that the platform has switched off on a new tenant stays off', async 
   assert.equal([(await wish()).status, p.eventsOf('TenantUpdated').length], [409, 1]);
   assert.is((await say(true)).status, 200);
   assert.equal([(await wish()).status, p.eventsOf('TenantUpdated').length], [200, 2]);
-  await p.settled();
-  assert.equal(p.unapplied(), []);
+  await p.waitForProjections();
+  assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 
 test('users are listed with their tenants, and nobody shuts themselves out', async () => {
-  const p = await inMemory();
+  const p = await createInMemoryPlatform();
   const { id, member } = await people(p);
   const rows = bodyOf<{ id: string; email: string; tenant_count: number; primary_tenant: unknown }[]>(
     await p.send('GET', '/api/v1/admin/users?q=member@'),

@@ -8,11 +8,11 @@ import { registerUser } from '../../commands/identity/user.ts';
 import * as User from '../../domain/identity/user.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { inMemory } from '../fixtures/in-memory-platform.ts';
-import { neighbour } from '../fixtures/users.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createSecondTenant } from '../fixtures/users.ts';
 import type { PrincipalName } from './expected-access.ts';
 
-type Platform = Awaited<ReturnType<typeof inMemory>>;
+type Platform = Awaited<ReturnType<typeof createInMemoryPlatform>>;
 type Made = { id: string; user_id: string; key: string; secret: string; url: string };
 
 /** What there is one of in each tenant, and on the platform. */
@@ -82,14 +82,14 @@ const credentialOf = (p: Platform, tenant: string, agent_id: string): Promise<{ 
 
 /** One of everything in a tenant, and somebody of every role. */
 const tenantSeed = async (p: Platform, slug: string) => {
-  const { id, tenant, key: owner } = await neighbour(p, slug);
+  const { id, tenant, key: owner } = await createSecondTenant(p, slug);
   const post = (path: string, body?: unknown) => sent(p, 'POST', `${tenant}${path}`, owner, body);
   const ids = {} as Record<Person, string>;
   const keys = {} as Record<Person, string>;
   for (const person of PEOPLE) {
     const email = `${person.replace(' ', '.')}@${slug}.test`;
     ids[person] = (await post('/members', { email, role: TENANT_ROLE[person] ?? 'MEMBER' })).user_id;
-    keys[person] = await p.keyOf(id, ids[person]);
+    keys[person] = await p.createKey(id, ids[person]);
   }
   const agent = (await post('/agents', { name: 'One', slug: 'one' })).id;
   const second = (await post('/agents', { name: 'Two', slug: 'two' })).id;
@@ -136,7 +136,7 @@ const LEFT = 'left@annals.test';
 
 /** A tenant with an owner, a runner, and both people who sign in. */
 const lateTenant = async (p: Platform, slug: string) => {
-  const { id, tenant, key } = await neighbour(p, slug);
+  const { id, tenant, key } = await createSecondTenant(p, slug);
   const agent = await sent(p, 'POST', `${tenant}/agents`, key, { name: 'One', slug: 'one' });
   const runner = await sent(p, 'POST', `${tenant}/agents/${agent.id}/runner-keys`, key, { name: 'runner' });
   await sent(p, 'POST', `${tenant}/members`, key, { email: SIGNED_IN, role: 'ADMIN' });
@@ -213,8 +213,8 @@ const marksOf = (slug: string, { ids, resources }: Seeded): readonly string[] =>
 
 /** Two tenants with one of everything, and a key of everybody. Home is the first one. */
 export const seeded = async () => {
-  const p = await inMemory({ verify });
-  await p.settled();
+  const p = await createInMemoryPlatform({ verify });
+  await p.waitForProjections();
   const home = await tenantSeed(p, 'home');
   const away = await tenantSeed(p, 'away');
   const outside = await superAdmin(p, 'outside@annals.test');
@@ -238,19 +238,19 @@ export const seeded = async () => {
     available_to_all_tenants: false,
   });
   const old = await spent(p, home);
-  await p.settled();
+  await p.waitForProjections();
   // That somebody came is noted once an hour: not while answers are looked at.
   await sent(p, 'GET', '/me', tokenOf(SIGNED_IN));
-  await p.settled();
+  await p.waitForProjections();
   const keys: Record<PrincipalName, string> = {
     ...home.keys,
     ...old,
     owner: home.owner,
     runner: home.runner,
     'other runner': home.otherRunner,
-    'bound super-admin': await p.keyOf(home.id, bound.user_id),
+    'bound super-admin': await p.createKey(home.id, bound.user_id),
     stranger: away.owner,
-    elsewhere: await p.keyOf(away.id, elsewhere.user_id),
+    elsewhere: await p.createKey(away.id, elsewhere.user_id),
     'strange runner': away.runner,
     'super-admin': outside.key,
     guest: guest.key,
@@ -276,7 +276,7 @@ export const seeded = async () => {
     /** Something happens in the other tenant. */
     stir: async (): Promise<void> => {
       await sent(p, 'PATCH', away.tenant, away.owner, { name: `Away ${stirred++}` });
-      await p.settled();
+      await p.waitForProjections();
     },
     sibling: home.sibling,
     hidden: { agent: home.second, model } as Resources,

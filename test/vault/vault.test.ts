@@ -10,9 +10,9 @@ import { decrypt, encrypt, lengthPrefixed } from '../../infra/vault/cipher.ts';
 import { randomId } from '../../infra/vault/unique-id.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
-import { scratch } from '../fixtures/temp-directory.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
-const keyFile = () => join(scratch().dir, 'deeper', 'master.key');
+const keyFile = () => join(createTempDirectory().dir, 'deeper', 'master.key');
 const place = { tenant: 'acme', category: 'integration', id: 'i1', field: 'secret' };
 const fails = async (work: () => unknown, message?: RegExp): Promise<void> => {
   const error = await Promise.resolve()
@@ -127,7 +127,7 @@ test('the master key is 32 bytes for its owner alone, and is never made anew ove
 });
 
 test('a master key that was put there is used, not overwritten', async () => {
-  const masterKeyFile = join(scratch().dir, 'given.key');
+  const masterKeyFile = join(createTempDirectory().dir, 'given.key');
   const given = randomBytes(32);
   writeFileSync(masterKeyFile, given);
   chmodSync(masterKeyFile, 0o400);

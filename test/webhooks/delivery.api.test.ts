@@ -1,18 +1,18 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { givenHook } from '../fixtures/webhook-platform.ts';
+import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
 type Listed = { id: string; outcome: string; reason: string | null; provider_delivery_id: string | null; replay_suspect: boolean };
 
-const listOf = async (given: Awaited<ReturnType<typeof givenHook>>, query = ''): Promise<Listed[]> => {
-  await given.settled();
+const listOf = async (given: Awaited<ReturnType<typeof createWebhookPlatform>>, query = ''): Promise<Listed[]> => {
+  await given.waitForProjections();
   const answer = await given.call('GET', `webhook-integrations/${given.hook}/deliveries${query}`);
   assert.is(answer.status, 200, answer.text);
   return JSON.parse(answer.text) as Listed[];
 };
 
 test('deliveries are listed newest first, can be filtered by outcome and time, and are paged', async () => {
-  const given = await givenHook({ event_filter: ['push'] });
+  const given = await createWebhookPlatform({ event_filter: ['push'] });
   let now = Date.parse('2026-01-01T00:00:00Z');
   given.clock.now = () => now;
   for (let n = 1; n <= 5; n++) {
@@ -56,10 +56,10 @@ test('deliveries are listed newest first, can be filtered by outcome and time, a
 });
 
 test('a delivery is shown with its payload unchanged, whatever numbers and characters it contains', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const body = '{ "big": 12345678901234567890, "tiny": 1e-400, "nul": "\\u0000", "half": "\\ud800", "a": 1, "a": 2, "__proto__": {} }';
   const { json } = await given.deliver(body);
-  await given.settled();
+  await given.waitForProjections();
   const answer = await given.call('GET', `deliveries/${json.id}`);
   assert.is(answer.status, 200);
   assert.ok(answer.text.endsWith(`"payload":${body}}`));
@@ -76,7 +76,7 @@ test('a delivery is shown with its payload unchanged, whatever numbers and chara
 });
 
 test('the body is returned as it was delivered, as a download that no browser interprets', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const body = '{"html":"<script>alert(1)</script>"}';
   const { json } = await given.deliver(body);
   const answer = await given.call('GET', `deliveries/${json.id}/body`);
@@ -103,11 +103,11 @@ test('the body is returned as it was delivered, as a download that no browser in
 });
 
 test('a payload that is not JSON is shown as text; a rejected delivery has no payload', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const blocked = (await given.deliver('{"a":')).json.id;
   await given.deliver('{}', { 'x-hub-signature-256': null });
   await given.ports.close();
-  await given.settled();
+  await given.waitForProjections();
   assert.is((await given.call('GET', `deliveries/${blocked}`)).json.payload, '{"a":');
   const [rejected] = await listOf(given, '?outcome=rejected');
   const answer = await given.call('GET', `deliveries/${rejected!.id}`);
@@ -119,7 +119,7 @@ test('a payload that is not JSON is shown as text; a rejected delivery has no pa
 
 test('a known body under another id within three days is marked, if the integration marks replays', async () => {
   for (const replay_guard of ['mark', 'off']) {
-    const given = await givenHook({ replay_guard });
+    const given = await createWebhookPlatform({ replay_guard });
     let now = Date.parse('2026-01-01T00:00:00Z');
     given.clock.now = () => now;
     const deliver = async (id: string, later: number) => {
@@ -139,7 +139,7 @@ test('a known body under another id within three days is marked, if the integrat
 });
 
 test('a delivery shows whether a runner acknowledged it or it became a dead letter', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const ids = [(await given.deliver('1')).json.id, (await given.deliver('2', { 'x-github-delivery': 'd-2' })).json.id] as string[];
   const at = new Date().toISOString();
   const capture = { epoch: 'e', sequence: 2 };
@@ -149,7 +149,7 @@ test('a delivery shows whether a runner acknowledged it or it became a dead lett
     { id: crypto.randomUUID(), type: 'DeliveriesAcknowledged', data: { deliveries: [settle(ids[0]!, 2)], capture }, meta },
     { id: crypto.randomUUID(), type: 'DeliveryDeadLettered', data: { ...settle(ids[1]!, 10), reason: 'max_deliveries', capture }, meta },
   ]);
-  await given.settled();
+  await given.waitForProjections();
   const [first, second] = await Promise.all(ids.map((id) => given.call('GET', `deliveries/${id}`)));
   assert.equal([first!.json.outcome, first!.json.acknowledged_at], ['accepted', at]);
   assert.equal(first!.json.attempts, [{ at, outcome: 'acknowledged', count: 2 }]);
@@ -158,14 +158,14 @@ test('a delivery shows whether a runner acknowledged it or it became a dead lett
 });
 
 test("a runner's key can read the bodies of its agent's deliveries, and nothing else about them", async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const { json } = await given.deliver();
   const other = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;
   const keyOf = async (agent: string) => (await given.call('POST', `agents/${agent}/runner-keys`, { name: 'Runner' })).json.key as string;
   const statusOf = async (key: string, path: string) =>
     (await given.request(`${given.tenant}/${path}`, { headers: { authorization: `Bearer ${key}` } })).status;
   const [own, foreign] = [await keyOf(given.agent), await keyOf(other)];
-  await given.settled();
+  await given.waitForProjections();
   assert.is(await statusOf(own, `deliveries/${json.id}/body`), 200);
   assert.is(await statusOf(own, `deliveries/${json.id}`), 403);
   assert.is(await statusOf(foreign, `deliveries/${json.id}/body`), 404);
@@ -173,9 +173,9 @@ test("a runner's key can read the bodies of its agent's deliveries, and nothing 
 });
 
 test('a delivery of another tenant, a missing one and a malformed id get the same 404', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const { json } = await given.deliver();
-  await given.settled();
+  await given.waitForProjections();
   const foreign = `c${'z'.repeat(24)}`;
   const paths = [
     `deliveries/${foreign}`,

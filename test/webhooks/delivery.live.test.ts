@@ -6,13 +6,13 @@ import { deliveryById, deliveryPage } from '../../projections/webhooks/delivery.
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { integrationById, integrationPage } from '../../projections/webhooks/integration.queries.ts';
 import { integrations } from '../../projections/webhooks/integration.ts';
-import { comparable, foldedRows, rowsIn, settled, world } from '../fixtures/live-projections.ts';
+import { comparableRows, foldedRows, rowsIn, startProjectionPlatform, waitForProjection } from '../fixtures/live-projections.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
-import { givenHook } from '../fixtures/webhook-platform.ts';
+import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
 test('integrations and deliveries in Postgres equal the folded events, and queries return the same as in memory', async () => {
-  const given = await givenHook({ event_filter: ['push'] });
+  const given = await createWebhookPlatform({ event_filter: ['push'] });
   await given.deliver('{"a":1}', { 'x-github-delivery': 'één · "quoted" \\' });
   await given.deliver('{"a":1}', { 'x-github-delivery': '2' });
   await given.deliver('{"half":', { 'x-github-delivery': '3', 'x-github-event': 'ping' });
@@ -24,14 +24,14 @@ test('integrations and deliveries in Postgres equal the folded events, and queri
   const disconnected = (await given.connect()).json.id as string;
   await given.call('DELETE', `webhook-integrations/${disconnected}`);
   await given.ports.close();
-  await given.settled();
+  await given.waitForProjections();
 
-  const { reads, databaseUrl, close } = await world(given.log, await freshDatabase(), [integrations, deliveries]);
+  const { reads, databaseUrl, close } = await startProjectionPlatform(given.log, await freshDatabase(), [integrations, deliveries]);
   for (const projection of [integrations, deliveries]) {
-    await settled(reads, given.log, projection.name);
+    await waitForProjection(reads, given.log, projection.name);
     const [table] = projection.tables;
-    const rows = comparable(await rowsIn(databaseUrl, projection.name, table!.name));
-    assert.equal(rows, comparable(await foldedRows(given.log, projection, table!.name)));
+    const rows = comparableRows(await rowsIn(databaseUrl, projection.name, table!.name));
+    assert.equal(rows, comparableRows(await foldedRows(given.log, projection, table!.name)));
     assert.ok(rows.length >= 3);
   }
 
@@ -49,22 +49,22 @@ test('integrations and deliveries in Postgres equal the folded events, and queri
       integrationById(from, given.tenant_id, disconnected, 'https://annals.test'),
       integrationPage(from, { tenant_id: given.tenant_id, publicUrl: 'https://annals.test' }, {}, newest),
     ]);
-  assert.equal(await answersOf(reads), await answersOf(given.sink.reads));
+  assert.equal(await answersOf(reads), await answersOf(given.memoryStore.reads));
   await close();
   await given.close();
 });
 
 test('the chunks of a large body create no row and delay no projection, even as the last events of the log', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const body = Buffer.from(`"${'x'.repeat(2_000_000)}"`);
   await given.deliver(body, { 'content-length': String(body.length) });
   const projections = [audit, deliveries];
-  const { reads, databaseUrl, close } = await world(given.log, await freshDatabase(), projections);
+  const { reads, databaseUrl, close } = await startProjectionPlatform(given.log, await freshDatabase(), projections);
   const rows = async (projection: (typeof projections)[number]) => {
-    await settled(reads, given.log, projection.name);
+    await waitForProjection(reads, given.log, projection.name);
     const [table] = projection.tables;
-    const found = comparable(await rowsIn(databaseUrl, projection.name, table!.name));
-    assert.equal(found, comparable(await foldedRows(given.log, projection, table!.name)));
+    const found = comparableRows(await rowsIn(databaseUrl, projection.name, table!.name));
+    assert.equal(found, comparableRows(await foldedRows(given.log, projection, table!.name)));
     return found.length;
   };
   const before = [await rows(audit), await rows(deliveries)];

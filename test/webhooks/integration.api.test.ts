@@ -1,16 +1,16 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { givenHook, SECRET, sign } from '../fixtures/webhook-platform.ts';
+import { createWebhookPlatform, SECRET, sign } from '../fixtures/webhook-platform.ts';
 
 test('only the response to connecting shows the secret, with the address; reading never shows it', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const { status, json, headers } = await given.connect({ label: 'Ours', secret: undefined });
   assert.is(status, 201);
   assert.is(headers.get('location'), `${given.tenant}/webhook-integrations/${json.id}`);
   assert.is(json.url, `https://annals.test/hooks/inbound/${json.id}`);
   assert.match(json.secret as string, /^[0-9A-Za-z]{43}$/);
   assert.is(json.secret_hint, `…${(json.secret as string).slice(-4)}`);
-  await given.settled();
+  await given.waitForProjections();
   const read = await given.call('GET', `webhook-integrations/${json.id}`);
   const { secret: _, ...shown } = json;
   assert.equal(read.json, shown);
@@ -22,7 +22,7 @@ test('only the response to connecting shows the secret, with the address; readin
 });
 
 test('a repeat under the same Idempotency-Key creates no second integration and does not show the secret again', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const body = { provider: 'github', agent_id: given.agent, label: 'Once' };
   const post = () => given.call('POST', 'webhook-integrations', body, { 'idempotency-key': 'k' });
   const [first, second] = [await post(), await post()];
@@ -38,7 +38,7 @@ test('a repeat under the same Idempotency-Key creates no second integration and 
 });
 
 test('an invalid connection is 422 and names the field', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const wrong: [string, Record<string, unknown>][] = [
     ['/provider', { provider: 'gitlab' }],
     ['/provider', { provider: 'unknown' }],
@@ -62,17 +62,17 @@ test('an invalid connection is 422 and names the field', async () => {
 });
 
 test('deliveries change last_delivery_at but not the revision', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const path = `webhook-integrations/${given.hook}`;
   await given.deliver();
-  await given.settled();
+  await given.waitForProjections();
   const first = await given.call('GET', path);
   assert.is(first.json.last_delivery_at, given.accepted()[0]!.at);
   assert.is(first.json.last_delivery_on_previous_secret_at, null);
   assert.is(first.headers.get('etag'), '"0"');
   await given.call('POST', `${path}/rotate-secret`, {});
   await given.deliver('{}', { 'x-github-delivery': 'd-2' });
-  await given.settled();
+  await given.waitForProjections();
   const second = await given.call('GET', path);
   assert.is(second.json.last_delivery_on_previous_secret_at, given.accepted()[1]!.at);
   const changed = await given.call('PATCH', path, { label: 'Renamed' }, { 'if-match': '"1"' });
@@ -82,10 +82,10 @@ test('deliveries change last_delivery_at but not the revision', async () => {
 });
 
 test('a disconnected integration is not shown, but its deliveries are', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   await given.deliver();
   assert.is((await given.call('DELETE', `webhook-integrations/${given.hook}`)).status, 204);
-  await given.settled();
+  await given.waitForProjections();
   assert.is((await given.call('GET', `webhook-integrations/${given.hook}`)).status, 404);
   assert.is((await given.call('DELETE', `webhook-integrations/${given.hook}`)).status, 404);
   assert.is((await given.call('GET', 'webhook-integrations')).text, '[]');
@@ -94,13 +94,13 @@ test('a disconnected integration is not shown, but its deliveries are', async ()
 });
 
 test('secrets are in no event, log line, read model or error', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const canaries = [SECRET, 'canary secret of the second integration', 'canary secret by rotation, and long'];
   await given.connect({ secret: canaries[1] });
   await given.call('POST', `webhook-integrations/${given.hook}/rotate-secret`, { secret: canaries[2] });
   await given.deliver('{}', { 'x-hub-signature-256': sign('{}', canaries[2]) });
   await given.call('POST', 'webhook-integrations', { provider: 'gitlab', agent_id: given.agent, label: 'x', secret: canaries[1] });
-  await given.settled();
+  await given.waitForProjections();
   const output = [
     ...given.log.events.flatMap(({ data, meta }) => [
       data instanceof Uint8Array ? Buffer.from(data).toString() : JSON.stringify(data),

@@ -6,8 +6,8 @@ import { chunkAt, chunkCount, chunkStream } from '../../domain/webhooks/delivery
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
 import { writeChunks } from '../../infra/webhooks/body-chunks.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
-import { givenHook, sign } from '../fixtures/webhook-platform.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { createWebhookPlatform, sign } from '../fixtures/webhook-platform.ts';
 
 const CHUNK_BYTES = 900_000;
 const MAX_BODY_BYTES = 26_214_400;
@@ -27,9 +27,9 @@ const sha256 = (body: Uint8Array): string => createHash('sha256').update(body).d
 const chunked = (body: Uint8Array): ReadableStream =>
   ReadableStream.from(Array.from({ length: Math.ceil(body.length / 65_536) }, (_, n) => body.slice(n * 65_536, (n + 1) * 65_536)));
 
-const given = async (...options: Parameters<typeof givenHook>) => {
-  const hook = await givenHook(...options);
-  afterwards(hook.close);
+const given = async (...options: Parameters<typeof createWebhookPlatform>) => {
+  const hook = await createWebhookPlatform(...options);
+  afterTest(hook.close);
   const deliver = (body: Uint8Array, headers: Record<string, string | null> = {}) => hook.deliver(body, { ...lengthOf(body), ...headers });
   /** Sends a body without a Content-Length. */
   const stream = (body: ReadableStream, headers: Record<string, string> = {}, id = hook.hook) =>
@@ -107,7 +107,7 @@ test('a body above the limit is 413, and recorded as rejected if the integration
   assert.ok(rejections[1]!.size_bytes > MAX_BODY_BYTES);
   assert.is(rejections[2]!.size_bytes, Number.MAX_SAFE_INTEGER);
   assert.is(hook.log.events.length, before + 3);
-  await hook.settled();
+  await hook.waitForProjections();
   const listed = JSON.parse((await hook.call('GET', `webhook-integrations/${hook.hook}/deliveries`)).text) as { reason: string }[];
   assert.equal(
     listed.map(({ reason }) => reason),
@@ -117,8 +117,8 @@ test('a body above the limit is 413, and recorded as rejected if the integration
 
 test('two processes that receive one large delivery at the same time record one event and each chunk once', async () => {
   const hook = await given();
-  const beside = await hook.beside(hook.log);
-  afterwards(beside.close);
+  const beside = await hook.startSecondProcess(hook.log);
+  afterTest(beside.close);
   const body = json(3_000_000);
   const posts = Array.from({ length: 6 }, (_, n) => (n % 2 ? hook.post : beside.post)(hook.hook, body, lengthOf(body)));
   const answers = await Promise.all(posts);
@@ -189,8 +189,8 @@ test('a large body that is forged, longer than its Content-Length or cut off lea
 
 test('a redelivery with other bytes writes no chunks, even in a process that does not know the first delivery', async () => {
   const hook = await given();
-  const beside = await hook.beside(hook.log);
-  afterwards(beside.close);
+  const beside = await hook.startSecondProcess(hook.log);
+  afterTest(beside.close);
   await hook.deliver(json(2_000_000));
   const other = json(2_000_000);
   const answer = await beside.post(hook.hook, other, lengthOf(other));
@@ -229,7 +229,7 @@ test('a message refers to a large body by URL; list and detail show its size, an
   const sent = JSON.parse(Buffer.from(encodeCloudEvent(event!, type, message(event!, 'https://annals.test'))).toString());
   assert.is(sent.dataref, `https://annals.test${hook.tenant}/deliveries/${id}/body`);
   assert.not.ok('data' in sent || 'data_base64' in sent);
-  await hook.settled();
+  await hook.waitForProjections();
   const detail = await hook.call('GET', `deliveries/${id}`);
   assert.equal([detail.status, detail.json.size_bytes, detail.json.payload, detail.json.parts], [200, 2_000_000, null, undefined]);
   const [listed, ...others] = JSON.parse((await hook.call('GET', `webhook-integrations/${hook.hook}/deliveries`)).text);

@@ -6,10 +6,10 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
 import { createDeliveryRecorder } from '../../infra/webhooks/record-delivery.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
-import { givenHook, sign } from '../fixtures/webhook-platform.ts';
+import { createWebhookPlatform, sign } from '../fixtures/webhook-platform.ts';
 
 test('a signed delivery is accepted once and its bytes are stored unchanged', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const body = '{ "n": 12345678901234567890,\n "s": "\\u0000\\ud800" }';
   const answer = await given.deliver(body);
   assert.is(answer.status, 202);
@@ -28,7 +28,7 @@ test('a signed delivery is accepted once and its bytes are stored unchanged', as
 });
 
 test('100 parallel requests with one delivery get one 202 and 99 times 200, and record one event', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const answers = await Promise.all(Array.from({ length: 100 }, () => given.deliver()));
   assert.is(answers.filter(({ status }) => status === 202).length, 1);
   assert.is(answers.filter(({ status, json }) => status === 200 && json.outcome === 'duplicate').length, 99);
@@ -39,7 +39,7 @@ test('100 parallel requests with one delivery get one 202 and 99 times 200, and 
 });
 
 test('redeliveries with other bytes are duplicates and record one WebhookRedeliveryDiffered', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   await given.deliver('{"n":1}');
   const others = await Promise.all(Array.from({ length: 20 }, () => given.deliver('{"n":2}')));
   assert.ok(others.every(({ status }) => status === 200));
@@ -49,7 +49,7 @@ test('redeliveries with other bytes are duplicates and record one WebhookRedeliv
 });
 
 test('B1: every malformed signature is 401, and the body is stored nowhere', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const body = '{"canary":"never to be kept"}';
   const right = sign(body);
   const wrong = [
@@ -76,7 +76,7 @@ test('B1: every malformed signature is 401, and the body is stored nowhere', asy
 });
 
 test('B2: a body that differs from the signed one is 401', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const signature = sign('{"a":1}');
   for (const body of ['{"a": 1}', '{"a":1} ', '\ufeff{"a":1}', '{"a":1}\r\n']) {
     assert.is((await given.deliver(body, { 'x-hub-signature-256': signature })).status, 401);
@@ -86,14 +86,14 @@ test('B2: a body that differs from the signed one is 401', async () => {
 });
 
 test('B3: bodies that differ only in invalid UTF-8 bytes have different signatures', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const signature = sign(Uint8Array.of(0x22, 0xff, 0x22));
   assert.is((await given.deliver(Uint8Array.of(0x22, 0xfe, 0x22), { 'x-hub-signature-256': signature })).status, 401);
   await given.close();
 });
 
 test("B6: another integration's secret is 401, and a chosen secret must not be short", async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const other = (await given.connect({ secret: 'another secret of over 24 bytes' })).json.id as string;
   assert.is((await given.deliver('{}', {}, other)).status, 401);
   assert.is((await given.deliver('{}', { 'x-hub-signature-256': sign('{}', 'another secret of over 24 bytes') }, other)).status, 202);
@@ -103,7 +103,7 @@ test("B6: another integration's secret is 401, and a chosen secret must not be s
 });
 
 test('B6: after a rotation the previous secret is valid until the overlap ends, and not a millisecond longer', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const rotated = await given.call('POST', `webhook-integrations/${given.hook}/rotate-secret`, { overlap_seconds: 60 });
   assert.is(rotated.status, 200);
   const fresh = rotated.json.secret as string;
@@ -121,7 +121,7 @@ test('B6: after a rotation the previous secret is valid until the overlap ends, 
 });
 
 test('B7: a missing, repeated, overlong or malformed delivery id is 400, even with a valid signature', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   for (const id of [null, 'one, two', 'x'.repeat(256), 'tab\tinside', 'é'.repeat(128)]) {
     assert.is((await given.deliver('{}', { 'x-github-delivery': id })).status, 400, String(id));
   }
@@ -131,7 +131,7 @@ test('B7: a missing, repeated, overlong or malformed delivery id is 400, even wi
 });
 
 test('B8: a body above the limit is 413 and names the limit, with or without a Content-Length', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const limit = 25 * 1024 * 1024;
   const most = `"${'x'.repeat(limit - 2)}"`;
   assert.is((await given.deliver(most)).status, 202);
@@ -147,7 +147,7 @@ test('B8: a body above the limit is 413 and names the limit, with or without a C
 });
 
 test('a request to an unknown address is 404 and records nothing', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const before = given.log.events.length;
   for (const id of [`c${'0'.repeat(24)}`, 'nothing', given.agent]) assert.is((await given.deliver('{}', {}, id)).status, 404);
   await given.close();
@@ -155,14 +155,14 @@ test('a request to an unknown address is 404 and records nothing', async () => {
 });
 
 test('a disconnected integration is 404 at once', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   assert.is((await given.call('DELETE', `webhook-integrations/${given.hook}`)).status, 204);
   assert.is((await given.deliver()).status, 404);
   await given.close();
 });
 
 test('while its tenant is suspended, closing or not, an integration answers like an unknown one and records nothing', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const ctx = given.systemContext(given.tenant_id);
   const answered = ({ status, json }: Awaited<ReturnType<typeof given.deliver>>) => [status, { ...json, instance: '', request_id: '' }];
   await given.deliver('{}', { 'x-github-delivery': 'before' });
@@ -181,7 +181,7 @@ test('while its tenant is suspended, closing or not, an integration answers like
 });
 
 test('content types other than JSON and form are 415', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/json; charset=utf-16', null]) {
     assert.is((await given.deliver(new TextEncoder().encode('{}'), { 'content-type': type })).status, 415, String(type));
   }
@@ -190,11 +190,11 @@ test('content types other than JSON and form are 415', async () => {
 });
 
 test('the signature of a form covers the whole form, and its payload field is the JSON', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const form = `payload=${encodeURIComponent('{"a":"b c","é":1}').replaceAll('%20', '+')}`;
   const answer = await given.deliver(form, { 'content-type': 'application/x-www-form-urlencoded' });
   assert.is(answer.json.outcome, 'accepted');
-  const detail = await given.settled().then(() => given.call('GET', `deliveries/${answer.json.id}`));
+  const detail = await given.waitForProjections().then(() => given.call('GET', `deliveries/${answer.json.id}`));
   assert.equal(detail.json.payload, { a: 'b c', é: 1 });
   const bytes = await given.call('GET', `deliveries/${answer.json.id}/body`);
   assert.is(bytes.text, form);
@@ -203,7 +203,7 @@ test('the signature of a form covers the whole form, and its payload field is th
 });
 
 test('a body that is not JSON, or nests too deeply, is acknowledged and blocked', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const bodies = { not_json: '{"a":', too_deep: '['.repeat(65) + ']'.repeat(65) };
   for (const [reason, body] of Object.entries(bodies)) {
     const answer = await given.deliver(body, { 'x-github-delivery': reason });
@@ -219,7 +219,7 @@ test('a body that is not JSON, or nests too deeply, is acknowledged and blocked'
 });
 
 test('deliveries to a paused integration or an inactive agent, and filtered events, are acknowledged and blocked', async () => {
-  const given = await givenHook({ event_filter: ['push'] });
+  const given = await createWebhookPlatform({ event_filter: ['push'] });
   const outcome = async (id: string, event = 'push') =>
     (await given.deliver('{}', { 'x-github-delivery': id, 'x-github-event': event })).json.outcome;
   assert.is(await outcome('1'), 'accepted');
@@ -237,13 +237,13 @@ test('deliveries to a paused integration or an inactive agent, and filtered even
 });
 
 test("GitHub's ping is a delivery like any other", async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   assert.is((await given.deliver('{"zen":"x"}', { 'x-github-event': 'ping' })).json.outcome, 'accepted');
   await given.close();
 });
 
 test('while the log is down, the response is 503 with a Retry-After of 5 to 60 seconds; afterwards deliveries are accepted again', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   await given.deliver('{}', { 'x-github-delivery': 'warm' });
   const endOutage = given.log.outage();
   const answer = await given.deliver('{}', { 'x-github-delivery': 'lost' });
@@ -256,7 +256,7 @@ test('while the log is down, the response is 503 with a Retry-After of 5 to 60 s
 });
 
 test('an integration that blocks replays blocks a known body under another id; under its own id it is a duplicate', async () => {
-  const given = await givenHook({ replay_guard: 'block' });
+  const given = await createWebhookPlatform({ replay_guard: 'block' });
   const outcome = async (id: string) => (await given.deliver('{"a":1}', { 'x-github-delivery': id })).json.outcome;
   assert.equal(
     [await outcome('1'), await outcome('2'), await outcome('1'), await outcome('2')],

@@ -8,14 +8,14 @@ import { inspectBody } from '../../domain/webhooks/provider.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { pause, type StoreProcess, startStore } from '../fixtures/store-process.ts';
-import { afterwards, test } from '../fixtures/test-with-cleanup.ts';
-import { givenHookOver, sign } from '../fixtures/webhook-platform.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { createWebhookPlatformOver, sign } from '../fixtures/webhook-platform.ts';
 
 type Stage = {
   readonly store: StoreProcess;
-  readonly given: Awaited<ReturnType<typeof givenHookOver>>;
+  readonly given: Awaited<ReturnType<typeof createWebhookPlatformOver>>;
   /** Starts another process of the platform with its own connection. */
-  readonly beside: () => ReturnType<Stage['given']['beside']>;
+  readonly beside: () => ReturnType<Stage['given']['startSecondProcess']>;
 };
 
 /** A test with its own store and platform, which end with the test. */
@@ -24,14 +24,14 @@ const live = (name: string, act: (stage: Stage) => Promise<void>) =>
     const store = await startStore();
     const connect = () => {
       const log = openLog(store.url);
-      afterwards(log.close);
+      afterTest(log.close);
       return log;
     };
-    const given = await givenHookOver(connect());
-    afterwards(given.close);
+    const given = await createWebhookPlatformOver(connect());
+    afterTest(given.close);
     const beside = async () => {
-      const other = await given.beside(connect());
-      afterwards(other.close);
+      const other = await given.startSecondProcess(connect());
+      afterTest(other.close);
       return other;
     };
     await act({ store, given, beside });
@@ -107,7 +107,7 @@ const manyValues = (size: number): Buffer => {
 // at most 14 to 18 ms (once 68 ms under other load); verifying the body there would take 180 to 220 ms.
 live('a body of 25 MiB is accepted and returned without blocking the event loop', async ({ given }) => {
   const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
-  afterwards(server.close);
+  afterTest(server.close);
   const body = manyValues(26_214_400);
   const inspectedFrom = performance.now();
   assert.is(inspectBody('json', body).json, 'json');
@@ -130,14 +130,14 @@ live('a body of 25 MiB is accepted and returned without blocking the event loop'
 
 live('a body above the limit is refused while it is being sent', async ({ given }) => {
   const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
-  afterwards(server.close);
+  afterTest(server.close);
   assert.is((await send(server.port, given.hook, Buffer.alloc(26_214_401, ' '))).status, 413);
   assert.is((await send(server.port, given.hook, Buffer.from('{}'))).status, 202);
 });
 
 live('senders that disconnect, or find the memory full, do not affect other senders', async ({ given }) => {
   const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
-  afterwards(server.close);
+  afterTest(server.close);
   const most = Buffer.alloc(26_214_400, ' ');
   const disconnecting = Array.from({ length: 5 }, () => startPost(server.port, given.hook, most));
   for (const { post } of disconnecting) post.write(most.subarray(0, 1_000_000));
@@ -164,7 +164,7 @@ live('while the store is down deliveries are 503, and no acknowledged delivery i
   const acknowledged: string[] = [];
   const refused: number[] = [];
   let running = true;
-  afterwards(() => {
+  afterTest(() => {
     running = false;
   });
   const sender = async (who: number): Promise<void> => {

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Rejection } from '../../domain/webhooks/rejection.ts';
 import { rejectionCounter, rejectionWriter } from '../../infra/refusals/webhook-rejections.ts';
-import { givenHook } from '../fixtures/webhook-platform.ts';
+import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
 const rejection = (ip: string | null): Rejection => ({
   delivery_id: 'c000000000000000000000000',
@@ -79,7 +79,7 @@ test('a counter is not idle before the minute of its last rejection is over', ()
 });
 
 test('forged requests are recorded within a second after the response, without their body, and use up no delivery id', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const now = Date.now();
   given.clock.now = () => now;
   const forged = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}`, 'x-github-delivery': 'wanted' };
@@ -97,7 +97,7 @@ test('forged requests are recorded within a second after the response, without t
 });
 
 test('rejections during an outage of the log are recorded after it', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   await given.deliver('{}', { 'x-hub-signature-256': null });
   const endOutage = given.log.outage();
   await new Promise((resolve) => setTimeout(resolve, 1_200));
@@ -107,7 +107,7 @@ test('rejections during an outage of the log are recorded after it', async () =>
 });
 
 test('two processes can record rejections of the same integration at the same time', async () => {
-  const given = await givenHook();
+  const given = await createWebhookPlatform();
   const other = rejectionWriter({ log: given.log, logger: { warn: () => {} }, now: () => new Date().toISOString() });
   const integration = { id: given.hook, tenant_id: given.tenant_id };
   await given.deliver('{}', { 'x-hub-signature-256': null });
