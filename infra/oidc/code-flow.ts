@@ -5,65 +5,72 @@ import type { CodeFlow } from '../../api/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Issuer, identityClaims, issuerUnavailable } from './issuer.ts';
 
-const MINUTES = 10;
+const MAX_SIGN_IN_MINUTES = 10;
 const SCOPE = 'openid email profile';
 
-type Begun = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly returnTo: string };
+/** What the browser keeps between the two requests of a sign-in. */
+type PendingSignIn = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly returnTo: string };
 
-const tooLate = (): Refusal => new Refusal('unauthorized', 'this sign-in was begun too long ago, or elsewhere: begin at /auth/login');
+const expired = (): Refusal =>
+  new Refusal('unauthorized', 'this sign-in took too long or was started in another browser: start again at /auth/login');
 
-const isDown = (error: unknown): boolean => {
+const isIssuerDown = (error: unknown): boolean => {
   if (error instanceof TypeError) return true;
   if (!(error instanceof oidc.ClientError)) return false;
   return error.code === 'OAUTH_TIMEOUT' || (error.cause instanceof Response && error.cause.status >= 500);
 };
 
-/** What happened at the issuer, as the browser's user may know it. */
+/** The refusal that tells the user what happened at the issuer, without its details. */
 const refusalOf = (error: unknown): Refusal => {
   if (error instanceof oidc.AuthorizationResponseError) return new Refusal('forbidden', `the issuer answered ${error.error}`);
-  if (isDown(error)) return issuerUnavailable();
-  return new Refusal('unauthorized', 'the issuer did not confirm this sign-in: begin again at /auth/login');
+  if (isIssuerDown(error)) return issuerUnavailable();
+  return new Refusal('unauthorized', 'the issuer did not confirm this sign-in: start again at /auth/login');
 };
 
 type Options = {
   readonly issuer: Issuer;
   readonly publicUrl: string;
-  /** 32 bytes that every process of the platform has. */
+  /** 32 bytes that all processes of the platform share. */
   readonly key: Uint8Array;
   readonly now: () => number;
   readonly logger: Logger;
 };
 
-/** Authorization code with PKCE. What has to come back unread and unaltered is encrypted into the browser's cookie. */
-export const createCodeFlow = ({ issuer, publicUrl, key, now, logger }: Options): CodeFlow => {
+/** Encrypts a pending sign-in, so that the browser can neither read nor change it. */
+const seal = ({ state, ...rest }: PendingSignIn, { key, now }: Options): Promise<string> =>
+  new EncryptJWT(rest)
+    .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+    .setSubject(state)
+    .setExpirationTime(new Date(now() + MAX_SIGN_IN_MINUTES * 60_000))
+    .encrypt(key);
+
+/** @throws Refusal unauthorized if the sign-in has expired or was changed */
+const unseal = async (sealed: string, { key, now }: Options): Promise<PendingSignIn> => {
+  try {
+    const { payload } = await jwtDecrypt<Omit<PendingSignIn, 'state'>>(sealed, key, {
+      currentDate: new Date(now()),
+      requiredClaims: ['sub', 'exp'],
+    });
+    return { state: payload.sub!, nonce: payload.nonce, verifier: payload.verifier, returnTo: payload.returnTo };
+  } catch (error) {
+    if (error instanceof errors.JOSEError) throw expired();
+    throw error;
+  }
+};
+
+type Tokens = oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers;
+
+/** The claims of the ID token, and those of the issuer's userinfo endpoint if the token has no e-mail address. */
+const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
+  const claims = tokens.claims()!;
+  if (claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint) return claims;
+  return { ...claims, ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
+};
+
+/** Creates the authorization code flow with PKCE. Its state is encrypted in the browser's cookie, so the platform stores nothing. */
+export const createCodeFlow = (options: Options): CodeFlow => {
+  const { issuer, publicUrl, logger } = options;
   const callback = `${publicUrl}/auth/callback`;
-
-  const seal = ({ state, ...rest }: Begun): Promise<string> =>
-    new EncryptJWT(rest)
-      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
-      .setSubject(state)
-      .setExpirationTime(new Date(now() + MINUTES * 60_000))
-      .encrypt(key);
-
-  const unseal = async (sealed: string): Promise<Begun> => {
-    try {
-      const { payload } = await jwtDecrypt<Omit<Begun, 'state'>>(sealed, key, {
-        currentDate: new Date(now()),
-        requiredClaims: ['sub', 'exp'],
-      });
-      return { state: payload.sub!, nonce: payload.nonce, verifier: payload.verifier, returnTo: payload.returnTo };
-    } catch (error) {
-      if (error instanceof errors.JOSEError) throw tooLate();
-      throw error;
-    }
-  };
-
-  /** The claims of the ID token, and of the user's own page at the issuer where that keeps the address. */
-  const claimsOf = async (configuration: oidc.Configuration, tokens: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers) => {
-    const claims = tokens.claims()!;
-    if (claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint) return claims;
-    return { ...claims, ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
-  };
 
   return {
     begin: async (returnTo) => {
@@ -77,10 +84,10 @@ export const createCodeFlow = ({ issuer, publicUrl, key, now, logger }: Options)
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       });
-      return { location: location.href, state, sealed: await seal({ state, nonce, verifier, returnTo }) };
+      return { location: location.href, state, sealed: await seal({ state, nonce, verifier, returnTo }, options) };
     },
     finish: async (query, sealed) => {
-      const { state, nonce, verifier, returnTo } = await unseal(sealed);
+      const { state, nonce, verifier, returnTo } = await unseal(sealed, options);
       const configuration = await issuer();
       try {
         const tokens = await oidc.authorizationCodeGrant(configuration, new URL(callback + query), {

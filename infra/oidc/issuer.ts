@@ -5,44 +5,51 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 
 const TIMEOUT_SECONDS = 5;
-/** So long a failed discovery is not tried again: an issuer that is down is not asked once a request. */
+/** Delay after a failed discovery, so that not every request asks an issuer that is down. */
 const RETRY_DELAY_MS = 1_000;
 
 export type IssuerConfig = Partial<Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret'>>;
 
-export const issuerUnavailable = (): Refusal => new Refusal('unavailable', 'the issuer of sign-ins can not be reached', { retryAfter: 5 });
+export const issuerUnavailable = (): Refusal =>
+  new Refusal('unavailable', 'the issuer for sign-ins cannot be reached: try again', { retryAfter: 5 });
 
-/** The configured issuer as its discovery document says; asked for at first use and kept. @throws Refusal unavailable */
+/**
+ * Creates the function that returns the configuration from the issuer's discovery document. It is fetched when it is first needed, and kept.
+ * @throws Refusal unavailable
+ */
 export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSecret }: IssuerConfig, logger: Logger) => {
   const url = new URL(oidcIssuer!);
-  const execute = [oidc.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [oidc.allowInsecureRequests] : [])];
-  let known: Promise<oidc.Configuration> | undefined;
+  const customizations = [oidc.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [oidc.allowInsecureRequests] : [])];
+  let configuration: Promise<oidc.Configuration> | undefined;
 
   const discover = async (): Promise<oidc.Configuration> => {
     try {
       const client = oidcClientSecret === undefined ? oidc.None() : undefined;
-      return await oidc.discovery(url, oidcClientId ?? oidcAudience!, oidcClientSecret, client, { execute, timeout: TIMEOUT_SECONDS });
+      return await oidc.discovery(url, oidcClientId ?? oidcAudience!, oidcClientSecret, client, {
+        execute: customizations,
+        timeout: TIMEOUT_SECONDS,
+      });
     } catch (error) {
-      logger.warn({ err: error }, 'the discovery document of OIDC_ISSUER can not be had');
+      logger.warn({ err: error }, 'the discovery document of OIDC_ISSUER could not be fetched');
       setTimeout(() => {
-        known = undefined;
+        configuration = undefined;
       }, RETRY_DELAY_MS).unref();
       throw issuerUnavailable();
     }
   };
 
   return (): Promise<oidc.Configuration> => {
-    known ??= discover();
-    return known;
+    configuration ??= discover();
+    return configuration;
   };
 };
 
 export type Issuer = ReturnType<typeof createIssuer>;
 
-/** Who is meant by an issuer's claims. @throws Refusal unauthorized where there is no address, or nobody has verified it */
+/** The identity in an issuer's claims. @throws Refusal unauthorized without a verified e-mail address */
 export const identityClaims = ({ email, email_verified, name }: Readonly<Record<string, unknown>>): Claims => {
   if (typeof email !== 'string' || email.length > 253 || !/^[^\s@]+@[^\s@]+$/.test(email))
-    throw new Refusal('unauthorized', 'the issuer says no e-mail address: ask for the scope email');
+    throw new Refusal('unauthorized', 'the token contains no e-mail address: request the scope email');
   if (email_verified !== true && email_verified !== 'true')
     throw new Refusal('unauthorized', 'the issuer has not verified the e-mail address');
   return { email: email.toLowerCase(), name: typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 255) : null };

@@ -5,23 +5,25 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { IssuerConfig } from './issuer.ts';
 
-/** How people come in: by the issuer's tokens, null where there is no issuer, and by browser. */
+/** How people sign in. `verify` checks a token of the issuer; it is null without an issuer. `flow` signs a browser in. */
 export type SignInMethods = { readonly verify: ((token: string) => Promise<Claims>) | null; readonly flow: CodeFlow };
 
 type Options = { readonly publicUrl: string; readonly vault: Vault; readonly logger: Logger; readonly now?: () => number };
 
-/** Where no client is configured: the detail says which variable is missing. */
-const without = (variable: string): CodeFlow => {
-  const missing = async () => {
-    throw new Refusal('not_configured', `${variable} is not set: browsers can not sign in`);
+/** The flow without a configured client: it refuses and names the missing variable. */
+const unconfiguredFlow = (variable: string): CodeFlow => {
+  const refuse = async () => {
+    throw new Refusal('not_configured', `${variable} is not set: browsers cannot sign in`);
   };
-  return { begin: missing, finish: missing };
+  return { begin: refuse, finish: refuse };
 };
 
-/** API keys and nothing else. */
-export const API_KEYS_ONLY: SignInMethods = { verify: null, flow: without('OIDC_ISSUER') };
+/** Without an issuer, callers authenticate by API key only. */
+export const API_KEYS_ONLY: SignInMethods = { verify: null, flow: unconfiguredFlow('OIDC_ISSUER') };
 
-/** What the configuration lets people sign in by. The libraries are loaded where there is an issuer; it is asked once somebody comes. */
+/**
+ * Opens the configured ways to sign in. The libraries are loaded only if there is an issuer, which is contacted when the first user signs in.
+ */
 export const openSignInMethods = async (
   config: IssuerConfig,
   { publicUrl, vault, logger, now = Date.now }: Options,
@@ -33,9 +35,10 @@ export const openSignInMethods = async (
     import('./code-flow.ts'),
   ]);
   const issuer = issuerOf(config, logger);
+  // The label is part of the key: changing it would break the sign-ins that are under way.
   const key = Buffer.from(vault.digest('the key of what a browser keeps while it signs in'), 'hex');
   return {
     verify: tokenVerifier(issuer, config, logger),
-    flow: config.oidcClientId === undefined ? without('OIDC_CLIENT_ID') : codeFlow({ issuer, publicUrl, key, now, logger }),
+    flow: config.oidcClientId === undefined ? unconfiguredFlow('OIDC_CLIENT_ID') : codeFlow({ issuer, publicUrl, key, now, logger }),
   };
 };

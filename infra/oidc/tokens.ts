@@ -4,50 +4,53 @@ import type { Claims } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Issuer, type IssuerConfig, identityClaims, issuerUnavailable } from './issuer.ts';
 
-/** Signatures by a private key only: a public key must never pass for a shared secret. */
+/** Asymmetric signatures only: with a symmetric one, the issuer's public key could be used as the secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
-/** An ID token or an access token; a logout token is neither. */
+/** The types of ID tokens and access tokens. Others, such as logout tokens, are refused. */
 const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
-const SKEW_SECONDS = 30;
-const KEYS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
+const MAX_CLOCK_SKEW_SECONDS = 30;
+const KEY_SET_OPTIONS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
 
-/** The keys did not come, or are none: what jose has no error of its own for is an answer of the issuer's that is not 200, or not JSON. */
-const isIssuers = (error: unknown): boolean =>
+/** Whether the issuer's keys could not be fetched. jose throws its general error if the response is not 200 or not JSON. */
+const isKeySetError = (error: unknown): boolean =>
   !(error instanceof errors.JOSEError) ||
   error instanceof errors.JWKSTimeout ||
   error instanceof errors.JWKSInvalid ||
   error.code === errors.JOSEError.code;
 
-/** Verifies the tokens of an issuer for this audience by the keys that it publishes. @throws Refusal unauthorized, unavailable */
+/**
+ * Creates the function that verifies a token for this audience with the keys that the issuer publishes.
+ * @throws Refusal unauthorized, unavailable
+ */
 export const createTokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: IssuerConfig, logger: Logger) => {
-  let keys: { readonly at: string; readonly get: JWTVerifyGetKey } | undefined;
+  let keySet: { readonly url: string; readonly getKey: JWTVerifyGetKey } | undefined;
 
-  const keysAt = (at: string): JWTVerifyGetKey => {
-    if (keys?.at !== at) keys = { at, get: createRemoteJWKSet(new URL(at), KEYS) };
-    return keys.get;
+  const keySetAt = (url: string): JWTVerifyGetKey => {
+    if (keySet?.url !== url) keySet = { url, getKey: createRemoteJWKSet(new URL(url), KEY_SET_OPTIONS) };
+    return keySet.getKey;
   };
 
   return async (token: string): Promise<Claims> => {
-    const { issuer: name, jwks_uri } = (await issuer()).serverMetadata();
+    const { issuer: issuerName, jwks_uri } = (await issuer()).serverMetadata();
     if (!jwks_uri) throw issuerUnavailable();
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, keysAt(jwks_uri), {
-        issuer: name,
+      const { payload, protectedHeader } = await jwtVerify(token, keySetAt(jwks_uri), {
+        issuer: issuerName,
         audience: oidcAudience ?? oidcClientId!,
         algorithms: ALGORITHMS,
-        clockTolerance: SKEW_SECONDS,
+        clockTolerance: MAX_CLOCK_SKEW_SECONDS,
         requiredClaims: ['sub', 'exp'],
       });
-      if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw new errors.JWTInvalid('not a token to ask with');
+      if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw new errors.JWTInvalid('not an ID token or access token');
       return identityClaims(payload);
     } catch (error) {
       if (error instanceof Refusal) throw error;
-      if (isIssuers(error)) {
-        logger.warn({ err: error }, 'the keys of OIDC_ISSUER can not be had');
+      if (isKeySetError(error)) {
+        logger.warn({ err: error }, 'the keys of OIDC_ISSUER could not be fetched');
         throw issuerUnavailable();
       }
       if (error instanceof errors.JWTExpired) throw new Refusal('unauthorized', 'the token has expired');
-      throw new Refusal('unauthorized', 'the token is none of the configured issuer for this service');
+      throw new Refusal('unauthorized', 'the token was not issued for this service by the configured issuer');
     }
   };
 };

@@ -3,41 +3,36 @@ import { createLruMap } from '../lru-map.ts';
 import type { NamedKey } from './cipher.ts';
 import { createKey, DATA_KEY_ID, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 
-type Ring = readonly NamedKey[];
+/** A tenant's data keys, oldest first. */
+type DataKeys = readonly NamedKey[];
 
-const CAPACITY = 1_000;
+const MAX_TENANTS = 1_000;
 
-/** The tenants' data keys, unwrapped; those used last stay in memory. */
+/** Creates a cache of the tenants' unwrapped data keys, which keeps those used last in memory. */
 export const tenantKeyCache = (log: Log, master: NamedKey) => {
-  const rings = createLruMap<string, Promise<Ring>>({ capacity: CAPACITY });
+  const keysByTenant = createLruMap<string, Promise<DataKeys>>({ capacity: MAX_TENANTS });
 
-  const load = async (tenant: string): Promise<Ring> =>
+  const load = async (tenant: string): Promise<DataKeys> =>
     (await readWrappedKeys(log, tenant, DATA_KEY_ID)).map((wrapped) => unwrapKey(master, tenant, DATA_KEY_ID, wrapped));
 
-  const keep = (tenant: string, ring: Promise<Ring>): Promise<Ring> => {
-    rings.set(tenant, ring);
-    ring.catch(() => rings.peek(tenant) === ring && rings.delete(tenant));
-    return ring;
+  const create = async (tenant: string): Promise<DataKeys> => [await createKey(log, master, tenant, DATA_KEY_ID)];
+
+  const store = (tenant: string, keys: Promise<DataKeys>): Promise<DataKeys> => {
+    keysByTenant.set(tenant, keys);
+    // A failure is not kept: the next use tries again.
+    keys.catch(() => keysByTenant.peek(tenant) === keys && keysByTenant.delete(tenant));
+    return keys;
   };
 
-  const ringOf = (tenant: string): Promise<Ring> => keep(tenant, rings.get(tenant) ?? load(tenant));
+  const keysOf = (tenant: string): Promise<DataKeys> => keysByTenant.get(tenant) ?? store(tenant, load(tenant));
 
   return {
-    /** The key that seals: the newest one, made where there is none yet. */
-    sealing: async (tenant: string): Promise<NamedKey> => {
-      const newest = (await ringOf(tenant)).at(-1);
-      if (newest) return newest;
-      return (
-        await keep(
-          tenant,
-          createKey(log, master, tenant, DATA_KEY_ID).then((key) => [key]),
-        )
-      ).at(-1)!;
-    },
-    /** The key of that name; looked for in the log once more before it counts as missing. */
-    opening: async (tenant: string, kid: string): Promise<Uint8Array> => {
-      const named = ({ kid: name }: NamedKey) => name === kid;
-      const found = (await ringOf(tenant)).find(named) ?? (await keep(tenant, load(tenant))).find(named);
+    /** The tenant's newest key; creates its first key. @throws LogError */
+    sealingKey: async (tenant: string): Promise<NamedKey> => (await keysOf(tenant)).at(-1) ?? (await store(tenant, create(tenant))).at(-1)!,
+    /** The key with an id. If memory does not have it, the log is read again. @throws Error if it does not exist @throws LogError */
+    openingKey: async (tenant: string, kid: string): Promise<Uint8Array> => {
+      const hasId = (named: NamedKey): boolean => named.kid === kid;
+      const found = (await keysOf(tenant)).find(hasId) ?? (await store(tenant, load(tenant))).find(hasId);
       if (!found) throw new Error(`tenant ${tenant} has no key ${kid}`);
       return found.key;
     },

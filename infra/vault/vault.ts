@@ -7,32 +7,33 @@ import type { Log } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, kidOf, type NamedKey } from './cipher.ts';
 import { loadMasterKey } from './master-key.ts';
 import { tenantKeyCache } from './tenant-keys.ts';
-import { uniqueId } from './unique-id.ts';
+import { createUniqueIds } from './unique-id.ts';
 import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 
-/** What keeps secrets, and makes the names and digests that need a key. */
+/** Encrypts secrets, and derives the ids and digests that need a key. */
 export type Vault = {
-  /** Encrypts under the tenant's data key (made at its first secret), bound to the place. @throws LogError */
-  seal: (place: SecretLocation, plain: Secret) => Promise<SealedText>;
-  /** Decrypts what was sealed for this place. @throws Error where it was altered or belongs elsewhere; LogError gone after erasure */
-  open: (place: SecretLocation, sealed: SealedText) => Promise<Secret>;
-  /** The id25 of what has a natural key; the same everywhere on this log, unguessable without the name key. */
-  uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
-  /** HMAC-SHA-256 under the platform's pepper, hex. */
-  digest: (text: string) => string;
+  /** Encrypts with the tenant's data key, which the first secret creates. The result can be opened only for its location. @throws LogError */
+  readonly seal: (location: SecretLocation, plain: Secret) => Promise<SealedText>;
+  /** Decrypts. @throws Error if the text was changed or sealed for another location @throws LogError gone after the tenant was erased */
+  readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
+  /** The id25 of a unique key: the same in all processes on this log, and not predictable without the name key. */
+  readonly uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
+  /** HMAC-SHA-256 with the platform's pepper, as hex. */
+  readonly digest: (text: string) => string;
 };
 
-/** Opens the vault of a log, making at its first start what it needs. @throws Error with one line for the operator */
+/** Opens the vault of a log. The first start creates its keys. @throws Error of one line for the operator */
 export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): Promise<Vault> => {
-  const [names, peppers] = await Promise.all([readWrappedKeys(log, PLATFORM, 'name'), readWrappedKeys(log, PLATFORM, 'pepper')]);
-  const master = await loadMasterKey(masterKeyFile, names.length + peppers.length === 0);
-  const nameKey = await platformKey(log, master, 'name', names);
+  const [nameKeys, peppers] = await Promise.all([readWrappedKeys(log, PLATFORM, 'name'), readWrappedKeys(log, PLATFORM, 'pepper')]);
+  const master = await loadMasterKey(masterKeyFile, nameKeys.length + peppers.length === 0);
+  const nameKey = await platformKey(log, master, 'name', nameKeys);
   const pepper = await platformKey(log, master, 'pepper', peppers);
-  const rings = tenantKeyCache(log, master);
+  const { sealingKey, openingKey } = tenantKeyCache(log, master);
+  const idOf = createUniqueIds(nameKey.key);
   return {
-    seal: async (place, plain) => encrypt(await rings.sealing(place.tenant), place, Buffer.from(plain.reveal())),
-    open: async (place, sealed) => secret(decrypt(await rings.opening(place.tenant, kidOf(sealed)), place, sealed).toString()),
-    uniqueId: (kind, tenant, key, generation = 0) => uniqueId(nameKey.key, kind, tenant, key, generation),
+    seal: async (location, plain) => encrypt(await sealingKey(location.tenant), location, Buffer.from(plain.reveal())),
+    open: async (location, sealed) => secret(decrypt(await openingKey(location.tenant, kidOf(sealed)), location, sealed).toString()),
+    uniqueId: (kind, tenant, key, generation = 0) => idOf(kind, tenant, key, generation),
     digest: (text) => createHmac('sha256', pepper.key).update(text).digest('hex'),
   };
 };

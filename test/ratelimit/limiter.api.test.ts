@@ -10,44 +10,44 @@ import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 const policy = { name: 'test', quota: 10, seconds: 60 };
 
-test('a bucket lets its quota through at once, then as it refills, and says when', () => {
+test('a bucket allows its quota at once, then one request per refill, and returns when to retry', () => {
   const { take, peek } = createTokenBucket(policy);
   const start = 1_000_000;
-  const at = (now: number) => take('key', now);
+  const takeAt = (now: number) => take('key', now);
   assert.equal(
-    Array.from({ length: 10 }, () => at(start).remaining),
+    Array.from({ length: 10 }, () => takeAt(start).remaining),
     [9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
   );
-  const refused = at(start);
+  const refused = takeAt(start);
   assert.equal(refused, { allowed: false, remaining: 0, reset: 60, retry: 6 });
   assert.is(peek('another', start).remaining, 10);
-  assert.is(at(start + refused.retry * 1_000 - 1).allowed, false);
-  assert.is(at(start + refused.retry * 1_000).allowed, true);
-  assert.is(at(start + 3_600_000).remaining, 9);
+  assert.is(takeAt(start + refused.retry * 1_000 - 1).allowed, false);
+  assert.is(takeAt(start + refused.retry * 1_000).allowed, true);
+  assert.is(takeAt(start + 3_600_000).remaining, 9);
 });
 
-test('ten thousand requests in a minute pass as often as the quota and its refill say, whenever they come', () => {
+test('of ten thousand requests spread over a minute, the quota and its refill are allowed', () => {
   const { take } = createTokenBucket({ name: 'test', quota: 100, seconds: 60 });
   let passed = 0;
   for (let index = 0; index < 10_000; index++) if (take('key', 5_000 + index * 6).allowed) passed++;
   assert.ok(passed >= 199 && passed <= 201, String(passed));
 });
 
-test('a clock that is set back closes a bucket for no longer than a window', () => {
+test('a clock that is set back closes a bucket for one window at most', () => {
   const { take } = createTokenBucket(policy);
   for (let index = 0; index < 10; index++) take('key', 10_000_000);
   assert.is(take('key', 1_000).allowed, false);
   assert.is(take('key', 1_000 + 6_000).allowed, true);
 });
 
-test('memory is bounded, and what was used last is kept', () => {
+test('the number of buckets is bounded, and those used last are kept', () => {
   const { take, peek } = createTokenBucket(policy, { capacity: 100 });
   for (let index = 0; index < 1_000; index++) take(`key${index}`, 1_000);
   assert.is(peek('key999', 1_000).remaining, 9);
   assert.is(peek('key0', 1_000).remaining, 10);
 });
 
-test('a request costs two microseconds at most', () => {
+test('counting a request takes two microseconds at most', () => {
   const { countRequest, checkAddress } = createRateLimiter();
   const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', super_admin: false } as const;
   const header = 'Bearer ann_abcdefgh_0000';
@@ -71,7 +71,7 @@ const small = {
   tenant: { ...RATE_LIMIT_POLICIES.tenant, quota: 8 },
 };
 
-test('answers tell the limits; the one too many is 429 with the seconds to wait, and changes nothing', async () => {
+test('responses contain the limits; a request beyond them is 429 with Retry-After, and changes nothing', async () => {
   const p = await createInMemoryPlatform({ limits: createRateLimiter(small) });
   let now = Date.now();
   p.clock.now = () => now;
@@ -93,7 +93,7 @@ test('answers tell the limits; the one too many is 429 with the seconds to wait,
   await p.close();
 });
 
-test('the keys of a tenant share its limit; another tenant has its own, and so has the platform', async () => {
+test('the keys of a tenant share its limit; another tenant and the platform have their own', async () => {
   const p = await createInMemoryPlatform({ limits: createRateLimiter(small) });
   const [one, two] = [await addMember(p, 'MEMBER'), await addMember(p, 'AUDITOR')];
   const other = await createSecondTenant(p);
@@ -110,24 +110,24 @@ test('the keys of a tenant share its limit; another tenant has its own, and so h
   await p.close();
 });
 
-test('who signed in may ask as often as one API key; a super-admin as often as the platform', async () => {
+test('a signed-in user has the limit of one API key, and a super-admin that of the platform', async () => {
   const verify = async (token: string) => ({ email: `${token.split('.')[0]}@example.com`, name: null });
   const p = await createInMemoryPlatform({ limits: createRateLimiter(small), verify });
   for (const name of ['member', 'admin', 'other'])
     await p.send('POST', '/admin/allowed-accounts', { body: { email: `${name}@example.com` } });
-  const ask = (name: string) => p.send('GET', '/me', { key: `${name}.of.test` });
-  const first = await ask('member');
+  const request = (name: string) => p.send('GET', '/me', { key: `${name}.of.test` });
+  const first = await request('member');
   assert.is(first.headers.get('ratelimit-policy'), '"credential";q=5;w=60');
-  for (let index = 0; index < 4; index++) assert.is((await ask('member')).status, 200);
-  assert.is((await ask('member')).status, 429);
-  assert.is((await ask('other')).status, 200);
-  const { user } = (await ask('admin')).body as { user: { id: string } };
+  for (let index = 0; index < 4; index++) assert.is((await request('member')).status, 200);
+  assert.is((await request('member')).status, 429);
+  assert.is((await request('other')).status, 200);
+  const { user } = (await request('admin')).body as { user: { id: string } };
   await p.send('PATCH', `/api/v1/admin/users/${user.id}`, { body: { is_super_admin: true } });
-  assert.is((await ask('admin')).headers.get('ratelimit-policy'), '"platform";q=10000000;w=60');
+  assert.is((await request('admin')).headers.get('ratelimit-policy'), '"platform";q=10000000;w=60');
   await p.close();
 });
 
-test('the twenty-first bad credential of a minute from one address is 429, and nothing is looked up for it', async () => {
+test('the twenty-first bad credential of a minute from one address is 429, and its credentials are not looked up any more', async () => {
   const p = await createInMemoryPlatform({ limits: createRateLimiter() });
   let now = Date.now();
   p.clock.now = () => now;
@@ -139,17 +139,21 @@ test('the twenty-first bad credential of a minute from one address is 429, and n
   assert.is(refused.status, 429);
   const wait = Number(refused.headers.get('retry-after'));
   assert.ok(wait >= 1 && wait <= 60, String(wait));
-  assert.is((await p.send('GET', '/me', { key: '' })).status, 429, 'none at all is no way around');
-  assert.is((await p.send('GET', '/me', { key: spare.key })).status, 429, 'a key not seen here before is not looked up');
-  assert.is((await p.send('GET', '/me')).status, 200, 'who worked from there goes on');
-  const hook = await p.send('POST', `/hooks/inbound/c${'0'.repeat(24)}`, { key: '', body: {} });
-  assert.is(hook.status, 404, 'webhooks are not limited');
+  assert.is((await p.send('GET', '/me', { key: '' })).status, 429, 'a request without a credential is limited, too');
+  assert.is(
+    (await p.send('GET', '/me', { key: spare.key })).status,
+    429,
+    'a valid key that was not used from here before is not looked up',
+  );
+  assert.is((await p.send('GET', '/me')).status, 200, 'a key that was valid here before still works');
+  const webhook = await p.send('POST', `/hooks/inbound/c${'0'.repeat(24)}`, { key: '', body: {} });
+  assert.is(webhook.status, 404, 'webhooks are not limited');
   now += wait * 1_000;
   assert.is((await p.send('GET', '/me', { key: spare.key })).status, 200);
   await p.close();
 });
 
-test('a token that was good vouches for itself alone, though all of them begin alike', async () => {
+test('a valid token exempts only itself from the limit, although all tokens begin alike', async () => {
   const { checkAddress, countRequest, countFailedCredential } = createRateLimiter();
   const [address, now] = ['192.0.2.1', Date.now()];
   const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;

@@ -18,8 +18,8 @@ const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', s
 const CREDENTIAL_TEXT = 'Bearer ann_abcdefgh_0000';
 const small = { ...RATE_LIMIT_POLICIES, credential: { ...RATE_LIMIT_POLICIES.credential, quota: 1_000 } };
 
-/** A request: null where it is let through, else after how many seconds to come again. */
-const asker =
+/** A function that sends one request. @returns null if it is allowed, otherwise the seconds after which to retry */
+const createClient =
   (limits: ReturnType<typeof createRateLimiter>, clock: () => number = Date.now) =>
   async (): Promise<number | null> => {
     try {
@@ -31,11 +31,11 @@ const asker =
     }
   };
 
-/** What the header says: whole seconds, one at least; 0 where it was let through. */
-const headerOf = (wait: number | null): number => (wait === null ? 0 : Math.max(1, Math.ceil(wait)));
+/** The value of Retry-After: whole seconds, at least one; 0 if the request was allowed. */
+const retryAfterOf = (wait: number | null): number => (wait === null ? 0 : Math.max(1, Math.ceil(wait)));
 
-/** So many API processes over one database. */
-const processes = async (count: number, policies = RATE_LIMIT_POLICIES) => {
+/** The rate limiters of several API processes over one database. */
+const startLimiters = async (count: number, policies = RATE_LIMIT_POLICIES) => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -48,50 +48,50 @@ const processes = async (count: number, policies = RATE_LIMIT_POLICIES) => {
   };
 };
 
-/** Rows that nobody can reach until `isDown` is false. */
+/** A quota table that is unreachable until `isDown` is false. */
 const outage = () => {
-  const held = { isDown: true, charged: [] as number[] };
+  const state = { isDown: true, charged: [] as number[] };
   const rows: QuotaTable = {
     charge: async (costs) => {
-      if (held.isDown) throw new Error('down');
-      held.charged.push(...costs.values());
+      if (state.isDown) throw new Error('down');
+      state.charged.push(...costs.values());
       return new Map([...costs].map(([key, cost]) => [key, cost]));
     },
   };
-  return { rows, held };
+  return { rows, state };
 };
 
-test('a lease is fifty requests, a thousandth of a large quota, a quarter of a small one', () => {
+test('a lease is fifty requests, a thousandth of a large quota, or a quarter of a small one', () => {
   const lease = (quota: number) => leaseOf({ name: 'test', quota, seconds: 60 });
   assert.equal([lease(20), lease(1_000), lease(1_000_000), lease(10_000_000)], [5, 50, 1_000, 10_000]);
 });
 
-test('two processes and 10,000 requests pass the quota, its refill and at most a lease each; Retry-After is true', async () => {
-  const { limiters, close } = await processes(2, small);
-  const asks = limiters.map((one) => asker(one));
+test('two processes together allow the quota, its refill and at most a lease each, and Retry-After is correct', async () => {
+  const { limiters, close } = await startLimiters(2, small);
+  const clients = limiters.map((one) => createClient(one));
   const began = Date.now();
   let passed = 0;
   let retry = 0;
   const waits: number[] = [];
-  const client = async (ask: () => Promise<number | null>, requests: number) => {
+  const send = async (request: () => Promise<number | null>, requests: number) => {
     for (let index = 0; index < requests; index++) {
-      const refused = await ask();
+      const refused = await request();
       if (refused === null) passed++;
       retry = refused ?? retry;
     }
   };
-  await Promise.all(asks.flatMap((ask) => Array.from({ length: 10 }, () => client(ask, 500))));
+  await Promise.all(clients.flatMap((request) => Array.from({ length: 10 }, () => send(request, 500))));
   const refilled = ((Date.now() - began) * 1_000) / 60_000;
   assert.ok(passed >= 995, `${passed} passed`);
   assert.ok(passed <= 1_000 + refilled + 2 * 50, `${passed} passed, ${refilled} refilled`);
-  assert.ok(retry > 0, 'the last ones were refused');
-  for (const ask of asks) {
+  assert.ok(retry > 0, 'the last requests were refused');
+  for (const request of clients) {
     let wait = 0;
-    while (wait === 0) wait = headerOf(await ask());
+    while (wait === 0) wait = retryAfterOf(await request());
     if (wait > 1) await sleep((wait - 1) * 1_000);
-    if (wait > 1) assert.is.not(await ask(), null, 'a second sooner is too soon');
+    if (wait > 1) assert.is.not(await request(), null, 'a request one second earlier is refused');
     await sleep(1_000);
-    assert.is(await ask(), null, `after ${wait} s`);
+    assert.is(await request(), null, `after ${wait} s`);
     waits.push(wait);
   }
   console.log(
@@ -100,60 +100,60 @@ test('two processes and 10,000 requests pass the quota, its refill and at most a
   await close();
 });
 
-test('a burst that waits for its lease takes no more than that, and one alone gets all of its quota', async () => {
-  const { limiters, close } = await processes(1, small);
-  const ask = asker(limiters[0]!);
-  const answers = await Promise.all(Array.from({ length: 3_000 }, ask));
+test('a burst that waits for its lease does not exceed the quota, and a single process gets all of it', async () => {
+  const { limiters, close } = await startLimiters(1, small);
+  const request = createClient(limiters[0]!);
+  const answers = await Promise.all(Array.from({ length: 3_000 }, request));
   const passed = answers.filter((wait) => wait === null).length;
   assert.ok(passed >= 995 && passed <= 1_050, String(passed));
   await close();
 });
 
-test('an address that guessed on one process is known to the other', async () => {
-  const { limiters, close } = await processes(2);
+test('bad credentials on one process count on the other', async () => {
+  const { limiters, close } = await startLimiters(2);
   const [one, other] = limiters as [ReturnType<typeof createRateLimiter>, ReturnType<typeof createRateLimiter>];
-  let guesses = 0;
-  while ((await one.countFailedCredential('192.0.2.1', Date.now())) === null) guesses++;
-  while ((await other.countFailedCredential('192.0.2.1', Date.now())) === null) guesses++;
+  let allowed = 0;
+  while ((await one.countFailedCredential('192.0.2.1', Date.now())) === null) allowed++;
+  while ((await other.countFailedCredential('192.0.2.1', Date.now())) === null) allowed++;
   assert.ok(
-    guesses >= RATE_LIMIT_POLICIES.badCredentials.quota && guesses <= RATE_LIMIT_POLICIES.badCredentials.quota + 2 * 5,
-    String(guesses),
+    allowed >= RATE_LIMIT_POLICIES.badCredentials.quota && allowed <= RATE_LIMIT_POLICIES.badCredentials.quota + 2 * 5,
+    String(allowed),
   );
-  assert.throws(() => other.checkAddress('192.0.2.1', 'Bearer somebody', Date.now()));
+  assert.throws(() => other.checkAddress('192.0.2.1', 'Bearer unknown', Date.now()));
   assert.is(await other.countFailedCredential('192.0.2.2', Date.now()), null);
   await close();
 });
 
-test('without the database requests are counted in the process, and an address gets one lease of guesses', async () => {
-  const { rows, held } = outage();
+test('without the database each process counts its requests alone, and an address gets one lease of bad credentials', async () => {
+  const { rows, state } = outage();
   let now = Date.now();
   const limits = createRateLimiter(
     small,
     createQuotaSync(rows, () => now),
   );
-  const ask = asker(limits, () => now);
+  const request = createClient(limits, () => now);
   const passing = async (): Promise<number> => {
     let passed = 0;
-    for (let index = 0; index < 1_500; index++) passed += Number((await ask()) === null);
+    for (let index = 0; index < 1_500; index++) passed += Number((await request()) === null);
     return passed;
   };
   assert.is(await passing(), 1_000);
   now += 30_000;
-  assert.is(await passing(), 500, 'what half a window refills');
-  let guesses = 0;
-  while ((await limits.countFailedCredential('192.0.2.1', Date.now())) === null) guesses++;
-  assert.is(guesses, leaseOf(RATE_LIMIT_POLICIES.badCredentials));
-  assert.throws(() => limits.checkAddress('192.0.2.1', 'Bearer somebody', Date.now()));
+  assert.is(await passing(), 500, 'half a window refills half of the quota');
+  let allowed = 0;
+  while ((await limits.countFailedCredential('192.0.2.1', Date.now())) === null) allowed++;
+  assert.is(allowed, leaseOf(RATE_LIMIT_POLICIES.badCredentials));
+  assert.throws(() => limits.checkAddress('192.0.2.1', 'Bearer unknown', Date.now()));
   limits.checkAddress('192.0.2.1', CREDENTIAL_TEXT, Date.now());
   await sleep(1_200);
-  held.isDown = false;
+  state.isDown = false;
   await sleep(1_200);
-  assert.ok(held.charged.length > 0, 'what was owed is charged');
-  assert.ok(Math.max(...held.charged) <= 60_000, 'no more than a window');
-  limits.checkAddress('192.0.2.1', 'Bearer somebody', Date.now());
+  assert.ok(state.charged.length > 0, 'the debt is charged');
+  assert.ok(Math.max(...state.charged) <= 60_000, 'the debt is at most one window');
+  limits.checkAddress('192.0.2.1', 'Bearer unknown', Date.now());
 });
 
-test('while tokens are at hand nobody waits, and a request costs two microseconds at most', () => {
+test('no request waits while the lease is not spent, and counting it takes two microseconds at most', () => {
   const { countRequest, checkAddress } = createRateLimiter(
     RATE_LIMIT_POLICIES,
     createQuotaSync({ charge: async (costs) => new Map(costs) }),
@@ -176,23 +176,23 @@ test('while tokens are at hand nobody waits, and a request costs two microsecond
     }
     assert.is(waited, 0);
     assert.ok(best <= 2, `${best.toFixed(2)} µs`);
-    console.log(`${best.toFixed(2)} µs a request`);
+    console.log(`${best.toFixed(2)} µs per request`);
   };
   return run();
 });
 
-test('a connection to the rows that leads nowhere any more is left for another', async () => {
+test('a dead connection to the quota table is replaced', async () => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   await createSystemTables(client);
   await client.end();
-  const way = await startTcpProxy(databaseUrl);
-  const rows = openQuotaTable(way.url, silentLogger);
+  const proxy = await startTcpProxy(databaseUrl);
+  const rows = openQuotaTable(proxy.url, silentLogger);
   afterTest(rows.close);
   afterTest(() => {
-    way.close();
-    way.end();
+    proxy.close();
+    proxy.end();
   });
   const cost = new Map([['key', 1_000]]);
   const charged = () =>
@@ -201,11 +201,11 @@ test('a connection to the rows that leads nowhere any more is left for another',
       () => false,
     );
   assert.ok(await charged());
-  way.stall();
+  proxy.stall();
   assert.not(await charged());
-  way.stopStalling();
+  proxy.stopStalling();
   for (let tries = 0; !(await charged()); tries++) {
-    assert.ok(tries < 100, 'it still asks where nobody answers');
+    assert.ok(tries < 100, 'it still uses the dead connection');
     await sleep(100);
   }
 });

@@ -13,148 +13,149 @@ import { memoryLog } from '../fixtures/memory-log.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const keyFile = () => join(createTempDirectory().dir, 'deeper', 'master.key');
-const place = { tenant: 'acme', category: 'integration', id: 'i1', field: 'secret' };
-const fails = async (work: () => unknown, message?: RegExp): Promise<void> => {
+const location = { tenant: 'acme', category: 'integration', id: 'i1', field: 'secret' };
+const assertFails = async (work: () => unknown, message?: RegExp): Promise<void> => {
   const error = await Promise.resolve()
     .then(work)
     .then(
       () => null,
       (thrown: Error) => thrown,
     );
-  assert.ok(error, 'it should have failed');
+  assert.ok(error, 'it must fail');
   if (message) assert.match(error!.message, message);
 };
 
-test('what is sealed opens again, by another process too', async () => {
+test('a sealed secret can be opened, also by another process', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const first = await openVault({ log, masterKeyFile });
-  const sealed = await first.seal(place, secret('s3cret · 🙂'));
+  const sealed = await first.seal(location, secret('s3cret · 🙂'));
   assert.match(sealed, /^v1\.[\w-]{8}\.[\w-]{16}\.[\w-]+\.[\w-]{22}$/);
   const second = await openVault({ log, masterKeyFile });
-  assert.is((await second.open(place, sealed)).reveal(), 's3cret · 🙂');
+  assert.is((await second.open(location, sealed)).reveal(), 's3cret · 🙂');
 });
 
-test('the same secret is never sealed alike', async () => {
+test('sealing the same secret twice gives different texts', async () => {
   const vault = await openVault({ log: memoryLog(), masterKeyFile: keyFile() });
-  const sealed = await Promise.all(Array.from({ length: 100 }, () => vault.seal(place, secret('x'))));
+  const sealed = await Promise.all(Array.from({ length: 100 }, () => vault.seal(location, secret('x'))));
   assert.is(new Set(sealed).size, 100);
 });
 
-test('a secret opens in its own place alone: all pairs of places', async () => {
+test('a sealed secret opens only for its own location', async () => {
   const vault = await openVault({ log: memoryLog(), masterKeyFile: keyFile() });
-  const places = ['acme', 'other', 'acm'].flatMap((tenant) =>
+  const locations = ['acme', 'other', 'acm'].flatMap((tenant) =>
     ['integration', 'eintegration'].flatMap((category) =>
       ['i1', 'i2'].flatMap((id) => ['secret', 'token'].map((field) => ({ tenant, category, id, field }))),
     ),
   );
-  const sealed = await Promise.all(places.map((at) => vault.seal(at, secret(JSON.stringify(at)))));
-  for (const [n, at] of places.entries()) {
+  const sealed = await Promise.all(locations.map((at) => vault.seal(at, secret(JSON.stringify(at)))));
+  for (const [n, at] of locations.entries()) {
     for (const [m, text] of sealed.entries()) {
       if (n === m) assert.is((await vault.open(at, text)).reveal(), JSON.stringify(at));
-      else await fails(() => vault.open(at, text));
+      else await assertFails(() => vault.open(at, text));
     }
   }
 });
 
-test('fields that run into each other are told apart', () => assert.not.equal(lengthPrefixed('ab', 'c'), lengthPrefixed('a', 'bc')));
+test('length prefixes distinguish fields whose concatenation is equal', () =>
+  assert.not.equal(lengthPrefixed('ab', 'c'), lengthPrefixed('a', 'bc')));
 
-test('1,000 flipped bits: none opens', async () => {
+test('a sealed text with one flipped bit does not open', async () => {
   const key = { kid: 'k', key: randomBytes(32) };
-  const sealed = Buffer.from(encrypt(key, place, Buffer.from('a secret of some length, so that there are bits to flip')));
+  const sealed = Buffer.from(encrypt(key, location, Buffer.from('a secret of some length, so that there are bits to flip')));
   const bits = sealed.length * 8;
   for (let n = 0; n < 1_000; n++) {
     const bit = n < bits ? n : Math.floor(Math.random() * bits);
     const altered = Buffer.from(sealed);
     altered[bit >> 3]! ^= 1 << (bit & 7);
-    // The key's name chooses the key; here there is only one.
+    // The key's id selects the key. This test has only one key, so a changed id is skipped.
     if (altered.subarray(3, 4).toString() !== 'k') continue;
-    await fails(() => decrypt(key.key, place, altered.toString('latin1')));
+    await assertFails(() => decrypt(key.key, location, altered.toString('latin1')));
   }
 });
 
-test('tags of 4, 8 and 12 bytes fail, though they are right', async () => {
+test('tags of 4, 8 and 12 bytes are refused, even if they are correct', async () => {
   const key = randomBytes(32);
   const nonce = randomBytes(12);
-  const aad = lengthPrefixed(place.tenant, place.category, place.id, place.field, 'v1');
+  const aad = lengthPrefixed(location.tenant, location.category, location.id, location.field, 'v1');
   for (const authTagLength of [4, 8, 12, 16]) {
     const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength }).setAAD(aad);
     const text = Buffer.concat([cipher.update('x'), cipher.final()]);
     const sealed = ['v1', 'k', nonce.toString('base64url'), text.toString('base64url'), cipher.getAuthTag().toString('base64url')].join(
       '.',
     );
-    if (authTagLength === 16) assert.is(decrypt(key, place, sealed).toString(), 'x');
-    else await fails(() => decrypt(key, place, sealed));
+    if (authTagLength === 16) assert.is(decrypt(key, location, sealed).toString(), 'x');
+    else await assertFails(() => decrypt(key, location, sealed));
   }
 });
 
-test('two vaults that start at once agree on everything, and two that seal at once on one data key', async () => {
+test('vaults that start at once share all platform keys, and a tenant gets only one data key', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const vaults = await Promise.all(Array.from({ length: 8 }, () => openVault({ log, masterKeyFile })));
   assert.is(new Set(vaults.map((vault) => vault.uniqueId('agent', 'acme', 'slug'))).size, 1);
   assert.is(new Set(vaults.map((vault) => vault.digest('key'))).size, 1);
-  const sealed = await Promise.all(vaults.map((vault, n) => vault.seal(place, secret(`s${n}`))));
-  for (const [n, text] of sealed.entries()) assert.is((await vaults[(n + 3) % 8]!.open(place, text)).reveal(), `s${n}`);
+  const sealed = await Promise.all(vaults.map((vault, n) => vault.seal(location, secret(`s${n}`))));
+  for (const [n, text] of sealed.entries()) assert.is((await vaults[(n + 3) % 8]!.open(location, text)).reveal(), `s${n}`);
   assert.equal(log.events.map(({ stream }) => stream).sort(), ['key-acme.vault', 'key-platform.name', 'key-platform.pepper']);
 });
 
-test('neither an outage of the log nor a tenant that had no key yet is remembered', async () => {
+test('neither an outage of the log nor a missing key is cached', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const [one, other] = [await openVault({ log, masterKeyFile }), await openVault({ log, masterKeyFile })];
-  const elsewhere = await one.seal({ ...place, tenant: 'elsewhere' }, secret('s'));
-  await fails(() => other.open(place, elsewhere), /has no key/);
-  const back = log.outage();
-  await fails(() => one.seal(place, secret('s')));
-  back();
-  assert.is((await other.open(place, await one.seal(place, secret('s')))).reveal(), 's');
+  const elsewhere = await one.seal({ ...location, tenant: 'elsewhere' }, secret('s'));
+  await assertFails(() => other.open(location, elsewhere), /has no key/);
+  const endOutage = log.outage();
+  await assertFails(() => one.seal(location, secret('s')));
+  endOutage();
+  assert.is((await other.open(location, await one.seal(location, secret('s')))).reveal(), 's');
 });
 
-test('the master key is 32 bytes for its owner alone, and is never made anew over keys that it wrapped', async () => {
+test('the master key is 32 bytes that only its owner can read, and is not recreated if the log has keys that it wrapped', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   await openVault({ log, masterKeyFile });
   assert.is(statSync(masterKeyFile).mode & 0o777, 0o600);
   assert.is(readFileSync(masterKeyFile).length, 32);
   const elsewhere = keyFile();
-  await fails(() => openVault({ log, masterKeyFile: elsewhere }), /^the master key .* is missing[^\n]*$/);
+  await assertFails(() => openVault({ log, masterKeyFile: elsewhere }), /^the master key .* is missing[^\n]*$/);
   assert.not.ok(existsSync(elsewhere));
   writeFileSync(masterKeyFile, randomBytes(32));
-  await fails(() => openVault({ log, masterKeyFile }), /^the master key .* is not the one that wrapped[^\n]*$/);
+  await assertFails(() => openVault({ log, masterKeyFile }), /^the master key .* is not the one that wrapped[^\n]*$/);
   writeFileSync(masterKeyFile, 'short');
-  await fails(() => openVault({ log, masterKeyFile }), /must be 32 bytes, not 5$/);
+  await assertFails(() => openVault({ log, masterKeyFile }), /must be 32 bytes, not 5$/);
 });
 
-test('a master key that was put there is used, not overwritten', async () => {
+test('an existing master key is used, not overwritten', async () => {
   const masterKeyFile = join(createTempDirectory().dir, 'given.key');
-  const given = randomBytes(32);
-  writeFileSync(masterKeyFile, given);
+  const existing = randomBytes(32);
+  writeFileSync(masterKeyFile, existing);
   chmodSync(masterKeyFile, 0o400);
   await openVault({ log: memoryLog(), masterKeyFile });
-  assert.equal(readFileSync(masterKeyFile), given);
+  assert.equal(readFileSync(masterKeyFile), existing);
 });
 
-test('no key and no secret stands in the log in clear', async () => {
+test('the log contains no key and no secret in plain text', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const vault = await openVault({ log, masterKeyFile });
-  await vault.seal(place, secret('canary-in-the-vault'));
+  await vault.seal(location, secret('canary-in-the-vault'));
   const text = JSON.stringify(log.events.map(({ data, meta }) => [data, meta]));
   const master = readFileSync(masterKeyFile);
   for (const hidden of ['canary', master.toString('hex'), master.toString('base64'), master.toString('base64url')])
     assert.not.ok(text.includes(hidden));
 });
 
-test('a secret prints as redacted however it is printed', () => {
+test('a secret is redacted in every printed form', () => {
   const hidden = secret('canary');
-  const thing = { hidden, list: [hidden] };
+  const container = { hidden, list: [hidden] };
   const printed = [
     `${hidden}`,
     String(hidden),
-    JSON.stringify(thing),
-    inspect(thing, { showHidden: true, depth: 9 }),
-    format('%s %o %j', hidden, hidden, thing),
+    JSON.stringify(container),
+    inspect(container, { showHidden: true, depth: 9 }),
+    format('%s %o %j', hidden, hidden, container),
     `${Object.entries(hidden)}`,
     JSON.stringify({ ...hidden }),
     new Error('x', { cause: hidden }).stack ?? '',
@@ -164,7 +165,7 @@ test('a secret prints as redacted however it is printed', () => {
   assert.is(hidden.reveal(), 'canary');
 });
 
-test('natural ids are id25, depend on every part, and on the name key', async () => {
+test('unique ids are id25 and depend on every part and on the name key', async () => {
   const [vault, other] = await Promise.all([1, 2].map(() => openVault({ log: memoryLog(), masterKeyFile: keyFile() })));
   const of = vault!.uniqueId;
   const ids = [
@@ -181,7 +182,7 @@ test('natural ids are id25, depend on every part, and on the name key', async ()
   assert.is(of('agent', 't', 'k', 0), ids[0]);
 });
 
-test('characters of ids are equally likely', () => {
+test('all characters of an id are equally likely', () => {
   const counts = new Map<string, number>();
   const ids = 20_000;
   for (let n = 0; n < ids; n++) for (const character of randomId().slice(1)) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -191,7 +192,7 @@ test('characters of ids are equally likely', () => {
   assert.ok(chi < 90, `chi square with 35 degrees of freedom: ${chi}`);
 });
 
-test('a digest is an HMAC, not a plain hash', async () => {
+test('a digest is an HMAC, not a hash without a key', async () => {
   const vault = await openVault({ log: memoryLog(), masterKeyFile: keyFile() });
   assert.match(vault.digest('ann_x'), /^[0-9a-f]{64}$/);
   assert.is.not(vault.digest('ann_x'), createHash('sha256').update('ann_x').digest('hex'));
