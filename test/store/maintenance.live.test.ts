@@ -211,21 +211,21 @@ for (const running of [true, false])
     assert.ok(existsSync(store.dir));
   });
 
-test('a record that was glanced at is not given once its segment has been scavenged', () => {
-  const desk = createReadBuffer();
+test('the read buffer does not return a record whose segment has been scavenged since', () => {
+  const readBuffer = createReadBuffer();
   const segment = { path: '', file: 0, base: 0, length: 100, packed: undefined };
-  const read = (text: string) => desk.cleared().subarray(0, desk.cleared().write(text));
-  desk.keep(50, segment, read('event'));
-  assert.is(desk.at(50)?.toString(), 'event');
-  assert.is(desk.at(51), undefined);
-  // Scavenging puts another file into the segment's place.
+  const read = (text: string) => readBuffer.reuse().subarray(0, readBuffer.reuse().write(text));
+  readBuffer.remember(50, segment, read('event'));
+  assert.is(readBuffer.copyOf(50)?.toString(), 'event');
+  assert.is(readBuffer.copyOf(51), undefined);
+  // Scavenging replaces the segment's file.
   Object.assign(segment, { packed: { positions: new Float64Array(), offsets: new Float64Array(), bytes: 0 } });
-  assert.is(desk.at(50), undefined);
-  desk.keep(60, segment, read('another'));
-  desk.keep(61, segment, Buffer.from('a larger one, which lies elsewhere'));
-  assert.is(desk.at(60)?.toString(), 'another');
-  desk.cleared();
-  assert.is(desk.at(60), undefined);
+  assert.is(readBuffer.copyOf(50), undefined);
+  readBuffer.remember(60, segment, read('another'));
+  readBuffer.remember(61, segment, Buffer.from('a larger one, which lies elsewhere'));
+  assert.is(readBuffer.copyOf(60)?.toString(), 'another');
+  readBuffer.reuse();
+  assert.is(readBuffer.copyOf(60), undefined);
 });
 
 test.run();

@@ -218,7 +218,7 @@ test('an index is closed when the merge that was under way is over', async () =>
   const index = openIndex(dir);
   const filled = (round: number): void => {
     for (let i = 0; i < 32_768; i++) index.put(i, round, round * 100_000 + i);
-    index.settle((round + 1) * 100_000);
+    index.flushIfFull((round + 1) * 100_000);
   };
   const merged = Promise.withResolvers<() => void>();
   const held = ((file, done) =>

@@ -1,3 +1,4 @@
+import type { AppendRequest, Outcome } from './append-decision.ts';
 import { appendPartOf, type BatchPart, batchPartOf, removalTargetOf, type Target } from './append-requests.ts';
 import {
   appended,
@@ -13,7 +14,6 @@ import {
   removed,
   wrongVersion,
 } from './append-responses.ts';
-import type { AppendRequest, Outcome } from './concurrency-check.ts';
 import { type Call, type Receiver, unary } from './grpc.ts';
 import {
   badRequest,

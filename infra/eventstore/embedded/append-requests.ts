@@ -1,4 +1,4 @@
-import { ANY, NO_STREAM, STREAM_EXISTS } from './concurrency-check.ts';
+import { ANY, NO_STREAM, STREAM_EXISTS } from './append-decision.ts';
 import { InvalidEvent, readProposedEvent } from './proposed-event.ts';
 import { bytesOf, cursor, type Fields, readBytes, readFields, readLength, readVarint, skip, type Wide, wideOf } from './protobuf.ts';
 import type { ProposedEvent } from './record.ts';

@@ -1,4 +1,4 @@
-import { ANY, NO_STREAM, STREAM_EXISTS } from './concurrency-check.ts';
+import { ANY, NO_STREAM, STREAM_EXISTS } from './append-decision.ts';
 import { bytes, framed, message, text, uint, type Wide } from './protobuf.ts';
 
 const empty = Buffer.alloc(0);

@@ -1,81 +1,92 @@
 import { TOMBSTONE_REVISION } from './record.ts';
 
-/** What the index knows of a stream's last event. */
+/** A stream's last event, as the index knows it. */
 export type Entry = { revision: number; position: number };
 
-/** Positions of one stream from a revision on, ABSENT where scavenging left a gap; its tombstone apart. */
-type Run = { first: number; positions: number[]; tombstone: number };
+/** Positions of one stream, from revision `first` on; ABSENT where scavenging removed an event. `tombstone` is a position, or -1. */
+type StreamEntries = { first: number; positions: number[]; tombstone: number };
 
 const ABSENT = -1;
 
 export type Memtable = ReturnType<typeof createMemtable>;
 
-const present = (position: number | undefined): number | undefined => (position === ABSENT ? undefined : position);
+const lastOf = ({ first, positions, tombstone }: StreamEntries): Entry =>
+  tombstone >= 0
+    ? { revision: TOMBSTONE_REVISION, position: tombstone }
+    : { revision: first + positions.length - 1, position: positions.at(-1)! };
 
-/** The newest entries of the index, in memory: stream key and revision to position. */
+const append = (entries: StreamEntries, revision: number, position: number): void => {
+  if (entries.positions.length === 0) entries.first = revision;
+  while (entries.first + entries.positions.length < revision) entries.positions.push(ABSENT);
+  entries.positions.push(position);
+};
+
+/** Key, revision and position of `size` entries, ordered by key and revision. */
+const sortedEntries = (streams: Map<number, StreamEntries>, size: number): Float64Array => {
+  const keys = Float64Array.from(streams.keys()).sort();
+  const sorted = new Float64Array(size * 3);
+  let at = 0;
+  const add = (key: number, revision: number, position: number) => {
+    sorted[at++] = key;
+    sorted[at++] = revision;
+    sorted[at++] = position;
+  };
+  for (const key of keys) {
+    const { first, positions, tombstone } = streams.get(key)!;
+    for (const [i, position] of positions.entries()) if (position !== ABSENT) add(key, first + i, position);
+    if (tombstone >= 0) add(key, TOMBSTONE_REVISION, tombstone);
+  }
+  return sorted;
+};
+
+/** The newest entries of the index, in memory: from stream key and revision to position. */
 export const createMemtable = () => {
-  const runs = new Map<number, Run>();
+  const streams = new Map<number, StreamEntries>();
   let size = 0;
 
+  /** Revisions of a stream must come in ascending order. */
   const put = (key: number, revision: number, position: number): void => {
     size++;
-    const run = runs.get(key);
+    const entries = streams.get(key);
     if (revision === TOMBSTONE_REVISION) {
-      if (run) run.tombstone = position;
-      else runs.set(key, { first: 0, positions: [], tombstone: position });
-    } else if (!run) runs.set(key, { first: revision, positions: [position], tombstone: -1 });
-    else {
-      if (run.positions.length === 0) run.first = revision;
-      while (run.first + run.positions.length < revision) run.positions.push(ABSENT);
-      run.positions.push(position);
-    }
-  };
-
-  const last = (key: number): Entry | undefined => {
-    const run = runs.get(key);
-    if (!run) return undefined;
-    if (run.tombstone >= 0) return { revision: TOMBSTONE_REVISION, position: run.tombstone };
-    return { revision: run.first + run.positions.length - 1, position: run.positions.at(-1)! };
+      if (entries) entries.tombstone = position;
+      else streams.set(key, { first: 0, positions: [], tombstone: position });
+    } else if (entries) append(entries, revision, position);
+    else streams.set(key, { first: revision, positions: [position], tombstone: -1 });
   };
 
   const find = (key: number, revision: number): number | undefined => {
-    const run = runs.get(key);
-    if (!run) return undefined;
-    if (revision === TOMBSTONE_REVISION) return run.tombstone >= 0 ? run.tombstone : undefined;
-    return present(run.positions[revision - run.first]);
+    const entries = streams.get(key);
+    if (!entries) return undefined;
+    if (revision === TOMBSTONE_REVISION) return entries.tombstone >= 0 ? entries.tombstone : undefined;
+    const position = entries.positions[revision - entries.first];
+    return position === ABSENT ? undefined : position;
   };
 
-  /** Adds the positions of the revisions `from` to `to` that it has, ascending. */
+  /** Adds to `into` the positions of the revisions `from` to `to`, ascending, as far as they are here. */
   const range = (key: number, from: number, to: number, into: number[]): void => {
-    const run = runs.get(key);
-    if (!run) return;
-    const end = Math.min(to - run.first + 1, run.positions.length);
-    for (let at = Math.max(0, from - run.first); at < end; at++) if (run.positions[at] !== ABSENT) into.push(run.positions[at]!);
-    if (to === TOMBSTONE_REVISION && run.tombstone >= 0) into.push(run.tombstone);
+    const entries = streams.get(key);
+    if (!entries) return;
+    const { first, positions, tombstone } = entries;
+    const end = Math.min(to - first + 1, positions.length);
+    for (let at = Math.max(0, from - first); at < end; at++) if (positions[at] !== ABSENT) into.push(positions[at]!);
+    if (to === TOMBSTONE_REVISION && tombstone >= 0) into.push(tombstone);
   };
 
-  /** Key, revision, position of every entry, by key and revision. */
-  const sorted = (): Float64Array => {
-    const keys = Float64Array.from(runs.keys()).sort();
-    const entries = new Float64Array(size * 3);
-    let at = 0;
-    const add = (key: number, revision: number, position: number) => {
-      entries[at++] = key;
-      entries[at++] = revision;
-      entries[at++] = position;
-    };
-    for (const key of keys) {
-      const { first, positions, tombstone } = runs.get(key)!;
-      for (const [i, position] of positions.entries()) if (position !== ABSENT) add(key, first + i, position);
-      if (tombstone >= 0) add(key, TOMBSTONE_REVISION, tombstone);
-    }
-    return entries;
+  return {
+    put,
+    find,
+    range,
+    last: (key: number): Entry | undefined => {
+      const entries = streams.get(key);
+      return entries && lastOf(entries);
+    },
+    sorted: (): Float64Array => sortedEntries(streams, size),
+    clear: (): void => {
+      streams.clear();
+      size = 0;
+    },
+    size: () => size,
+    streams: () => streams.size,
   };
-
-  const clear = (): void => {
-    runs.clear();
-    size = 0;
-  };
-
-  return { put, last, find, range, sorted, clear, size: () => size, streams: () => runs.size };
 };

@@ -1,81 +1,81 @@
 import * as fs from 'node:fs';
 import type { Segment } from './segment.ts';
 
-const STEP = 1 << 20;
-const AHEAD = 1 << 19;
-const PAUSE_AFTER_FAILURE_MS = 1_000;
+const STEP_BYTES = 1 << 20;
+const MIN_AHEAD_BYTES = 1 << 19;
+const RETRY_DELAY_MS = 1_000;
+
+const zeros = Buffer.alloc(STEP_BYTES);
+
+/** Writes and syncs one step of zeros on a thread of the runtime. */
+const writeZeros = (file: number, at: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const done = (error: Error | null) => (error ? reject(error) : resolve());
+    fs.write(file, zeros, 0, STEP_BYTES, at, (error, written) => {
+      if (error || written < STEP_BYTES) done(error ?? new Error('short write'));
+      else fs.fdatasync(file, done);
+    });
+  });
 
 export type Preallocation = ReturnType<typeof createPreallocation>;
 
-const zeros = Buffer.alloc(STEP);
-
 /**
- * Room behind the log's end, written with zeros before it is needed: a batch then changes no file's size, and its sync does not wait for the file
- * system's journal. Beside appends, on other threads; what is not there in time is simply written to the file's end.
+ * Fills the space after the log's end with zeros before it is needed. A batch then does not change the file's size, so its sync does not wait
+ * for the file system's journal. The zeros are written beside appends; an append that finds none simply extends the file.
  */
 export const createPreallocation = (segment: Segment) => {
-  let until = segment.length;
-  let filling: Promise<void> | undefined;
+  /** The offset up to which zeros, or events, are written. */
+  let end = segment.length;
+  let writing: Promise<void> | undefined;
   let pausedUntil = 0;
-  let closed = false;
+  let isStopped = false;
   /**
-   * A file of its own, opened when it is needed: the system tells of a write that failed once per open file, and the room's sync, which may come
-   * first, must not take from a batch's what that has to know.
+   * A descriptor of its own, opened on first use. The system reports a failed write once per open file: if both shared one, the sync of the
+   * zeros could take an error report that the sync of a batch needs.
    */
   let file: number | undefined;
 
-  const write = (at: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const done = (error: Error | null) => (error ? reject(error) : resolve());
-      file ??= fs.openSync(segment.path, 'r+');
-      const own = file;
-      fs.write(own, zeros, 0, STEP, at, (error, written) => {
-        if (error || written < STEP) done(error ?? new Error('short write'));
-        else fs.fdatasync(own, done);
-      });
-    });
-
-  const fill = async (): Promise<void> => {
+  const write = async (): Promise<void> => {
     try {
-      await write(until);
-      until += STEP;
+      file ??= fs.openSync(segment.path, 'r+');
+      await writeZeros(file, end);
+      end += STEP_BYTES;
     } catch {
-      pausedUntil = Date.now() + PAUSE_AFTER_FAILURE_MS;
+      pausedUntil = Date.now() + RETRY_DELAY_MS;
     }
-    filling = undefined;
   };
 
-  /** The log has grown, perhaps beyond the room. */
-  const passed = (): void => {
-    until = Math.max(until, segment.length);
-  };
-
-  /** Begins to write more room where little is left. */
-  const provide = (): void => {
-    passed();
-    if (filling || closed || until - segment.length >= AHEAD || Date.now() < pausedUntil) return;
-    filling = fill();
+  /** Called after an append, which may have gone past the zeros. */
+  const noteGrowth = (): void => {
+    end = Math.max(end, segment.length);
   };
 
   return {
-    provide,
-    passed,
-    /** Whether so many bytes can be written now without meeting zeros that are on their way. */
-    fits: (bytes: number): boolean => filling === undefined || segment.length + bytes <= until,
-    /** After the file was cut to the segment's length. */
-    lost: (): void => {
-      until = segment.length;
+    noteGrowth,
+    /** Starts to write more zeros if few are left. */
+    extend: (): void => {
+      noteGrowth();
+      if (writing || isStopped || end - segment.length >= MIN_AHEAD_BYTES || Date.now() < pausedUntil) return;
+      writing = write().then(() => {
+        writing = undefined;
+      });
     },
-    busy: (): boolean => filling !== undefined,
-    quiet: (): Promise<void> => filling ?? Promise.resolve(),
-    /** Nothing more is written from now on; what is on its way is waited for. */
+    /** Whether this many bytes can be appended now without overlapping zeros that are being written. */
+    fits: (bytes: number): boolean => writing === undefined || segment.length + bytes <= end,
+    /** Called after the file was truncated to the segment's length. */
+    reset: (): void => {
+      end = segment.length;
+    },
+    isWriting: (): boolean => writing !== undefined,
+    whenIdle: (): Promise<void> => writing ?? Promise.resolve(),
+    /** Writes no more zeros. @returns when those being written are done */
     stop: (): Promise<void> => {
-      closed = true;
-      return filling ?? Promise.resolve();
+      isStopped = true;
+      return writing ?? Promise.resolve();
     },
-    /** The file gets its true length; nothing may be on its way. */
+    /** Stops, and truncates the file to the segment's length. Only while nothing is being written. */
     trim: (): void => {
-      closed = true;
+      isStopped = true;
       if (file !== undefined) fs.closeSync(file);
       file = undefined;
       fs.ftruncateSync(segment.file, segment.length);

@@ -1,28 +1,25 @@
 import type { Packed, Segment } from './segment.ts';
 
-/** How much is read of a record at first: most are smaller. */
+/** How many bytes of a record are read at first. Most records are smaller. */
 export const FIRST_READ_BYTES = 4 << 10;
 
-/** Memory for the record that was glanced at last: who looks at a stream's last event mostly wants to read it next. */
+/** A buffer that keeps the last record read into it: whoever looks up a stream's last event usually reads that event next. */
 export const createReadBuffer = () => {
   const bytes = Buffer.alloc(FIRST_READ_BYTES);
-  let held: { position: number; segment: Segment; packed: Packed | undefined; size: number } | undefined;
+  let cached: { position: number; segment: Segment; packed: Packed | undefined; size: number } | undefined;
 
-  /** The memory, to be filled anew. */
-  const cleared = (): Buffer => {
-    held = undefined;
-    return bytes;
+  return {
+    /** Drops the cached record. @returns the buffer, to be overwritten */
+    reuse: (): Buffer => {
+      cached = undefined;
+      return bytes;
+    },
+    /** Caches a record if it lies in this buffer. */
+    remember: (position: number, segment: Segment, record: Buffer | undefined): void => {
+      if (record?.buffer === bytes.buffer) cached = { position, segment, packed: segment.packed, size: record.length };
+    },
+    /** A copy of the record if it is the cached one and its segment has not been scavenged since. */
+    copyOf: (position: number): Buffer | undefined =>
+      cached?.position === position && cached.segment.packed === cached.packed ? Buffer.from(bytes.subarray(0, cached.size)) : undefined,
   };
-
-  /** Remembers what was found, where it lies here. */
-  const keep = (position: number, segment: Segment, found: Buffer | undefined): Buffer | undefined => {
-    if (found?.buffer === bytes.buffer) held = { position, segment, packed: segment.packed, size: found.length };
-    return found;
-  };
-
-  /** A copy of the record at a position, if it is the one; not if its segment has been scavenged since. */
-  const at = (position: number): Buffer | undefined =>
-    held?.position === position && held.segment.packed === held.packed ? Buffer.from(bytes.subarray(0, held.size)) : undefined;
-
-  return { cleared, keep, at };
 };

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { readVarint, type Span, varintSize, type Wide, writeVarint } from './protobuf.ts';
 
-/** Bytes of a record before its frame. The frame is the event as a reader gets it, a framed ReadResp, so that reading is copying. */
+/** Bytes of a record before its frame. The frame is the event as the server sends it to readers, a framed ReadResp: reading only copies it. */
 export const HEADER_BYTES = 56;
 const TRAILER_BYTES = 4;
 export const OVERHEAD_BYTES = HEADER_BYTES + TRAILER_BYTES;
@@ -10,7 +10,7 @@ export const LAST_OF_APPEND = 1;
 export const JSON_DATA = 2;
 export const LINK = 4;
 export const TOMBSTONE = 8;
-/** No event: the place of an append of nothing, which can be read from like every other. */
+/** No event: marks the position of an append without events, because clients may read from that position. */
 export const EMPTY_APPEND = 16;
 
 /** The revision of a tombstone in the index; on the wire it is 2^63-1. */
@@ -19,15 +19,16 @@ const TOMBSTONE_ON_WIRE = 2n ** 63n - 1n;
 
 export const wireRevision = (revision: number): Wide => (revision === TOMBSTONE_REVISION ? TOMBSTONE_ON_WIRE : revision);
 
-/** An event on its way in. `id` is 36 bytes of lower-case text. */
+/** An event to append. `id` is 36 bytes of lower-case text, `custom` its metadata. */
 export type ProposedEvent = { id: Span; type: Span; json: boolean; data: Span; custom: Span };
 
 export type RecordLocation = { stream: Buffer; revision: number; position: number; created: number; batchStart: number; flags: number };
 
-const lengths = new Map<boolean, Buffer>();
-const contentEntry = (json: boolean): Buffer => {
-  const known = lengths.get(json);
-  if (known) return known;
+const contentTypeEntries = new Map<boolean, Buffer>();
+/** The encoded metadata entry `content-type`. */
+const contentTypeEntry = (json: boolean): Buffer => {
+  const cached = contentTypeEntries.get(json);
+  if (cached) return cached;
   const value = json ? 'application/json' : 'application/octet-stream';
   const entry = Buffer.concat([
     Buffer.from([0x0a, 12]),
@@ -35,13 +36,14 @@ const contentEntry = (json: boolean): Buffer => {
     Buffer.from([0x12, value.length]),
     Buffer.from(value),
   ]);
-  const whole = Buffer.concat([Buffer.from([0x32, entry.length]), entry]);
-  lengths.set(json, whole);
-  return whole;
+  const field = Buffer.concat([Buffer.from([0x32, entry.length]), entry]);
+  contentTypeEntries.set(json, field);
+  return field;
 };
 
 let createdAt = Number.NaN;
 let createdBytes = Buffer.alloc(0);
+/** The encoded metadata entry `created`; the last one is cached, because a batch has one time. */
 const createdEntry = (ms: number): Buffer => {
   if (ms === createdAt) return createdBytes;
   const ticks = `${ms}0000`;
@@ -53,132 +55,138 @@ const createdEntry = (ms: number): Buffer => {
   return createdBytes;
 };
 
-const lengthed = (size: number): number => 1 + varintSize(size) + size;
+const lengthDelimitedSize = (size: number): number => 1 + varintSize(size) + size;
 
 type Sizes = { ident: number; type: number; recorded: number; event: number; response: number; record: number };
 
 const sizesOf = (event: ProposedEvent, { stream, revision, position }: RecordLocation): Sizes => {
-  const ident = lengthed(stream.length);
-  const type = 6 + lengthed(event.type.length);
+  const ident = lengthDelimitedSize(stream.length);
+  const type = 6 + lengthDelimitedSize(event.type.length);
   const at = 1 + varintSize(position);
   const recorded =
     40 +
-    lengthed(ident) +
+    lengthDelimitedSize(ident) +
     (revision === 0 ? 0 : 1 + varintSize(wireRevision(revision))) +
     2 * at +
-    lengthed(type) +
+    lengthDelimitedSize(type) +
     createdBytes.length +
-    contentEntry(event.json).length +
-    (event.custom.length === 0 ? 0 : lengthed(event.custom.length)) +
-    (event.data.length === 0 ? 0 : lengthed(event.data.length));
-  const readEvent = lengthed(recorded) + at;
-  const response = lengthed(readEvent);
+    contentTypeEntry(event.json).length +
+    (event.custom.length === 0 ? 0 : lengthDelimitedSize(event.custom.length)) +
+    (event.data.length === 0 ? 0 : lengthDelimitedSize(event.data.length));
+  const readEvent = lengthDelimitedSize(recorded) + at;
+  const response = lengthDelimitedSize(readEvent);
   return { ident, type, recorded, event: readEvent, response, record: OVERHEAD_BYTES + 5 + response };
 };
 
-/** An upper bound of a record's size, cheap to have before its place is known. */
+/** An upper bound of a record's size in bytes. Cheap, and independent of the record's location. */
 export const maxRecordSize = (event: ProposedEvent, nameLength: number): number =>
   OVERHEAD_BYTES + 320 + nameLength + event.type.length + event.custom.length + event.data.length;
 
-/** So few bytes are copied sooner than the runtime is called. */
-const FEW = 48;
+/** Up to this length a loop copies faster than a call into the runtime. */
+const MAX_LOOP_COPY_BYTES = 48;
 
-const copy = (to: Buffer, at: number, bytes: Buffer, from = 0, length = bytes.length): number => {
-  if (length > FEW) return at + bytes.copy(to, at, from, from + length);
+/** @returns the offset after the copied bytes, as all functions below do */
+const copyBytes = (to: Buffer, at: number, bytes: Buffer): number => {
+  if (bytes.length > MAX_LOOP_COPY_BYTES) return at + bytes.copy(to, at);
+  for (let k = 0; k < bytes.length; k++) to[at + k] = bytes[k]!;
+  return at + bytes.length;
+};
+
+const copySpan = (to: Buffer, at: number, { bytes, at: from, length }: Span): number => {
+  if (length > MAX_LOOP_COPY_BYTES) return at + bytes.copy(to, at, from, from + length);
   for (let k = 0; k < length; k++) to[at + k] = bytes[from + k]!;
   return at + length;
 };
 
-const put = (to: Buffer, at: number, tag: number, { bytes, at: from, length }: Span): number =>
-  copy(to, head(to, at, tag, length), bytes, from, length);
+const writeSpanField = (to: Buffer, at: number, tag: number, span: Span): number =>
+  copySpan(to, writeNumberField(to, at, tag, span.length), span);
 
 const typeKey = Buffer.from('\x0a\x04type', 'latin1');
 
-const head = (to: Buffer, at: number, tag: number, length: number): number => {
-  to[at] = tag;
-  return writeVarint(to, at + 1, length);
-};
-
-const number = (to: Buffer, at: number, tag: number, value: Wide): number => {
+/** A tag and a number: a whole field, or the tag and length that begin a length-delimited one. */
+const writeNumberField = (to: Buffer, at: number, tag: number, value: Wide): number => {
   to[at] = tag;
   return writeVarint(to, at + 1, value);
 };
 
-/** Writes the record at `from` and gives back its size. */
-export const writeRecord = (to: Buffer, from: number, event: ProposedEvent, place: RecordLocation): number => {
-  const created = createdEntry(place.created);
-  const sizes = sizesOf(event, place);
+/** Writes the record at `from`. @returns its size */
+export const writeRecord = (to: Buffer, from: number, event: ProposedEvent, location: RecordLocation): number => {
+  const created = createdEntry(location.created);
+  const sizes = sizesOf(event, location);
   let at = from + HEADER_BYTES;
   to[at] = 0;
   at = to.writeUInt32BE(sizes.response, at + 1);
-  at = head(to, at, 0x0a, sizes.event);
-  at = head(to, at, 0x0a, sizes.recorded);
+  at = writeNumberField(to, at, 0x0a, sizes.event);
+  at = writeNumberField(to, at, 0x0a, sizes.recorded);
   to[at] = 0x0a;
   to[at + 1] = 38;
-  at = put(to, at + 2, 0x12, event.id);
-  at = head(to, at, 0x12, sizes.ident);
-  at = copy(to, head(to, at, 0x1a, place.stream.length), place.stream);
-  const nameAt = at - place.stream.length - from;
-  if (place.revision !== 0) at = number(to, at, 0x18, wireRevision(place.revision));
-  at = number(to, at, 0x20, place.position);
-  at = number(to, at, 0x28, place.position);
-  at = head(to, at, 0x32, sizes.type);
-  at = put(to, copy(to, at, typeKey), 0x12, event.type);
+  at = writeSpanField(to, at + 2, 0x12, event.id);
+  at = writeNumberField(to, at, 0x12, sizes.ident);
+  at = copyBytes(to, writeNumberField(to, at, 0x1a, location.stream.length), location.stream);
+  const nameAt = at - location.stream.length - from;
+  if (location.revision !== 0) at = writeNumberField(to, at, 0x18, wireRevision(location.revision));
+  at = writeNumberField(to, at, 0x20, location.position);
+  at = writeNumberField(to, at, 0x28, location.position);
+  at = writeNumberField(to, at, 0x32, sizes.type);
+  at = writeSpanField(to, copyBytes(to, at, typeKey), 0x12, event.type);
   const typeAt = at - event.type.length - from;
-  at = copy(to, copy(to, at, created), contentEntry(event.json));
-  if (event.custom.length > 0) at = put(to, at, 0x3a, event.custom);
-  if (event.data.length > 0) at = put(to, at, 0x42, event.data);
-  at = number(to, at, 0x18, place.position);
-  return seal(to, from, at, place, { nameAt, nameLength: place.stream.length, typeAt, typeLength: event.type.length });
+  at = copyBytes(to, copyBytes(to, at, created), contentTypeEntry(event.json));
+  if (event.custom.length > 0) at = writeSpanField(to, at, 0x3a, event.custom);
+  if (event.data.length > 0) at = writeSpanField(to, at, 0x42, event.data);
+  at = writeNumberField(to, at, 0x18, location.position);
+  return writeEnvelope(to, from, location, { end: at, nameAt, nameLength: location.stream.length, typeAt, typeLength: event.type.length });
 };
 
-type Names = { nameAt: number; nameLength: number; typeAt: number; typeLength: number };
+/** Where the frame ends in the buffer, and where the stream's name and the type lie in the record. */
+type Layout = { end: number; nameAt: number; nameLength: number; typeAt: number; typeLength: number };
 
-let viewed: Buffer = Buffer.alloc(0);
-let view: DataView = new DataView(viewed.buffer);
-/** Writes into the same bytes, which compiled code does without a call. */
-const viewOf = (to: Buffer): DataView => {
-  if (to !== viewed) {
-    viewed = to;
+let viewedBuffer: Buffer = Buffer.alloc(0);
+let view: DataView = new DataView(viewedBuffer.buffer);
+/** A DataView of the same bytes: compiled code writes through it without a call into the runtime. */
+const dataViewOf = (to: Buffer): DataView => {
+  if (to !== viewedBuffer) {
+    viewedBuffer = to;
     view = new DataView(to.buffer, to.byteOffset, to.length);
   }
   return view;
 };
 
-const seal = (to: Buffer, from: number, end: number, place: RecordLocation, names: Names): number => {
+/** Writes the header and the trailer around the frame. @returns the record's size */
+const writeEnvelope = (to: Buffer, from: number, location: RecordLocation, layout: Layout): number => {
+  const { end } = layout;
   const size = end + TRAILER_BYTES - from;
-  const out = viewOf(to);
+  const out = dataViewOf(to);
   out.setUint32(from, size, true);
-  out.setUint32(from + 8, place.position - place.batchStart, true);
-  to[from + 12] = place.flags;
+  out.setUint32(from + 8, location.position - location.batchStart, true);
+  to[from + 12] = location.flags;
   to[from + 13] = 1;
   out.setUint16(from + 14, 0, true);
-  out.setFloat64(from + 16, place.position, true);
-  out.setFloat64(from + 24, place.revision, true);
-  out.setFloat64(from + 32, place.created, true);
-  out.setUint32(from + 40, names.nameAt, true);
-  out.setUint32(from + 44, names.nameLength, true);
-  out.setUint32(from + 48, names.typeAt, true);
-  out.setUint32(from + 52, names.typeLength, true);
+  out.setFloat64(from + 16, location.position, true);
+  out.setFloat64(from + 24, location.revision, true);
+  out.setFloat64(from + 32, location.created, true);
+  out.setUint32(from + 40, layout.nameAt, true);
+  out.setUint32(from + 44, layout.nameLength, true);
+  out.setUint32(from + 48, layout.typeAt, true);
+  out.setUint32(from + 52, layout.typeLength, true);
   out.setUint32(end, size, true);
   out.setUint32(from + 4, crc32(to.subarray(from + 8, end)), true);
   return size;
 };
 
 export const sizeAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at);
-/** How far behind the start of its batch, which is synced whole, it lies. */
+/** The record's distance from the start of its batch. A batch is synced as a whole. */
 export const batchDistanceAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 8);
 export const flagsAt = (bytes: Buffer, at: number): number => bytes[at + 12]!;
 export const positionAt = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 16);
 export const revisionAt = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 24);
 export const createdMsAt = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 32);
 
-const part = (bytes: Buffer, at: number, field: number): Buffer => {
+const headerSlice = (bytes: Buffer, at: number, field: number): Buffer => {
   const from = at + bytes.readUInt32LE(at + field);
   return bytes.subarray(from, from + bytes.readUInt32LE(at + field + 4));
 };
-export const nameAt = (bytes: Buffer, at: number): Buffer => part(bytes, at, 40);
-export const typeAt = (bytes: Buffer, at: number): Buffer => part(bytes, at, 48);
+export const nameAt = (bytes: Buffer, at: number): Buffer => headerSlice(bytes, at, 40);
+export const typeAt = (bytes: Buffer, at: number): Buffer => headerSlice(bytes, at, 48);
 export const frameAt = (bytes: Buffer, at: number): Buffer => bytes.subarray(at + HEADER_BYTES, at + sizeAt(bytes, at) - TRAILER_BYTES);
 
 /** The RecordedEvent message inside the frame. */
@@ -190,10 +198,10 @@ export const recordedAt = (bytes: Buffer, at: number): Buffer => {
   return bytes.subarray(c.at, c.at + length);
 };
 
-/** 36 bytes of text: the id is the first field of the recorded event. */
+/** The event's id as 36 bytes of text: the first field of the recorded event. */
 export const idAt = (bytes: Buffer, at: number): Buffer => recordedAt(bytes, at).subarray(4, 40);
 
-/** Whether a whole, unharmed record of this position lies at `at`. */
+/** Whether a complete record of this position lies at `at`, with a correct checksum. */
 export const isIntactAt = (bytes: Buffer, at: number, position: number): boolean => {
   if (bytes.length - at < OVERHEAD_BYTES) return false;
   const size = sizeAt(bytes, at);

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { readUpTo, syncBytes, syncFile, writeAll } from '../../durable-files.ts';
 import { damageError } from './corruption.ts';
 import { batchDistanceAt, flagsAt, isIntactAt, LAST_OF_APPEND, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
-import { offsetOf, readRecords, recordsEnd, type Segment, written } from './segment.ts';
+import { nonZeroLength, offsetOf, readRecords, recordsEnd, type Segment } from './segment.ts';
 
 const WINDOW = 1 << 20;
 
@@ -68,7 +68,7 @@ export const repair = (segments: Segment[], from: number): number => {
     const isTorn = found.complete !== recordsEnd(segment);
     if (isTorn && (segment !== last || laterBatchBehind(segment, found.stop))) throw damageError(segment.base + found.stop);
     if (segment !== last || segment.packed) continue;
-    const lost = written(segment, found.complete);
+    const lost = nonZeroLength(segment, found.complete);
     if (isTorn) cut(segment, found.complete);
     settle(segment, found);
     return lost;

@@ -64,7 +64,7 @@ export const scavenge = async (parts: Parts): Promise<Scavenged> => {
   const freed: Scavenged = { events: 0, bytes: 0 };
   const last = log.segments.at(-1)!;
   if (await frees(parts, last)) {
-    while (!log.free(Number.POSITIVE_INFINITY)) await log.whenWritable();
+    while (!log.canStartBatch(Number.POSITIVE_INFINITY)) await log.whenWritable();
     log.startSegment();
   }
   for (const segment of log.segments.slice(0, -1)) {

@@ -5,32 +5,33 @@ import { damageError } from './corruption.ts';
 import { HEADER_BYTES, isIntactAt, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
 
 /**
- * A file of the log. A record's position is the segment's base and its offset in the file; a packed segment, which scavenging made, tells the
- * records' positions by their own heads, and keeps a table of some of them. `length` is how much of the log it covers, head included; the next segment begins there.
+ * A file of the log. A record's position is the segment's base plus its offset in the file. Scavenging rewrites a segment as a packed one:
+ * there the records' headers tell their positions, and a table lists every 32nd of them. `length` is how much of the log the segment covers,
+ * header included; the next segment begins there.
  */
 export type Segment = { path: string; file: number; base: number; length: number; packed: Packed | undefined };
 export type Packed = { positions: Float64Array; offsets: Float64Array; bytes: number };
 
 export const SEGMENT_HEADER_BYTES = 32;
 const MAGIC = 'annals log 1';
-const PACKED = 'annals pack1';
-const MARK_EVERY = 32;
+const PACKED_MAGIC = 'annals pack1';
+const RECORDS_PER_MARK = 32;
 
 export const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.log`;
 
-const headOf = (magic: string, base: number, table: number): Buffer => {
-  const head = Buffer.alloc(SEGMENT_HEADER_BYTES);
-  head.write(magic, 'latin1');
-  head.writeDoubleLE(base, 16);
-  head.writeDoubleLE(table, 24);
-  return head;
+const headerOf = (magic: string, base: number, table: number): Buffer => {
+  const header = Buffer.alloc(SEGMENT_HEADER_BYTES);
+  header.write(magic, 'latin1');
+  header.writeDoubleLE(base, 16);
+  header.writeDoubleLE(table, 24);
+  return header;
 };
 
 export const createSegment = (dir: string, base: number): Segment => {
   const path = join(dir, segmentName(base));
   try {
-    // It has its name when its head is on the disk: one without would be no segment for the next start.
-    replaceFile(path, headOf(MAGIC, base, 0));
+    // The file gets its name after its header is on the disk: the next start could not open a segment without a header.
+    replaceFile(path, headerOf(MAGIC, base, 0));
     syncDirectory(dir);
     return openSegment(path);
   } catch (error) {
@@ -39,7 +40,7 @@ export const createSegment = (dir: string, base: number): Segment => {
   }
 };
 
-/** Head, records, the length covered, and a table of every so many positions and offsets. Not yet in its place: see `replaceSegment`. */
+/** Writes a packed copy of a segment: header, records, covered length, table of positions and offsets. `replaceSegment` puts it in use. */
 export const writePacked = async (path: string, { base, length }: Segment, records: AsyncIterable<Buffer>): Promise<void> => {
   const file = fs.openSync(path, 'w', 0o600);
   try {
@@ -48,10 +49,10 @@ export const writePacked = async (path: string, { base, length }: Segment, recor
     let count = 0;
     for await (const record of records) {
       writeAll(file, record, at);
-      if (count++ % MARK_EVERY === 0) table.push(positionAt(record, 0), at);
+      if (count++ % RECORDS_PER_MARK === 0) table.push(positionAt(record, 0), at);
       at += record.length;
     }
-    writeAll(file, headOf(PACKED, base, at), 0);
+    writeAll(file, headerOf(PACKED_MAGIC, base, at), 0);
     writeAll(file, Buffer.from(Float64Array.from(table).buffer), at);
     await new Promise<void>((resolve, reject) => fs.fsync(file, (error) => (error ? reject(error) : resolve())));
   } catch (error) {
@@ -62,12 +63,12 @@ export const writePacked = async (path: string, { base, length }: Segment, recor
   }
 };
 
-/** Removes what a crash left of segments that were being written: only for who holds the directory. */
+/** Removes segment files that a crash left unfinished. The caller must hold the directory's lock. */
 export const removeUnfinished = (dir: string): void => {
   for (const name of fs.readdirSync(dir)) if (name.endsWith('.next')) fs.rmSync(join(dir, name));
 };
 
-/** Puts a packed file into the segment's place; readers go on with the new one. */
+/** Replaces the segment's file by a packed one; later reads use the new file. */
 export const replaceSegment = (segment: Segment, path: string): void => {
   fs.renameSync(path, segment.path);
   syncDirectory(dirname(segment.path));
@@ -89,36 +90,36 @@ export const openSegment = (path: string): Segment => {
   const magic = head.toString('latin1', 0, MAGIC.length);
   const { size } = fs.fstatSync(file);
   if (magic === MAGIC) return { path, file, base: head.readDoubleLE(16), length: size, packed: undefined };
-  if (magic === PACKED) return { path, file, base: head.readDoubleLE(16), ...readPacked(file, size, head.readDoubleLE(24)) };
+  if (magic === PACKED_MAGIC) return { path, file, base: head.readDoubleLE(16), ...readPacked(file, size, head.readDoubleLE(24)) };
   fs.closeSync(file);
-  throw new Error(`${path} is no segment of a log`);
+  throw new Error(`${path} is not a log segment`);
 };
 
 /**
- * Says of each segment but the last that it ends where the next one begins. A power cut may have left one the room that was made behind its end.
- * @throws where anything but room lies there
+ * Sets the length of each segment but the last to where the next begins. A power cut may have left preallocated zeros after that.
+ * @throws if anything but zeros lies there
  */
 export const setSegmentEnds = (segments: Segment[]): Segment[] => {
   for (const [i, next] of segments.slice(1).entries()) {
     const segment = segments[i]!;
     if (segment.packed) continue;
     const length = next.base - segment.base;
-    if (written(segment, length) > 0) throw damageError(next.base);
+    if (nonZeroLength(segment, length) > 0) throw damageError(next.base);
     segment.length = length;
   }
   return segments;
 };
 
-/** Bytes behind an offset up to the last that is not zero: zeros are room, not something lost. */
-export const written = ({ file, length }: Segment, from: number): number => {
+/** The number of bytes from an offset to the last one that is not zero. Zeros are preallocated space, not data. */
+export const nonZeroLength = ({ file, length }: Segment, from: number): number => {
   const bytes = readUpTo(file, from, Math.max(0, length - from));
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end--;
   return end;
 };
 
-/** How many of the ascending values are not above `wanted`. */
-const upTo = (values: Float64Array, wanted: number): number => {
+/** How many of the ascending values are at most `wanted`. */
+const countUpTo = (values: Float64Array, wanted: number): number => {
   let low = 0;
   let high = values.length;
   while (low < high) {
@@ -129,26 +130,26 @@ const upTo = (values: Float64Array, wanted: number): number => {
   return low;
 };
 
-const SPAN = 64 << 10;
+const MAX_SPAN_BYTES = 64 << 10;
 
-type Span = { from: number; until: number; peek: (offset: number, size: number) => Buffer };
+type MarkedSpan = { from: number; until: number; peek: (offset: number, size: number) => Buffer };
 
-/** The records between the mark at or before a position and the next, read at once where they are few bytes. */
-const spanOf = (file: number, { positions, offsets, bytes }: Packed, position: number): Span => {
-  const mark = Math.max(0, upTo(positions, position) - 1);
+/** The records from the mark at or before a position to the next mark; read in one call if they are small. */
+const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, position: number): MarkedSpan => {
+  const mark = Math.max(0, countUpTo(positions, position) - 1);
   const from = offsets[mark] ?? bytes;
   const until = offsets[mark + 1] ?? bytes;
-  if (until - from > SPAN) return { from, until, peek: (offset, size) => readUpTo(file, offset, size) };
+  if (until - from > MAX_SPAN_BYTES) return { from, until, peek: (offset, size) => readUpTo(file, offset, size) };
   const span = readUpTo(file, from, until - from);
   return { from, until, peek: (offset, size) => span.subarray(offset - from, offset - from + size) };
 };
 
 /**
- * A record whose head or end does not fit to those around it ends the walk, and whoever reads there finds that it is harmed. So does the last
- * one passed where it is: it may have been the one looked for.
+ * Walks the records from the nearest mark. The walk stops at a record whose header or trailer does not fit its neighbours, so that the reader
+ * meets the damage there. It also returns the last record it passed if that one is damaged: it may be the one looked for.
  */
 const packedOffset = (file: number, packed: Packed, position: number): number => {
-  const { from, until, peek } = spanOf(file, packed, position);
+  const { from, until, peek } = markedSpanOf(file, packed, position);
   const passed = { offset: from, size: 0, position: -1 };
   let offset = from;
   while (offset < until) {
@@ -163,29 +164,29 @@ const packedOffset = (file: number, packed: Packed, position: number): number =>
   return passed.size > 0 && !isIntactAt(peek(passed.offset, passed.size), 0, passed.position) ? passed.offset : offset;
 };
 
-/** Where the record of exactly this position lies in a packed segment, though one before it may be harmed: every place is looked at. */
+/** The offset of the record with exactly this position in a packed segment. Tries every offset, since a record before it may be damaged. */
 export const findExactOffset = ({ file, packed }: Segment, position: number): number | undefined => {
   if (!packed) return undefined;
-  const { from, until, peek } = spanOf(file, packed, position);
+  const { from, until, peek } = markedSpanOf(file, packed, position);
   const bytes = peek(from, until - from);
   for (let at = 0; at + OVERHEAD_BYTES <= bytes.length; at++)
     if (positionAt(bytes, at) === position && isIntactAt(bytes, at, position)) return from + at;
   return undefined;
 };
 
-/** Where in the file the first record at or behind this position lies; the end of the records where there is none. */
+/** The file offset of the first record at or after a position; the end of the records if there is none. */
 export const offsetOf = ({ file, base, length, packed }: Segment, position: number): number =>
   packed ? packedOffset(file, packed, position) : Math.min(length, Math.max(SEGMENT_HEADER_BYTES, position - base));
 
 export const recordsEnd = ({ length, packed }: Segment): number => packed?.bytes ?? length;
 
-/** The position behind the record that ends at `offset`, where the next one is looked for. */
+/** The position after the record that ends at `offset`: where to look for the next one. */
 export const positionAfter = ({ file, base, length, packed }: Segment, offset: number): number => {
   if (!packed) return base + offset;
   return offset < packed.bytes ? positionAt(readUpTo(file, offset, HEADER_BYTES), 0) : base + length;
 };
 
-/** Whole records from an offset on, at least one if there is one. */
+/** Whole records from an offset on, about `size` bytes, but at least one record if there is one. */
 export const readRecords = (segment: Segment, offset: number, size: number): Buffer => {
   const left = recordsEnd(segment) - offset;
   if (left < OVERHEAD_BYTES) return Buffer.alloc(0);
@@ -200,7 +201,7 @@ export const readRecords = (segment: Segment, offset: number, size: number): Buf
 
 const sizeBefore = (bytes: Buffer, end: number): number => bytes.readUInt32LE(end - 4);
 
-/** Whole records that end at an offset, at least one if there is one. */
+/** Whole records that end at an offset, about `size` bytes, but at least one record if there is one. */
 export const readRecordsBefore = (segment: Segment, offset: number, size: number): Buffer => {
   if (offset <= SEGMENT_HEADER_BYTES) return Buffer.alloc(0);
   const last = Math.min(offset, readUpTo(segment.file, offset - 4, 4).readUInt32LE(0));

@@ -6,40 +6,41 @@ import { ENTRY_FIELDS, FOOTER_BYTES, PAGE_ENTRIES, TABLE_MAGIC } from './sstable
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Float64Array | Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);
 
-/** Writes a table from entries that come in order. `streams` is how many keys there are at most. */
-export const createTableWriter = (path: string, streams: number) => {
+/** Writes a table of entries that come in order. `maxStreams` is an upper bound of the number of keys. */
+export const createTableWriter = (path: string, maxStreams: number) => {
   const file = fs.openSync(path, 'w', 0o600);
-  const bloom = bloomOf(new Uint8Array(bloomSize(streams)));
-  const marks: number[] = [];
+  const bloom = bloomOf(new Uint8Array(bloomSize(maxStreams)));
+  const pageStarts: number[] = [];
   let count = 0;
   let checksum = 0;
   let lastKey = -1;
 
-  const note = (key: number, revision: number): void => {
-    if (count % PAGE_ENTRIES === 0) marks.push(key, revision);
+  const addKey = (key: number, revision: number): void => {
+    if (count % PAGE_ENTRIES === 0) pageStarts.push(key, revision);
     if (key !== lastKey) bloom.add(key);
     lastKey = key;
     count++;
   };
 
-  /** Key, revision, position of each. */
+  /** Adds entries: key, revision and position of each. */
   const add = (entries: Float64Array): void => {
     const at = count * ENTRY_FIELDS * 8;
-    for (let i = 0; i < entries.length; i += ENTRY_FIELDS) note(entries[i]!, entries[i + 1]!);
+    for (let i = 0; i < entries.length; i += ENTRY_FIELDS) addKey(entries[i]!, entries[i + 1]!);
     const bytes = bufferOf(entries);
     checksum = crc32(bytes, checksum);
     writeAll(file, bytes, at);
   };
 
-  /** Its end, and a sync that blocks nobody. */
+  /** Completes the table and syncs it without blocking the event loop. */
   const finish = async (): Promise<void> => {
     finishNow(false);
     await new Promise<void>((resolve, reject) => fs.fsync(file, (error) => (error ? reject(error) : resolve())));
     fs.closeSync(file);
   };
 
+  /** Completes the table; unless `close` is false, also syncs and closes it at once. */
   const finishNow = (close = true): void => {
-    const filters = Buffer.concat([bufferOf(Float64Array.from(marks)), bufferOf(bloom.bits)]);
+    const filters = Buffer.concat([bufferOf(Float64Array.from(pageStarts)), bufferOf(bloom.bits)]);
     const footer = Buffer.alloc(FOOTER_BYTES);
     footer.write(TABLE_MAGIC, 'latin1');
     footer.writeDoubleLE(count, 16);
@@ -52,10 +53,11 @@ export const createTableWriter = (path: string, streams: number) => {
     fs.closeSync(file);
   };
 
-  const abandon = (): void => {
+  /** Closes and deletes the unfinished file. */
+  const discard = (): void => {
     fs.closeSync(file);
     fs.rmSync(path, { force: true });
   };
 
-  return { add, finish, finishNow, abandon };
+  return { add, finish, finishNow, discard };
 };

@@ -107,7 +107,7 @@ const indexCheck = (dir: string) => {
     const known = [0, 1, 2].some((probe) => index.find(keyOf(name, probe), revisionAt(bytes, at)) === position);
     if (!known) missing++;
   };
-  return { check, done: () => ({ missing, sound: index.sound() }) };
+  return { check, done: () => ({ missing, sound: index.isIntact() }) };
 };
 
 /** Checks every record of a store's log, and the index where the store does not run; prints what it finds. @returns the exit code: 0 sound, 1 damaged */

@@ -1,96 +1,105 @@
 import { isDiskFull } from '../../durable-files.ts';
-import type { AppendRequest, createConcurrencyCheck, Outcome } from './concurrency-check.ts';
+import type { AppendRequest, AppendResult, Outcome } from './append-decision.ts';
+import type { createConcurrencyCheck } from './concurrency-check.ts';
 import { isDamage, reportDamage } from './corruption.ts';
 import type { Log } from './log.ts';
 import { maxRecordSize } from './record.ts';
 
-type Job = { request: AppendRequest; deadline: number; respond: (outcome: Outcome | { kind: 'late' }) => void };
+/** `deadline` is epoch ms. `respond` is called once. */
+type Job = { request: AppendRequest; deadline: number; respond: (result: AppendResult) => void };
+
+type Decide = ReturnType<typeof createConcurrencyCheck>;
 
 type Parts = {
   log: Log;
-  decide: ReturnType<typeof createConcurrencyCheck>;
-  /** The log has grown. */
-  grown: () => void;
-  /** Nothing of the batch was kept: what is known of it in memory is to be forgotten. */
-  forget: () => void;
-  /** The disk may or may not hold what was written: nobody may go on from here. */
-  fatal: (error: unknown) => void;
+  decide: Decide;
+  /** Called after a batch that wrote events. */
+  onAppended: () => void;
+  /** Called when nothing of a batch was written: what memory holds of it must be discarded. */
+  onDiscarded: () => void;
+  /** Called when the contents of the disk are unknown: the process must end. */
+  onFatalError: (error: unknown) => void;
 };
 
-/** An upper bound of what it adds to the log: its events, and metadata that a deleted stream gets with them. */
-const roomOf = ({ events, stream }: AppendRequest): number =>
-  events.reduce((sum, event) => sum + maxRecordSize(event, stream.length * 3), METADATA_ROOM);
-const METADATA_ROOM = 4096;
-const FEW = 2;
+/** Space for the metadata that reviving a deleted stream adds. */
+const METADATA_BYTES = 4096;
+/** A UTF-16 code unit of a stream's name takes at most three bytes. */
+const MAX_BYTES_PER_UNIT = 3;
+const MAX_SMALL_BATCH_REQUESTS = 2;
+
+/** An upper bound of the bytes that a request adds to the log. */
+const maxSizeOf = ({ events, stream }: AppendRequest): number =>
+  events.reduce((sum, event) => sum + maxRecordSize(event, stream.length * MAX_BYTES_PER_UNIT), METADATA_BYTES);
+
+const maxSizeOfAll = (jobs: Job[]): number => jobs.reduce((sum, { request }) => sum + maxSizeOf(request), 0);
+
+/** A decision reads before it writes: one that meets a damaged record has added nothing, and the other requests go on. */
+const decideOne = (decide: Decide, request: AppendRequest): Outcome => {
+  try {
+    return decide(request);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    reportDamage(error);
+    return { kind: 'damaged', reason: error.message };
+  }
+};
+
+const writeBatch = ({ log, decide }: Parts, jobs: Job[]): AppendResult[] => {
+  const start = log.startBatch();
+  const now = Date.now();
+  const results = jobs.map(({ request, deadline }) => (deadline <= now ? { kind: 'late' as const } : decideOne(decide, request)));
+  if (log.batchEnd() > start) log.commit(jobs.length <= MAX_SMALL_BATCH_REQUESTS);
+  return results;
+};
+
+/** @returns undefined after a fatal error: then no request may be answered */
+const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined => {
+  try {
+    return writeBatch(parts, jobs);
+  } catch (error) {
+    if (!isDiskFull(error)) return void parts.onFatalError(error);
+    parts.onDiscarded();
+    return jobs.map(() => ({ kind: 'failed', reason: 'the disk is full' }));
+  }
+};
 
 export type Writer = ReturnType<typeof createWriter>;
 
-/** Group commit: everything that arrived in one turn of the event loop is decided, written and synced once, and then answered. */
-export const createWriter = ({ log, decide, grown, forget, fatal }: Parts) => {
+/** Group commit: the requests that arrive in one turn of the event loop are decided, written and synced together, and then answered. */
+export const createWriter = (parts: Parts) => {
+  const { log } = parts;
   let queue: Job[] = [];
-  let sinks = new Set<() => void>();
-
-  /** A decision reads before it writes: where it meets damage, it has added nothing, and the others go on. */
-  const decidedOf = (request: AppendRequest): Outcome => {
-    try {
-      return decide(request);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      reportDamage(error);
-      return { kind: 'damaged', reason: error.message };
-    }
-  };
-
-  const outcomes = (jobs: Job[]): (Outcome | { kind: 'late' })[] => {
-    const start = log.startBatch();
-    const now = Date.now();
-    const decided = jobs.map(({ request, deadline }) => (deadline <= now ? { kind: 'late' as const } : decidedOf(request)));
-    if (log.batchEnd() > start) log.commit(jobs.length <= FEW);
-    return decided;
-  };
-
-  const committed = (jobs: Job[]): (Outcome | { kind: 'late' })[] | undefined => {
-    try {
-      return outcomes(jobs);
-    } catch (error) {
-      if (!isDiskFull(error)) return void fatal(error);
-      forget();
-      return jobs.map(() => ({ kind: 'failed', reason: 'the disk is full' }));
-    }
-  };
-
-  const room = (): number => queue.reduce((sum, { request }) => sum + roomOf(request), 0);
+  let callbacks = new Set<() => void>();
 
   const flush = (): void => {
     if (queue.length === 0) return;
-    if (!log.free(room())) return void log.whenWritable().then(flush);
+    if (!log.canStartBatch(maxSizeOfAll(queue))) return void log.whenWritable().then(flush);
     const jobs = queue;
     queue = [];
     const before = log.end();
-    const results = committed(jobs);
+    const results = tryWriteBatch(parts, jobs);
     if (!results) return;
     for (const [i, { respond }] of jobs.entries()) respond(results[i]!);
-    const written = sinks;
-    sinks = new Set();
-    for (const send of written) send();
-    if (log.end() > before) grown();
+    const afterThisBatch = callbacks;
+    callbacks = new Set();
+    for (const callback of afterThisBatch) callback();
+    if (log.end() > before) parts.onAppended();
   };
 
-  /** Answers after the sync, in the order of arrival. `deadline` is epoch ms. */
-  const submit = (job: Job): void => {
-    if (queue.push(job) === 1) setImmediate(flush);
+  return {
+    /** Queues a request. Requests are answered after the sync, in the order in which they came. */
+    submit: (job: Job): void => {
+      if (queue.push(job) === 1) setImmediate(flush);
+    },
+    /** Calls `callback` once, after all requests of the batch are answered, so that a connection can send its answers in one write. */
+    afterBatch: (callback: () => void): void => void callbacks.add(callback),
+    /** Resolves when everything submitted is answered. */
+    idle: async (): Promise<void> => {
+      while (queue.length > 0) {
+        await log.whenWritable();
+        flush();
+      }
+    },
+    flush,
   };
-
-  /** Runs `send` once when every answer of this turn is given: by it they leave in one write. */
-  const afterBatch = (send: () => void): void => void sinks.add(send);
-
-  /** Until everything submitted is answered. */
-  const idle = async (): Promise<void> => {
-    while (queue.length > 0) {
-      await log.whenWritable();
-      flush();
-    }
-  };
-
-  return { submit, afterBatch, idle, flush };
 };

@@ -1,0 +1,164 @@
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { replaceFile, syncDirectory } from '../../durable-files.ts';
+import { mergeTables } from './compaction.ts';
+import type { Entry, Memtable } from './memtable.ts';
+import { openTable, type Table } from './sstable.ts';
+import { createTableWriter } from './sstable-writer.ts';
+
+/** How many entries a memtable holds before it becomes a table. */
+export const MEMTABLE_ENTRIES = 32_768;
+/** How many tables of one level are merged into one of the next. */
+const MERGE_FAN_IN = 4;
+
+/** `checkpoint` is the log position up to which the tables know the log; `next` numbers the next table. */
+type Manifest = { checkpoint: number; next: number; tables: string[] };
+
+const readManifest = (dir: string): Manifest => {
+  const path = join(dir, 'manifest.json');
+  const empty = { checkpoint: 0, next: 1, tables: [] };
+  try {
+    return fs.existsSync(path) ? (JSON.parse(fs.readFileSync(path, 'utf8')) as Manifest) : empty;
+  } catch (error) {
+    if (error instanceof SyntaxError) return empty;
+    throw error;
+  }
+};
+
+/** Opens the manifest's tables, newest first. If one is damaged, none is used and the index is rebuilt from the log. */
+const openTables = (dir: string, manifest: Manifest): Table[] => {
+  const open: Table[] = [];
+  try {
+    for (const name of manifest.tables) open.push(openTable(join(dir, name)));
+    return open;
+  } catch {
+    for (const table of open) table.close();
+    Object.assign(manifest, { checkpoint: 0, tables: [] });
+    return [];
+  }
+};
+
+const removeUnlistedTables = (dir: string, { tables }: Manifest): void => {
+  for (const name of fs.readdirSync(dir)) if (name.endsWith('.table') && !tables.includes(name)) fs.rmSync(join(dir, name));
+};
+
+const levelOf = ({ count }: Table): number => Math.max(0, Math.floor(Math.log(count / MEMTABLE_ENTRIES) / Math.log(MERGE_FAN_IN)));
+
+/** Where enough successive tables of one level begin to be merged; -1 if nowhere. */
+const findMergeRun = (tables: Table[]): number =>
+  tables.findIndex((table, at) => {
+    const run = tables.slice(at, at + MERGE_FAN_IN);
+    return run.length === MERGE_FAN_IN && run.every((each) => levelOf(each) === levelOf(table));
+  });
+
+const writeTable = async (path: string, memtable: Memtable): Promise<void> => {
+  const writer = createTableWriter(path, memtable.streams());
+  try {
+    writer.add(memtable.sorted());
+    await writer.finish();
+  } catch (error) {
+    writer.discard();
+    throw error;
+  }
+};
+
+const writeTableNow = (path: string, memtable: Memtable): void => {
+  const writer = createTableWriter(path, memtable.streams());
+  writer.add(memtable.sorted());
+  writer.finishNow();
+};
+
+export type IndexTables = ReturnType<typeof openIndexTables>;
+
+/** The sorted tables of the index and the manifest that names them. Tables of one level are merged in the background. */
+export const openIndexTables = (dir: string) => {
+  const manifest = readManifest(dir);
+  let tables = openTables(dir, manifest);
+  let isMerging = false;
+  let isClosing = false;
+  removeUnlistedTables(dir, manifest);
+
+  const nextPath = (): string => join(dir, `${String(manifest.next++).padStart(8, '0')}.table`);
+
+  const publish = (next: Table[], checkpoint: number): void => {
+    const names = next.map(({ path }) => path.slice(dir.length + 1));
+    replaceFile(join(dir, 'manifest.json'), JSON.stringify({ checkpoint, next: manifest.next, tables: names }));
+    syncDirectory(dir);
+    Object.assign(manifest, { checkpoint, tables: names });
+    tables = next;
+  };
+
+  const merge = async (): Promise<void> => {
+    const at = findMergeRun(tables);
+    if (isMerging || isClosing || at < 0) return;
+    isMerging = true;
+    const inputs = tables.slice(at, at + MERGE_FAN_IN);
+    const path = nextPath();
+    try {
+      if (!(await mergeTables(inputs, path, () => isClosing))) return;
+      const from = tables.indexOf(inputs[0]!);
+      publish([...tables.slice(0, from), openTable(path), ...tables.slice(from + MERGE_FAN_IN)], manifest.checkpoint);
+      for (const table of inputs) {
+        table.close();
+        fs.rmSync(table.path);
+      }
+    } finally {
+      isMerging = false;
+    }
+    return merge();
+  };
+
+  const closeAll = (): void => {
+    for (const table of tables) table.close();
+  };
+
+  return {
+    merge,
+    /**
+     * Writes a memtable as the newest table, without blocking the event loop. Calls `onPublished` in the moment in which look-ups find the
+     * table: the caller must drop the memtable then, or its entries would be found twice.
+     */
+    add: async (memtable: Memtable, checkpoint: number, onPublished: () => void): Promise<void> => {
+      const path = nextPath();
+      await writeTable(path, memtable);
+      publish([openTable(path), ...tables], checkpoint);
+      onPublished();
+    },
+    addNow: (memtable: Memtable, checkpoint: number): void => {
+      const path = nextPath();
+      writeTableNow(path, memtable);
+      publish([openTable(path), ...tables], checkpoint);
+    },
+    checkpoint: (): number => manifest.checkpoint,
+    last: (key: number): Entry | undefined => {
+      for (const table of tables) {
+        const found = table.last(key);
+        if (found) return found;
+      }
+      return undefined;
+    },
+    find: (key: number, revision: number): number | undefined => {
+      const positions: number[] = [];
+      for (const table of tables) {
+        table.range(key, revision, revision, positions);
+        if (positions.length > 0) return positions[0];
+      }
+      return undefined;
+    },
+    range: (key: number, from: number, to: number, into: number[]): void => {
+      for (let at = tables.length - 1; at >= 0; at--) tables[at]!.range(key, from, to, into);
+    },
+    isIntact: (): boolean => tables.every((table) => table.isIntact()),
+    /** Forgets all tables: the index is rebuilt from the log. */
+    discard: (): void => {
+      closeAll();
+      tables = [];
+      Object.assign(manifest, { checkpoint: 0, tables: [] });
+    },
+    /** Cancels a merge at its next slice. */
+    startClosing: (): void => {
+      isClosing = true;
+    },
+    close: closeAll,
+  };
+};

@@ -1,0 +1,95 @@
+import { readInto, readUpTo } from '../../durable-files.ts';
+import { damageError } from './corruption.ts';
+import type { LogBatch } from './log-batch.ts';
+import { endOf, type Page, readIntactPage, readPage, readPageBefore, segmentAt } from './log-pages.ts';
+import { createReadBuffer, FIRST_READ_BYTES } from './read-buffer.ts';
+import { HEADER_BYTES, isIntactAt, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
+import { findExactOffset, offsetOf, readRecords, recordsEnd, type Segment } from './segment.ts';
+
+const PAGE_BYTES = 128 << 10;
+
+/** The record at a position, read into `scratch` if it fits; undefined if no intact record begins there. */
+const readRecord = (segments: Segment[], position: number, scratch: Buffer): Buffer | undefined => {
+  if (position < 0 || position >= endOf(segments)) return undefined;
+  const segment = segmentAt(segments, position);
+  const offset = offsetOf(segment, position);
+  const left = recordsEnd(segment) - offset;
+  if (left < OVERHEAD_BYTES) return undefined;
+  const first = readInto(scratch, segment.file, offset);
+  const size = sizeAt(first, 0);
+  if (size < OVERHEAD_BYTES || size > left) return undefined;
+  const bytes = size <= first.length ? first : readUpTo(segment.file, offset, size);
+  return isIntactAt(bytes, 0, position) ? bytes.subarray(0, size) : undefined;
+};
+
+/** Whether scavenging removed the record at a position: the record that follows in its segment is intact, or none follows. */
+const isFreed = (segment: Segment, position: number): boolean => {
+  if (!segment.packed) return false;
+  const offset = offsetOf(segment, position);
+  const bytes = readRecords(segment, offset, FIRST_READ_BYTES);
+  if (bytes.length === 0) return offset >= recordsEnd(segment);
+  return positionAt(bytes, 0) > position && isIntactAt(bytes, 0, positionAt(bytes, 0));
+};
+
+/** The record at the position of an event after the normal look-up missed it; undefined if it was freed. @throws if it is damaged */
+const findMissedRecord = (segments: Segment[], position: number): Buffer | undefined => {
+  const segment = segmentAt(segments, position);
+  if (isFreed(segment, position)) return undefined;
+  const offset = findExactOffset(segment, position);
+  if (offset === undefined) throw damageError(position);
+  return readRecords(segment, offset, OVERHEAD_BYTES);
+};
+
+/** Reads the log: the current batch from memory, everything before it from the segments. */
+export const createLogReader = (segments: Segment[], batch: LogBatch) => {
+  const readBuffer = createReadBuffer();
+
+  const read = (position: number, scratch: Buffer): Buffer | undefined =>
+    batch.contains(position) ? batch.record(position) : readRecord(segments, position, scratch);
+
+  /** The record at a position; undefined if no intact record begins there. */
+  const record = (position: number): Buffer | undefined =>
+    readBuffer.copyOf(position) ?? read(position, Buffer.allocUnsafe(FIRST_READ_BYTES));
+
+  return {
+    record,
+
+    /** Whole records from a position on. Not verified; a view that is valid for this turn of the event loop only. */
+    page: (position: number, size = PAGE_BYTES): Page =>
+      batch.contains(position) ? batch.page(position, size) : readPage(segments, position, size),
+
+    /** Verified records from a position on, up to the first damaged one. The batch in memory is trusted. @throws if the first is damaged */
+    intactPage: (position: number, size = PAGE_BYTES): Page =>
+      batch.contains(position) ? batch.page(position, size) : readIntactPage(segments, position, size),
+
+    /** Verified records before a position; `next` is the position of the first. @throws if the record just before is damaged */
+    pageBefore: (position: number, size = PAGE_BYTES): Page => readPageBefore(segments, position, size),
+
+    /** The record at the position of an event; undefined if scavenging removed it. @throws if it is damaged */
+    recordOrFreed: (position: number): Buffer | undefined => record(position) ?? findMissedRecord(segments, position),
+
+    /** Like `recordOrFreed`, but a view of one shared buffer that the next call overwrites. */
+    viewRecord: (position: number): Buffer | undefined => {
+      const found = read(position, readBuffer.reuse());
+      readBuffer.remember(position, segmentAt(segments, position), found);
+      return found ?? findMissedRecord(segments, position);
+    },
+
+    /** Whether a position belongs to an event, or to one that scavenging may have removed. @throws if the event there is damaged */
+    isReadablePosition: (position: number): boolean => {
+      if (record(position)) return true;
+      const segment = segmentAt(segments, position);
+      if (segment.packed) return true;
+      const header = readUpTo(segment.file, offsetOf(segment, position), HEADER_BYTES);
+      if (header.length === HEADER_BYTES && positionAt(header, 0) === position) throw damageError(position);
+      return false;
+    },
+
+    /** The position after a damaged record, if an intact one begins there or the log ends: a reader that had passed it can go on. */
+    positionAfterDamaged: (position: number): number | undefined => {
+      const segment = segmentAt(segments, position);
+      const next = position + sizeAt(readUpTo(segment.file, offsetOf(segment, position), HEADER_BYTES), 0);
+      return !segment.packed && (next === endOf(segments) || record(next)) ? next : undefined;
+    },
+  };
+};

@@ -1,0 +1,75 @@
+import * as fs from 'node:fs';
+import { isDiskFull, syncBytes, writeAll } from '../../durable-files.ts';
+import type { LogBatch } from './log-batch.ts';
+import { endOf } from './log-pages.ts';
+import { createPreallocation, type Preallocation } from './preallocation.ts';
+import { createSegment, type Segment } from './segment.ts';
+
+const SEGMENT_BYTES = 128 << 20;
+
+/** Appends batches to the last segment and begins a new segment when that one is full. */
+export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatch) => {
+  let preallocation: Preallocation | undefined;
+  const last = (): Segment => segments.at(-1)!;
+
+  /** Closes the last segment and begins another; only while no preallocation is being written. */
+  const startSegment = (): void => {
+    segments.push(createSegment(dir, endOf(segments)));
+    batch.clear();
+    const full = preallocation;
+    preallocation = undefined;
+    full?.trim();
+  };
+
+  /** Begins a batch at the log's end, in a new segment if the last is full. @returns the position of its first event */
+  const startBatch = (): number => {
+    if (last().length >= SEGMENT_BYTES && !preallocation?.isWriting()) startSegment();
+    const start = endOf(segments);
+    batch.begin(start);
+    return start;
+  };
+
+  const discardBatch = (): void => {
+    fs.ftruncateSync(last().file, last().length);
+    preallocation?.reset();
+    batch.clear();
+  };
+
+  /**
+   * Writes and syncs the batch. If the disk is full, nothing was written; after any other error the contents of the disk are unknown.
+   * Space is preallocated only while batches are small: a large batch spreads the journal's cost over many events, and writing zeros at the
+   * same time would only slow the disk down.
+   */
+  const commit = (isSmall: boolean): void => {
+    const segment = last();
+    const bytes = batch.contents();
+    try {
+      writeAll(segment.file, bytes, segment.length);
+    } catch (error) {
+      if (isDiskFull(error)) discardBatch();
+      throw error;
+    }
+    syncBytes(segment.file);
+    segment.length += bytes.length;
+    preallocation ??= createPreallocation(segment);
+    if (isSmall) preallocation.extend();
+    else preallocation.noteGrowth();
+  };
+
+  return {
+    startSegment,
+    startBatch,
+    commit,
+    addEvent: batch.addEvent,
+    /** The position after the last event of the batch, written or not. */
+    batchEnd: batch.end,
+    /** Whether a batch of this many bytes can begin now; if not, wait for `whenWritable`. */
+    canStartBatch: (bytes: number): boolean => preallocation === undefined || preallocation.fits(bytes),
+    whenWritable: (): Promise<void> => preallocation?.whenIdle() ?? Promise.resolve(),
+    close: async (): Promise<void> => {
+      await preallocation?.stop();
+      preallocation?.trim();
+      for (const segment of segments) fs.closeSync(segment.file);
+    },
+  };
+};
