@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Aggregate } from '../../domain/aggregate.ts';
@@ -10,146 +10,146 @@ import { createTransact } from '../../infra/aggregates/transact.ts';
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
-type Moved = { type: 'DoorOpened' | 'DoorClosed'; data: object };
+type DoorEvent = { type: 'DoorOpened' | 'DoorClosed'; data: object };
 type State = { isOpen: boolean };
 
-/** A door: opened or closed, and a refusal or nothing where it is so already. */
-const Door: Aggregate<State, Moved> = {
+/** A door. Opening an open door does nothing; closing a closed door is refused. */
+const Door: Aggregate<State, DoorEvent> = {
   category: 'door',
   initial: { isOpen: false },
   evolve: (_, { type }) => ({ isOpen: type === 'DoorOpened' }),
 };
-const opened: Moved = { type: 'DoorOpened', data: {} };
-const closed: Moved = { type: 'DoorClosed', data: {} };
-const open = ({ isOpen }: State): Moved[] => (isOpen ? [] : [opened]);
-const close = ({ isOpen }: State): Moved[] => {
-  if (!isOpen) throw new Refusal('conflict', 'it is closed');
+const opened: DoorEvent = { type: 'DoorOpened', data: {} };
+const closed: DoorEvent = { type: 'DoorClosed', data: {} };
+const open = ({ isOpen }: State): DoorEvent[] => (isOpen ? [] : [opened]);
+const close = ({ isOpen }: State): DoorEvent[] => {
+  if (!isOpen) throw new Refusal('conflict', 'the door is closed');
   return [closed];
 };
 
 const meta: Metadata = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
 const STREAM = streamName('door', 't', 'd');
 
-/** A process of its own over a log that others write too. */
-const processOn = (log: Log, cache = openAggregateCache(log, [])) => {
+/** A process with its own cache, over a log to which others append, too. */
+const createProcess = (log: Log, cache = openAggregateCache(log, [])) => {
   const transact = createTransact(log, cache);
   return {
     cache,
-    does: (decide: (state: State) => Moved[]) => transact({ aggregate: Door, tenant: 't', id: 'd', decide, meta, seed: randomUUID() }),
+    run: (decide: (state: State) => DoorEvent[]) => transact({ aggregate: Door, tenant: 't', id: 'd', decide, meta, seed: randomUUID() }),
   };
 };
 
-const written = (log: Log, revision: number, { type, data }: Moved) =>
+const append = (log: Log, revision: number, { type, data }: DoorEvent) =>
   log.append(STREAM, revision < 0 ? 'none' : revision, [{ id: randomUUID(), type, data, meta }]);
 
-/** Lets what has come to be known be heard. */
-const heard = async (): Promise<void> => {
-  for (let turns = 0; turns < 20; turns++) await turn();
+/** Waits until the subscriptions have delivered all events. */
+const eventsDelivered = async (): Promise<void> => {
+  for (let turns = 0; turns < 20; turns++) await nextTurn();
 };
 
-/** A log whose reads stand still behind what they have found, until they are let go on. */
-const haltingReads = (log: Log) => {
+/** A log whose reads stop between `pause` and `resume`, after they have found their events. */
+const pausableReads = (log: Log) => {
   let gate: PromiseWithResolvers<void> | null = null;
   return {
     log: {
       ...log,
-      read: async function* (...asked: Parameters<Log['read']>) {
-        const found = await Array.fromAsync(log.read(...asked));
+      read: async function* (...args: Parameters<Log['read']>) {
+        const found = await Array.fromAsync(log.read(...args));
         await gate?.promise;
         yield* found;
       },
     } satisfies Log,
-    halt: () => {
+    pause: () => {
       gate = Promise.withResolvers();
     },
-    goOn: () => {
+    resume: () => {
       gate?.resolve();
       gate = null;
     },
   };
 };
 
-test('what memory would refuse, or has done already, is asked of the log: another process may have changed it', async () => {
+test('a refusal or a decision without events that rests on a cached state is confirmed by the log', async () => {
   const log = memoryLog();
-  const [one, other] = [processOn(log), processOn(log)];
-  await one.does(open);
-  await other.does(close);
-  assert.is((await one.does(open)).revision, 2, 'memory has it open, and nothing to do');
-  assert.is((await other.does(close)).revision, 3, 'memory has it closed, and refuses');
-  assert.is((await one.does(close).catch((error: Refusal) => error.code)) as unknown, 'conflict', 'the log has it so');
+  const [one, other] = [createProcess(log), createProcess(log)];
+  await one.run(open);
+  await other.run(close);
+  assert.is((await one.run(open)).revision, 2, 'the cache says open, so there would be nothing to do');
+  assert.is((await other.run(close)).revision, 3, 'the cache says closed, so it would be refused');
+  assert.is((await one.run(close).catch((error: Refusal) => error.code)) as unknown, 'conflict', 'the log confirms the refusal');
 });
 
-test('what is heard while a stream is read is read too, before it counts', async () => {
+test('a load includes the events that the subscription delivers while it reads', async () => {
   const source = memoryLog();
-  const { log, halt, goOn } = haltingReads(source);
-  await written(source, -1, opened);
+  const { log, pause, resume } = pausableReads(source);
+  await append(source, -1, opened);
   const cache = openAggregateCache(log, [Door]);
   await cache.start();
-  halt();
+  pause();
   const loading = cache.load(Door, 't', 'd');
-  await heard();
-  await written(source, 0, closed);
-  await heard();
-  goOn();
+  await eventsDelivered();
+  await append(source, 0, closed);
+  await eventsDelivered();
+  resume();
   assert.equal((await loading).state, { isOpen: false });
   assert.is(cache.peek(Door, 't', 'd')?.revision, 1);
   await cache.close();
 });
 
-test('neither a slow read nor a slow append takes the place of what is newer', async () => {
+test('neither a slow read nor a slow append replaces a newer cached state', async () => {
   const source = memoryLog();
-  const { log, halt, goOn } = haltingReads(source);
-  await written(source, -1, opened);
+  const { log, pause, resume } = pausableReads(source);
+  await append(source, -1, opened);
   const slow = openAggregateCache(log, []);
-  halt();
+  pause();
   const reading = slow.refresh(Door, 't', 'd');
-  await heard();
+  await eventsDelivered();
   slow.put(STREAM, { id: 'd', state: { isOpen: false }, revision: 1, position: null });
-  goOn();
+  resume();
   assert.is((await reading).revision, 1);
   assert.is(slow.peek(Door, 't', 'd')?.revision, 1);
 
   const late: Log = {
     ...source,
-    append: async (...asked) => {
-      const answer = await source.append(...asked);
-      await written(source, answer.revision, opened);
-      await heard();
-      return answer;
+    append: async (...args) => {
+      const appended = await source.append(...args);
+      await append(source, appended.revision, opened);
+      await eventsDelivered();
+      return appended;
     },
   };
   const cache = openAggregateCache(late, [Door]);
   await cache.start();
   await cache.load(Door, 't', 'd');
-  assert.is((await processOn(late, cache).does(close)).revision, 1);
+  assert.is((await createProcess(late, cache).run(close)).revision, 1);
   assert.equal(cache.peek(Door, 't', 'd')?.state, { isOpen: true });
   await cache.close();
 });
 
-test('what was begun to be read before the log was followed anew is not kept', async () => {
+test('a read that began before the subscription was re-established is not cached', async () => {
   const source = memoryLog();
-  const { log, halt, goOn } = haltingReads(source);
-  await written(source, -1, opened);
-  const harmed = Promise.withResolvers<Error | null>();
+  const { log, pause, resume } = pausableReads(source);
+  await append(source, -1, opened);
+  const failure = Promise.withResolvers<Error | null>();
   let follows = 0;
   const cache = openAggregateCache(
     {
       ...log,
       follow: (follower) => {
         const following = source.follow(follower);
-        return follows++ === 0 ? { ...following, failure: harmed.promise } : following;
+        return follows++ === 0 ? { ...following, failure: failure.promise } : following;
       },
     },
     [Door],
   );
   await cache.start();
-  halt();
+  pause();
   const loading = cache.load(Door, 't', 'd');
-  await heard();
-  harmed.resolve(new LogError('damaged', 'the log is damaged at position 1'));
+  await eventsDelivered();
+  failure.resolve(new LogError('damaged', 'the log is damaged at position 1'));
   while (follows < 2) await sleep(20);
-  await heard();
-  goOn();
+  await eventsDelivered();
+  resume();
   assert.is((await loading).revision, 0);
   assert.is(cache.peek(Door, 't', 'd'), undefined);
   assert.is((await cache.load(Door, 't', 'd')).revision, 0);
@@ -157,7 +157,7 @@ test('what was begun to be read before the log was followed anew is not kept', a
   await cache.close();
 });
 
-test('of what is not there no more is remembered than of what is', async () => {
+test('the number of remembered absent streams is bounded', async () => {
   const cache = openAggregateCache(memoryLog(), [Door], { capacity: 5, cacheAbsent: [Door] });
   await cache.start();
   const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
@@ -167,7 +167,7 @@ test('of what is not there no more is remembered than of what is', async () => {
   await cache.close();
 });
 
-test('of large states fewer are remembered; one that changes or is too large for all counts once', () => {
+test('the total size of cached states is bounded; a changed state counts once, and a very large one is cached alone', () => {
   const cache = openAggregateCache(memoryLog(), [Door], { maxWeight: 100_000 });
   const put = (id: string, length: number) => {
     const state = { isOpen: true, sign: 'x'.repeat(length) };
