@@ -8,10 +8,10 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import { given } from '../fixtures/given.ts';
 
 const USER = 'cme';
-const EVERYTHING: AgentPermission[] = Object.values(PERMISSION_OF_LABEL);
+const ALL_PERMISSIONS: AgentPermission[] = Object.values(PERMISSION_OF_LABEL);
 const [OWNER, ADMIN, MEMBER, AUDITOR] = [0, 1, 2, 3];
 
-/** The table of roles, written out: OWNER, ADMIN, MEMBER, AUDITOR. */
+/** What each tenant role allows; the columns are OWNER, ADMIN, MEMBER, AUDITOR. */
 const TENANT_TABLE: Record<TenantPermission, string> = {
   'tenant:read': 'yyyy',
   'tenant:agents:create': 'yyy-',
@@ -32,7 +32,7 @@ const TENANT_TABLE: Record<TenantPermission, string> = {
 
 const VIEWER = ['agent:read', 'agent:chat:read'];
 const MANAGER = [...VIEWER, 'agent:assign', 'agent:settings:write', 'agent:skills:write', 'agent:tools:write'];
-const AGENT_TABLE: Record<string, string[]> = { VIEWER, MANAGER, OWNER: EVERYTHING, none: [] };
+const AGENT_TABLE: Record<string, string[]> = { VIEWER, MANAGER, OWNER: ALL_PERMISSIONS, none: [] };
 
 const tenantWith = (role: Tenant.TenantRole | null): Tenant.Tenant =>
   given(
@@ -43,7 +43,7 @@ const tenantWith = (role: Tenant.TenantRole | null): Tenant.Tenant =>
 
 type Given = { role: 'VIEWER' | 'MANAGER' | 'OWNER' | 'none'; grant: 'VIEWER' | 'EDITOR' | 'none'; is_admin_only: boolean };
 
-/** The events of the agent stand behind those of the tenant: what was given counts from the membership on. */
+/** The agent's events come after those of the tenant, so that its roles and grants belong to the present membership. */
 const agentWith = ({ role, grant, is_admin_only }: Given): Agent.Agent => {
   const created: Agent.AgentEvent = {
     type: 'AgentCreated',
@@ -58,23 +58,23 @@ const agentWith = ({ role, grant, is_admin_only }: Given): Agent.Agent => {
       is_admin_only,
     },
   };
-  const wait: Agent.AgentEvent[] = [
+  const laterPositions: Agent.AgentEvent[] = [
     { type: 'AgentDeactivated', data: {} },
     { type: 'AgentActivated', data: {} },
   ];
   const roles: Agent.AgentEvent[] = role === 'none' ? [] : [{ type: 'AgentRoleAssigned', data: { user_id: USER, role } }];
   const grants: Agent.AgentEvent[] = grant === 'none' ? [] : [{ type: 'AgentAccessGranted', data: { user_id: USER, role: grant } }];
-  return given(Agent, created, ...wait, ...roles, ...grants).state;
+  return given(Agent, created, ...laterPositions, ...roles, ...grants).state;
 };
 
 const expected = (tenantRole: Tenant.TenantRole | null, { role, grant, is_admin_only }: Given): string[] => {
   if (tenantRole === null) return [];
-  if (tenantRole === 'OWNER' || tenantRole === 'ADMIN') return EVERYTHING;
-  const held = is_admin_only ? [] : [...AGENT_TABLE[role]!, ...AGENT_TABLE[grant === 'EDITOR' ? 'MANAGER' : grant]!];
-  return tenantRole === 'AUDITOR' ? ['agent:read', ...held] : held;
+  if (tenantRole === 'OWNER' || tenantRole === 'ADMIN') return ALL_PERMISSIONS;
+  const assigned = is_admin_only ? [] : [...AGENT_TABLE[role]!, ...AGENT_TABLE[grant === 'EDITOR' ? 'MANAGER' : grant]!];
+  return tenantRole === 'AUDITOR' ? ['agent:read', ...assigned] : assigned;
 };
 
-test('tenant roles give what the table of roles says', () => {
+test('tenant roles allow what the table of roles contains', () => {
   for (const [permission, row] of Object.entries(TENANT_TABLE))
     for (const [role, column] of [
       ['OWNER', OWNER],
@@ -85,13 +85,13 @@ test('tenant roles give what the table of roles says', () => {
       assert.is(tenantRoleAllows(role, permission as TenantPermission), row[column!] === 'y', `${role} ${permission}`);
 });
 
-test('the default grid is the one of the interface', () => {
+test('the default role permissions are those of the API', () => {
   for (const role of ['VIEWER', 'MANAGER', 'OWNER'] as const)
     assert.equal(DEFAULT_ROLE_PERMISSIONS[role].map((label) => PERMISSION_OF_LABEL[label]).sort(), [...AGENT_TABLE[role]!].sort());
   assert.is(LABELS.length, 9);
 });
 
-test('tenant role, role on the agent and grant together give what the table says', () =>
+test('tenant role, role on the agent and grant together allow what the tables contain', () =>
   fc.assert(
     fc.property(
       fc.constantFrom(null, ...Tenant.TENANT_ROLES),
@@ -100,28 +100,28 @@ test('tenant role, role on the agent and grant together give what the table says
         grant: fc.constantFrom('VIEWER' as const, 'EDITOR' as const, 'none' as const),
         is_admin_only: fc.boolean(),
       }),
-      fc.constantFrom(...EVERYTHING),
-      (tenantRole, held, permission) => {
-        const allowed = agentAllows(tenantWith(tenantRole), USER, agentWith(held), permission);
-        assert.is(allowed, expected(tenantRole, held).includes(permission), JSON.stringify([tenantRole, held, permission]));
+      fc.constantFrom(...ALL_PERMISSIONS),
+      (tenantRole, assigned, permission) => {
+        const allowed = agentAllows(tenantWith(tenantRole), USER, agentWith(assigned), permission);
+        assert.is(allowed, expected(tenantRole, assigned).includes(permission), JSON.stringify([tenantRole, assigned, permission]));
       },
     ),
     { numRuns: 2_000 },
   ));
 
-test('what a tenant wrote into its grid is what counts', () => {
+test('the role permissions of the tenant apply instead of the defaults', () => {
   const tenant = { ...tenantWith('MEMBER'), role_permissions: { ...DEFAULT_ROLE_PERMISSIONS, VIEWER: ['View', 'Delete agent'] as const } };
   const agent = agentWith({ role: 'VIEWER', grant: 'none', is_admin_only: false });
   assert.ok(agentAllows(tenant, USER, agent, 'agent:delete'));
   assert.not(agentAllows(tenant, USER, agent, 'agent:chat:read'));
 });
 
-test('a role that was given before somebody became a member again counts no more', () => {
+test('a role of an earlier membership is not in effect', () => {
   const agent = agentWith({ role: 'OWNER', grant: 'EDITOR', is_admin_only: false });
   const tenant = tenantWith('MEMBER');
-  const again = { ...tenant, members: { [USER]: { ...tenant.members[USER]!, since: tenant.members[USER]!.since.replace(/^0/, '9') } } };
+  const rejoined = { ...tenant, members: { [USER]: { ...tenant.members[USER]!, since: tenant.members[USER]!.since.replace(/^0/, '9') } } };
   assert.ok(agentAllows(tenant, USER, agent, 'agent:read'));
-  assert.not(agentAllows(again, USER, agent, 'agent:read'));
+  assert.not(agentAllows(rejoined, USER, agent, 'agent:read'));
 });
 
 test('a runner and the platform itself have no role in a tenant', () => {

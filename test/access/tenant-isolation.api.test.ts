@@ -7,13 +7,13 @@ import { sign } from '../fixtures/webhook-platform.ts';
 type Json = Record<string, unknown>;
 
 const p = await createInMemoryPlatform();
-const theirs = await createSecondTenant(p);
+const otherTenant = await createSecondTenant(p);
 const MISSING = `c${'0'.repeat(24)}`;
 const NO_TENANT = `c${'1'.repeat(24)}`;
 const idOf = ({ body }: Answer): string => (body as Json).id as string;
 
-/** One of everything, in the tenant of that key. */
-const world = async (tenant: string, key: string) => {
+/** Creates one resource of each kind in the tenant of the key. */
+const createResources = async (tenant: string, key: string) => {
   const post = async (path: string, body: object) => idOf(await p.send('POST', tenant + path, { key, body }));
   const agent = await post('/agents', { name: 'Agent', slug: 'agent' });
   return {
@@ -25,16 +25,16 @@ const world = async (tenant: string, key: string) => {
   };
 };
 const { key: admin } = await addMember(p, 'OWNER');
-const [ours, foreign] = [await world(p.tenant, admin), await world(theirs.tenant, theirs.key)];
+const [ours, foreign] = [await createResources(p.tenant, admin), await createResources(otherTenant.tenant, otherTenant.key)];
 
-const plain = ({ status, headers, text }: Answer, id: string) => ({
+const comparable = ({ status, headers, text }: Answer, id: string) => ({
   status,
   text: text.replaceAll(id, 'ID').replace(/"request_id":"[^"]+"/, ''),
   headers: [...headers].filter(([name]) => !['x-request-id', 'projection-position'].includes(name)),
 });
 
-/** Paths below a tenant with the ids that stand in them. */
-const PLACES: [string, string, keyof typeof ours, unknown?][] = [
+/** Paths below a tenant, with the kind of id that replaces ID, and the body. */
+const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['GET', '/agents/ID', 'agent_id'],
   ['PATCH', '/agents/ID', 'agent_id', { voice: 'v' }],
   ['DELETE', '/agents/ID', 'agent_id'],
@@ -55,14 +55,14 @@ const PLACES: [string, string, keyof typeof ours, unknown?][] = [
   ['GET', '/webhook-integrations/ID/deliveries', 'hook'],
 ];
 
-test('a foreign id under the own path answers byte for byte like a missing one, with a condition and without', async () => {
+test('a foreign id in the own tenant gets the same response as a missing one, with and without If-Match', async () => {
   await p.waitForProjections();
   const before = p.log.events.length;
   const conditions: Record<string, string>[] = [{}, { 'if-match': '"0"' }, { 'if-match': '"9"' }];
   for (const headers of conditions)
-    for (const [method, path, name, body] of PLACES) {
+    for (const [method, path, name, body] of ROUTES) {
       const ask = async (id: string) =>
-        plain(
+        comparable(
           await p.send(method, p.tenant + path.replace('ID', id), { key: admin, headers, ...(body === undefined ? {} : { body }) }),
           id,
         );
@@ -70,37 +70,37 @@ test('a foreign id under the own path answers byte for byte like a missing one, 
       assert.is(of.status, 404, `${method} ${path}: ${of.text}`);
       assert.equal(of, missing, `${method} ${path}`);
     }
-  assert.is(p.log.events.length, before, 'and nothing happened');
+  assert.is(p.log.events.length, before, 'no event was appended');
 });
 
-test('a foreign tenant in the path answers like a missing one, whatever stands behind it', async () => {
+test('a foreign tenant in the path gets the same response as a missing one, whatever follows it', async () => {
   for (const [method, path, name, body] of [
-    ...PLACES,
+    ...ROUTES,
     ['GET', '', 'key'],
     ['GET', '/agents', 'key'],
     ['GET', '/audit-logs', 'key'],
-  ] as typeof PLACES)
+  ] as typeof ROUTES)
     for (const id of [foreign[name], ours[name], MISSING]) {
       const ask = async (tenant: string) =>
-        plain(
+        comparable(
           await p.send(method, `/tenant/${tenant}${path.replace('ID', id)}`, { key: admin, ...(body === undefined ? {} : { body }) }),
           tenant,
         );
-      const [of, missing] = [await ask(theirs.id), await ask(NO_TENANT)];
+      const [of, missing] = [await ask(otherTenant.id), await ask(NO_TENANT)];
       assert.is(of.status, 404, `${method} ${path}: ${of.text}`);
       assert.equal(of, missing, `${method} ${path}`);
     }
 });
 
-test('a foreign id in a body answers like a missing one', async () => {
+test('a foreign id in a body gets the same response as a missing one', async () => {
   const ask = (agent_id: string) =>
     p.send('POST', `${p.tenant}/webhook-integrations`, { key: admin, body: { provider: 'github', agent_id, label: 'x' } });
-  assert.equal(plain(await ask(foreign.agent_id), foreign.agent_id), plain(await ask(MISSING), MISSING));
+  assert.equal(comparable(await ask(foreign.agent_id), foreign.agent_id), comparable(await ask(MISSING), MISSING));
 });
 
-test("lists show what is the tenant's own", async () => {
+test("lists contain only the tenant's own resources", async () => {
   await p.waitForProjections();
-  const secrets = Object.values({ ...foreign, model: 'none', tenant: theirs.id });
+  const secrets = Object.values({ ...foreign, model: 'none', tenant: otherTenant.id });
   for (const path of [
     '/agents',
     '/api-keys',
@@ -115,26 +115,26 @@ test("lists show what is the tenant's own", async () => {
   }
 });
 
-test('what a super-admin reads inside a tenant is an event there, the bytes of a delivery too', async () => {
+test('each read of a super-admin inside a tenant is recorded there, including the body of a delivery', async () => {
   const secret = 'a secret of more than 24 bytes';
   const body = { provider: 'github', agent_id: foreign.agent_id, label: 'Signed', secret };
-  const hook = idOf(await p.send('POST', `${theirs.tenant}/webhook-integrations`, { key: theirs.key, body }));
+  const hook = idOf(await p.send('POST', `${otherTenant.tenant}/webhook-integrations`, { key: otherTenant.key, body }));
   const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'push', 'x-hub-signature-256': sign('{}', secret) };
   const delivery = idOf(await p.send('POST', `/hooks/inbound/${hook}`, { raw: '{}', headers }));
-  const paths = [`/deliveries/${delivery}/body`, `/agents/${foreign.agent_id}`, '/audit-logs'].map((path) => theirs.tenant + path);
-  const visits = () => p.eventsOf('SuperAdminRead').filter(({ meta }) => meta.tenant === theirs.id).length;
+  const paths = [`/deliveries/${delivery}/body`, `/agents/${foreign.agent_id}`, '/audit-logs'].map((path) => otherTenant.tenant + path);
+  const recordedReads = () => p.eventsOf('SuperAdminRead').filter(({ meta }) => meta.tenant === otherTenant.id).length;
   for (const path of paths) assert.is((await p.send('GET', path)).status, 403, path);
-  assert.is(visits(), 0);
-  await p.send('POST', `/admin/tenants/${theirs.id}/break-glass`, { body: { reason: 'a question', minutes: 5 } });
+  assert.is(recordedReads(), 0);
+  await p.send('POST', `/admin/tenants/${otherTenant.id}/break-glass`, { body: { reason: 'a question', minutes: 5 } });
   await p.waitForProjections();
   for (const [index, path] of paths.entries()) {
     assert.is((await p.send('GET', path)).status, 200, path);
-    assert.is(visits(), index + 1, path);
+    assert.is(recordedReads(), index + 1, path);
   }
-  assert.is((await p.send('PATCH', paths[1]!, { body: { voice: 'v' } })).status, 403, 'but only read');
+  assert.is((await p.send('PATCH', paths[1]!, { body: { voice: 'v' } })).status, 403, 'a super-admin may only read');
 });
 
-test('the platform is closed to keys of tenants, and a malformed id is a missing one', async () => {
+test('tenant keys cannot use platform operations, and a malformed id is treated as missing', async () => {
   for (const path of [
     '/admin/tenants',
     '/admin/models',
@@ -156,15 +156,19 @@ test('the platform is closed to keys of tenants, and a malformed id is a missing
     assert.is((await p.send('GET', `${p.tenant}/agents/${encodeURI(id)}`, { key: admin })).status, 404, id);
 });
 
-test('a key is bound to its tenant, though who made it is at home in another too', async () => {
-  const there = await addMember(p, 'OWNER', theirs.id);
+test('a key is bound to its tenant, even if its owner is a member of another one', async () => {
+  const inOtherTenant = await addMember(p, 'OWNER', otherTenant.id);
   for (const path of ['', '/agents', `/agents/${foreign.agent_id}`]) {
-    assert.is((await p.send('GET', theirs.tenant + path, { key: there.key })).status, 200, path);
-    assert.is((await p.send('GET', theirs.tenant + path, { key: admin })).status, 404, path);
-    assert.is((await p.send('GET', p.tenant + path.replace(foreign.agent_id, ours.agent_id), { key: there.key })).status, 404, path);
+    assert.is((await p.send('GET', otherTenant.tenant + path, { key: inOtherTenant.key })).status, 200, path);
+    assert.is((await p.send('GET', otherTenant.tenant + path, { key: admin })).status, 404, path);
+    assert.is(
+      (await p.send('GET', p.tenant + path.replace(foreign.agent_id, ours.agent_id), { key: inOtherTenant.key })).status,
+      404,
+      path,
+    );
   }
 });
 
-test('the platform ends', () => p.close());
+test('the platform closes', () => p.close());
 
 test.run();

@@ -14,7 +14,7 @@ const DEFAULTS: Json = {
   resource_class: 'small',
   ...Object.fromEntries(NULLS.map((name) => [name, null])),
 };
-/** AgentRead as the interface lists it, with what decisions add. */
+/** The fields of AgentRead. */
 const READ = [
   ...['id', 'tenant_id', 'name', 'slug', 'description', 'initial_greeting', 'is_active', 'is_admin_only', 'is_seed', 'can_author_skills'],
   ...['image_ref', 'resource_class', 'repo_url', 'code_ref', 'created_at', 'updated_at', 'created_by_agent_id', 'created_by_id'],
@@ -25,19 +25,21 @@ const NOT_LISTED = ['environment_mode', 'external_mail_enabled', 'iteration_warn
 
 const p = await createInMemoryPlatform();
 let count = 0;
-const body = (more: Json = {}): Json => ({ name: 'Reviewer', slug: `a${count++}`, ...more });
-const create = (more: Json = {}, at: InMemoryPlatform = p): Promise<Answer> => at.send('POST', `${at.tenant}/agents`, { body: body(more) });
-const made = async (more: Json = {}): Promise<Json> => (await create(more)).body as Json;
+const body = (fields: Json = {}): Json => ({ name: 'Reviewer', slug: `a${count++}`, ...fields });
+const create = (fields: Json = {}, at: InMemoryPlatform = p): Promise<Answer> =>
+  at.send('POST', `${at.tenant}/agents`, { body: body(fields) });
+const createAgent = async (fields: Json = {}): Promise<Json> => (await create(fields)).body as Json;
 const pathOf = ({ id }: Json): string => `${p.tenant}/agents/${id}`;
 const patch = (agent: Json, changes: unknown, key = p.key) => p.send('PATCH', pathOf(agent), { body: changes, key });
 const read = async (agent: Json): Promise<Json> => {
   await p.waitForProjections();
   return (await p.send('GET', pathOf(agent))).body as Json;
 };
-const pointers = ({ body }: Answer) => ((body as { errors?: { pointer: string }[] }).errors ?? []).map(({ pointer }) => pointer);
-const refused = (answer: Answer, pointer: string) => assert.equal([answer.status, ...pointers(answer)], [422, pointer], answer.text);
+const pointersOf = ({ body }: Answer) => ((body as { errors?: { pointer: string }[] }).errors ?? []).map(({ pointer }) => pointer);
+const assertInvalid = (answer: Answer, pointer: string) =>
+  assert.equal([answer.status, ...pointersOf(answer)], [422, pointer], answer.text);
 
-test('an agent of a name and a slug has every default, and every field there is', async () => {
+test('an agent created with name and slug only has all defaults and all fields of AgentRead', async () => {
   const answer = await create();
   const agent = answer.body as Json;
   assert.equal([answer.status, answer.headers.get('location'), answer.headers.get('etag')], [201, pathOf(agent), '"0"']);
@@ -49,37 +51,43 @@ test('an agent of a name and a slug has every default, and every field there is'
   assert.equal(await read(agent), agent);
 });
 
-test('a list item lacks what the interface leaves out, and says whether it is a favourite', async () => {
-  const agent = await made();
+test('a list item has the fields of a list item only, and is_favorite', async () => {
+  const agent = await createAgent();
   await p.waitForProjections();
   const listed = ((await p.send('GET', `${p.tenant}/agents?q=${agent.slug}`)).body as Json[])[0]!;
   assert.equal(Object.keys(listed).sort(), [...READ.filter((name) => !NOT_LISTED.includes(name)), 'is_favorite'].sort());
   assert.is(listed.is_favorite, false);
 });
 
-test('what is set is kept, by creation as by change', async () => {
+test('create and update store every field', async () => {
   const full = {
     ...{ can_author_skills: true, description: 'd', description_prompt: '', environment_mode: 'isolated', image_ref: 'i', kind: 'dba' },
     ...{ initial_greeting: 'Hi \u{1f44b}', is_admin_only: true, iteration_warn_threshold: 1, resource_class: 'x', voice: 'v' },
   };
-  const agent = await made(full);
+  const agent = await createAgent(full);
   for (const [name, value] of Object.entries(full)) assert.is(agent[name], value, name);
   const { kind: _, ...changeable } = full;
   const changes = { ...changeable, name: 'Critic', external_mail_enabled: false, is_active: false, ssh_public_key: 'ssh-ed25519 AAAA' };
-  const plain = await made();
+  const plain = await createAgent();
   const answer = await patch(plain, changes);
   assert.is(answer.status, 200, answer.text);
   for (const [name, value] of Object.entries(changes)) assert.is((answer.body as Json)[name], value, name);
   assert.equal(await read(plain), answer.body);
 });
 
-test('absent stays, null clears or resets to the default; name and is_active stay as they are', async () => {
-  const agent = await made({ description: 'd', voice: 'v', resource_class: 'big', environment_mode: 'isolated', can_author_skills: true });
+test('update leaves absent fields unchanged; null clears or resets a field, but not name and is_active', async () => {
+  const agent = await createAgent({
+    description: 'd',
+    voice: 'v',
+    resource_class: 'big',
+    environment_mode: 'isolated',
+    can_author_skills: true,
+  });
   await patch(agent, { is_active: false, ssh_public_key: 'k', external_mail_enabled: false });
   const same = (await patch(agent, { voice: 'w' })).body as Json;
   assert.equal([same.description, same.resource_class, same.is_active], ['d', 'big', false]);
   const names = ['can_author_skills', 'description', 'description_prompt', 'environment_mode', 'external_mail_enabled', 'image_ref'];
-  const more = [
+  const fields = [
     'initial_greeting',
     'is_active',
     'is_admin_only',
@@ -89,7 +97,7 @@ test('absent stays, null clears or resets to the default; name and is_active sta
     'ssh_public_key',
     'voice',
   ];
-  const answer = await patch(agent, Object.fromEntries([...names, ...more].map((name) => [name, null])));
+  const answer = await patch(agent, Object.fromEntries([...names, ...fields].map((name) => [name, null])));
   const cleared = answer.body as Json;
   assert.is(answer.status, 200, answer.text);
   const { kind: _, ...defaults } = DEFAULTS;
@@ -97,8 +105,8 @@ test('absent stays, null clears or resets to the default; name and is_active sta
   assert.equal([cleared.name, cleared.is_active, cleared.ssh_public_key, cleared.external_mail_enabled], ['Reviewer', false, null, true]);
 });
 
-test('a body that changes nothing is 200, appends nothing and keeps the ETag', async () => {
-  const agent = await made();
+test('an update that changes nothing is answered with 200 and the same ETag, and appends no event', async () => {
+  const agent = await createAgent();
   const before = p.log.events.length;
   for (const changes of [{}, { name: 'Reviewer', voice: null }, { is_admin_only: false, is_active: null }]) {
     const answer = await patch(agent, changes);
@@ -108,7 +116,7 @@ test('a body that changes nothing is 200, appends nothing and keeps the ETag', a
   assert.is(p.log.events.length, before);
 });
 
-test('every limit holds at n - 1, n and n + 1, in code points', async () => {
+test('length limits count code points and are exact', async () => {
   const wide = (length: number) => '\u{1f44b}'.repeat(length);
   const limits: [string, number, (length: number) => unknown][] = [
     ['name', 255, (length) => 'n'.repeat(length)],
@@ -117,11 +125,11 @@ test('every limit holds at n - 1, n and n + 1, in code points', async () => {
   ];
   for (const [field, limit, of] of limits) {
     for (const length of [limit - 1, limit]) assert.is((await create({ [field]: of(length) })).status, 201, `${field} of ${length}`);
-    refused(await create({ [field]: of(limit + 1) }), `/${field}`);
-    refused(await patch(await made(), { [field]: of(limit + 1) }), `/${field}`);
+    assertInvalid(await create({ [field]: of(limit + 1) }), `/${field}`);
+    assertInvalid(await patch(await createAgent(), { [field]: of(limit + 1) }), `/${field}`);
   }
   for (const length of [63, 64]) assert.is((await create({ slug: String(length).padEnd(length, 's') })).status, 201);
-  refused(await create({ slug: 's'.repeat(65) }), '/slug');
+  assertInvalid(await create({ slug: 's'.repeat(65) }), '/slug');
   for (const [threshold, status] of [
     [0, 422],
     [1, 201],
@@ -131,27 +139,27 @@ test('every limit holds at n - 1, n and n + 1, in code points', async () => {
     ['1', 422],
   ] as const)
     assert.is((await create({ iteration_warn_threshold: threshold })).status, status, `${threshold}`);
-  for (const field of ['name', 'slug', 'resource_class']) refused(await create({ [field]: '' }), `/${field}`);
+  for (const field of ['name', 'slug', 'resource_class']) assertInvalid(await create({ [field]: '' }), `/${field}`);
 });
 
-test('names and slugs take only what their patterns say', async () => {
+test('names and slugs must match their patterns', async () => {
   for (const slug of ['-a', 'A', 'a_b', 'a.b', 'a b', '\u0430gent', 'a\n', 'é', '\u{1f44b}', '.', ' a'])
-    refused(await create({ slug }), '/slug');
+    assertInvalid(await create({ slug }), '/slug');
   for (const slug of ['0', 'a-', 'a--b', '9-9']) assert.is((await create({ slug })).status, 201, slug);
   for (const name of ['a\u202eb', 'a\u0301'.repeat(20), 'Änne', 'a_b', 'a\tb', 'a\n', 'a.b', '\u{1f44b}'])
-    refused(await create({ name }), '/name');
+    assertInvalid(await create({ name }), '/name');
   for (const name of ['a', '0-9 Z', ' ']) assert.is((await create({ name })).status, 201, name);
 });
 
-test('a kind or mode that is none of the words is refused', async () => {
+test('an unknown kind or environment mode is refused', async () => {
   for (const kind of ['user', 'coding', 'analyst', 'dba']) assert.is((await create({ kind })).status, 201);
-  for (const kind of ['USER', 'seed', '', null, 1]) refused(await create({ kind }), '/kind');
-  refused(await create({ environment_mode: 'none' }), '/environment_mode');
-  refused(await patch(await made(), { kind: 'dba' }), '/kind');
+  for (const kind of ['USER', 'seed', '', null, 1]) assertInvalid(await create({ kind }), '/kind');
+  assertInvalid(await create({ environment_mode: 'none' }), '/environment_mode');
+  assertInvalid(await patch(await createAgent(), { kind: 'dba' }), '/kind');
 });
 
 test('read-only and unknown fields are refused and change nothing', async () => {
-  const agent = await made();
+  const agent = await createAgent();
   const before = p.log.events.length;
   for (const field of [
     'id',
@@ -164,29 +172,29 @@ test('read-only and unknown fields are refused and change nothing', async () => 
     'code_ref',
     'constructor',
   ]) {
-    refused(await create({ [field]: 'x' }), `/${field}`);
-    refused(await patch(agent, { [field]: 'x' }), `/${field}`);
+    assertInvalid(await create({ [field]: 'x' }), `/${field}`);
+    assertInvalid(await patch(agent, { [field]: 'x' }), `/${field}`);
   }
-  refused(await patch(agent, { slug: 'other' }), '/slug');
+  assertInvalid(await patch(agent, { slug: 'other' }), '/slug');
   assert.is(p.log.events.length, before);
 });
 
-test('guarded fields need the right to manage roles; is_admin_only at birth needs an ADMIN', async () => {
+test('changing a guarded field needs agent:roles:write; creating an agent with is_admin_only needs ADMIN', async () => {
   const { key, user_id } = await addMember(p, 'MEMBER');
   const own = (await p.send('POST', `${p.tenant}/agents`, { key, body: body({ can_author_skills: true }) })).body as Json;
-  assert.is((await patch(own, { can_author_skills: false }, key)).status, 200, 'its owner may');
+  assert.is((await patch(own, { can_author_skills: false }, key)).status, 200, 'the owner of the agent may');
   assert.is((await p.send('POST', `${p.tenant}/agents`, { key, body: body({ is_admin_only: true }) })).status, 403);
-  const other = await made();
+  const other = await createAgent();
   await p.send('PUT', `${pathOf(other)}/roles/${user_id}`, { body: { role: 'MANAGER' } });
   assert.is((await patch(other, { voice: 'v', can_author_skills: true }, key)).status, 403);
-  assert.is((await patch(other, { voice: 'v', can_author_skills: false }, key)).status, 200, 'the same value is no change');
+  assert.is((await patch(other, { voice: 'v', can_author_skills: false }, key)).status, 200, 'an unchanged value needs no permission');
   await patch(other, { is_admin_only: true });
-  assert.is((await patch(other, { voice: 'w' }, key)).status, 404, 'it exists only for OWNER and ADMIN');
+  assert.is((await patch(other, { voice: 'w' }, key)).status, 404, 'only OWNER and ADMIN can see it');
 });
 
-test('a deleted agent is gone for every operation, and out of lists and counts', async () => {
+test('every operation answers 404 for a deleted agent, and lists and counts leave it out', async () => {
   const at = await createInMemoryPlatform();
-  const kept = (await create({}, at)).body as Json;
+  const remaining = (await create({}, at)).body as Json;
   const agent = (await create({}, at)).body as Json;
   const path = `${at.tenant}/agents/${agent.id}`;
   assert.equal([(await at.send('DELETE', path)).status, (await at.send('DELETE', path)).status], [204, 404]);
@@ -202,29 +210,29 @@ test('a deleted agent is gone for every operation, and out of lists and counts',
   const list = await at.send('GET', `${at.tenant}/agents`);
   assert.equal(
     (list.body as Json[]).map(({ id }) => id),
-    [kept.id],
+    [remaining.id],
   );
   assert.is(list.headers.get('total-count'), '1');
   assert.equal(at.unappliedEvents(), []);
   await at.close();
 });
 
-test("50 creations of one slug at once: one agent, and the slug is a tenant's own", async () => {
+test('of 50 concurrent creations with one slug one succeeds; another tenant can use the same slug', async () => {
   const slug = 'contested';
   const statuses = (await Promise.all(Array.from({ length: 50 }, () => create({ slug })))).map(({ status }) => status);
-  assert.equal([statuses.filter((one) => one === 201).length, statuses.filter((one) => one === 409).length], [1, 49]);
+  assert.equal([statuses.filter((status) => status === 201).length, statuses.filter((status) => status === 409).length], [1, 49]);
   const { tenant, key } = await createSecondTenant(p);
   assert.is((await p.send('POST', `${tenant}/agents`, { key, body: body({ slug }) })).status, 201);
-  assert.equal(pointers(await create({ slug })), ['/slug']);
+  assert.equal(pointersOf(await create({ slug })), ['/slug']);
 });
 
-test('a freed slug is taken again by one of many, generation after generation, by another id', async () => {
+test('the slug of a deleted agent can be used again by one of many creations, which gets another id', async () => {
   const slug = 'again';
   const ids = new Set<unknown>();
   for (let generation = 0; generation < 4; generation++) {
     const answers = await Promise.all(Array.from({ length: 10 }, () => create({ slug })));
-    const [winner, ...more] = answers.filter(({ status }) => status === 201);
-    assert.is(more.length, 0);
+    const [winner, ...fields] = answers.filter(({ status }) => status === 201);
+    assert.is(fields.length, 0);
     ids.add((winner!.body as Json).id);
     await p.send('DELETE', pathOf(winner!.body as Json));
   }
@@ -233,6 +241,6 @@ test('a freed slug is taken again by one of many, generation after generation, b
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('the platform ends', () => p.close());
+test('the platform closes', () => p.close());
 
 test.run();

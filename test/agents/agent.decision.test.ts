@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
-import * as Access from '../../domain/agents/agent-roles.ts';
+import * as AgentRoles from '../../domain/agents/agent-roles.ts';
 import type { GrantRole } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY } from '../../domain/event.ts';
 import type { TenantRole } from '../../domain/tenants/tenant.ts';
@@ -28,7 +28,7 @@ const chained = (...models: Agent.ChainLink[]): Agent.AgentEvent => ({ type: 'Ag
 const link = (model_id: string, since: string | null = null): Agent.ChainLink => ({ model_id, access: 'full', since });
 const update = (changes: Agent.AgentChanges, mayManageRoles = false) => Agent.update(changes, mayManageRoles);
 
-test('an agent is born active, owned by its creator, in its tenant', () => {
+test('a new agent is active and owned by its creator', () => {
   const { state } = given(Agent, created);
   assert.equal([state.status, state.is_active, state.id, state.tenant_id], ['live', true, ID, TENANT]);
   assert.equal([state.created_by_id, state.created_by_agent_id, state.code_ref, state.repo_url], [ACTOR, null, 'main', null]);
@@ -36,29 +36,29 @@ test('an agent is born active, owned by its creator, in its tenant', () => {
   assert.is(state.roles[ACTOR]?.role, 'OWNER');
 });
 
-test('an update says only what changed', () => {
+test('an update event contains only the changed fields', () => {
   given(Agent, created)
     .when(update({ name: 'Critic', voice: null, resource_class: 'small', description: 'Reads' }))
     .emits(updated({ name: 'Critic', description: 'Reads' }));
 });
 
-test('what it has already is not news', () => {
+test('an update without changes emits no event', () => {
   given(Agent, created).when(update({})).emits();
   given(Agent, created)
     .when(update({ name: 'Reviewer', is_active: true, can_author_skills: false }))
     .emits();
 });
 
-test('null clears what may be null, resets what has a default, and leaves the rest', () => {
-  const rich = updated({ voice: 'alto', resource_class: 'large', environment_mode: 'isolated', iteration_warn_threshold: 3 });
-  given(Agent, created, rich)
+test('null clears nullable fields, resets fields with a default, and leaves the others unchanged', () => {
+  const customized = updated({ voice: 'alto', resource_class: 'large', environment_mode: 'isolated', iteration_warn_threshold: 3 });
+  given(Agent, created, customized)
     .when(
       update({ voice: null, resource_class: null, environment_mode: null, iteration_warn_threshold: null, name: null, is_active: null }),
     )
     .emits(updated({ voice: null, resource_class: 'small', environment_mode: 'shared', iteration_warn_threshold: null }));
 });
 
-test('each kind of change is an event of its own', () => {
+test('each kind of change has its own event', () => {
   given(Agent, created)
     .when(update({ name: 'Critic', is_active: false, can_author_skills: true, is_admin_only: true }, true))
     .emits(
@@ -72,7 +72,7 @@ test('each kind of change is an event of its own', () => {
     .emits({ type: 'AgentActivated', data: {} });
 });
 
-test('who may not manage roles may repeat a guarded field, but not change it', () => {
+test('a caller without agent:roles:write may repeat the value of a guarded field, but not change it', () => {
   given(Agent, created)
     .when(update({ name: 'Critic', can_author_skills: false, is_admin_only: null }))
     .emits(updated({ name: 'Critic' }));
@@ -84,31 +84,31 @@ test('who may not manage roles may repeat a guarded field, but not change it', (
     .refuses('forbidden');
 });
 
-test('a chain names its models in order; the first is the primary', () => {
+test('the event of a model chain contains its models in order', () => {
   given(Agent, created)
     .when(Agent.reorderModelChain([A, B]))
     .emits(chained(link(A), link(B)));
 });
 
-test('a model that stays keeps its access and since when it is there', () => {
+test('a model that remains in the chain keeps its access and its date', () => {
   const before = chained({ model_id: A, access: 'read_only', since: null }, link(B));
   given(Agent, created, before)
     .when(Agent.reorderModelChain([C, A]))
     .emits(chained(link(C), { model_id: A, access: 'read_only', since: at(1) }));
 });
 
-test('the order it already has is not news', () =>
+test('reordering to the current order emits no event', () =>
   given(Agent, created, chained(link(A), link(B)))
     .when(Agent.reorderModelChain([A, B]))
     .emits());
 
-test('must not contain the same model twice', () =>
+test('a model chain must not contain the same model twice', () =>
   given(Agent, created)
     .when(Agent.reorderModelChain([A, A]))
     .refuses('invalid', '/model_ids'));
 
-test('nothing can be done with an agent that is not there, deleted or released', () => {
-  const decisions = [update({ name: 'X' }), Agent.reorderModelChain([A]), Agent.remove, Access.assignRole(ACTOR, 'OWNER', {})];
+test('every decision refuses an absent, deleted or released agent', () => {
+  const decisions = [update({ name: 'X' }), Agent.reorderModelChain([A]), Agent.remove, AgentRoles.assignRole(ACTOR, 'OWNER', {})];
   for (const decision of decisions)
     for (const events of [[], [created, deleted], [created, deleted, released]])
       given(Agent, ...events)
@@ -116,69 +116,74 @@ test('nothing can be done with an agent that is not there, deleted or released',
         .refuses('not_found');
 });
 
-test('deletion keeps what the agent was; a released slug is told by the state', () => {
+test('a deleted agent keeps its fields; releasing its slug changes its status', () => {
   given(Agent, created).when(Agent.remove).emits(deleted);
   assert.is(given(Agent, created, deleted).state.name, 'Reviewer');
   assert.is(given(Agent, created, deleted, released).state.status, 'released');
 });
 
-/** A membership that began before any event of the agent, or behind all of them. */
-const member = (since: string, role: TenantRole = 'MEMBER'): Access.Members[string] => ({
+/** A membership that began at this sort key. */
+const member = (since: string, role: TenantRole = 'MEMBER'): AgentRoles.Members[string] => ({
   role,
   since,
   by: { event_id: `${role} since ${since}`, type: 'MemberAdded', at: at(0) },
 });
-const [before, behind] = [member(''), member(MAX_SORT_KEY)];
-const members = { [ACTOR]: before, [B]: before };
+/** A membership that began before, and one that began after, all events of the agent. */
+const [earlier, later] = [member(''), member(MAX_SORT_KEY)];
+const members = { [ACTOR]: earlier, [B]: earlier };
 
-test('the last owner of an agent can be neither revoked nor made less', () => {
-  given(Agent, created).when(Access.revokeRole(ACTOR, members)).refuses('conflict');
+test('the last OWNER of an agent cannot lose that role', () => {
+  given(Agent, created).when(AgentRoles.revokeRole(ACTOR, members)).refuses('conflict');
   given(Agent, created)
-    .when(Access.assignRole(ACTOR, 'MANAGER', members))
+    .when(AgentRoles.assignRole(ACTOR, 'MANAGER', members))
     .refuses('conflict');
   given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } })
-    .when(Access.revokeRole(ACTOR, members))
+    .when(AgentRoles.revokeRole(ACTOR, members))
     .emits({ type: 'AgentRoleRevoked', data: { user_id: ACTOR } });
 });
 
-test('who was an owner in an earlier membership is none now: neither the last one goes nor is a role taken for given', () => {
-  const again = { [ACTOR]: before, [B]: behind };
+test('an OWNER role of an earlier membership is not in effect: it does not make another OWNER removable, and can be assigned again', () => {
+  const rejoined = { [ACTOR]: earlier, [B]: later };
   const revoked: Agent.AgentEvent = { type: 'AgentRoleRevoked', data: { user_id: B } };
   const story = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
-  story.when(Access.revokeRole(ACTOR, again)).refuses('conflict');
-  story.when(Access.assignRole(B, 'OWNER', again)).emits(revoked, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
-  story.when(Access.revokeRole(B, again)).refuses('not_found');
+  story.when(AgentRoles.revokeRole(ACTOR, rejoined)).refuses('conflict');
   story
-    .when(Access.transferOwnership(A, { ...again, [A]: before }))
+    .when(AgentRoles.assignRole(B, 'OWNER', rejoined))
+    .emits(revoked, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
+  story.when(AgentRoles.revokeRole(B, rejoined)).refuses('not_found');
+  story
+    .when(AgentRoles.transferOwnership(A, { ...rejoined, [A]: earlier }))
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [ACTOR] } });
 });
 
-test('an agent whose owners have all left is owned by the OWNERs of its tenant, until it is given to somebody', () => {
+test('the OWNERs of the tenant own an agent whose owners have all left, until it gets a new OWNER', () => {
   const { state, ...story } = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'MANAGER' } });
-  const heirs = { [A]: member('', 'OWNER'), [B]: before, [C]: member('', 'OWNER') };
-  assert.equal(Access.ownersOf(state, { ...heirs, [ACTOR]: before }), [ACTOR]);
-  assert.equal(Access.ownersOf(state, heirs), [A, C]);
-  assert.equal(Access.ownersOf(state, { ...heirs, [ACTOR]: behind }), [A, C]);
-  assert.equal(Object.keys(Access.rolesOf(state, heirs)), [B, A, C]);
-  for (const decision of [Access.revokeRole(A, heirs), Access.assignRole(A, 'VIEWER', heirs)]) story.when(decision).refuses('conflict');
-  story.when(Access.revokeRole(B, heirs)).emits({ type: 'AgentRoleRevoked', data: { user_id: B } });
-  story.when(Access.assignRole(A, 'OWNER', heirs)).emits({ type: 'AgentRoleAssigned', data: { user_id: A, role: 'OWNER' } });
-  story.when(Access.transferOwnership(A, heirs)).emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [] } });
+  const heirs = { [A]: member('', 'OWNER'), [B]: earlier, [C]: member('', 'OWNER') };
+  assert.equal(AgentRoles.ownersOf(state, { ...heirs, [ACTOR]: earlier }), [ACTOR]);
+  assert.equal(AgentRoles.ownersOf(state, heirs), [A, C]);
+  assert.equal(AgentRoles.ownersOf(state, { ...heirs, [ACTOR]: later }), [A, C]);
+  assert.equal(Object.keys(AgentRoles.rolesOf(state, heirs)), [B, A, C]);
+  for (const decision of [AgentRoles.revokeRole(A, heirs), AgentRoles.assignRole(A, 'VIEWER', heirs)])
+    story.when(decision).refuses('conflict');
+  story.when(AgentRoles.revokeRole(B, heirs)).emits({ type: 'AgentRoleRevoked', data: { user_id: B } });
+  story.when(AgentRoles.assignRole(A, 'OWNER', heirs)).emits({ type: 'AgentRoleAssigned', data: { user_id: A, role: 'OWNER' } });
+  story
+    .when(AgentRoles.transferOwnership(A, heirs))
+    .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [] } });
 });
 
-test('a grant of an earlier membership is none now: it is given anew, and there is nothing to revoke', () => {
+test('a grant of an earlier membership is not in effect: it can be granted again, but not revoked', () => {
   const granted = (role: GrantRole): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id: B, role } });
   const revoked: Agent.AgentEvent = { type: 'AgentAccessRevoked', data: { user_id: B } };
-  const again = { [B]: behind };
+  const rejoined = { [B]: later };
   const story = given(Agent, created, granted('VIEWER'));
-  story.when(Access.grant(B, 'EDITOR', members)).emits(granted('EDITOR'));
-  for (const role of ['VIEWER', 'EDITOR'] as const) story.when(Access.grant(B, role, again)).emits(revoked, granted(role));
-  story.when(Access.revokeGrant(B, again)).refuses('not_found');
-  story.when(Access.revokeGrant(B, {})).refuses('not_found');
-  story.when(Access.revokeGrant(B, members)).emits(revoked);
+  story.when(AgentRoles.grant(B, 'EDITOR', members)).emits(granted('EDITOR'));
+  for (const role of ['VIEWER', 'EDITOR'] as const) story.when(AgentRoles.grant(B, role, rejoined)).emits(revoked, granted(role));
+  story.when(AgentRoles.revokeGrant(B, rejoined)).refuses('not_found');
+  story.when(AgentRoles.revokeGrant(B, {})).refuses('not_found');
+  story.when(AgentRoles.revokeGrant(B, members)).emits(revoked);
 });
 
-test('every event moves the time of the last change', () =>
-  assert.is(given(Agent, created, updated({ name: 'Critic' })).state.updated_at, at(1)));
+test('every event changes updated_at', () => assert.is(given(Agent, created, updated({ name: 'Critic' })).state.updated_at, at(1)));
 
 test.run();

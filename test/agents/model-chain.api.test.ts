@@ -8,19 +8,19 @@ type Link = { agent_id: string; model_id: string; access: string; priority: numb
 
 const p = await createInMemoryPlatform();
 let count = 0;
-const register = (more: Json = {}) =>
-  p.send('POST', '/admin/models', { body: { provider: 'anthropic', slug: `m${count++}`, name: 'Model', ...more } });
-const registered = async (more: Json = {}): Promise<string> => ((await register(more)).body as Json).id as string;
+const postModel = (fields: Json = {}) =>
+  p.send('POST', '/admin/models', { body: { provider: 'anthropic', slug: `m${count++}`, name: 'Model', ...fields } });
+const registerModel = async (fields: Json = {}): Promise<string> => ((await postModel(fields)).body as Json).id as string;
 const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as Json;
 const path = `${p.tenant}/agents/${agent.id}/models`;
 const put = (...model_ids: unknown[]): Promise<Answer> => p.send('PUT', path, { body: { model_ids } });
 const idsOf = ({ body }: Answer) => (body as Link[]).map(({ model_id }) => model_id);
 const pointerOf = ({ body }: Answer) => (body as { errors: { pointer: string }[] }).errors[0]!.pointer;
-const refused = (answer: Answer, pointer: string) => assert.equal([answer.status, pointerOf(answer)], [422, pointer], answer.text);
+const assertInvalid = (answer: Answer, pointer: string) => assert.equal([answer.status, pointerOf(answer)], [422, pointer], answer.text);
 
-const [a, b, c, d, e, f] = await Promise.all(Array.from({ length: 6 }, () => registered()));
+const [a, b, c, d, e, f] = await Promise.all(Array.from({ length: 6 }, () => registerModel()));
 
-test('a chain is answered in its order, by priority from 0, and read back as it was', async () => {
+test('a chain keeps its order, with priorities from 0, in the response and when read', async () => {
   const answer = await put(a, b, c);
   const links = answer.body as Link[];
   assert.equal([answer.status, idsOf(answer)], [200, [a, b, c]]);
@@ -33,7 +33,7 @@ test('a chain is answered in its order, by priority from 0, and read back as it 
   assert.equal([read.body, read.headers.get('etag')], [links, answer.headers.get('etag')]);
 });
 
-test('reordered models keep since when they are there, and the same order is no news', async () => {
+test('models keep their date when reordered; reordering to the same order appends no event', async () => {
   const before = (await put(a, b, c)).body as Link[];
   const events = p.log.events.length;
   assert.equal((await put(a, b, c)).body, before);
@@ -43,7 +43,7 @@ test('reordered models keep since when they are there, and the same order is no 
   for (const id of [a, c]) assert.is(since(after, id), since(before, id));
 });
 
-test('a chain has 1 to 5 models, each once', async () => {
+test('a chain has 1 to 5 different models', async () => {
   assert.is((await put(a, b, c, d, e)).status, 200);
   for (const [ids, pointer] of [
     [[], '/model_ids'],
@@ -54,23 +54,23 @@ test('a chain has 1 to 5 models, each once', async () => {
     [[a, `${a}\n`], '/model_ids/1'],
     [[a, a!.toUpperCase()], '/model_ids/1'],
   ] as const)
-    refused(await put(...ids), pointer);
+    assertInvalid(await put(...ids), pointer);
   assert.is((await p.send('PUT', path, { body: {} })).status, 422);
   assert.equal(idsOf(await p.send('GET', path)).length, 5);
 });
 
-test('a model that is unknown, disabled or not open to the tenant is refused where it stands', async () => {
+test('a model that is unknown, disabled or not available to the tenant is refused with its position', async () => {
   const wrong = [
     `c${'0'.repeat(24)}`,
-    await registered({ status: 'disabled' }),
-    await registered({ available_to_all_tenants: false }),
+    await registerModel({ status: 'disabled' }),
+    await registerModel({ available_to_all_tenants: false }),
     String(agent.id),
   ];
-  for (const id of wrong) refused(await put(a, id), '/model_ids/1');
-  for (const status of ['experimental', 'deprecated']) assert.is((await put(a, await registered({ status }))).status, 200, status);
+  for (const id of wrong) assertInvalid(await put(a, id), '/model_ids/1');
+  for (const status of ['experimental', 'deprecated']) assert.is((await put(a, await registerModel({ status }))).status, 200, status);
 });
 
-test('of many chains at once the last one stands, whole', async () => {
+test('of concurrent chains the last one is stored as a whole', async () => {
   const chains = [[a, b], [c, d, e], [b, a], [e]];
   const answers = await Promise.all(chains.map((chain) => put(...chain)));
   for (const [index, answer] of answers.entries()) assert.equal(idsOf(answer), chains[index]);
@@ -82,11 +82,11 @@ test('of many chains at once the last one stands, whole', async () => {
   assert.equal(idsOf(await p.send('GET', path)), idsOf(last));
 });
 
-test('a provider has one model of a slug; tenants see what is open to them, without its config', async () => {
-  assert.equal((await register({ slug: 'm0' })).status, 409);
-  assert.is((await register({ slug: 'm0', provider: 'openai' })).status, 201);
-  const secret = await registered({ config: { region: 'eu-hidden' }, pricing: { input_per_mtok: 3 } });
-  const closed = await registered({ available_to_all_tenants: false });
+test('a slug is unique per provider; tenants see the models available to them, without config', async () => {
+  assert.equal((await postModel({ slug: 'm0' })).status, 409);
+  assert.is((await postModel({ slug: 'm0', provider: 'openai' })).status, 201);
+  const secret = await registerModel({ config: { region: 'eu-hidden' }, pricing: { input_per_mtok: 3 } });
+  const closed = await registerModel({ available_to_all_tenants: false });
   await p.waitForProjections();
   const { key, tenant } = await createSecondTenant(p);
   const seen = (await p.send('GET', `${tenant}/models?limit=200`, { key })).body as Json[];
@@ -98,8 +98,8 @@ test('a provider has one model of a slug; tenants see what is open to them, with
   assert.ok(all.some(({ id }) => id === closed));
 });
 
-test("a model's fields keep their limits and defaults", async () => {
-  const { body } = await register();
+test('the fields of a model have limits and defaults', async () => {
+  const { body } = await postModel();
   const { id: _, created_at: __, updated_at: ___, slug: ____, ...rest } = body as Json;
   const empty = { config: {}, pricing: {}, description: null, failover_chain: [] };
   assert.equal(rest, { provider: 'anthropic', name: 'Model', available_to_all_tenants: true, is_free: false, status: 'active', ...empty });
@@ -107,8 +107,8 @@ test("a model's fields keep their limits and defaults", async () => {
     ['name', 128],
     ['provider', 64],
   ] as const) {
-    assert.is((await register({ [field]: 'é'.repeat(limit) })).status, 201);
-    refused(await register({ [field]: 'é'.repeat(limit + 1) }), `/${field}`);
+    assert.is((await postModel({ [field]: 'é'.repeat(limit) })).status, 201);
+    assertInvalid(await postModel({ [field]: 'é'.repeat(limit + 1) }), `/${field}`);
   }
   for (const [field, value] of [
     ['status', 'gone'],
@@ -117,10 +117,10 @@ test("a model's fields keep their limits and defaults", async () => {
     ['failover_chain', ['x']],
     ['is_free', 1],
   ] as const)
-    assert.is((await register({ [field]: value })).status, 422, field);
+    assert.is((await postModel({ [field]: value })).status, 422, field);
 });
 
-test('the platform ends', async () => {
+test('the platform closes', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -6,10 +6,13 @@ import type { Recorded } from '../../domain/event.ts';
 import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
-type Held = { user_id: string; role: string; created_at: string; updated_at?: string };
+type Assignment = { user_id: string; role: string; created_at: string; updated_at?: string };
 
-/** A member who had a role and a grant on an agent, left, and came again. */
-const staged = async () => {
+/**
+ * A member who had a role and a grant on an agent and was removed. `rejoin` adds them again and returns the date of the
+ * new membership.
+ */
+const removedMember = async () => {
   const p = await createInMemoryPlatform();
   let tick = Date.now();
   p.clock.now = () => ++tick;
@@ -18,32 +21,33 @@ const staged = async () => {
   const assign = (role: string) => p.send('PUT', `${agent}/roles/${user_id}`, { body: { role } });
   const grant = (role: string) => p.send('POST', `${agent}/grants`, { body: { user_id, role } });
   assert.equal([(await assign('MANAGER')).status, (await grant('VIEWER')).status, (await grant('EDITOR')).status], [200, 201, 200]);
-  const then = (await p.send('GET', `${agent}/history?limit=1`)).body as { position: string }[];
+  const history = (await p.send('GET', `${agent}/history?limit=1`)).body as { position: string }[];
   assert.is((await p.send('DELETE', `${p.tenant}/members/${user_id}`)).status, 204);
-  const shown = { roles: `${agent}/roles/${user_id}`, grants: `${agent}/grants/${user_id}` };
-  const come = async () =>
-    ((await p.send('POST', `${p.tenant}/members`, { body: { email: 'member@example.com' } })).body as Held).created_at;
+  const paths = { roles: `${agent}/roles/${user_id}`, grants: `${agent}/grants/${user_id}` };
+  const rejoin = async () =>
+    ((await p.send('POST', `${p.tenant}/members`, { body: { email: 'member@example.com' } })).body as Assignment).created_at;
   const of = async (list: 'roles' | 'grants', query = '') =>
-    ((await p.send('GET', `${agent}/${list}${query}`)).body as Held[]).find((held) => held.user_id === user_id);
-  return { p, agent, user_id, assign, grant, shown, come, of, before: then[0]!.position };
+    ((await p.send('GET', `${agent}/${list}${query}`)).body as Assignment[]).find((assignment) => assignment.user_id === user_id);
+  return { p, agent, user_id, assign, grant, paths, rejoin, of, before: history[0]!.position };
 };
 
-const heldOf = ({ body }: Answer): Held => body as Held;
+const assignmentOf = ({ body }: Answer): Assignment => body as Assignment;
 
-test('what no list shows can not be revoked, before its holder comes again and after', async () => {
-  const { p, agent, user_id, shown, come, of } = await staged();
-  const revoke = async () => [(await p.send('DELETE', shown.roles)).status, (await p.send('DELETE', shown.grants)).status];
-  const asked = () => p.send('PUT', `${p.tenant}/agent-grants`, { body: { user_id, agent_id: agent.split('/').at(-1), role: null } });
+test('a role or grant of an earlier membership cannot be revoked, neither before nor after the user rejoins', async () => {
+  const { p, agent, user_id, paths, rejoin, of } = await removedMember();
+  const revoke = async () => [(await p.send('DELETE', paths.roles)).status, (await p.send('DELETE', paths.grants)).status];
+  const revokeByRequest = () =>
+    p.send('PUT', `${p.tenant}/agent-grants`, { body: { user_id, agent_id: agent.split('/').at(-1), role: null } });
   const events = p.eventsOf('AgentRoleRevoked', 'AgentAccessRevoked').length;
-  assert.equal([await revoke(), (await asked()).status], [[404, 404], 404]);
-  await come();
+  assert.equal([await revoke(), (await revokeByRequest()).status], [[404, 404], 404]);
+  await rejoin();
   assert.equal([await of('roles'), await of('grants')], [undefined, undefined]);
-  assert.equal([await revoke(), (await asked()).status], [[404, 404], 404]);
+  assert.equal([await revoke(), (await revokeByRequest()).status], [[404, 404], 404]);
   assert.is(p.eventsOf('AgentRoleRevoked', 'AgentAccessRevoked').length, events);
   await p.close();
 });
 
-test('a grant that is there is updated, within the same millisecond too', async () => {
+test('granting again updates the grant with 200, also within the same millisecond', async () => {
   const p = await createInMemoryPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -70,18 +74,21 @@ for (const [role, granted] of [
   ['MANAGER', 'EDITOR'],
   ['VIEWER', 'VIEWER'],
 ] as const)
-  test(`who comes again is given ${role} and ${granted} anew: new dates, 201, then 200, everywhere alike`, async () => {
-    const { p, agent, user_id, assign, grant, shown, come, of, before } = await staged();
-    const since = await come();
-    const assigned = heldOf(await assign(role));
-    assert.ok(assigned.created_at > since, 'a role has the dates of this membership');
+  test(`a rejoined member gets ${role} and ${granted} as new assignments: new dates, 201, then 200`, async () => {
+    const { p, agent, user_id, assign, grant, paths, rejoin, of, before } = await removedMember();
+    const since = await rejoin();
+    const assigned = assignmentOf(await assign(role));
+    assert.ok(assigned.created_at > since, 'the role has a date of the new membership');
     assert.is(assigned.created_at, assigned.updated_at);
     const first = await grant(granted);
-    assert.equal([first.status, first.headers.get('location')], [201, shown.grants]);
-    assert.ok(heldOf(first).created_at > since, 'a grant has the dates of this membership');
+    assert.equal([first.status, first.headers.get('location')], [201, paths.grants]);
+    assert.ok(assignmentOf(first).created_at > since, 'the grant has a date of the new membership');
     const again = await grant(granted === 'VIEWER' ? 'EDITOR' : 'VIEWER');
-    assert.equal([again.status, heldOf(again).created_at], [200, heldOf(first).created_at]);
-    assert.equal([(await of('roles'))?.created_at, (await of('grants'))?.created_at], [assigned.created_at, heldOf(first).created_at]);
+    assert.equal([again.status, assignmentOf(again).created_at], [200, assignmentOf(first).created_at]);
+    assert.equal(
+      [(await of('roles'))?.created_at, (await of('grants'))?.created_at],
+      [assigned.created_at, assignmentOf(first).created_at],
+    );
 
     const id = agent.split('/').at(-1)!;
     const events = p.log.events.filter((event) => event.category === 'agent' && event.id === id) as Recorded<Agent.AgentEvent>[];
@@ -94,7 +101,10 @@ for (const [role, granted] of [
       grant: folded.grants[user_id]?.since,
     });
     const past = await p.send('GET', `${agent}/grants?as_of=${before}`);
-    assert.ok((past.body as Held[]).find((held) => held.user_id === user_id)!.created_at < since, 'the past is as it was');
+    assert.ok(
+      (past.body as Assignment[]).find((assignment) => assignment.user_id === user_id)!.created_at < since,
+      'an as-of read shows the earlier grant',
+    );
     const { body } = await p.send('GET', `${agent}/history?limit=200`);
     const types = (body as { type: string; changes: { pointer: string }[] }[]).reverse().map(({ type }) => type);
     assert.equal(types.slice(-5), [
@@ -104,7 +114,7 @@ for (const [role, granted] of [
       'AgentAccessGranted',
       'AgentAccessGranted',
     ]);
-    assert.equal([(await p.send('DELETE', shown.roles)).status, (await p.send('DELETE', shown.grants)).status], [204, 204]);
+    assert.equal([(await p.send('DELETE', paths.roles)).status, (await p.send('DELETE', paths.grants)).status], [204, 204]);
     await p.close();
   });
 

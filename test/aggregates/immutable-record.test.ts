@@ -10,25 +10,25 @@ import { emptyAggregate, foldFrom } from '../../infra/aggregates/fold-from.ts';
 import { ACTOR, at, ID, recorded, TENANT } from '../fixtures/given.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
-test('a record that was seen is never written into', () => {
-  const seen = { a: 1 };
-  const own: Transient = new WeakSet();
-  const made = withEntry(seen, 'b', 2, own);
-  assert.equal([seen, made], [{ a: 1 }, { a: 1, b: 2 }]);
-  assert.is(withEntry(made, 'c', 3, own), made, 'what a fold has made itself is its own');
-  assert.is(withoutEntry(made, 'a', own), made);
-  assert.equal(made, { b: 2, c: 3 });
-  assert.equal([withEntry(made, 'd', 4), withoutEntry(made, 'b'), made], [{ b: 2, c: 3, d: 4 }, { c: 3 }, { b: 2, c: 3 }]);
+test('a record that was handed out is never changed', () => {
+  const original = { a: 1 };
+  const transient: Transient = new WeakSet();
+  const changed = withEntry(original, 'b', 2, transient);
+  assert.equal([original, changed], [{ a: 1 }, { a: 1, b: 2 }]);
+  assert.is(withEntry(changed, 'c', 3, transient), changed, 'a fold changes its own copy in place');
+  assert.is(withoutEntry(changed, 'a', transient), changed);
+  assert.equal(changed, { b: 2, c: 3 });
+  assert.equal([withEntry(changed, 'd', 4), withoutEntry(changed, 'b'), changed], [{ b: 2, c: 3, d: 4 }, { c: 3 }, { b: 2, c: 3 }]);
 });
 
 const people = Array.from({ length: 3 }, (_, n) => `cperson${n}`);
 const join = (user_id: string): Tenant.TenantEvent => ({ type: 'MemberAdded', data: { user_id, role: 'MEMBER' } });
 const leave = (user_id: string): Tenant.TenantEvent => ({ type: 'MemberRemoved', data: { user_id } });
 
-test('members and roles are the same whether they are folded at once or one by one, and no fold copies them for each event', () => {
+test('folding all events at once or one by one yields the same members and roles, and one fold copies them once', () => {
   const membership = recorded('tenant', [...people.map(join), leave(people[0]!), join(people[0]!)]);
-  const one = membership.reduce((tenant, event) => Tenant.evolve(tenant, event), Tenant.initial);
-  assert.equal(fold(Tenant, membership), one);
+  const stepByStep = membership.reduce((tenant, event) => Tenant.evolve(tenant, event), Tenant.initial);
+  assert.equal(fold(Tenant, membership), stepByStep);
   const roles = recorded<Agent.AgentEvent>('agent', [
     ...people.map((user_id): Agent.AgentEvent => ({ type: 'AgentRoleAssigned', data: { user_id, role: 'VIEWER' } })),
     ...people.map((user_id): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id, role: 'EDITOR' } })),
@@ -40,25 +40,25 @@ test('members and roles are the same whether they are folded at once or one by o
     fold(Agent, roles),
     roles.reduce((agent, event) => Agent.evolve(agent, event), Agent.initial),
   );
-  const own: Transient = new WeakSet();
-  const first = Tenant.evolve(Tenant.initial, membership[0]!, own);
-  const last = membership.slice(1).reduce((tenant, event) => Tenant.evolve(tenant, event, own), first);
+  const transient: Transient = new WeakSet();
+  const first = Tenant.evolve(Tenant.initial, membership[0]!, transient);
+  const last = membership.slice(1).reduce((tenant, event) => Tenant.evolve(tenant, event, transient), first);
   assert.is(last.members, first.members);
   assert.equal(Tenant.initial.members, {});
 });
 
-/** Notes with what each event was folded. */
-const spying = () => {
+/** An aggregate that records the transient set of each fold step. */
+const spyAggregate = () => {
   const folds: (Transient | undefined)[] = [];
-  const evolve = (sum: number, _: Recorded, own?: Transient) => {
-    folds.push(own);
+  const evolve = (sum: number, _: Recorded, transient?: Transient) => {
+    folds.push(transient);
     return sum + 1;
   };
   return { folds, counting: { category: 'thing', initial: 0, evolve } };
 };
 
-test('what is read from the log is one fold', async () => {
-  const { folds, counting } = spying();
+test('loading an aggregate from the log is one fold', async () => {
+  const { folds, counting } = spyAggregate();
   const log = memoryLog();
   const actor = { kind: 'user', id: ACTOR } as const;
   const events = [0, 1, 2].map((n) => ({

@@ -4,7 +4,7 @@ import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platf
 
 const p = await createInMemoryPlatform();
 
-/** A tenant on a plan of its own. */
+/** A tenant with a plan of its own. */
 const tenantWith = async (slug: string, limits: { agents?: number; members?: number }) => {
   const all = { agents: 3, members: 3, cron_jobs: 1, webhooks_per_minute: 1, ...limits };
   const plan = await p.send('POST', '/admin/plans', { body: { slug, name: slug, monthly_usd: 0, limits: all } });
@@ -17,76 +17,76 @@ const tenantWith = async (slug: string, limits: { agents?: number; members?: num
   return { id, plan_id, send, create };
 };
 
-const told = ({ status, body }: Answer) => [status, (body as { code?: string }).code, (body as { limit?: string }).limit];
-const FULL = [409, 'plan_limit', 'agents'];
+const problemOf = ({ status, body }: Answer) => [status, (body as { code?: string }).code, (body as { limit?: string }).limit];
+const LIMIT_REACHED = [409, 'plan_limit', 'agents'];
 
-test('of a hundred agents created at once as many are there as the plan allows', async () => {
+test('of a hundred concurrent creations as many agents succeed as the plan allows', async () => {
   const { create, send } = await tenantWith('many', { agents: 7 });
   const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => create(`agent-${n}`)));
   assert.is(answers.filter(({ status }) => status === 201).length, 7);
-  for (const answer of answers) if (answer.status !== 201) assert.equal(told(answer), FULL);
+  for (const answer of answers) if (answer.status !== 201) assert.equal(problemOf(answer), LIMIT_REACHED);
   await p.waitForProjections();
   assert.is(((await send('GET', '/agents')).body as unknown[]).length, 7);
 });
 
-test('one that is deleted makes room at once; one that comes back needs some', async () => {
+test('a deleted agent no longer counts at once; a restored one counts again', async () => {
   const { create, send } = await tenantWith('room', { agents: 2 });
   const first = await create('first');
   await create('second');
-  assert.equal(told(await create('third')), FULL);
-  assert.equal(told(await create('second')).slice(0, 2), [409, 'slug_taken'], 'what is there is told before what there is no room for');
+  assert.equal(problemOf(await create('third')), LIMIT_REACHED);
+  assert.equal(problemOf(await create('second')).slice(0, 2), [409, 'slug_taken'], 'slug_taken comes before plan_limit');
   const path = `/agents/${(first.body as { id: string }).id}`;
   assert.is((await send('DELETE', path)).status, 204);
   assert.is((await create('third')).status, 201);
-  assert.equal(told(await send('POST', `${path}/restore`, {})), FULL);
+  assert.equal(problemOf(await send('POST', `${path}/restore`, {})), LIMIT_REACHED);
   assert.is(
     (await send('PATCH', `/agents/${((await send('GET', '/agents')).body as { id: string }[])[0]!.id}`, { name: 'Other' })).status,
     200,
   );
 });
 
-test('who is refused for want of room takes no slug from an agent that was deleted', async () => {
+test('a creation beyond the limit does not take the slug of a deleted agent', async () => {
   const { create, send } = await tenantWith('refused', { agents: 1 });
   const first = `/agents/${((await create('first')).body as { id: string }).id}`;
   await send('DELETE', first);
   const second = `/agents/${((await create('second')).body as { id: string }).id}`;
-  assert.equal(told(await create('first')), FULL);
+  assert.equal(problemOf(await create('first')), LIMIT_REACHED);
   await send('DELETE', second);
   assert.is((await send('POST', `${first}/restore`, {})).status, 200);
 });
 
-test('a request that is repeated under its key is answered as it was, though there is no room any more', async () => {
+test('a repeated request with an Idempotency-Key gets its first response, even if the limit is reached now', async () => {
   const { create } = await tenantWith('again', { agents: 1 });
   const key = { 'idempotency-key': 'one' };
   const made = await create('only', key);
   assert.is(made.status, 201);
-  assert.equal(told(await create('next')), FULL);
+  assert.equal(problemOf(await create('next')), LIMIT_REACHED);
   assert.is((await create('only', key)).text, made.text);
 });
 
-test('more members than the plan allows are refused, and nobody is registered', async () => {
+test('an invitation beyond the limit on members is refused and registers no user', async () => {
   const { send } = await tenantWith('people', { members: 3 });
   const invite = (name: string) => send('POST', '/members', { email: `${name}@people.example` });
   const answers = await Promise.all(['a', 'b', 'c', 'd'].map(invite));
   assert.equal(answers.map(({ status }) => status).sort(), [201, 201, 409, 409]);
   const before = p.eventsOf('UserRegistered').length;
-  assert.equal(told(await invite('e')), [409, 'plan_limit', 'members']);
+  assert.equal(problemOf(await invite('e')), [409, 'plan_limit', 'members']);
   assert.is(p.eventsOf('UserRegistered').length, before);
 });
 
-test('a larger plan lifts the limit, a smaller one leaves what is there', async () => {
+test('a larger plan raises the limit; a smaller one keeps existing agents', async () => {
   const { id, create } = await tenantWith('larger', { agents: 1 });
   const { plan_id } = await tenantWith('roomy', { agents: 5 });
   const { plan_id: none } = await tenantWith('none', { agents: 0 });
   await create('one');
-  assert.equal(told(await create('two')), FULL);
+  assert.equal(problemOf(await create('two')), LIMIT_REACHED);
   assert.is((await p.send('PATCH', `/admin/tenants/${id}`, { body: { plan_id, reason: 'more' } })).status, 200);
   assert.is((await create('two')).status, 201);
   await p.send('PATCH', `/admin/tenants/${id}`, { body: { plan_id: none, reason: 'less' } });
-  assert.equal(told(await create('three')), FULL);
+  assert.equal(problemOf(await create('three')), LIMIT_REACHED);
 });
 
-test('the platform ends', async () => {
+test('the platform closes', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

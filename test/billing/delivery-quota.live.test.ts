@@ -18,8 +18,8 @@ const WITHIN_MS = 1_000;
 
 type Given = Awaited<ReturnType<typeof createWebhookPlatform>>;
 
-/** Puts the tenant on a plan of its own. */
-const allow = async ({ systemContext, tenant_id }: Pick<Given, 'systemContext' | 'tenant_id'>, webhooks_per_minute: number) => {
+/** Gives the tenant a plan with this quota. */
+const setQuota = async ({ systemContext, tenant_id }: Pick<Given, 'systemContext' | 'tenant_id'>, webhooks_per_minute: number) => {
   const ctx = systemContext(tenant_id);
   const plan_id = ctx.uniqueId('plan', `plan ${webhooks_per_minute}`, 0, 'platform');
   const limits = { agents: 10, members: 10, cron_jobs: 10, webhooks_per_minute };
@@ -27,32 +27,32 @@ const allow = async ({ systemContext, tenant_id }: Pick<Given, 'systemContext' |
   await ctx.transact(Tenant, tenant_id, Tenant.update({ plan_id }, 'a test'));
 };
 
-let named = 0;
-const fresh = () => ({ 'x-github-delivery': `delivery-${named++}` });
-const told = ({ status, json }: Answer) => [status, json.code];
-const BEYOND = [429, 'rate_limited'];
+let deliveryCount = 0;
+const newDeliveryId = () => ({ 'x-github-delivery': `delivery-${deliveryCount++}` });
+const problemOf = ({ status, json }: Answer) => [status, json.code];
+const QUOTA_EXCEEDED = [429, 'rate_limited'];
 
-test('deliveries beyond the plan are 429, say when to come again, and leave no event', async () => {
+test('deliveries beyond the quota are 429 with Retry-After and append no event', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   let now = Date.now();
   given.clock.now = () => now;
-  await allow(given, 5);
-  const first = fresh();
-  const taken = await given.deliver('{}', first);
-  assert.is(taken.status, 202);
-  assert.is(taken.headers.get('ratelimit-policy'), '"webhooks";q=5;w=60');
-  assert.is(taken.headers.get('ratelimit'), '"webhooks";r=4;t=12');
-  for (let index = 0; index < 4; index++) assert.is((await given.deliver('{}', fresh())).status, 202);
+  await setQuota(given, 5);
+  const first = newDeliveryId();
+  const accepted = await given.deliver('{}', first);
+  assert.is(accepted.status, 202);
+  assert.is(accepted.headers.get('ratelimit-policy'), '"webhooks";q=5;w=60');
+  assert.is(accepted.headers.get('ratelimit'), '"webhooks";r=4;t=12');
+  for (let index = 0; index < 4; index++) assert.is((await given.deliver('{}', newDeliveryId())).status, 202);
   const before = given.log.events.length;
-  const late = fresh();
+  const late = newDeliveryId();
   const refused = await given.deliver('{}', late);
-  assert.equal(told(refused), BEYOND);
+  assert.equal(problemOf(refused), QUOTA_EXCEEDED);
   assert.match(refused.headers.get('content-type')!, /problem\+json/);
   assert.is(refused.headers.get('ratelimit'), '"webhooks";r=0;t=60');
   assert.is(refused.headers.get('retry-after'), '12');
-  assert.is((await given.deliver('{}', first)).json.outcome, 'duplicate', 'what was taken before costs nothing');
+  assert.is((await given.deliver('{}', first)).json.outcome, 'duplicate', 'a redelivery costs nothing');
   now += 11_000;
-  assert.equal(told(await given.deliver('{}', late)), BEYOND);
+  assert.equal(problemOf(await given.deliver('{}', late)), QUOTA_EXCEEDED);
   now += 1_000;
   assert.is((await given.deliver('{}', late)).status, 202);
   assert.is(given.log.events.length, before + 1);
@@ -66,57 +66,57 @@ test('deliveries beyond the plan are 429, say when to come again, and leave no e
   assert.ok(counted.every(({ caller }) => caller === 'rate_limited'));
 });
 
-test('a flood beyond the plan is at most one event a minute', async () => {
+test('a flood beyond the quota appends at most one event a minute', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   const now = Date.now();
   given.clock.now = () => now;
-  await allow(given, 1);
-  await given.deliver('{}', fresh());
+  await setQuota(given, 1);
+  await given.deliver('{}', newDeliveryId());
   const before = given.log.events.length;
-  for (let index = 0; index < 200; index++) assert.is((await given.deliver('{}', fresh())).status, 429);
+  for (let index = 0; index < 200; index++) assert.is((await given.deliver('{}', newDeliveryId())).status, 429);
   await sleep(1_200);
   assert.is(given.log.events.length, before);
   await given.close();
   assert.is(given.log.events.length, before + 1);
 });
 
-test('what is not signed takes nothing of the plan, nor does what is refused for its form', async () => {
+test('deliveries with a wrong signature or content type cost no quota', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
-  await allow(given, 1);
+  await setQuota(given, 1);
   for (let index = 0; index < 20; index++) {
-    assert.is((await given.deliver('{}', { ...fresh(), 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })).status, 401);
-    assert.is((await given.deliver('{}', { ...fresh(), 'content-type': 'text/plain' })).status, 415);
+    assert.is((await given.deliver('{}', { ...newDeliveryId(), 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })).status, 401);
+    assert.is((await given.deliver('{}', { ...newDeliveryId(), 'content-type': 'text/plain' })).status, 415);
   }
-  assert.is((await given.deliver('{}', fresh())).status, 202);
-  assert.equal(told(await given.deliver('{}', fresh())), BEYOND);
+  assert.is((await given.deliver('{}', newDeliveryId())).status, 202);
+  assert.equal(problemOf(await given.deliver('{}', newDeliveryId())), QUOTA_EXCEEDED);
   await given.close();
 });
 
-test('where replays are refused, a delivery beyond the plan does not claim its body either', async () => {
+test('with the replay guard, a delivery beyond the quota does not claim its body', async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' }, createRateLimiter());
-  await allow(given, 1);
-  await given.deliver('{"a":1}', fresh());
+  await setQuota(given, 1);
+  await given.deliver('{"a":1}', newDeliveryId());
   const before = given.log.events.length;
-  assert.equal(told(await given.deliver('{"a":2}', fresh())), BEYOND);
+  assert.equal(problemOf(await given.deliver('{"a":2}', newDeliveryId())), QUOTA_EXCEEDED);
   assert.is(given.log.events.length, before);
   await given.close();
 });
 
-test('a plan of none takes none', async () => {
+test('a quota of zero accepts no delivery', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
-  await allow(given, 0);
-  const refused = await given.deliver('{}', fresh());
-  assert.equal(told(refused), BEYOND);
+  await setQuota(given, 0);
+  const refused = await given.deliver('{}', newDeliveryId());
+  assert.equal(problemOf(refused), QUOTA_EXCEEDED);
   const wait = Number(refused.headers.get('retry-after'));
   assert.ok(wait >= 60 && wait <= 120, String(wait));
   await given.close();
 });
 
-test("one tenant's limit leaves another alone, on the same plan and from the same address", async () => {
+test("one tenant's quota does not affect another tenant with the same plan and address", async () => {
   const p = await createInMemoryPlatform({ limits: createRateLimiter() });
   const limits = { agents: 5, members: 5, cron_jobs: 5, webhooks_per_minute: 2 };
   const plan = await p.send('POST', '/admin/plans', { body: { slug: 'two', name: 'Two', monthly_usd: 0, limits } });
-  const hookOf = async (slug: string) => {
+  const createIntegration = async (slug: string) => {
     const plan_id = (plan.body as { id: string }).id;
     const made = await p.send('POST', '/admin/tenants', { body: { name: slug, slug, plan_id, owner_email: `${slug}@example.com` } });
     const { id, owner_key: key } = made.body as { id: string; owner_key: string };
@@ -124,9 +124,9 @@ test("one tenant's limit leaves another alone, on the same plan and from the sam
     const body = { provider: 'github', agent_id: (agent.body as { id: string }).id, label: 'Code' };
     return (await p.send('POST', `/tenant/${id}/webhook-integrations`, { key, body })).body as { id: string; secret: string };
   };
-  const [one, other] = [await hookOf('one'), await hookOf('other')];
+  const [one, other] = [await createIntegration('one'), await createIntegration('other')];
   const deliver = async ({ id, secret }: { id: string; secret: string }) => {
-    const headers = { ...fresh(), 'x-github-event': 'push', 'x-hub-signature-256': sign('{}', secret) };
+    const headers = { ...newDeliveryId(), 'x-github-event': 'push', 'x-hub-signature-256': sign('{}', secret) };
     return (await p.send('POST', `/hooks/inbound/${id}`, { key: '', raw: '{}', headers })).status;
   };
   const statuses = [
@@ -141,23 +141,23 @@ test("one tenant's limit leaves another alone, on the same plan and from the sam
   await p.close();
 });
 
-/** A platform of two processes that count in one database; `asked`: how often that was asked, and in vain. */
-const pair = async (webhooks_per_minute: number) => {
+/** Two processes that share their quota by one database. `calls` counts the charges and the failed ones. */
+const twoProcesses = async (webhooks_per_minute: number) => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   await createSystemTables(client);
   await client.end();
-  const asked = { charges: 0, failures: 0 };
+  const calls = { charges: 0, failures: 0 };
   const rows = [openQuotaTable(databaseUrl, silentLogger), openQuotaTable(databaseUrl, silentLogger)] as const;
   const limits = rows.map(({ charge }) =>
     createRateLimiter(
       RATE_LIMIT_POLICIES,
       createQuotaSync({
         charge: (costs) => {
-          asked.charges++;
+          calls.charges++;
           return charge(costs).catch((error) => {
-            asked.failures++;
+            calls.failures++;
             throw error;
           });
         },
@@ -165,43 +165,46 @@ const pair = async (webhooks_per_minute: number) => {
     ),
   ) as [RateLimiter, RateLimiter];
   const given = await createWebhookPlatform({}, limits[0]);
-  await allow(given, webhooks_per_minute);
+  await setQuota(given, webhooks_per_minute);
   const other = await given.startSecondProcess(given.log, limits[1]);
   const close = async () => {
     await other.close();
     await given.close();
-    await Promise.all(rows.map((one) => one.close()));
+    await Promise.all(rows.map((table) => table.close()));
   };
   afterTest(close);
-  return { given, other, asked, close };
+  return { given, other, calls, close };
 };
 
-/** 500 deliveries at once over two processes whose tenant may have 200; null where the database was late, so that each counted alone. */
-const flooded = async (): Promise<{ passed: number; most: number } | null> => {
-  const { given, other, asked, close } = await pair(200);
-  for (const { post } of [given, other]) await post(given.hook, '{}', fresh());
+/**
+ * Sends 500 concurrent deliveries to two processes with a quota of 200. @returns null if the database was late, so that
+ * each process counted alone
+ */
+const flood = async (): Promise<{ passed: number; max: number } | null> => {
+  const { given, other, calls, close } = await twoProcesses(200);
+  for (const { post } of [given, other]) await post(given.hook, '{}', newDeliveryId());
   await sleep(300);
   const began = Date.now();
-  const posts = Array.from({ length: 500 }, (_, n) => (n % 2 ? given : other).post(given.hook, '{}', fresh()));
+  const posts = Array.from({ length: 500 }, (_, n) => (n % 2 ? given : other).post(given.hook, '{}', newDeliveryId()));
   const answers = await Promise.all(posts);
-  const most = 200 + ((Date.now() - began) * 200) / 60_000 + 2 * 50;
+  const max = 200 + ((Date.now() - began) * 200) / 60_000 + 2 * 50;
   const passed = given.accepted().length;
   assert.is(answers.filter(({ status }) => status === 202).length, passed - 2);
   assert.is(answers.filter(({ status }) => status === 429).length, 502 - passed);
   await close();
-  return asked.failures > 0 ? null : { passed, most };
+  return calls.failures > 0 ? null : { passed, max };
 };
 
-test('two processes share the limit, and let through a lease each at most beyond it', async () => {
-  let found = await flooded();
-  for (let tries = 1; !found && tries < 5; tries++) found = await flooded();
-  const { passed, most } = found!;
-  assert.ok(passed >= 195 && passed <= most, `${passed} passed, ${most} may`);
+test('two processes share the quota and exceed it by at most one lease each', async () => {
+  let found = await flood();
+  for (let tries = 1; !found && tries < 5; tries++) found = await flood();
+  const { passed, max } = found!;
+  assert.ok(passed >= 195 && passed <= max, `${passed} accepted, at most ${max} allowed`);
 });
 
-test('while the database is away each process lets its own count through: a provider is not turned away for it', async () => {
+test('while the database is down, each process applies the quota alone', async () => {
   const charge = async () => {
-    throw new Error('away');
+    throw new Error('down');
   };
   const [one, two] = [
     createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync({ charge })),
@@ -209,51 +212,51 @@ test('while the database is away each process lets its own count through: a prov
   ];
   const given = await createWebhookPlatform({}, one);
   afterTest(given.close);
-  await allow(given, 20);
+  await setQuota(given, 20);
   const other = await given.startSecondProcess(given.log, two);
   afterTest(other.close);
   for (const { post } of [given, other]) {
     const answers = [];
-    for (let index = 0; index < 25; index++) answers.push((await post(given.hook, '{}', fresh())).status);
+    for (let index = 0; index < 25; index++) answers.push((await post(given.hook, '{}', newDeliveryId())).status);
     assert.equal(answers, [...Array(20).fill(202), ...Array(5).fill(429)]);
   }
 });
 
-test('a larger plan is there within a second on every process, and a smaller one too', async () => {
-  const { given, other } = await pair(1);
+test('a change of the plan takes effect in every process within a second', async () => {
+  const { given, other } = await twoProcesses(1);
   const both = [given, other];
-  const statuses = () => Promise.all(both.map(async ({ post }) => (await post(given.hook, '{}', fresh())).status));
+  const statuses = () => Promise.all(both.map(async ({ post }) => (await post(given.hook, '{}', newDeliveryId())).status));
   for (let round = 0; round < 3; round++) await statuses();
   assert.equal(await statuses(), [429, 429]);
   const changed = performance.now();
-  await allow(given, 1_000);
+  await setQuota(given, 1_000);
   while (!(await statuses()).every((status) => status === 202)) assert.ok(performance.now() - changed < WITHIN_MS, 'in time');
-  await allow(given, 2);
+  await setQuota(given, 2);
   await sleep(100);
   for (let round = 0; round < 3; round++) await statuses();
   assert.equal(await statuses(), [429, 429]);
 });
 
-test('a delivery reads neither the store nor the database, and its count costs two microseconds at most', async () => {
-  const { given, asked } = await pair(10_000_000);
-  await given.deliver('{}', fresh());
+test('a delivery reads neither the store nor the database, and counting it costs at most two microseconds', async () => {
+  const { given, calls } = await twoProcesses(10_000_000);
+  await given.deliver('{}', newDeliveryId());
   let reads = 0;
   const { read, last } = given.log;
   Object.assign(given.log, {
-    read: (...words: Parameters<typeof read>) => {
+    read: (...args: Parameters<typeof read>) => {
       reads++;
-      return read(...words);
+      return read(...args);
     },
-    last: (...words: Parameters<typeof last>) => {
+    last: (...args: Parameters<typeof last>) => {
       reads++;
-      return last(...words);
+      return last(...args);
     },
   });
-  const [began, charged] = [performance.now(), asked.charges];
-  for (let index = 0; index < 1_000; index++) assert.is((await given.deliver('{}', fresh())).status, 202);
+  const [began, charged] = [performance.now(), calls.charges];
+  for (let index = 0; index < 1_000; index++) assert.is((await given.deliver('{}', newDeliveryId())).status, 202);
   const tenths = (performance.now() - began) / 100;
   assert.is(reads, 0);
-  assert.ok(asked.charges - charged <= tenths + 2, `${asked.charges - charged} charges in ${tenths} tenths of a second`);
+  assert.ok(calls.charges - charged <= tenths + 2, `${calls.charges - charged} charges in ${tenths} tenths of a second`);
   const limits = createRateLimiter();
   const batch = (): number => {
     const start = performance.now();
@@ -262,7 +265,7 @@ test('a delivery reads neither the store nor the database, and its count costs t
   };
   const best = Math.min(...Array.from({ length: 20 }, batch));
   assert.ok(best <= 2, `${best.toFixed(2)} µs`);
-  console.log(`${best.toFixed(2)} µs a delivery`);
+  console.log(`${best.toFixed(2)} µs per delivery`);
 });
 
 test.run();

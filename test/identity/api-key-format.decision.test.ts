@@ -4,14 +4,14 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildKey, checksum, publicIdOf } from '../../domain/identity/api-key-format.ts';
 
-const DIGITS = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
+const BASE62 = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
 const SECRET = 'abcdefghijklmnopqrstuvwxyzABCDEF';
-const base62 = (length: number) => fc.string({ unit: fc.constantFrom(...DIGITS), minLength: length, maxLength: length });
+const base62 = (length: number) => fc.string({ unit: fc.constantFrom(...BASE62), minLength: length, maxLength: length });
 
 test('the checksum is CRC-32 (IEEE) in base62: most significant digit first, padded with 0', () => {
   assert.is(crc32('123456789'), 0xcbf43926);
   assert.is(3 * 62 ** 5 + 45 * 62 ** 4 + 35 * 62 ** 3 + 27 * 62 ** 2 + 22 * 62 + 14, 0xcbf43926);
-  assert.is(checksum('123456789'), [3, 45, 35, 27, 22, 14].map((digit) => DIGITS[digit]).join(''));
+  assert.is(checksum('123456789'), [3, 45, 35, 27, 22, 14].map((digit) => BASE62[digit]).join(''));
   assert.is(checksum(''), '000000');
 });
 
@@ -23,23 +23,23 @@ test('a key is ann_, 8 characters, _, 32 characters and the checksum of all of i
   assert.is(publicIdOf(key), 'pub1icId');
 });
 
-test('every typo of one character is refused', () =>
+test('a key with one wrong character is refused', () =>
   fc.assert(
     fc.property(base62(8), base62(32), (publicId, secret) => {
       const key = buildKey(publicId, secret);
-      for (let place = 0; place < key.length; place++)
-        for (const digit of DIGITS)
-          if (digit !== key[place]) assert.is(publicIdOf(key.slice(0, place) + digit + key.slice(place + 1)), null, `${key} at ${place}`);
+      for (let index = 0; index < key.length; index++)
+        for (const digit of BASE62)
+          if (digit !== key[index]) assert.is(publicIdOf(key.slice(0, index) + digit + key.slice(index + 1)), null, `${key} at ${index}`);
     }),
     { numRuns: 40 },
   ));
 
-test('two neighbours exchanged, a character lost or doubled, another case: all refused', () =>
+test('a key with two characters swapped, one missing or doubled, or another case is refused', () =>
   fc.assert(
-    fc.property(base62(8), base62(32), fc.nat(49), (publicId, secret, place) => {
+    fc.property(base62(8), base62(32), fc.nat(49), (publicId, secret, index) => {
       const key = buildKey(publicId, secret);
-      const swapped = key.slice(0, place) + key[place + 1] + key[place] + key.slice(place + 2);
-      const others = [key.slice(0, place) + key.slice(place + 1), key.slice(0, place) + key[place] + key.slice(place)];
+      const swapped = key.slice(0, index) + key[index + 1] + key[index] + key.slice(index + 2);
+      const others = [key.slice(0, index) + key.slice(index + 1), key.slice(0, index) + key[index] + key.slice(index)];
       for (const wrong of [swapped, ...others, key.toUpperCase(), key.toLowerCase(), `${key}\n`, ` ${key}`])
         if (wrong !== key) assert.is(publicIdOf(wrong), null, wrong);
     }),

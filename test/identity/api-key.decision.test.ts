@@ -16,20 +16,20 @@ const fields: ApiKey.ApiKeyFields = {
 const created = { type: 'ApiKeyCreated', data: fields } as const;
 const revoked = { type: 'ApiKeyRevoked', data: {} } as const;
 const used = { type: 'ApiKeyUsed', data: {} } as const;
-const ours = (key: ApiKey.ApiKey) => key.tenant_id === TENANT;
+const isInTenant = (key: ApiKey.ApiKey) => key.tenant_id === TENANT;
 const later = (ms: number) => new Date(Date.parse(at(0)) + ms).toISOString();
 
-test('a key is made once', () => {
+test('creating a key again emits no event', () => {
   given(ApiKey).when(ApiKey.create(fields)).emits(created);
   given(ApiKey, created).when(ApiKey.create(fields)).emits();
 });
 
-test('a key is revoked once', () => {
-  given(ApiKey, created).when(ApiKey.revoke(ours)).emits(revoked);
-  given(ApiKey, created, revoked).when(ApiKey.revoke(ours)).emits();
+test('revoking a key again emits no event', () => {
+  given(ApiKey, created).when(ApiKey.revoke(isInTenant)).emits(revoked);
+  given(ApiKey, created, revoked).when(ApiKey.revoke(isInTenant)).emits();
 });
 
-test('a foreign key is refused as one that is not there', () => {
+test('revoking a key out of scope is refused like revoking an absent key', () => {
   given(ApiKey)
     .when(ApiKey.revoke(() => true))
     .refuses('not_found');
@@ -38,12 +38,12 @@ test('a foreign key is refused as one that is not there', () => {
     .refuses('not_found');
 });
 
-test('a revoked key does not come back by being made again', () => {
+test('creating a revoked key again does not restore it', () => {
   given(ApiKey, created, revoked).when(ApiKey.create(fields)).emits();
   assert.is(given(ApiKey, created, revoked).state.status, 'revoked');
 });
 
-test('the first use is noted at once, the next one an hour later, none of a revoked key', () => {
+test('the first use of a key is recorded at once and the next one after an hour; a revoked key records none', () => {
   given(ApiKey, created)
     .when(ApiKey.recordUse(later(0)))
     .emits(used);
@@ -61,7 +61,7 @@ test('the first use is noted at once, the next one an hour later, none of a revo
     .emits();
 });
 
-test('only the whole digest matches, and an absent key matches nothing, not even the dummy', () => {
+test('only the full digest matches; an absent key matches nothing, not even the placeholder', () => {
   const { state } = given(ApiKey, created);
   assert.ok(ApiKey.matches(state, DIGEST));
   assert.not(ApiKey.matches(state, `${DIGEST.slice(0, -2)}ac`));

@@ -9,24 +9,24 @@ import { allowAccount, type SignInPlatform, SOMEBODY, signInTest } from '../fixt
 
 const CALLBACK = 'http://annals.test/auth/callback';
 
-const pairs = (headers: Headers): string[] => headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
+const cookiePairs = (headers: Headers): string[] => headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
 
-/** Begins at our login. @returns where it sends the browser, and what the browser keeps */
-const begin = async (p: SignInPlatform['p'], query = '') => {
+/** Starts a sign-in. @returns where the browser is redirected, and its cookies */
+const startSignIn = async (p: SignInPlatform['p'], query = '') => {
   const answer = await p.send('GET', `/auth/login${query}`, { key: '' });
   assert.is(answer.status, 302, answer.text);
-  return { location: answer.headers.get('location')!, cookie: pairs(answer.headers).join('; ') };
+  return { location: answer.headers.get('location')!, cookie: cookiePairs(answer.headers).join('; ') };
 };
 
-const finish = (p: SignInPlatform['p'], back: string, cookie: string) =>
+const finishSignIn = (p: SignInPlatform['p'], back: string, cookie: string) =>
   p.send('GET', back.replace('http://annals.test', ''), { key: '', headers: { cookie } });
 
 /** Signs a browser in. @returns its cookie */
-const signedIn = async (p: SignInPlatform['p'], login = 'somebody') => {
-  const begun = await begin(p);
-  const answer = await finish(p, await signInAtIssuer(begun.location, login), begun.cookie);
+const signIn = async (p: SignInPlatform['p'], login = 'somebody') => {
+  const started = await startSignIn(p);
+  const answer = await finishSignIn(p, await signInAtIssuer(started.location, login), started.cookie);
   assert.is(answer.status, 303, answer.text);
-  return pairs(answer.headers).find((pair) => pair.startsWith('annals_session='))!;
+  return cookiePairs(answer.headers).find((pair) => pair.startsWith('annals_session='))!;
 };
 
 const byCookie = (
@@ -40,13 +40,13 @@ const byCookie = (
 
 const OWN_PAGE = { origin: 'http://annals.test', 'sec-fetch-site': 'same-origin' };
 
-signInTest('a browser signs in by the code flow, reads, changes something from our own page, and signs out for good', async (stage) => {
+signInTest('a browser signs in by the code flow, reads, changes something from our own page, and signs out', async (stage) => {
   const { p } = stage;
   await allowAccount(stage);
-  const begun = await begin(p, '?return_to=/docs%23agents');
-  assert.is(new URL(begun.location).searchParams.get('code_challenge_method'), 'S256');
-  const back = await signInAtIssuer(begun.location, 'somebody');
-  const answer = await finish(p, back, begun.cookie);
+  const started = await startSignIn(p, '?return_to=/docs%23agents');
+  assert.is(new URL(started.location).searchParams.get('code_challenge_method'), 'S256');
+  const back = await signInAtIssuer(started.location, 'somebody');
+  const answer = await finishSignIn(p, back, started.cookie);
   assert.is(answer.status, 303, answer.text);
   assert.is(answer.headers.get('location'), '/docs#agents');
   const set = answer.headers.getSetCookie().find((cookie) => cookie.startsWith('annals_session='))!;
@@ -65,10 +65,10 @@ signInTest('a browser signs in by the code flow, reads, changes something from o
   assert.not.ok(JSON.stringify(p.log.events.map(({ data }) => data)).includes(cookie.split('.')[1]!));
 });
 
-signInTest('a cookie counts for twelve hours, and as a whole', async (stage) => {
+signInTest('a session cookie is valid for twelve hours and only unchanged', async (stage) => {
   const { p } = stage;
   await allowAccount(stage);
-  const cookie = await signedIn(p);
+  const cookie = await signIn(p);
   for (const other of [
     `${cookie}x`,
     cookie.slice(0, -1),
@@ -85,21 +85,21 @@ signInTest('a cookie counts for twelve hours, and as a whole', async (stage) => 
   assert.is((await byCookie(p, cookie)).status, 401);
 });
 
-signInTest('a sign-in that is replayed, swapped, late, incomplete or of another issuer is refused', async (stage) => {
+signInTest('a replayed, swapped, late, incomplete or foreign sign-in is refused', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   await allowAccount(stage, 'victim@example.com');
-  const refusedWith = async (what: string, status: number, back: string, cookie: string) => {
-    const answer = await finish(p, back, cookie);
+  const assertRefused = async (what: string, status: number, back: string, cookie: string) => {
+    const answer = await finishSignIn(p, back, cookie);
     assert.is(answer.status, status, `${what}: ${answer.text}`);
     assert.not.ok(
       answer.headers.getSetCookie().some((one) => /^annals_session=[^;]/.test(one)),
       what,
     );
   };
-  const fresh = async (login = 'somebody') => {
-    const begun = await begin(p);
-    return { ...begun, back: await signInAtIssuer(begun.location, login) };
+  const newSignIn = async (login = 'somebody') => {
+    const started = await startSignIn(p);
+    return { ...started, back: await signInAtIssuer(started.location, login) };
   };
   const changed = (back: string, change: (query: URLSearchParams) => void): string => {
     const url = new URL(back);
@@ -107,80 +107,80 @@ signInTest('a sign-in that is replayed, swapped, late, incomplete or of another 
     return url.href;
   };
 
-  const used = await fresh();
-  assert.is((await finish(p, used.back, used.cookie)).status, 303);
-  await refusedWith('replayed', 401, used.back, used.cookie);
+  const used = await newSignIn();
+  assert.is((await finishSignIn(p, used.back, used.cookie)).status, 303);
+  await assertRefused('replayed', 401, used.back, used.cookie);
 
-  const [mine, theirs] = [await fresh('victim'), await fresh()];
-  await refusedWith("another browser's cookie", 401, mine.back, theirs.cookie);
-  const swapped = changed(mine.back, (query) => query.set('code', new URL(theirs.back).searchParams.get('code')!));
-  await refusedWith("another sign-in's code", 401, swapped, mine.cookie);
-  const own = await fresh();
-  await refusedWith(
+  const [mine, theirs] = [await newSignIn('victim'), await newSignIn()];
+  await assertRefused("another browser's cookie", 401, mine.back, theirs.cookie);
+  const withOtherCode = changed(mine.back, (query) => query.set('code', new URL(theirs.back).searchParams.get('code')!));
+  await assertRefused("another sign-in's code", 401, withOtherCode, mine.cookie);
+  const own = await newSignIn();
+  await assertRefused(
     "another sign-in's state",
     401,
     changed(own.back, (query) => query.set('state', new URL(mine.back).searchParams.get('state')!)),
     own.cookie,
   );
-  const renamed = await fresh();
+  const renamed = await newSignIn();
   const [name] = renamed.cookie.split('=');
-  await refusedWith('a cookie under another name', 401, renamed.back, `${name}=${theirs.cookie.split('=')[1]}`);
-  const stateless = await fresh();
-  await refusedWith(
+  await assertRefused('a cookie under another name', 401, renamed.back, `${name}=${theirs.cookie.split('=')[1]}`);
+  const stateless = await newSignIn();
+  await assertRefused(
     'no state',
     401,
     changed(stateless.back, (query) => query.delete('state')),
     stateless.cookie,
   );
-  const bare = await fresh();
-  await refusedWith('no cookie, so no verifier', 401, bare.back, '');
-  const altered = await fresh();
-  await refusedWith('an altered cookie', 401, altered.back, `${altered.cookie.slice(0, -3)}abc`);
-  const codeless = await fresh();
-  await refusedWith(
+  const bare = await newSignIn();
+  await assertRefused('no cookie, so no verifier', 401, bare.back, '');
+  const altered = await newSignIn();
+  await assertRefused('an altered cookie', 401, altered.back, `${altered.cookie.slice(0, -3)}abc`);
+  const codeless = await newSignIn();
+  await assertRefused(
     'no code',
     401,
     changed(codeless.back, (query) => query.delete('code')),
     codeless.cookie,
   );
-  const mixed = await fresh();
-  await refusedWith(
+  const mixed = await newSignIn();
+  await assertRefused(
     'another issuer',
     401,
     changed(mixed.back, (query) => query.set('iss', 'https://elsewhere.example')),
     mixed.cookie,
   );
-  const unnamed = await fresh();
-  await refusedWith(
-    'no issuer though it always says so',
+  const unnamed = await newSignIn();
+  await assertRefused(
+    'a missing issuer',
     401,
     changed(unnamed.back, (query) => query.delete('iss')),
     unnamed.cookie,
   );
-  const denied = await begin(p);
+  const denied = await startSignIn(p);
   const state = new URL(denied.location).searchParams.get('state')!;
   const no = `${CALLBACK}?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer.url)}`;
-  await refusedWith('denied at the issuer', 403, no, denied.cookie);
-  const stranger = await fresh('stranger');
-  await refusedWith('nobody allowed the address', 403, stranger.back, stranger.cookie);
-  const unverified = await fresh('unverified');
-  await refusedWith('nobody verified the address', 401, unverified.back, unverified.cookie);
-  const late = await fresh();
+  await assertRefused('denied at the issuer', 403, no, denied.cookie);
+  const stranger = await newSignIn('stranger');
+  await assertRefused('an address that is not allowed', 403, stranger.back, stranger.cookie);
+  const unverified = await newSignIn('unverified');
+  await assertRefused('an unverified address', 401, unverified.back, unverified.cookie);
+  const late = await newSignIn();
   const began = Date.now();
   p.clock.now = () => began + 11 * 60_000;
-  await refusedWith('too late', 401, late.back, late.cookie);
+  await assertRefused('too late', 401, late.back, late.cookie);
 });
 
-signInTest('login goes on to paths of this host only', async ({ p }) => {
+signInTest('return_to must be a path on this host', async ({ p }) => {
   for (const to of ['https://elsewhere.example', '//elsewhere.example', '/\\elsewhere.example', 'docs', '/a\tb', '', 'javascript:alert(1)'])
     assert.is((await p.send('GET', `/auth/login?return_to=${encodeURIComponent(to)}`, { key: '' })).status, 422, to);
 });
 
-signInTest('a cookie alone changes nothing from a foreign page, on any operation', async (stage) => {
+signInTest('a cookie alone cannot change anything from a foreign page, by any operation', async (stage) => {
   const { p } = stage;
   await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'OWNER' } });
   await p.waitForProjections();
-  const cookie = await signedIn(p);
+  const cookie = await signIn(p);
   const me = (await byCookie(p, cookie)).body as { user: { id: string } };
   await p.send('PATCH', `/api/v1/admin/users/${me.user.id}`, { body: { is_super_admin: true } });
   const before = p.log.events.length;
@@ -206,16 +206,16 @@ signInTest('a cookie alone changes nothing from a foreign page, on any operation
   assert.is(made.status, 201, made.text);
 });
 
-test('an address that fails to sign in too often asks the issuer no more until its minute is over', async () => {
+test('after too many failed sign-ins from an address, the issuer is not asked until the minute is over', async () => {
   const issuer = await startIssuer();
   const config = { oidcIssuer: issuer.url, oidcClientId: CLIENT.id, oidcClientSecret: CLIENT.secret };
   const p = await createInMemoryPlatform({ issuer: config, limits: createRateLimiter() });
   try {
     let now = Date.now();
     p.clock.now = () => now;
-    const { location, cookie } = await begin(p);
+    const { location, cookie } = await startSignIn(p);
     const state = new URL(location).searchParams.get('state')!;
-    const guess = () => finish(p, `${CALLBACK}?code=guessed&state=${state}&iss=${encodeURIComponent(issuer.url)}`, cookie);
+    const guess = () => finishSignIn(p, `${CALLBACK}?code=guessed&state=${state}&iss=${encodeURIComponent(issuer.url)}`, cookie);
     for (let index = 0; index < RATE_LIMIT_POLICIES.badCredentials.quota; index++) assert.is((await guess()).status, 401);
     assert.is((await guess()).status, 429);
     await issuer.close();
@@ -224,14 +224,14 @@ test('an address that fails to sign in too often asks the issuer no more until i
     const wait = Number(refused.headers.get('retry-after'));
     assert.ok(wait >= 1 && wait <= 60, String(wait));
     now += wait * 1_000;
-    assert.is((await guess()).status, 503, 'asked again, and away');
+    assert.is((await guess()).status, 503, 'the issuer is asked again and does not answer');
   } finally {
     await p.close();
     await issuer.close();
   }
 });
 
-signInTest('an issuer that fails, or says nothing, in the midst of a sign-in is 503: nobody did anything wrong', async (stage) => {
+signInTest('an issuer that fails or does not answer during a sign-in is 503', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   for (const [path, how] of [
@@ -240,16 +240,16 @@ signInTest('an issuer that fails, or says nothing, in the midst of a sign-in is 
     ['/token', 'says nothing'],
   ] as const) {
     delete issuer.trouble.path;
-    const begun = await begin(p);
-    const back = await signInAtIssuer(begun.location, 'somebody');
+    const started = await startSignIn(p);
+    const back = await signInAtIssuer(started.location, 'somebody');
     Object.assign(issuer.trouble, { path, how });
-    const answer = await finish(p, back, begun.cookie);
+    const answer = await finishSignIn(p, back, started.cookie);
     assert.is(answer.status, 503, `${path} ${how}: ${answer.text}`);
     assert.ok(Number(answer.headers.get('retry-after')) > 0);
   }
 });
 
-test('where no issuer is configured, login says which variable is missing', async () => {
+test('without an issuer, login names the missing variable', async () => {
   const p = await createInMemoryPlatform();
   const answer = await p.send('GET', '/auth/login', { key: '' });
   assert.is(answer.status, 409);

@@ -11,22 +11,22 @@ type Me = {
   permissions: string[];
 };
 
-test('a platform key shows all tenants of its user, a tenant key the one it works in', async () => {
+test('a platform key shows all tenants of its user, a tenant key only its own tenant', async () => {
   const p = await createInMemoryPlatform();
   const other = await createSecondTenant(p);
   const me = async (key?: string) => (await p.send('GET', '/me', key ? { key } : {})).body as Me;
   await p.send('POST', `${other.tenant}/members`, { key: other.key, body: { email: 'admin@annals.localhost', role: 'AUDITOR' } });
   await p.waitForProjections();
-  const whole = await me();
+  const platformKey = await me();
   assert.equal(
-    whole.tenants.map(({ id, role }) => [id, role]),
+    platformKey.tenants.map(({ id, role }) => [id, role]),
     [
       [p.tenant_id, 'OWNER'],
       [other.id, 'AUDITOR'],
     ],
   );
-  assert.equal(whole.tenants[1]!.permissions, ['tenant:read', 'tenant:audit:read']);
-  assert.equal(whole.permissions, ['platform']);
+  assert.equal(platformKey.tenants[1]!.permissions, ['tenant:read', 'tenant:audit:read']);
+  assert.equal(platformKey.permissions, ['platform']);
   const owner = await me(other.key);
   assert.equal(
     owner.tenants.map(({ id, role }) => [id, role]),
@@ -38,7 +38,7 @@ test('a platform key shows all tenants of its user, a tenant key the one it work
   await p.close();
 });
 
-test('a runner key shows its agent, and may nothing of what people may', async () => {
+test('a runner key shows its agent and has no permissions of a user', async () => {
   const p = await createInMemoryPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'A', slug: 'a' } })).body as { id: string };
   const { key } = (await p.send('POST', `${p.tenant}/agents/${agent.id}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
@@ -53,7 +53,7 @@ test('a runner key shows its agent, and may nothing of what people may', async (
   await p.close();
 });
 
-test('who is in more tenants than a page holds is shown all of them, and counted in all of them', async () => {
+test('a user with more tenants than a page holds sees all of them, and tenant_count counts all of them', async () => {
   const p = await createInMemoryPlatform();
   const COUNT = 203;
   const owner_email = 'many@example.com';

@@ -16,7 +16,7 @@ import { createSecondTenant } from '../fixtures/users.ts';
 
 const bearer = (p: SignInPlatform['p'], token: string, path = '/me') => p.send('GET', path, { key: token });
 
-signInTest('a token of the issuer lets in whom an administrator allowed, and registers them once', async (stage) => {
+signInTest('a token of the issuer signs in an allowed address and registers its user once', async (stage) => {
   const { p, issuer } = stage;
   const token = await issuer.sign({ name: 'Some Body' });
   assert.is((await bearer(p, token)).status, 403);
@@ -32,7 +32,7 @@ signInTest('a token of the issuer lets in whom an administrator allowed, and reg
   assert.is((await bearer(p, token, `${p.tenant}/agents`)).status, 404);
 });
 
-signInTest('a member comes in by their token, in their tenants alone, and not after the tenant has removed them', async ({ p, issuer }) => {
+signInTest('a token gives a member access to their tenants only, until they are removed', async ({ p, issuer }) => {
   const invited = await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'ADMIN' } });
   await p.waitForProjections();
   const token = await issuer.sign();
@@ -45,7 +45,7 @@ signInTest('a member comes in by their token, in their tenants alone, and not af
   assert.is((await bearer(p, token)).status, 403);
 });
 
-signInTest('a member comes in before the view knows of them, or is told to wait; a stranger is turned away', async ({ p, issuer }) => {
+signInTest('a new member may sign in before the read model knows them, or gets 503; a stranger is refused', async ({ p, issuer }) => {
   const token = await issuer.sign();
   const stranger = await issuer.sign({ sub: 'stranger', email: 'stranger@example.com' });
   p.projectionDelay.ms = 100;
@@ -63,7 +63,7 @@ signInTest('a member comes in before the view knows of them, or is told to wait;
   assert.is((await bearer(p, stranger)).status, 200);
 });
 
-signInTest('an address that is disallowed again, and a user who is suspended, are out', async (stage) => {
+signInTest('a disallowed address and a suspended user are refused', async (stage) => {
   const { p, issuer } = stage;
   const account = await allowAccount(stage);
   const token = await issuer.sign();
@@ -76,8 +76,8 @@ signInTest('an address that is disallowed again, and a user who is suspended, ar
   assert.is((await bearer(p, token)).status, 403);
 });
 
-/** Tenants that are closed for good from now on. */
-const closedForGood = async ({ p }: SignInPlatform, ...tenants: readonly { id: string; tenant: string; key: string }[]): Promise<void> => {
+/** Closes tenants for good. */
+const closeForGood = async ({ p }: SignInPlatform, ...tenants: readonly { id: string; tenant: string; key: string }[]): Promise<void> => {
   for (const { tenant, key } of tenants) await p.send('POST', `${tenant}/close`, { key, body: { reason: 'a test' } });
   await tenantCloser(p.log)(
     tenants.map(({ id }) => id),
@@ -88,7 +88,7 @@ const closedForGood = async ({ p }: SignInPlatform, ...tenants: readonly { id: s
 };
 
 signInTest(
-  'whose every tenant is closed for good is a stranger; while one is left, or only closing or suspended, they go on',
+  'a user is refused like a stranger once all their tenants are closed for good; a closing or suspended tenant is enough',
   async (stage) => {
     const { p, issuer } = stage;
     const [one, two, left] = [await createSecondTenant(p, 'one'), await createSecondTenant(p, 'two'), await createSecondTenant(p, 'left')];
@@ -106,11 +106,11 @@ signInTest(
     for (const name of Object.keys(people)) assert.is(await statusOf(name as keyof typeof people), 200, name);
     const { user } = (await bearer(p, tokens.admin)).body as { user: { id: string } };
     await p.send('PATCH', `/api/v1/admin/users/${user.id}`, { body: { is_super_admin: true } });
-    await closedForGood(stage, one, two);
+    await closeForGood(stage, one, two);
     const refused = await bearer(p, tokens.gone);
     const stranger = await bearer(p, tokens.stranger);
-    const told = ({ status, body }: typeof refused) => [status, { ...(body as object), request_id: '' }];
-    assert.equal(told(refused), told(stranger));
+    const comparable = ({ status, body }: typeof refused) => [status, { ...(body as object), request_id: '' }];
+    assert.equal(comparable(refused), comparable(stranger));
     assert.is(refused.status, 403);
     for (const name of ['stays', 'admin', 'allowed'] as const) assert.is(await statusOf(name), 200, name);
     await p.send('POST', `${left.tenant}/close`, { key: left.key, body: { reason: 'a test' } });
@@ -121,7 +121,7 @@ signInTest(
   },
 );
 
-signInTest('one tenant that lives is enough, however many closed ones come before it', async (stage) => {
+signInTest('one open tenant is enough, no matter how many closed ones precede it', async (stage) => {
   const { p, issuer } = stage;
   const { id: user_id } = await registerUser(p.systemContext(), SOMEBODY);
   const fields = { name: 'T', plan_id: defaultPlanId(p.systemContext()), billing_email: null, generation: 0 };
@@ -146,9 +146,9 @@ signInTest('one tenant that lives is enough, however many closed ones come befor
   assert.is((await bearer(p, token)).status, 403);
 });
 
-const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const encodePart = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-signInTest('what is no token of this issuer for this service is 401', async (stage) => {
+signInTest('a token that the issuer did not issue for this service is 401', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   const good = await issuer.sign();
@@ -156,44 +156,44 @@ signInTest('what is no token of this issuer for this service is 401', async (sta
   const now = Math.floor(Date.now() / 1_000);
   const foreign = await generateKeyPair('RS256');
   const publicPem = await exportSPKI(issuer.publicKey);
-  const confused = `${part({ alg: 'HS256', kid: 'first' })}.${body}`;
+  const confused = `${encodePart({ alg: 'HS256', kid: 'first' })}.${body}`;
   const bad = {
-    'no signature': `${part({ alg: 'none' })}.${body}.`,
-    'alg none with a signature': `${part({ alg: 'none' })}.${body}.${signature}`,
+    'no signature': `${encodePart({ alg: 'none' })}.${body}.`,
+    'alg none with a signature': `${encodePart({ alg: 'none' })}.${body}.${signature}`,
     'public key as shared secret': `${confused}.${createHmac('sha256', publicPem).update(confused).digest('base64url')}`,
     'a foreign key': await issuer.sign({}, {}, foreign.privateKey),
-    'a foreign key by its own name': await issuer.sign({}, { kid: 'other' }, foreign.privateKey),
-    'a key that the token brings': await issuer.sign({}, { jwk: { kty: 'RSA' } }, foreign.privateKey),
+    'a foreign key with its own key id': await issuer.sign({}, { kid: 'other' }, foreign.privateKey),
+    'a key inside the token': await issuer.sign({}, { jwk: { kty: 'RSA' } }, foreign.privateKey),
     'another issuer': await issuer.sign({ iss: 'https://elsewhere.example' }),
     'another audience': await issuer.sign({ aud: 'other' }),
     'no audience': await issuer.sign({ aud: undefined as never }),
-    'too late': await issuer.sign({ exp: now - 60 }),
-    'no end': await issuer.sign({ exp: undefined as never }),
-    'too early': await issuer.sign({ nbf: now + 120 }),
+    expired: await issuer.sign({ exp: now - 60 }),
+    'no expiry': await issuer.sign({ exp: undefined as never }),
+    'not valid yet': await issuer.sign({ nbf: now + 120 }),
     'a logout token': await issuer.sign({}, { typ: 'logout+jwt' }),
     'no address': await issuer.sign({ email: undefined as never }),
-    'an address that nobody verified': await issuer.sign({ email_verified: false }),
-    'an address of which it is not said': await issuer.sign({ email_verified: undefined as never }),
-    'other claims': `${head}.${part({ ...issuer.claims, email: 'admin@example.com' })}.${signature}`,
-    'cut off': good.slice(0, -4),
+    'an unverified address': await issuer.sign({ email_verified: false }),
+    'an address without email_verified': await issuer.sign({ email_verified: undefined as never }),
+    'other claims': `${head}.${encodePart({ ...issuer.claims, email: 'admin@example.com' })}.${signature}`,
+    truncated: good.slice(0, -4),
   };
   for (const [what, token] of Object.entries(bad)) {
     const answer = await bearer(p, token);
     assert.is(answer.status, 401, `${what}: ${answer.text}`);
     assert.ok((answer.headers.get('content-type') ?? '').includes('problem+json'));
   }
-  assert.is((await bearer(p, await issuer.sign({ exp: now - 10 }))).status, 200, 'a clock that is 10 s behind');
+  assert.is((await bearer(p, await issuer.sign({ exp: now - 10 }))).status, 200, 'a clock skew of 10 s is accepted');
   assert.is((await bearer(p, good)).status, 200);
 });
 
-signInTest('a key that the issuer has rotated to counts at once; an issuer that is away is 503', async (stage) => {
+signInTest('a rotated key of the issuer is accepted at once; an unreachable issuer is 503', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   assert.is((await bearer(p, await issuer.sign())).status, 200);
   await issuer.close();
   const rotated = await startIssuer({ port: issuer.port, kid: 'second' });
   try {
-    // The keys are not asked for more often than every five seconds.
+    // The keys are fetched at most every five seconds.
     await sleep(5_200);
     assert.is((await bearer(p, await rotated.sign())).status, 200);
   } finally {
@@ -203,7 +203,7 @@ signInTest('a key that the issuer has rotated to counts at once; an issuer that 
   assert.is((await bearer(cold, await issuer.sign())).status, 503);
   const back = await startIssuer({ port: issuer.port });
   try {
-    // Nobody has allowed the address, which is said once the issuer has been asked.
+    // The address is not allowed, so the status is 403 once the issuer is reachable.
     while ((await bearer(cold, await back.sign())).status !== 403) await sleep(100);
   } finally {
     await back.close();
@@ -211,7 +211,7 @@ signInTest('a key that the issuer has rotated to counts at once; an issuer that 
   }
 });
 
-test('keys that the issuer fails to give say nothing of a token: 503, and no guess of whoever bears it', async () => {
+test('if the issuer does not return its keys, a token is 503 and does not count as a failed credential', async () => {
   const issuer = await startIssuer();
   issuer.trouble.path = '/jwks';
   issuer.trouble.how = 'fails';

@@ -18,8 +18,8 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const WITHIN_MS = 1_000;
 
-/** Counts the reads of streams that go to the log. */
-const counted = (log: Log): { readonly log: Log; readonly reads: () => number } => {
+/** Counts the reads of streams that reach the log. */
+const countingReads = (log: Log): { readonly log: Log; readonly reads: () => number } => {
   let reads = 0;
   const read: Log['read'] = (...asked) => {
     reads++;
@@ -28,8 +28,8 @@ const counted = (log: Log): { readonly log: Log; readonly reads: () => number } 
   return { log: { ...log, read }, reads: () => reads };
 };
 
-/** API processes over the same log, each by a connection of its own, and an issuer whose users come to them. */
-const stage = async (logs: readonly Log[]) => {
+/** API processes on one log, each with its own connection, and an issuer of tokens for them. */
+const startProcesses = async (logs: readonly Log[]) => {
   const issuer = await startIssuer();
   afterTest(issuer.close);
   const p = await createInMemoryPlatform();
@@ -59,7 +59,7 @@ const stage = async (logs: readonly Log[]) => {
           ...(body ? { body: JSON.stringify(body) } : {}),
         }),
       );
-    processes.push({ send, systemContext, come: async (token: string) => (await send('GET', '/me', token)).status });
+    processes.push({ send, systemContext, readMe: async (token: string) => (await send('GET', '/me', token)).status });
   }
   let admin = '';
   await seed(logs[0]!, processes[0]!.systemContext(), undefined, ({ key }) => {
@@ -68,64 +68,64 @@ const stage = async (logs: readonly Log[]) => {
   return { issuer, processes, admin };
 };
 
-test('a hundred requests of somebody who is not listed cost no read of the store, registered or not', async () => {
-  const { log, reads } = counted(memoryLog());
-  const { issuer, processes, admin } = await stage([log]);
-  const [{ come, send }] = processes as [(typeof processes)[number]];
+test('requests of a user who is not allowed cost no read of the store, registered or not', async () => {
+  const { log, reads } = countingReads(memoryLog());
+  const { issuer, processes, admin } = await startProcesses([log]);
+  const [{ readMe, send }] = processes as [(typeof processes)[number]];
   const account = await send('POST', '/admin/allowed-accounts', admin, { email: 'left@example.com' });
   const left = await issuer.sign({ email: 'left@example.com' });
-  assert.is(await come(left), 200);
+  assert.is(await readMe(left), 200);
   assert.is((await send('DELETE', `/admin/allowed-accounts/${((await account.json()) as { id: string }).id}`, admin)).status, 204);
   for (const token of [left, await issuer.sign({ email: 'stranger@example.com' })]) {
-    assert.is(await come(token), 403);
+    assert.is(await readMe(token), 403);
     const before = reads();
-    for (let index = 0; index < 100; index++) assert.is(await come(token), 403);
+    for (let index = 0; index < 100; index++) assert.is(await readMe(token), 403);
     assert.is(reads() - before, 0);
   }
 });
 
-test('a guessed key is looked for each time: the time that it takes tells nobody which keys there are', async () => {
-  const { log, reads } = counted(memoryLog());
-  const { processes } = await stage([log]);
+test('each request with a guessed key costs one read, so that the response time does not reveal which keys exist', async () => {
+  const { log, reads } = countingReads(memoryLog());
+  const { processes } = await startProcesses([log]);
   const guess = buildKey('abcdefgh', 'x'.repeat(32));
   for (let index = 0; index < 5; index++) {
     const before = reads();
-    assert.is(await processes[0]!.come(guess), 401);
+    assert.is(await processes[0]!.readMe(guess), 401);
     assert.is(reads() - before, 1);
   }
 });
 
-/** How long it takes until everybody says so, in milliseconds. */
-const untilAll = async (come: readonly (() => Promise<number>)[], status: number): Promise<number> => {
+/** Waits until every request has this status; returns the milliseconds. */
+const untilAll = async (requests: readonly (() => Promise<number>)[], status: number): Promise<number> => {
   const began = performance.now();
   for (;;) {
-    const found = await Promise.all(come.map((one) => one()));
+    const found = await Promise.all(requests.map((request) => request()));
     const ms = performance.now() - began;
     if (found.every((one) => one === status) || ms > 5 * WITHIN_MS) return ms;
     await sleep(1);
   }
 };
 
-test('over a real store, whoever is allowed, disallowed or invited a moment ago is in or out within a second on every process', async () => {
+test('with a real store, allowing and disallowing an address takes effect in every process within a second', async () => {
   const store = await startStore();
   afterTest(store.end);
   const logs = [openLog(store.url), openLog(store.url)];
   for (const log of logs) afterTest(log.close);
-  const { issuer, processes, admin } = await stage(logs);
+  const { issuer, processes, admin } = await startProcesses(logs);
   const { send } = processes[0]!;
   const token = await issuer.sign();
-  const come = processes.map((one) => () => one.come(token));
-  const soon = async (status: number, what: string) => {
-    const ms = await untilAll(come, status);
+  const requests = processes.map((process) => () => process.readMe(token));
+  const assertSoon = async (status: number, what: string) => {
+    const ms = await untilAll(requests, status);
     assert.ok(ms <= WITHIN_MS, `${what}: ${ms} ms`);
   };
-  await soon(403, 'a stranger');
+  await assertSoon(403, 'a stranger');
   for (const round of ['first', 'again', 'and again']) {
     const account = await send('POST', '/admin/allowed-accounts', admin, { email: 'somebody@example.com' });
     assert.is(account.status, 201);
-    await soon(200, `allowed ${round}`);
+    await assertSoon(200, `allowed ${round}`);
     await send('DELETE', `/admin/allowed-accounts/${((await account.json()) as { id: string }).id}`, admin);
-    await soon(403, `disallowed ${round}`);
+    await assertSoon(403, `disallowed ${round}`);
   }
 });
 

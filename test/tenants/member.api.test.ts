@@ -6,8 +6,8 @@ type Platform = Awaited<ReturnType<typeof createInMemoryPlatform>>;
 
 const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
 
-/** A tenant with one member of each role, and a key of each. */
-const people = async (p: Platform) => {
+/** A tenant with one member of each role, and their keys. */
+const tenantWithMembers = async (p: Platform) => {
   const made = bodyOf<{ id: string; owner_key: string }>(
     await p.send('POST', '/admin/tenants', { body: { name: 'Acme', slug: 'acme', owner_email: 'owner@acme.test' } }),
   );
@@ -34,9 +34,9 @@ const people = async (p: Platform) => {
 const agentIn = async (p: Platform, tenant: string, key: string, slug: string): Promise<string> =>
   bodyOf<{ id: string }>(await p.send('POST', `${tenant}/agents`, { key, body: { name: 'Agent', slug } })).id;
 
-test('a member sees only agents on which a role or grant shows it', async () => {
+test('a member sees only agents on which they have a role or grant', async () => {
   const p = await createInMemoryPlatform();
-  const { tenant, owner, member, auditor } = await people(p);
+  const { tenant, owner, member, auditor } = await tenantWithMembers(p);
   const agent = await agentIn(p, tenant, owner, 'one');
   const path = `${tenant}/agents/${agent}`;
   const statuses = async () => [
@@ -65,9 +65,9 @@ test('a member sees only agents on which a role or grant shows it', async () => 
   await p.close();
 });
 
-test('a role outlives no membership: who comes again begins with nothing', async () => {
+test('a role ends with the membership: a rejoined member starts without roles', async () => {
   const p = await createInMemoryPlatform();
-  const { tenant, owner, member } = await people(p);
+  const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   assert.is((await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'MANAGER' } })).status, 200);
   assert.is((await p.send('GET', path, { key: member.key })).status, 200);
@@ -80,9 +80,9 @@ test('a role outlives no membership: who comes again begins with nothing', async
   await p.close();
 });
 
-test('the last OWNER of a tenant and of an agent stays', async () => {
+test('the last OWNER of a tenant and of an agent cannot be removed', async () => {
   const p = await createInMemoryPlatform();
-  const { tenant, owner, admin, member } = await people(p);
+  const { tenant, owner, admin, member } = await tenantWithMembers(p);
   const own = bodyOf<{ user: { id: string } }>(await p.send('GET', '/me', { key: owner })).user.id;
   assert.is((await p.send('DELETE', `${tenant}/members/${own}`, { key: owner })).status, 409);
   assert.is((await p.send('PATCH', `${tenant}/members/${own}`, { key: owner, body: { role: 'ADMIN' } })).status, 409);
@@ -100,9 +100,9 @@ test('the last OWNER of a tenant and of an agent stays', async () => {
   await p.close();
 });
 
-test('an agent made a moment ago keeps its only owner, however late the view is', async () => {
+test('the only owner of a new agent cannot be removed, no matter how late the read model is', async () => {
   const p = await createInMemoryPlatform();
-  const { tenant, owner, member, admin } = await people(p);
+  const { tenant, owner, member, admin } = await tenantWithMembers(p);
   await p.waitForProjections();
   const remove = (user_id: string) => p.send('DELETE', `${tenant}/members/${user_id}`, { key: owner });
   p.projectionDelay.ms = 100;
@@ -114,22 +114,22 @@ test('an agent made a moment ago keeps its only owner, however late the view is'
   await p.waitForProjections();
   p.projectionDelay.ms = 3_000;
   await agentIn(p, tenant, member.key, 'newer');
-  const unsure = await remove(member.user_id);
-  assert.is(bodyOf(unsure).code, 'not_caught_up');
-  assert.is(unsure.headers.get('retry-after'), '1');
+  const removalTooEarly = await remove(member.user_id);
+  assert.is(bodyOf(removalTooEarly).code, 'not_caught_up');
+  assert.is(removalTooEarly.headers.get('retry-after'), '1');
   assert.is((await p.send('GET', '/me', { key: member.key })).status, 200);
   await p.close();
 });
 
-test('effective permissions name the event that decided', async () => {
+test('effective permissions contain the event that decided them', async () => {
   const p = await createInMemoryPlatform();
-  const { tenant, owner, member } = await people(p);
+  const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'VIEWER' } });
   const { permissions } = bodyOf<{ permissions: { label: string; allowed: boolean; decided_by: { type: string } | null }[] }>(
     await p.send('GET', `${path}/effective-permissions?user_id=${member.user_id}`, { key: owner }),
   );
-  const of = (label: string) => permissions.find((one) => one.label === label)!;
+  const of = (label: string) => permissions.find((permission) => permission.label === label)!;
   assert.is(of('View').decided_by?.type, 'AgentRoleAssigned');
   assert.equal([of('Delete agent').allowed, of('Delete agent').decided_by], [false, null]);
   await p.waitForProjections();
@@ -143,9 +143,9 @@ test('effective permissions name the event that decided', async () => {
   await p.close();
 });
 
-test("one's own permissions are open to whoever sees the agent, others' to whoever manages its roles", async () => {
+test("callers who see the agent may read their own permissions, and those who manage its roles may read others' permissions", async () => {
   const p = await createInMemoryPlatform();
-  const { tenant, owner, member, admin } = await people(p);
+  const { tenant, owner, member, admin } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   const ask = async (key: string, query: string) => (await p.send('GET', `${path}/effective-permissions${query}`, { key })).status;
   const others = `?user_id=${admin.user_id}`;
@@ -156,16 +156,16 @@ test("one's own permissions are open to whoever sees the agent, others' to whoev
       [await ask(member.key, ''), await ask(member.key, `?user_id=${member.user_id}`), await ask(member.key, others)],
       [200, 200, 403],
     );
-    assert.is(await ask(member.key, `${others}&as_of=${new Date().toISOString()}`), 403, 'nor as of another time');
+    assert.is(await ask(member.key, `${others}&as_of=${new Date().toISOString()}`), 403, 'an as-of read needs the same permission');
   }
   await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'OWNER' } });
   assert.is(await ask(member.key, others), 200);
   await p.close();
 });
 
-test('an agent comes back by whoever may delete it, a revision of it by whoever may edit it', async () => {
+test('restoring an agent needs agent:delete, restoring a revision needs agent:settings:write', async () => {
   const p = await createInMemoryPlatform();
-  const { tenant, owner, member } = await people(p);
+  const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   await p.send('PATCH', path, { key: owner, body: { name: 'Changed' } });
   const restore = async (body: object) => (await p.send('POST', `${path}/restore`, { key: member.key, body })).status;
@@ -185,9 +185,9 @@ test('an agent comes back by whoever may delete it, a revision of it by whoever 
   await p.close();
 });
 
-test('a suspended tenant answers its members 403, and a super-admin looks in only through a break-glass that the tenant sees', async () => {
+test('a suspended tenant is 403 for its members; a super-admin reads only after a break-glass that the tenant sees', async () => {
   const p = await createInMemoryPlatform();
-  const { id, tenant, owner } = await people(p);
+  const { id, tenant, owner } = await tenantWithMembers(p);
   assert.is((await p.send('POST', `/admin/tenants/${id}/suspend`, { body: { reason: 'unpaid' } })).status, 200);
   assert.is(bodyOf(await p.send('GET', `${tenant}/agents`, { key: owner })).code, 'tenant_suspended');
   assert.is((await p.send('POST', `/admin/tenants/${id}/resume`, { body: { reason: 'paid' } })).status, 200);
@@ -204,25 +204,25 @@ test('a suspended tenant answers its members 403, and a super-admin looks in onl
   await p.close();
 });
 
-test('mail that the platform has switched off on a new tenant stays off', async () => {
+test('external mail that the platform has switched off for a tenant stays off', async () => {
   const p = await createInMemoryPlatform();
-  const { id, tenant, owner } = await people(p);
-  const say = (external_mail_enabled: boolean) => p.send('PATCH', `/admin/tenants/${id}`, { body: { external_mail_enabled } });
-  const wish = () => p.send('PATCH', tenant, { key: owner, body: { external_mail_enabled: true } });
-  const said = await say(false);
-  assert.equal([said.status, bodyOf(said).external_mail_enabled], [200, false]);
-  assert.is((await say(false)).headers.get('etag'), said.headers.get('etag'));
-  assert.equal([(await wish()).status, p.eventsOf('TenantUpdated').length], [409, 1]);
-  assert.is((await say(true)).status, 200);
-  assert.equal([(await wish()).status, p.eventsOf('TenantUpdated').length], [200, 2]);
+  const { id, tenant, owner } = await tenantWithMembers(p);
+  const setByPlatform = (external_mail_enabled: boolean) => p.send('PATCH', `/admin/tenants/${id}`, { body: { external_mail_enabled } });
+  const enableByTenant = () => p.send('PATCH', tenant, { key: owner, body: { external_mail_enabled: true } });
+  const answer = await setByPlatform(false);
+  assert.equal([answer.status, bodyOf(answer).external_mail_enabled], [200, false]);
+  assert.is((await setByPlatform(false)).headers.get('etag'), answer.headers.get('etag'));
+  assert.equal([(await enableByTenant()).status, p.eventsOf('TenantUpdated').length], [409, 1]);
+  assert.is((await setByPlatform(true)).status, 200);
+  assert.equal([(await enableByTenant()).status, p.eventsOf('TenantUpdated').length], [200, 2]);
   await p.waitForProjections();
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 
-test('users are listed with their tenants, and nobody shuts themselves out', async () => {
+test('users are listed with their tenants, and super-admins cannot lock themselves out', async () => {
   const p = await createInMemoryPlatform();
-  const { id, member } = await people(p);
+  const { id, member } = await tenantWithMembers(p);
   const rows = bodyOf<{ id: string; email: string; tenant_count: number; primary_tenant: unknown }[]>(
     await p.send('GET', '/api/v1/admin/users?q=member@'),
   );

@@ -9,7 +9,7 @@ const created: Tenant.TenantEvent = { type: 'TenantCreated', data: fields };
 const joined = (user_id: string, role: Tenant.TenantRole): Tenant.TenantEvent => ({ type: 'MemberAdded', data: { user_id, role } });
 const story = [created, joined(ACTOR, 'OWNER')] as const;
 
-test('a tenant begins active, with its owner as its only member', () => {
+test('a new tenant is active and has its owner as only member', () => {
   given(Tenant)
     .when(Tenant.create(fields, ACTOR))
     .emits(...story);
@@ -23,7 +23,7 @@ test('a tenant begins active, with its owner as its only member', () => {
 const closing: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-02-01T00:00:00.000Z' } };
 const closed: Tenant.TenantEvent = { type: 'TenantClosed', data: {} };
 
-test('a slug belongs to one tenant until that is closed for good', () => {
+test('a slug is taken until its tenant is closed for good', () => {
   for (const events of [story, [...story, closing]])
     given(Tenant, ...events)
       .when(Tenant.create(fields, ACTOR))
@@ -33,7 +33,7 @@ test('a slug belongs to one tenant until that is closed for good', () => {
     .emits();
 });
 
-test('a closing tenant is closed once its time has come, not a millisecond before, and once', () => {
+test('a closing tenant is closed for good at closes_at, not a millisecond earlier, and once', () => {
   const at = (time: string) => Tenant.closeForGood(time);
   given(Tenant, ...story, closing)
     .when(at('2026-01-31T23:59:59.999Z'))
@@ -50,14 +50,14 @@ test('a closing tenant is closed once its time has come, not a millisecond befor
       .emits();
 });
 
-test('a tenant that is reopened and closed anew has its thirty days anew', () => {
-  const anew: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-03-01T00:00:00.000Z' } };
-  given(Tenant, ...story, closing, { type: 'TenantReopened', data: { reason: 'stays' } }, anew)
+test('closing a reopened tenant again starts a new period', () => {
+  const closingAgain: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-03-01T00:00:00.000Z' } };
+  given(Tenant, ...story, closing, { type: 'TenantReopened', data: { reason: 'stays' } }, closingAgain)
     .when(Tenant.closeForGood('2026-02-15T00:00:00.000Z'))
     .emits();
 });
 
-test('what is closed for good can be neither reopened nor changed', () => {
+test('a tenant closed for good can be neither reopened nor changed', () => {
   for (const decision of [
     Tenant.reopen('stays'),
     Tenant.suspend('unpaid'),
@@ -69,7 +69,7 @@ test('what is closed for good can be neither reopened nor changed', () => {
       .refuses('not_found');
 });
 
-test('a member who is removed holds nothing, and a role can be changed', () => {
+test('a role can be changed, and a removed member has none', () => {
   const two = [...story, joined('cb', 'MEMBER')] as const;
   given(Tenant, ...two)
     .when(Member.changeRole('cb', 'ADMIN', 'OWNER'))
@@ -80,7 +80,7 @@ test('a member who is removed holds nothing, and a role can be changed', () => {
   assert.not('cb' in given(Tenant, ...two, { type: 'MemberRemoved', data: { user_id: 'cb' } }).state.members);
 });
 
-test('a tenant always has an owner, and only owners touch owners', () => {
+test('the last OWNER cannot be removed, and only an OWNER may change OWNERs', () => {
   given(Tenant, ...story)
     .when(Member.remove(ACTOR, 'OWNER'))
     .refuses('conflict');
@@ -92,7 +92,7 @@ test('a tenant always has an owner, and only owners touch owners', () => {
     .refuses('forbidden');
 });
 
-test('being suspended and resumed twice is not news', () => {
+test('suspending or resuming twice emits no event', () => {
   const suspended: Tenant.TenantEvent = { type: 'TenantSuspended', data: { reason: 'unpaid' } };
   given(Tenant, ...story)
     .when(Tenant.suspend('unpaid'))
@@ -106,44 +106,44 @@ test('being suspended and resumed twice is not news', () => {
   assert.is(given(Tenant, ...story, suspended).state.status, 'suspended');
 });
 
-const platformSays = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
+const setByPlatform = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
   type: 'TenantUpdated',
   data: { external_mail_enabled, reason: null },
 });
-const tenantSays = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
+const setByTenant = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
   type: 'TenantSettingsChanged',
   data: { external_mail_enabled },
 });
 
-test("the platform's no to external mail counts once it is said, whether mail was on or off", () => {
-  const no = Tenant.update({ external_mail_enabled: false }, null);
-  const wish = Tenant.changeSettings({ external_mail_enabled: true });
+test("the platform's switching off of external mail is recorded whether mail was on or off", () => {
+  const switchOff = Tenant.update({ external_mail_enabled: false }, null);
+  const enableByTenant = Tenant.changeSettings({ external_mail_enabled: true });
   for (const before of [
     [],
-    [tenantSays(true)],
-    [tenantSays(true), tenantSays(false)],
-    [platformSays(true)],
-    [platformSays(false), platformSays(true)],
+    [setByTenant(true)],
+    [setByTenant(true), setByTenant(false)],
+    [setByPlatform(true)],
+    [setByPlatform(false), setByPlatform(true)],
   ]) {
-    const unsaid = given(Tenant, ...story, ...before);
-    unsaid.when(no).emits(platformSays(false));
-    const said = given(Tenant, ...story, ...before, platformSays(false));
-    assert.is(said.state.external_mail_enabled, false);
-    said.when(no).emits();
-    said.when(wish).refuses('conflict');
-    said.when(Tenant.changeSettings({ external_mail_enabled: false })).emits();
-    said.when(Tenant.update({ external_mail_enabled: true }, null)).emits(platformSays(true));
-    given(Tenant, ...story, ...before, platformSays(false), platformSays(true), tenantSays(false))
-      .when(wish)
-      .emits(tenantSays(true));
+    const undecided = given(Tenant, ...story, ...before);
+    undecided.when(switchOff).emits(setByPlatform(false));
+    const switchedOff = given(Tenant, ...story, ...before, setByPlatform(false));
+    assert.is(switchedOff.state.external_mail_enabled, false);
+    switchedOff.when(switchOff).emits();
+    switchedOff.when(enableByTenant).refuses('conflict');
+    switchedOff.when(Tenant.changeSettings({ external_mail_enabled: false })).emits();
+    switchedOff.when(Tenant.update({ external_mail_enabled: true }, null)).emits(setByPlatform(true));
+    given(Tenant, ...story, ...before, setByPlatform(false), setByPlatform(true), setByTenant(false))
+      .when(enableByTenant)
+      .emits(setByTenant(true));
   }
 });
 
-test('what the platform says of external mail and what is so already is not news', () => {
-  const yes = Tenant.update({ external_mail_enabled: true }, null);
-  for (const event of [platformSays(true), tenantSays(true)])
+test('a platform update that changes nothing emits no event', () => {
+  const switchOn = Tenant.update({ external_mail_enabled: true }, null);
+  for (const event of [setByPlatform(true), setByTenant(true)])
     given(Tenant, ...story, event)
-      .when(yes)
+      .when(switchOn)
       .emits();
   given(Tenant, ...story)
     .when(Tenant.update({ name: 'Acme', paid: false }, 'nothing'))
