@@ -1,36 +1,44 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { pino } from 'pino';
+import { type MaintenanceContext, recordPromotion } from '../../commands/operations/projection-maintenance.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
+import { openLog } from '../eventstore/client.ts';
 import { connection } from '../postgres/pool.ts';
-import { requestMaintenance, requestState } from '../projector/maintenance-requests.ts';
-import type { RebuildResult } from '../projector/rebuild-result.ts';
-import { type PublishedStatus, publishedStatuses } from '../projector/status.ts';
+import type { Rebuild } from '../projector/admin-replies.ts';
+import { type OpenedProjectionAdmin, openProjectionAdmin } from '../projector/projection-admin.ts';
+import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '../projector/status.ts';
 import { locateServices } from './locate-services.ts';
+import { openOperatorContext } from './operator-context.ts';
 
-const POLL_MS = 250;
-const WORKER_TIMEOUT_SECONDS = 10;
-const WIDTH = 30;
+const POLL_INTERVAL_MS = 250;
+const BAR_WIDTH = 30;
+/** The actor of the recorded events: whoever runs the command reaches the services directly and has no user. */
+const ACTOR = { kind: 'system', id: 'annals rebuild' } as const;
 
-const time = (seconds: number | null): string =>
+type Services = { readonly db: pg.Client; readonly admin: OpenedProjectionAdmin; readonly ctx: MaintenanceContext };
+type Comparison = Rebuild['comparison'];
+
+const timeLeft = (seconds: number | null): string =>
   seconds === null ? '' : `${Math.floor(seconds / 60)}:${String(Math.round(seconds) % 60).padStart(2, '0')} left`;
 
-const bar = (done: number): string => '█'.repeat(Math.round(done * WIDTH)).padEnd(WIDTH, '░');
+const bar = (done: number): string => '█'.repeat(Math.round(done * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
 
-const lineOf = ({ name, rebuild }: PublishedStatus): string => {
+const progressLine = ({ name, rebuild }: PublishedStatus): string => {
   if (!rebuild) return `${name}  waiting`;
   const { done, rate, seconds_left } = rebuild;
-  return `${name}  ${bar(done)} ${String(Math.floor(done * 100)).padStart(3)} %  ${Math.round(rate).toLocaleString('en')} events/s  ${time(seconds_left)}`;
+  return `${name}  ${bar(done)} ${String(Math.floor(done * 100)).padStart(3)} %  ${Math.round(rate).toLocaleString('en')} events/s  ${timeLeft(seconds_left)}`;
 };
 
-/** On a terminal one line that changes; elsewhere a line a second. */
-const progress = () => {
-  let told = 0;
+/** Shows progress: on a terminal in one line that changes, otherwise in one line per second. */
+const progressDisplay = () => {
+  let shownAt = 0;
   return {
     show: (line: string): void => {
       if (process.stdout.isTTY) return void process.stdout.write(`\r\x1b[K${line}`);
-      if (Date.now() - told < 1_000) return;
-      told = Date.now();
+      if (Date.now() - shownAt < 1_000) return;
+      shownAt = Date.now();
       console.log(line);
     },
     end: (line: string): void => {
@@ -40,48 +48,77 @@ const progress = () => {
   };
 };
 
-const endOf = (name: string, { promoted, comparison }: RebuildResult): string => {
-  const seen = comparison
+const resultLines = (name: string, isPromoted: boolean, comparison: Comparison): string => {
+  const summary = comparison
     ? `${comparison.rows.toLocaleString('en')} rows compared, ${comparison.differing.toLocaleString('en')} differed`
-    : 'another shape: nothing to compare';
-  const shown = (comparison?.shown ?? []).map(({ table, key, only, columns, touched }) => {
+    : 'not compared, because the tables have changed';
+  const differences = (comparison?.shown ?? []).map(({ table, key, only, columns, touched }) => {
     const how = only ? `only in the ${only} rows` : `differs in ${columns.join(', ')}`;
-    return `\n  ${table} ${JSON.stringify(key)} ${how}, last touched by ${touched}`;
+    return `\n  ${table} ${JSON.stringify(key)} ${how}, last changed by ${touched}`;
   });
-  return `${name}  ${promoted ? 'rebuilt' : 'kept as it was'}: ${seen}${shown.join('')}`;
+  return `${name}  ${isPromoted ? 'rebuilt' : 'kept as it was'}: ${summary}${differences.join('')}`;
 };
 
-const one = async (db: pg.Client, name: string, kind: 'rebuild' | 'rebuild-if-equal'): Promise<boolean> => {
-  const id = await requestMaintenance(db, kind, name);
-  const { show, end } = progress();
-  for (let quiet = Date.now(); ; await sleep(POLL_MS)) {
-    const state = await requestState(db, id);
-    if (state?.done_at) {
-      end(endOf(name, state.outcome as RebuildResult));
-      return (state.outcome as RebuildResult).promoted;
-    }
-    const status = (await publishedStatuses(db)).find((one) => one.name === name);
-    if (status && status.silent_seconds < WORKER_TIMEOUT_SECONDS) quiet = Date.now();
-    if (Date.now() - quiet > WORKER_TIMEOUT_SECONDS * 1_000) throw new Error(`no worker keeps ${name}: start one with annals work`);
-    if (status) show(lineOf(status));
+/** Reads the state of a rebuild until it is one of `states`. @throws Error if no worker has written the projection for some seconds */
+const waitFor = async (
+  { db, admin }: Services,
+  { projection, id }: Rebuild,
+  states: readonly Rebuild['state'][],
+  show: (line: string) => void,
+): Promise<Rebuild> => {
+  for (let lastSeen = Date.now(); ; await sleep(POLL_INTERVAL_MS)) {
+    const rebuild = await admin.rebuildOf(projection, id);
+    if (rebuild && states.includes(rebuild.state)) return rebuild;
+    const status = (await publishedStatuses(db)).find(({ name }) => name === projection);
+    if (status && status.silent_seconds < WORKER_SILENT_SECONDS) lastSeen = Date.now();
+    if (Date.now() - lastSeen > WORKER_SILENT_SECONDS * 1_000)
+      throw new Error(`no worker writes ${projection}: start one with annals work`);
+    if (status) show(progressLine(status));
   }
 };
 
-/** Rebuilds one projection or all, one after another, while the old rows serve. Resolves to the exit code: 1 where old rows were kept. */
-export const rebuild = async (
-  config: Config,
-  { projection, all, ifEqual }: { projection?: string | undefined; all: boolean; ifEqual: boolean },
-): Promise<number> => {
+/** Rebuilds one projection, and promotes it unless `ifEqual` is set and rows differ. @returns whether it was promoted */
+const rebuildOne = async (services: Services, name: string, ifEqual: boolean): Promise<boolean> => {
+  const { admin, ctx } = services;
+  const { show, end } = progressDisplay();
+  const started = (await admin.rebuild(name))!;
+  const ready = await waitFor(services, started, ['ready', 'promoted', 'aborted'], show);
+  const mustAbort = ifEqual && ready.comparison !== null && ready.comparison.differing > 0;
+  if (ready.state === 'ready') {
+    if (mustAbort) await admin.abort(name, ready.id);
+    else await recordPromotion(ctx, (await admin.promote(name, ready.id))!);
+  }
+  const { state, comparison } = await waitFor(services, ready, ['promoted', 'aborted'], show);
+  end(resultLines(name, state === 'promoted', comparison ?? ready.comparison));
+  return state === 'promoted';
+};
+
+const withServices = async <T>(config: Config, work: (services: Services) => Promise<T>): Promise<T> => {
+  const { eventstoreUrl, databaseUrl } = locateServices(config);
+  const db = new pg.Client(connection(databaseUrl, 'rebuild'));
+  await db.connect();
+  const log = openLog(eventstoreUrl);
+  const admin = openProjectionAdmin(databaseUrl, log, pino({ level: 'silent' }));
+  try {
+    return await work({ db, admin, ctx: await openOperatorContext(log, config.masterKeyFile, ACTOR) });
+  } finally {
+    await Promise.all([admin.close(), log.close(), db.end()]);
+  }
+};
+
+export type RebuildOptions = { readonly projection?: string | undefined; readonly all: boolean; readonly ifEqual: boolean };
+
+/**
+ * Rebuilds one projection or all, one after another, while queries read the old rows. Each promotion is recorded in the log.
+ * @returns the exit code: 1 if the old rows of a projection were kept
+ */
+export const rebuild = async (config: Config, { projection, all, ifEqual }: RebuildOptions): Promise<number> => {
   const known = projections.map(({ name }) => name);
   if (!all && (projection === undefined || !known.includes(projection)))
-    throw new Error(`name a projection (${known.join(', ')}) or --all`);
-  const db = new pg.Client(connection(locateServices(config).databaseUrl, 'rebuild'));
-  await db.connect();
-  try {
-    let promoted = true;
-    for (const name of all ? known : [projection!]) promoted = (await one(db, name, ifEqual ? 'rebuild-if-equal' : 'rebuild')) && promoted;
-    return promoted ? 0 : 1;
-  } finally {
-    await db.end();
-  }
+    throw new Error(`name a projection (${known.join(', ')}) or use --all`);
+  return withServices(config, async (services) => {
+    let exitCode = 0;
+    for (const name of all ? known : [projection!]) if (!(await rebuildOne(services, name, ifEqual))) exitCode = 1;
+    return exitCode;
+  });
 };

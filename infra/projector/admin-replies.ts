@@ -1,0 +1,74 @@
+import type { ProjectionAdmin } from '../../api/operations/projection-admin.ts';
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { Comparison } from './compare-tables.ts';
+import type { DriftedRow, DriftReport } from './drift-check.ts';
+import type { RequestState } from './maintenance-requests.ts';
+import type { ParkedEvent } from './parked-events.ts';
+import { type PublishedStatus, WORKER_SILENT_SECONDS } from './status.ts';
+
+export type Rebuild = Awaited<ReturnType<ProjectionAdmin['rebuildOf']>> & object;
+type Outcome = { promoted?: boolean; comparison?: Comparison | null; events?: number | null } | null;
+
+const stateOf = (request: RequestState): Rebuild['state'] => {
+  const outcome = request.outcome as Outcome;
+  if (request.done_at === null) return outcome ? 'ready' : 'running';
+  return outcome?.promoted ? 'promoted' : 'aborted';
+};
+
+export const statusReply = (status: PublishedStatus) => ({
+  name: status.name,
+  version: status.version,
+  position: status.position,
+  head: status.head,
+  lag_events: status.lag_events,
+  lag_seconds: status.lag_seconds,
+  events_per_second: status.rate,
+  state: status.silent_seconds > WORKER_SILENT_SECONDS ? 'no_writer' : status.state,
+  last_error: status.last_error,
+  parked: status.parked_streams,
+  writer: status.silent_seconds > WORKER_SILENT_SECONDS ? null : status.writer,
+});
+
+export const rebuildReply = (request: RequestState, projection: AnyProjection, status: PublishedStatus | undefined): Rebuild => {
+  const progress = request.done_at === null ? status?.rebuild : null;
+  const outcome = request.outcome as Outcome;
+  return {
+    id: String(request.id),
+    projection: projection.name,
+    version: projection.version,
+    state: stateOf(request),
+    events: progress?.events ?? outcome?.events ?? null,
+    total: progress ? progress.events + progress.lag_events : (outcome?.events ?? null),
+    events_per_second: progress ? progress.rate : null,
+    eta_seconds: progress ? progress.seconds_left : null,
+    comparison: (outcome?.comparison ?? null) as Rebuild['comparison'],
+  };
+};
+
+export const parkedReply = (parked: ParkedEvent) => ({
+  id: parked.event_id,
+  projection: parked.projection,
+  event_id: parked.event_id,
+  position: parked.position,
+  key: `${parked.stream}@${parked.revision}`,
+  error: parked.reason,
+  attempts: parked.attempts,
+  parked_at: new Date(parked.parked_at).toISOString(),
+});
+
+const driftedReply = ({ table, key, columns, stored, folded, event }: DriftedRow) => ({
+  key: { table, ...key },
+  columns: [...columns],
+  stored,
+  folded,
+  first_diverging_event: event ? `${event.stream}@${event.revision}` : null,
+});
+
+export const driftReply = (reports: readonly DriftReport[]) => ({
+  at: new Date().toISOString(),
+  projections: reports.map(({ projection, checked, drifted }) => ({
+    name: projection,
+    sampled: checked,
+    differing: drifted.map(driftedReply),
+  })),
+});

@@ -1,0 +1,59 @@
+// limit: 120
+import pg from 'pg';
+import { test } from 'uvu';
+import { equal, is, match } from 'uvu/assert';
+import { main, type Platform, withPlatform } from '../faults/platform.ts';
+import { bareEnvironment, program } from '../fixtures/child-process.ts';
+
+/** Runs a command against a platform. Returns its exit code and its output. */
+const run = async ({ data, url }: Platform, ...words: readonly string[]): Promise<[number, string]> => {
+  const running = program(process.execPath, [main, ...words], { env: { ...bareEnvironment(), ANNALS_DATA: data, ANNALS_URL: url } });
+  return [(await running.ended) as number, running.output()];
+};
+
+type Event = { type: string; data: { projection?: string }; metadata: { actor: { kind: string; id: string } } };
+
+/** The promotions that the log has recorded: projection and actor. */
+const promotions = async (platform: Platform): Promise<[string | undefined, string][]> => {
+  const [, output] = await run(platform, 'replay');
+  const events = output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Event);
+  return events
+    .filter(({ type }) => type === 'ProjectionPromoted')
+    .map(({ data, metadata: { actor } }) => [data.projection, `${actor.kind} ${actor.id}`]);
+};
+
+const spoilPlans = async (platform: Platform): Promise<void> => {
+  const client = new pg.Client({ connectionString: platform.urls().DATABASE_URL });
+  await client.connect();
+  await client.query(`update plans.plans set doc = '{}'`).finally(() => client.end());
+};
+
+test('annals rebuild records each promotion in the log, and --if-equal aborts if rows differ', () =>
+  withPlatform(async (platform) => {
+    const [code, output] = await run(platform, 'rebuild', 'plans');
+    match(output, /^plans {2}rebuilt: 1 rows compared, 0 differed$/m);
+    is(code, 0);
+    const actor = 'system annals rebuild';
+    equal(await promotions(platform), [['plans', actor]]);
+
+    await spoilPlans(platform);
+    const [refused, difference] = await run(platform, 'rebuild', 'plans', '--if-equal');
+    match(difference, /^plans {2}kept as it was: 1 rows compared, 1 differed\n {2}plans .* differs in doc, /m);
+    is(refused, 1);
+    equal(await promotions(platform), [['plans', actor]]);
+
+    const [repaired, repair] = await run(platform, 'rebuild', 'plans');
+    match(repair, /^plans {2}rebuilt: 1 rows compared, 1 differed/m);
+    is(repaired, 0);
+    is((await run(platform, 'rebuild', 'plans', '--if-equal'))[0], 0);
+    equal(await promotions(platform), [
+      ['plans', actor],
+      ['plans', actor],
+      ['plans', actor],
+    ]);
+  }));
+
+test.run();
