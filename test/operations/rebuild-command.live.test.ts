@@ -3,11 +3,13 @@ import pg from 'pg';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { main, type Platform, withPlatform } from '../faults/platform.ts';
-import { bareEnvironment, program } from '../fixtures/child-process.ts';
+import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
 /** Runs a command against a platform. Returns its exit code and its output. */
 const run = async ({ data, url }: Platform, ...words: readonly string[]): Promise<[number, string]> => {
-  const running = program(process.execPath, [main, ...words], { env: { ...bareEnvironment(), ANNALS_DATA: data, ANNALS_URL: url } });
+  const running = startProgram(process.execPath, [main, ...words], {
+    env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url },
+  });
   return [(await running.ended) as number, running.output()];
 };
 
