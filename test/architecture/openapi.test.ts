@@ -42,7 +42,7 @@ const at = (pointer: string): unknown =>
     .split('/')
     .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], document);
 
-test('the document is OpenAPI 3.1 and every reference in it leads somewhere', () => {
+test('the document is OpenAPI 3.1, and every reference in it resolves', () => {
   assert.is((document as unknown as { openapi: string }).openapi, '3.1.0');
   const refs = new Set(refsIn(document));
   assert.ok(refs.size > 10);
@@ -53,7 +53,7 @@ test('the document is OpenAPI 3.1 and every reference in it leads somewhere', ()
   assert.not.match(JSON.stringify(document), /"\$defs"|"\$schema"/);
 });
 
-test('what an operation of the tables takes and gives has a name', () => {
+test('the schemas of request and response bodies of operations are named', () => {
   const tables = new Set(Object.keys(p.operations));
   for (const { operation } of described.filter(({ operation }) => tables.has(operation.operationId)))
     for (const { content } of [...(operation.requestBody ? [operation.requestBody] : []), ...Object.values(operation.responses)])
@@ -61,7 +61,7 @@ test('what an operation of the tables takes and gives has a name', () => {
         assert.ok(schema.$ref ?? (schema.items as Schema | undefined)?.$ref, operation.operationId);
 });
 
-test('every operation names itself, its answer, its parameters and its permission', () => {
+test('every operation documents its id, responses, parameters and permission', () => {
   const ids = described.map(({ operation }) => operation.operationId);
   assert.is(new Set(ids).size, ids.length, 'operationIds are unique');
   for (const { path, method, operation } of described) {
@@ -87,7 +87,7 @@ test('every operation names itself, its answer, its parameters and its permissio
   }
 });
 
-test('whatever takes a credential says that it may be asked too often, and so does the hook', () => {
+test('every route with a credential, and the inbound webhook, documents the status 429', () => {
   for (const { path, method, operation } of described) {
     const { security } = operation as { security?: readonly object[] };
     const isLimited = security === undefined || security.some((way) => 'bearer' in way) || path.startsWith('/hooks/');
@@ -95,7 +95,7 @@ test('whatever takes a credential says that it may be asked too often, and so do
   }
 });
 
-test('no object in any body, however deep, takes a field that it does not name', () => {
+test('no object in a request body accepts unnamed fields', () => {
   const open = described.flatMap(({ operation: { operationId, requestBody } }) =>
     Object.entries(requestBody?.content ?? {})
       .filter(([type]) => type === 'application/json' && operationId !== 'receiveWebhook')
@@ -104,15 +104,15 @@ test('no object in any body, however deep, takes a field that it does not name',
   assert.equal(open, []);
 });
 
-test('what is mounted is in the document, and what is in the document is mounted', () => {
+test('the document contains exactly the mounted routes', () => {
   const mounted = p.app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`);
   assert.equal([...new Set(mounted)].sort(), described.map(({ path, method }) => `${method} ${path}`).sort());
 });
 
-/** Something of everything, so that ids can lead somewhere. */
-const things = async () => {
+/** Creates a resource of every kind, so that ids in requests exist. */
+const createResources = async () => {
   const made = async (path: string, body: object) => ((await p.send('POST', path, { body })).body as { id: string }).id;
   const agent = await made(`${p.tenant}/agents`, { name: 'Agent', slug: `a${Math.random().toString(36).slice(2)}` });
   const { user_id, key_id } = await addMember(p, 'MEMBER', p.tenant_id, `m${Math.random().toString(36).slice(2)}@example.com`);
@@ -135,9 +135,9 @@ const things = async () => {
   const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
   return { agent, user: user_id, keys, account, victim, hook, delivery, models, plan: p.eventsOf('PlanCreated')[0]!.id };
 };
-type Things = Awaited<ReturnType<typeof things>>;
+type Resources = Awaited<ReturnType<typeof createResources>>;
 
-const namedIn = ({ agent, user, models, plan }: Things) => {
+const namedIn = ({ agent, user, models, plan }: Resources) => {
   const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
   const ids: Record<string, unknown[]> = {
     ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan] },
@@ -153,14 +153,14 @@ const namedIn = ({ agent, user, models, plan }: Things) => {
   };
 };
 
-const idIn = (path: string, { keys, hook, account }: Things): string => {
+const idIn = (path: string, { keys, hook, account }: Resources): string => {
   if (path.includes('allowed-accounts')) return account;
   if (path.includes('webhook-integrations')) return hook;
   if (path.includes('runner-keys')) return keys.runner;
   return path.startsWith('/admin') ? keys.platform : keys.tenant;
 };
 
-const pathOf = (path: string, of: Things): string =>
+const pathOf = (path: string, of: Resources): string =>
   path
     .replace('{tenant_id}', path.startsWith('/admin') ? of.victim : p.tenant_id)
     .replace('{agent_id}', of.agent)
@@ -173,8 +173,8 @@ type Sent = { query: Record<string, unknown>; body: unknown };
 
 const WRONG = [null, true, -1, 1.5, 1e15, '', 'x'.repeat(2_000), 'né\u202e', [], {}, ['x'], { x: 1 }];
 
-/** One step away from what is right: a field less, one more, or one of another kind. */
-const spoilt = (body: unknown): fc.Arbitrary<Sent['body']> => {
+/** Almost valid bodies: one field missing, one too many, or one of another type. */
+const almostValid = (body: unknown): fc.Arbitrary<Sent['body']> => {
   const fields = Object.entries((body ?? {}) as Record<string, unknown>);
   const more = fc.constant(Object.fromEntries([...fields, ['is_seed', true]]));
   if (fields.length === 0) return more;
@@ -186,7 +186,7 @@ const spoilt = (body: unknown): fc.Arbitrary<Sent['body']> => {
   return fc.oneof(more, less, other, fc.constantFrom<unknown>(...WRONG));
 };
 
-const requests = (operation: Described, of: Things): fc.Arbitrary<Sent> => {
+const requests = (operation: Described, of: Resources): fc.Arbitrary<Sent> => {
   const parameters = (operation.parameters ?? []).filter((one) => one.in === 'query');
   const named = namedIn(of);
   const fields = parameters.map(({ name, schema }) => [name, named(name) ?? arbitraryOf(schema, schemas, named)] as const);
@@ -200,7 +200,7 @@ const requests = (operation: Described, of: Things): fc.Arbitrary<Sent> => {
   if (!json) return right;
   return fc.oneof(
     right,
-    right.chain((sent) => spoilt(sent.body).map((changed) => ({ ...sent, body: changed }))),
+    right.chain((sent) => almostValid(sent.body).map((changed) => ({ ...sent, body: changed }))),
   );
 };
 
@@ -236,19 +236,19 @@ const ask = async (p: InMemoryPlatform, method: string, path: string, { query, b
   return p.send(method.toUpperCase(), search ? `${path}?${search}` : path, body === undefined ? {} : { body });
 };
 
-/** What needs a broker, or projections that are kept in Postgres. */
-const OUT_OF_REACH = ['runner-credentials', '/admin/projections/'];
+/** Operations that need a message broker or Postgres. */
+const NEVER_SUCCESSFUL = ['runner-credentials', '/admin/projections/'];
 
 const MISSING = `c${'0'.repeat(24)}`;
 
-/** Some of them, those that ask for least first: a list takes none of its many parameters amiss there. */
-const sampled = (operation: Described, of: Things): Sent[] => {
+/** Sample requests, those with the fewest query parameters first, because these are the most likely to succeed. */
+const sampled = (operation: Described, of: Resources): Sent[] => {
   const size = ({ query }: Sent) => Object.keys(query).length;
   return fc.sample(requests(operation, of), { seed, numRuns: 20 }).sort((a, b) => size(a) - size(b));
 };
 
-/** The same with an id that nothing has: never found, never a failure. */
-const askForNothing = async (name: string, path: string, method: string, operation: Described, of: Things): Promise<void> => {
+/** Checks that requests with an unknown id are refused, never a server error. */
+const checkUnknownIds = async (name: string, path: string, method: string, operation: Described, of: Resources): Promise<void> => {
   const [sent] = sampled(operation, of);
   for (const id of path.match(/\{\w+\}/g) ?? []) {
     const answer = await ask(p, method, pathOf(path.replace(id, MISSING), of), sent!);
@@ -257,20 +257,20 @@ const askForNothing = async (name: string, path: string, method: string, operati
   }
 };
 
-test(`every operation, asked rightly and one step from it, answers as the document says (seed ${seed})`, async () => {
+test(`every operation responds to valid and almost valid requests as documented (seed ${seed})`, async () => {
   console.log(`seed ${seed}`);
   const counts: Record<number, number> = {};
   const never: string[] = [];
   for (const { path, method, operation } of described.filter(({ operation }) => operation.operationId in p.operations)) {
     const name = `${method} ${path}`;
-    let of = await things();
+    let of = await createResources();
     let done = 0;
     await fc.assert(
       fc.asyncProperty(requests(operation, of), async (sent) => {
         const answer = await ask(p, method, pathOf(path, of), sent);
         counts[answer.status] = (counts[answer.status] ?? 0) + 1;
         if (answer.status < 300) done++;
-        if (answer.status === 204 && method === 'delete') of = await things();
+        if (answer.status === 204 && method === 'delete') of = await createResources();
         checkAnswer(name, operation, answer);
       }),
       {
@@ -283,16 +283,16 @@ test(`every operation, asked rightly and one step from it, answers as the docume
       },
     );
     if (done === 0) never.push(name);
-    if (path.includes('_id}') || path.includes('{id}')) await askForNothing(name, path, method, operation, of);
+    if (path.includes('_id}') || path.includes('{id}')) await checkUnknownIds(name, path, method, operation, of);
   }
   console.log(JSON.stringify(counts));
   assert.equal(
-    never.filter((name) => !OUT_OF_REACH.some((part) => name.includes(part))),
+    never.filter((name) => !NEVER_SUCCESSFUL.some((part) => name.includes(part))),
     [],
   );
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('the platform ends', () => p.close());
+test('the platform stops', () => p.close());
 
 test.run();

@@ -5,15 +5,19 @@ import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Line = { action: string; user_id: string | null; agent_id: string | null; ip: string | null; meta: Record<string, unknown> };
 
-test('what somebody was refused stands in the audit log of the tenant, with who, what and which permission', async () => {
+test('the audit log of the tenant records refused access with caller, request and permission', async () => {
   const p = await createInMemoryPlatform();
   const member = await addMember(p, 'MEMBER');
   const other = await createSecondTenant(p);
   assert.is((await p.send('PATCH', p.tenant, { key: member.key, body: { name: 'Mine' } })).status, 403);
   assert.is((await p.send('GET', '/admin/tenants', { key: member.key })).status, 403);
-  assert.is((await p.send('GET', other.tenant, { key: member.key })).status, 404, 'foreign: no refusal that its tenant hears of');
+  assert.is(
+    (await p.send('GET', other.tenant, { key: member.key })).status,
+    404,
+    'a foreign tenant is not found: no refusal is recorded there',
+  );
   assert.is((await p.send('GET', other.tenant)).status, 403, 'a super-admin without a break-glass');
-  assert.equal(p.eventsOf('AccessRefused'), [], 'behind the answer');
+  assert.equal(p.eventsOf('AccessRefused'), [], 'refusals are recorded after the response');
   await p.recordRefusals();
   await p.waitForProjections();
   const lines = async (path: string, key?: string) =>
@@ -46,7 +50,7 @@ test('what somebody was refused stands in the audit log of the tenant, with who,
   await p.close();
 });
 
-test('sixty refusals of a caller are recorded one by one, the others of that minute as a sum', async () => {
+test('60 refusals of a caller per minute are recorded one by one, the others as a count', async () => {
   const p = await createInMemoryPlatform();
   const now = Date.UTC(2030, 0, 1);
   p.clock.now = () => now;

@@ -12,7 +12,8 @@ const HOSTILE = '=HYPERLINK("http://evil.test","see")';
 const p = await createInMemoryPlatform();
 const auditor = await addMember(p, 'AUDITOR');
 const path = `${p.tenant}/audit-logs/export`;
-const take = (query = '', headers: Record<string, string> = {}, key = auditor.key) => p.send('GET', `${path}?${query}`, { key, headers });
+const exportLog = (query = '', headers: Record<string, string> = {}, key = auditor.key) =>
+  p.send('GET', `${path}?${query}`, { key, headers });
 const tokenOf = ({ headers }: Answer): string => headers.get('consistency-token')!;
 const linesOf = ({ text }: Answer): Line[] =>
   text
@@ -31,8 +32,8 @@ await write('+1', '@SUM(1)');
 await write('＝1', 'Ünïcode, with a comma');
 await p.waitForProjections();
 
-test('every line of the tenant, in the order in which it happened, up to the position that the answer names', async () => {
-  const answer = await take();
+test('an export contains every entry of the tenant in log order, up to the position that the response names', async () => {
+  const answer = await exportLog();
   assert.is(answer.status, 200, answer.text);
   const lines = linesOf(answer);
   const listed = (await p.send('GET', `${p.tenant}/audit-logs?limit=200`, { key: auditor.key })).body as Line[];
@@ -50,43 +51,43 @@ test('every line of the tenant, in the order in which it happened, up to the pos
   );
 });
 
-test('the same bytes for the same position, whatever was written since, and again from a view that was made anew', async () => {
+test('the same position yields the same bytes, whatever was written since', async () => {
   const formats = Object.keys(AUDIT_FORMATS);
-  const first = await Promise.all(formats.map((format) => take(`format=${format}`)));
+  const first = await Promise.all(formats.map((format) => exportLog(`format=${format}`)));
   await write('Later');
   await p.waitForProjections();
   for (const [index, format] of formats.entries()) {
-    const again = await take(`format=${format}&to_position=${tokenOf(first[index]!)}`);
+    const again = await exportLog(`format=${format}&to_position=${tokenOf(first[index]!)}`);
     assert.is(again.text, first[index]!.text, format);
     assert.is(tokenOf(again), tokenOf(first[index]!));
   }
-  assert.ok((await take()).text.length > first[0]!.text.length);
+  assert.ok((await exportLog()).text.length > first[0]!.text.length);
 });
 
-test('an earlier position gives the beginning of the same bytes; one before everything nothing', async () => {
-  const whole = await take();
-  const middle = linesOf(whole)[3]!;
-  const part = await take(`to_position=${middle.position}`);
-  assert.ok(whole.text.startsWith(part.text));
+test('an earlier position yields a prefix of the same bytes; a position before the first event yields none', async () => {
+  const full = await exportLog();
+  const middle = linesOf(full)[3]!;
+  const part = await exportLog(`to_position=${middle.position}`);
+  assert.ok(full.text.startsWith(part.text));
   assert.is(linesOf(part).length, 4);
-  const none = await take('to_position=0:0');
+  const none = await exportLog('to_position=0:0');
   assert.equal([none.status, none.text, tokenOf(none)], [200, '', '0:0']);
-  assert.is((await take('to_position=0:0&format=csv')).text.split('\r\n').length, 2, 'the header alone');
+  assert.is((await exportLog('to_position=0:0&format=csv')).text.split('\r\n').length, 2, 'only the header');
 });
 
-test('taking the log along is itself an event, of its actor, behind what it took', async () => {
-  const answer = await take('format=csv');
-  const [taken] = p.eventsOf('AuditExported').slice(-1);
-  assert.equal(taken!.data, { format: 'csv', position: tokenOf(answer) });
-  assert.equal([taken!.actor.id, taken!.meta.tenant], [auditor.user_id, p.tenant_id]);
-  assert.not.ok(answer.text.includes(taken!.event_id));
+test('an export is itself an event of its actor, after the entries that it contains', async () => {
+  const answer = await exportLog('format=csv');
+  const [exported] = p.eventsOf('AuditExported').slice(-1);
+  assert.equal(exported!.data, { format: 'csv', position: tokenOf(answer) });
+  assert.equal([exported!.actor.id, exported!.meta.tenant], [auditor.user_id, p.tenant_id]);
+  assert.not.ok(answer.text.includes(exported!.event_id));
   await p.waitForProjections();
-  assert.ok((await take()).text.includes(taken!.event_id));
+  assert.ok((await exportLog()).text.includes(exported!.event_id));
   const count = p.eventsOf('AuditExported').length;
   assert.equal([(await p.send('HEAD', path, { key: auditor.key })).status, p.eventsOf('AuditExported').length], [200, count]);
 });
 
-/** RFC 4180, read strictly. */
+/** Parses CSV strictly by RFC 4180. */
 const parsed = (text: string): string[][] => {
   const rows: string[][] = [];
   const row: string[] = [];
@@ -101,12 +102,12 @@ const parsed = (text: string): string[][] => {
   return rows;
 };
 
-test('csv has a header, a row a line, and no cell that a spreadsheet would compute', async () => {
-  const answer = await take('format=csv');
+test('csv has a header, one row per entry, and no cell that a spreadsheet would evaluate', async () => {
+  const answer = await exportLog('format=csv');
   assert.is(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
   const [head, ...rows] = parsed(answer.text);
   assert.equal(head, Object.keys(AuditLogRead.shape));
-  const lines = linesOf(await take(`to_position=${tokenOf(answer)}`));
+  const lines = linesOf(await exportLog(`to_position=${tokenOf(answer)}`));
   assert.is(rows.length, lines.length);
   const agents = rows.map((row) => row[head!.indexOf('user_agent')]!);
   assert.ok(agents.includes(`'${HOSTILE}`) && agents.includes("'@SUM(1)") && agents.includes('Ünïcode, with a comma'));
@@ -119,9 +120,9 @@ test('csv has a header, a row a line, and no cell that a spreadsheet would compu
   );
 });
 
-test('ocsf has what an API Activity needs, and nothing of the line is lost', async () => {
-  const answer = await take('format=ocsf');
-  const lines = linesOf(await take(`to_position=${tokenOf(answer)}`));
+test('ocsf has the required fields of an API Activity, and loses nothing of the entry', async () => {
+  const answer = await exportLog('format=ocsf');
+  const lines = linesOf(await exportLog(`to_position=${tokenOf(answer)}`));
   const events = linesOf(answer) as unknown as Record<string, never>[];
   assert.is(events.length, lines.length);
   for (const [index, event] of events.entries()) {
@@ -155,60 +156,60 @@ test('ocsf has what an API Activity needs, and nothing of the line is lost', asy
   }
 });
 
-test('a token is waited for; what nobody can wait for, and what is no position, are refused', async () => {
+test('an export waits for its position; positions beyond the log and malformed ones are refused', async () => {
   p.projectionDelay.ms = 150;
   const made = await write('Just now');
   const token = tokenOf(made);
   const id = (made.body as { id: string }).id;
-  assert.ok((await take('', { 'consistency-token': token })).text.includes(id), 'by the header');
+  assert.ok((await exportLog('', { 'consistency-token': token })).text.includes(id), 'by the header');
   const next = await write('And now');
-  assert.ok((await take(`to_position=${tokenOf(next)}`)).text.includes((next.body as { id: string }).id), 'by the parameter');
+  assert.ok((await exportLog(`to_position=${tokenOf(next)}`)).text.includes((next.body as { id: string }).id), 'by the parameter');
   p.projectionDelay.ms = 0;
   const exports = p.eventsOf('AuditExported').length;
   const far = '999999999999:999999999999';
   const refusals = [
-    [503, await take(`to_position=${far}`)],
-    [503, await take('', { 'consistency-token': far })],
-    [400, await take('', { 'consistency-token': 'nonsense' })],
-    [422, await take('to_position=nonsense')],
-    [422, await take('to_position=2026-01-01T00:00:00Z')],
-    [422, await take('format=xml')],
-    [422, await take('from=1')],
-    [422, await take('format=csv&format=ocsf')],
-    [422, await take('to_position=0:0&to_position=0:0')],
-    [422, await take('__proto__=1')],
-    [403, await take('', {}, (await addMember(p, 'MEMBER')).key)],
-    [401, await take('', {}, 'nonsense')],
+    [503, await exportLog(`to_position=${far}`)],
+    [503, await exportLog('', { 'consistency-token': far })],
+    [400, await exportLog('', { 'consistency-token': 'nonsense' })],
+    [422, await exportLog('to_position=nonsense')],
+    [422, await exportLog('to_position=2026-01-01T00:00:00Z')],
+    [422, await exportLog('format=xml')],
+    [422, await exportLog('from=1')],
+    [422, await exportLog('format=csv&format=ocsf')],
+    [422, await exportLog('to_position=0:0&to_position=0:0')],
+    [422, await exportLog('__proto__=1')],
+    [403, await exportLog('', {}, (await addMember(p, 'MEMBER')).key)],
+    [401, await exportLog('', {}, 'nonsense')],
   ] as const;
   for (const [status, answer] of refusals) {
     assert.is(answer.status, status, answer.text);
     assert.is(answer.headers.get('content-type'), 'application/problem+json');
   }
   assert.ok(refusals[0][1].headers.get('retry-after'));
-  assert.is(p.eventsOf('AuditExported').length, exports, 'and nothing was taken along');
+  assert.is(p.eventsOf('AuditExported').length, exports, 'and nothing was exported');
 });
 
-test('nothing is handed out that could not be recorded', async () => {
+test('an export that cannot be recorded is refused', async () => {
   const over = p.log.outage();
-  const answer = await take();
+  const answer = await exportLog();
   over();
   assert.is(answer.status, 503, answer.text);
 });
 
-test('where the view was put back while it was read, the export breaks off', async () => {
+test('an export is aborted if the projection was reset while it was read', async () => {
   const reads = p.memoryStore.reads as { passed: typeof p.memoryStore.reads.passed };
   const { passed } = reads;
-  reads.passed = () => Promise.reject(new Error('the view stands behind the position'));
+  reads.passed = () => Promise.reject(new Error('the projection is behind the position'));
   const response = await p.app.request(path, { headers: { authorization: `Bearer ${auditor.key}` } });
   const ended = await response.text().then(
-    () => 'well',
+    () => 'complete',
     () => 'broken',
   );
   reads.passed = passed;
   assert.equal([response.status, ended], [200, 'broken']);
 });
 
-test('who was let into a tenant takes its log along in sight of the tenant', async () => {
+test('an export by a super-admin appears in the audit log of the tenant', async () => {
   const other = await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'o@example.com' } });
   const { id, owner_key } = other.body as { id: string; owner_key: string };
   assert.is((await p.send('GET', `/tenant/${id}/audit-logs/export`)).status, 403);
@@ -219,7 +220,7 @@ test('who was let into a tenant takes its log along in sight of the tenant', asy
   assert.ok(actions.includes('super_admin.read') && actions.includes('audit.exported'), actions.join());
 });
 
-test('the platform ends', async () => {
+test('the platform stops', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

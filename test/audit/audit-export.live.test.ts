@@ -21,8 +21,8 @@ const MEBI = 2 ** 20;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
-/** What a collection frees outside of the heap is given back a turn later. */
-const held = async (): Promise<number> => {
+/** The memory in use after garbage collection; memory outside of the heap is freed one turn later. */
+const memoryInUse = async (): Promise<number> => {
   collect();
   await new Promise((resolve) => setImmediate(resolve));
   collect();
@@ -30,8 +30,8 @@ const held = async (): Promise<number> => {
   return heapUsed + external;
 };
 
-/** The platform behind a socket, with its audit log in Postgres; `pages` counts the pages that were read, `before` runs before each. */
-const served = async (lines: number) => {
+/** Starts the platform behind a socket, with the audit log in Postgres. `pages` counts the pages read; `before` runs before each. */
+const startServer = async (lines: number) => {
   const p = await createInMemoryPlatform();
   const { reads, databaseUrl } = await startProjectionPlatform(p.log, await freshDatabase(), [audit]);
   const watched = { pages: 0, before: async (_: number): Promise<void> => {} };
@@ -81,7 +81,7 @@ const digestOf = async (answer: IncomingMessage) => {
   return { lines, digest: digest.digest('hex') };
 };
 
-const rebuilt = async (databaseUrl: string): Promise<void> => {
+const rebuildAuditLog = async (databaseUrl: string): Promise<void> => {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   afterTest(() => pool.end());
   const id = await requestMaintenance(pool, 'rebuild', audit.name);
@@ -94,30 +94,30 @@ const rebuilt = async (databaseUrl: string): Promise<void> => {
   assert.is((done!.outcome as { promoted: boolean }).promoted, true);
 };
 
-test('20,000 lines pass through a memory that stays flat, the same bytes again after new events and a rebuild', async () => {
-  const { p, open, watched, databaseUrl } = await served(LINES);
+test('an export of 20,000 entries needs constant memory, and yields the same bytes after new events and a rebuild', async () => {
+  const { p, open, watched, databaseUrl } = await startServer(LINES);
   const weights: number[] = [];
-  watched.before = async (page) => void (page >= 40 && page % 10 === 0 && weights.push(await held()));
+  watched.before = async (page) => void (page >= 40 && page % 10 === 0 && weights.push(await memoryInUse()));
   const answer = await open();
   const position = answer.headers['consistency-token'] as string;
   const first = await digestOf(answer);
   assert.ok(first.lines > LINES, `${first.lines} lines`);
   assert.ok(watched.pages > 100, `${watched.pages} pages`);
   assert.ok(weights.length >= 6);
-  // The first look also weighs what the first pages left compiled.
+  // The first measurement includes code that was compiled for the first pages.
   const settledWeights = weights.slice(1);
   assert.ok(Math.max(...settledWeights) - Math.min(...settledWeights) < 4 * MEBI, weights.map((one) => (one / MEBI).toFixed(1)).join(' '));
   watched.before = async () => {};
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'New', slug: 'new' } });
   await p.waitForProjections();
   assert.equal(await digestOf(await open(`to_position=${position}`)), first, 'after new events');
-  const [, during] = await Promise.all([rebuilt(databaseUrl), digestOf(await open(`to_position=${position}`))]);
+  const [, during] = await Promise.all([rebuildAuditLog(databaseUrl), digestOf(await open(`to_position=${position}`))]);
   assert.equal(during, first, 'while it was rebuilt');
   assert.equal(await digestOf(await open(`to_position=${position}`)), first, 'after the rebuild');
 });
 
-test('who does not read is not read for, and who goes away leaves nothing behind', async () => {
-  const { open, watched } = await served(LINES);
+test('an export reads no further than its client, and stops when the client disconnects', async () => {
+  const { open, watched } = await startServer(LINES);
   const stalled = await open();
   stalled.pause();
   let read = -1;
@@ -125,7 +125,7 @@ test('who does not read is not read for, and who goes away leaves nothing behind
     read = watched.pages;
     await sleep(400);
   }
-  assert.is(watched.pages, read, 'no page is read while nobody takes it');
+  assert.is(watched.pages, read, 'no page is read while the client reads nothing');
   assert.ok(read < 80, `${read} pages of some 100 fit into the sockets' buffers`);
   stalled.destroy();
   await sleep(300);
@@ -133,11 +133,11 @@ test('who does not read is not read for, and who goes away leaves nothing behind
   assert.ok(left <= read + 1, `${left} pages after ${read}`);
   await sleep(300);
   assert.is(watched.pages, left);
-  assert.ok((await digestOf(await open())).lines > LINES, 'the next one is served whole');
+  assert.ok((await digestOf(await open())).lines > LINES, 'the next export is complete');
 });
 
-test('an export that fails on the way breaks off, and one that cannot begin is a problem', async () => {
-  const { open, watched } = await served(2_000);
+test('an export that fails half-way is aborted; one that fails at once is a problem document', async () => {
+  const { open, watched } = await startServer(2_000);
   for (const failing of [2, 3, 7]) {
     watched.pages = 0;
     watched.before = async (page) => {
@@ -150,7 +150,7 @@ test('an export that fails on the way breaks off, and one that cannot begin is a
     }
     assert.is(answer.statusCode, 200);
     const ended = await digestOf(answer).then(
-      () => 'well',
+      () => 'complete',
       (error: NodeJS.ErrnoException) => error.code,
     );
     assert.equal([ended, answer.complete], ['ECONNRESET', false], `page ${failing}`);
@@ -164,8 +164,8 @@ test('an export that fails on the way breaks off, and one that cannot begin is a
   assert.is(refused.headers['content-type'], 'application/problem+json');
 });
 
-test('the platform’s own lines and those of an actor are found in the database', async () => {
-  const { p, watched } = await served(10);
+test('Postgres finds the entries of the platform and those of an actor', async () => {
+  const { p, watched } = await startServer(10);
   const actionsOf = async (path: string) => {
     const { status, body, text } = await p.send('GET', path);
     assert.is(status, 200, text);

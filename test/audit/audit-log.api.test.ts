@@ -29,7 +29,7 @@ const lines = async (query = '', path = `${p.tenant}/audit-logs`): Promise<Line[
 const agent = await idOf(send('POST', 'agents', { name: 'Agent', slug: 'agent' }));
 const models = ((await send('GET', 'models')).body as { id: string }[]).map(({ id }) => id);
 
-test('every mutation has its line: what, on what, by whom, from where', async () => {
+test('every mutation has an entry with action, resource, actor and address', async () => {
   const story: [string, () => Promise<unknown>][] = [
     ['agent.updated', () => send('PATCH', `agents/${agent}`, { voice: 'v' })],
     ['agent.deactivated', () => send('PATCH', `agents/${agent}`, { is_active: false })],
@@ -55,14 +55,14 @@ test('every mutation has its line: what, on what, by whom, from where', async ()
   }
 });
 
-test('every event of the tenant is a line of its log, but for idempotency keys and wrapped keys', async () => {
+test('every event of the tenant has an entry, except those of idempotency keys and wrapped keys', async () => {
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Once', slug: 'once' }, headers: { 'idempotency-key': 'k' } });
   await p.waitForProjections();
   const expected = p.log.events.filter(({ meta, category }) => meta.tenant === p.tenant_id && !['idempotency', 'key'].includes(category));
   assert.equal((await lines()).map(({ id }) => id).sort(), expected.map(({ event_id }) => event_id).sort());
 });
 
-test('no line holds a digest, a sealed secret or a key', async () => {
+test('no entry contains a digest, a sealed secret or a key', async () => {
   const key = ((await send('POST', 'api-keys', { name: 'k' })).body as Json).key as string;
   const all = JSON.stringify([await lines(), await lines('', '/admin/audit-logs')]);
   assert.not.match(all, /"digest"|sealed|v1\.[\w-]+\.[\w-]+\./);
@@ -70,7 +70,7 @@ test('no line holds a digest, a sealed secret or a key', async () => {
   assert.ok(all.includes('"secret_hint"') || !all.includes('hint'));
 });
 
-test('what happens to an agent is found by the agent, what somebody does by the actor', async () => {
+test('entries can be filtered by agent, resource and actor', async () => {
   const of = await lines(`agent_id=${agent}`);
   assert.ok(of.length >= 5);
   assert.ok(of.every((line) => line.agent_id === agent));
@@ -79,7 +79,7 @@ test('what happens to an agent is found by the agent, what somebody does by the 
   assert.equal(await lines('actor=nobody'), []);
 });
 
-test('what is no user is found as an actor too: an agent by its runner’s key, the system by its name', async () => {
+test('agents (by runner key) and the system (by name) can be filtered as actors too', async () => {
   const runner = ((await send('POST', `agents/${agent}/runner-keys`, { name: 'acts' })).body as Json).key as string;
   assert.is((await p.send('GET', `${p.tenant}/members`, { key: runner })).status, 403);
   await p.recordRefusals();
@@ -89,7 +89,7 @@ test('what is no user is found as an actor too: an agent by its runner’s key, 
   assert.ok((await lines('actor=annals')).length > 0);
 });
 
-test('a forged post has its source, and what a runner did with deliveries its agent', async () => {
+test('the entry of a forged delivery names its source; entries of acknowledgements name the agent', async () => {
   const hook = await idOf(send('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Forged', secret: SECRET }));
   const forged = await p.send('POST', `/hooks/inbound/${hook}`, { key: '', body: {}, headers: { 'user-agent': 'forger/1.0' } });
   assert.is(forged.status, 401);
@@ -111,7 +111,7 @@ test('a forged post has its source, and what a runner did with deliveries its ag
     assert.is((await lines(`agent_id=${agent}&action=${action}&actor=acknowledgements`)).length, 1, action);
 });
 
-test('a window of time takes its beginning and leaves out its end, in any zone', async () => {
+test('a time range includes its start and excludes its end, in any time zone', async () => {
   const all = await lines();
   const at = String(all[0]!.created_at);
   const zoned = encodeURIComponent(new Date(Date.parse(at) + 7_200_000).toISOString().replace('Z', '+02:00'));
@@ -121,7 +121,7 @@ test('a window of time takes its beginning and leaves out its end, in any zone',
     assert.is((await p.send('GET', `${p.tenant}/audit-logs?from=${wrong}`)).status, 422, wrong);
 });
 
-test('lines come newest first and page by page', async () => {
+test('entries are listed newest first, in pages', async () => {
   const all = (await lines()).map(({ id }) => id);
   let path: string | undefined = `${p.tenant}/audit-logs?limit=4`;
   const seen: unknown[] = [];
@@ -133,7 +133,7 @@ test('lines come newest first and page by page', async () => {
   assert.equal(seen, all);
 });
 
-test('an owner’s first key stands in its tenant’s log, the platform’s own actions in the platform’s', async () => {
+test("the owner's first key is in the log of the tenant, the platform's own actions in that of the platform", async () => {
   const { tenant, id, key } = await createSecondTenant(p);
   await p.waitForProjections();
   const theirs = (await p.send('GET', `${tenant}/audit-logs`, { key })).body as Line[];
@@ -150,7 +150,7 @@ test('an owner’s first key stands in its tenant’s log, the platform’s own 
   );
 });
 
-test('what the platform does to a tenant stands in both logs, and what the tenant does in its own alone', async () => {
+test('what the platform does to a tenant is in both logs; what the tenant does is only in its own', async () => {
   const { tenant, id, key } = await createSecondTenant(p, 'acted-on');
   const act = (method: string, path: string, body: unknown) => send(method, `/admin/tenants/${id}${path}`, body);
   await act('POST', '/break-glass', { reason: 'a look', minutes: 5 });
@@ -175,14 +175,14 @@ test('what the platform does to a tenant stands in both logs, and what the tenan
   assert.equal([opened!.tenant_id, opened!.meta.reason, opened!.ip, opened!.user_agent], [id, 'a look', '127.0.0.1', 'proof/1.0']);
 });
 
-test('a user agent is kept to 512 characters, a MEMBER reads no log', async () => {
+test('user agents are truncated to 512 characters, and a MEMBER may not read the log', async () => {
   await p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { voice: 'w' }, headers: { 'user-agent': 'u'.repeat(2_000) } });
   assert.is(String((await lines('action=agent.updated'))[0]!.user_agent).length, 512);
   const { key } = await addMember(p, 'MEMBER');
   assert.is((await p.send('GET', `${p.tenant}/audit-logs`, { key })).status, 403);
 });
 
-test('the name of an action is its noun, a dot and what happened', () => {
+test('the name of an action is derived from the event type', () => {
   for (const [type, action] of [
     ['AgentCreated', 'agent.created'],
     ['AgentModelChainReordered', 'agent.model_chain_reordered'],
@@ -194,7 +194,7 @@ test('the name of an action is its noun, a dot and what happened', () => {
     assert.is(actionOf(type), action);
 });
 
-test('the platform ends', async () => {
+test('the platform stops', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

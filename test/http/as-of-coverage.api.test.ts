@@ -8,7 +8,7 @@ import { sign } from '../fixtures/webhook-platform.ts';
 import { seeded } from '../two-tenants/dataset.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
 
-/** What shows something of a tenant and takes no as_of, each with its reason. Lists that may: spec/decisions.md, HTTP. */
+/** The reads of a tenant that do not accept as_of, with the reason. spec/decisions.md, HTTP, names the lists that do. */
 const WITHOUT: Readonly<Record<string, string>> = {
   listApiKeys: 'a list that is not among those of decisions.md',
   listRunnerKeys: 'a list that is not among those of decisions.md',
@@ -28,7 +28,7 @@ const { own } = world;
 const send = (path: string, headers = {}) => world.send('GET', path, { key: world.keys.owner, headers });
 const end = (): string => tokenOf(world.log.events.at(-1)!.position);
 
-/** The delivery is done with, so that what its agent's runner said of it shows. */
+/** Records that the runner has processed the delivery, so that reads show the acknowledgement. */
 const settle = async (): Promise<void> => {
   const { event_id } = world.log.events.findLast(({ type, tenant }) => type === 'WebhookAccepted' && tenant === own.tenant)!;
   const notice = {
@@ -49,16 +49,16 @@ const looksBack = ({ parameters = [] }: Call): boolean => parameters.some(({ nam
 const pathOf = ({ path, places }: Call): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => own[places.find((place) => place.in === 'path' && place.name === name)!.type]!);
 
-/** An answer says as of when it is only where it was asked. */
+/** The field as_of differs between live and as-of reads. */
 const bodyOf = ({ body }: Answer): unknown => (body && typeof body === 'object' && 'as_of' in body ? { ...body, as_of: '' } : body);
 
-test('whatever shows something of a tenant can show it as of another time, or is named with its reason', () => {
+test('every read of a tenant accepts as_of, or is listed here with the reason why not', () => {
   const lacking = shown.filter((call) => !looksBack(call)).map(({ operationId }) => operationId);
   assert.equal(lacking.sort(), Object.keys(WITHOUT).sort());
   assert.ok(shown.length - lacking.length >= 10);
 });
 
-test('as of now everything is what it is, and says as of which position', async () => {
+test('a read as of now equals the live read and names its position', async () => {
   for (const call of shown.filter(looksBack)) {
     const live = await send(pathOf(call));
     assert.is(live.status, 200, `${call.operationId}: ${live.text}`);
@@ -75,7 +75,7 @@ test('as of now everything is what it is, and says as of which position', async 
   }
 });
 
-test('every read of a tenant says how far it stands', async () => {
+test('every read of a tenant has a Projection-Position', async () => {
   const bytes = ['exportAuditLogs', 'getDeliveryBody'];
   for (const call of shown.filter(({ operationId }) => !bytes.includes(operationId))) {
     const answer = await send(`${pathOf(call)}${call.operationId === 'diffAgent' ? '?from=0:0' : ''}`);
@@ -84,14 +84,14 @@ test('every read of a tenant says how far it stands', async () => {
   }
 });
 
-test('before everything nothing was there', async () => {
+test('as of a position before the first event nothing exists', async () => {
   for (const call of shown.filter(looksBack)) {
     const then = await send(`${pathOf(call)}?as_of=0:0`);
     assert.ok(then.status === 404 || then.text === '[]', `${call.operationId}: ${then.status} ${then.text}`);
   }
 });
 
-test('a delivery is what it was at each step, whatever else its agent’s runner was done with meanwhile', async () => {
+test('a delivery as of each step shows its own state then, whatever the runner did with other deliveries', async () => {
   const { tenant } = own;
   const path = `/tenant/${tenant}/deliveries/${own.delivery}`;
   const accepted = world.log.events.find(({ type, id }) => type === 'WebhookAccepted' && id === own.delivery)!;
@@ -139,7 +139,7 @@ test('a delivery is what it was at each step, whatever else its agent’s runner
   ] as const) {
     const said = await say(sequence, outcome, mine);
     const token = tokenOf(said.position!);
-    // Whatever the caller has of it: what the runner says moves it without moving its stream.
+    // If-None-Match must not lead to 304: acknowledgements change the delivery without changing its stream.
     const { attempts } = (await send(path, { 'consistency-token': token, 'if-none-match': '*' })).body as { attempts: unknown };
     steps.push([token, attempts]);
   }
@@ -152,12 +152,12 @@ test('a delivery is what it was at each step, whatever else its agent’s runner
   world.projectionDelay.ms = 300;
   const late = await say(6, 'max_deliveries', true);
   const then = await send(`${path}?as_of=${tokenOf(late.position!)}`);
-  assert.is((then.body as { outcome: string }).outcome, 'dead', 'though the view has not heard of it');
+  assert.is((then.body as { outcome: string }).outcome, 'dead', 'though the projection has not applied it yet');
   assert.is(((await send(`${path}?as_of=${tokenOf(last)}`)).body as { attempts: { count: number }[] }).attempts[0]!.count, 4);
   world.projectionDelay.ms = 0;
 });
 
-test('an integration says when deliveries had come last until then, on the replaced secret too', async () => {
+test('an integration as of a position shows the times of its last deliveries until then, also for the replaced secret', async () => {
   const made = await world.send('POST', `/tenant/${own.tenant}/webhook-integrations`, {
     key: world.keys.owner,
     body: { provider: 'github', agent_id: own.agent, label: 'Rotated' },
@@ -189,7 +189,7 @@ test('an integration says when deliveries had come last until then, on the repla
   for (const [token, live] of steps) assert.equal((await send(`${path}?as_of=${token}`)).body, live.body);
 });
 
-test('a refused delivery was there from its refusal on', async () => {
+test('a rejected delivery exists from the position of its rejection', async () => {
   const hook = (await send(`/tenant/${own.tenant}/webhook-integrations/${own.integration}`)).body as { url: string };
   const before = end();
   await world.send('POST', new URL(hook.url).pathname, { key: '', raw: '{}', headers: { 'x-hub-signature-256': 'sha256=00' } });
@@ -203,7 +203,7 @@ test('a refused delivery was there from its refusal on', async () => {
   assert.is((await send(`${path}?as_of=${before}`)).status, 404);
 });
 
-test('the platform ends', async () => {
+test('the platform stops', async () => {
   assert.equal(world.unappliedEvents(), []);
   await world.close();
 });

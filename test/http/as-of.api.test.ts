@@ -17,7 +17,7 @@ const change = fc.record(
   { requiredKeys: [] },
 );
 
-test('as of any answer’s token an agent is what that answer said, and as of now what it is', async () => {
+test('an agent as of the token of a response equals that response, and as of now the live agent', async () => {
   const p = await createInMemoryPlatform();
   let number = 0;
   await fc.assert(
@@ -41,7 +41,7 @@ test('as of any answer’s token an agent is what that answer said, and as of no
   await p.close();
 });
 
-test('as of a time a list holds the agents that there were, the deleted ones too', async () => {
+test('a list as of a time contains the agents that existed then, also those deleted since', async () => {
   const p = await createInMemoryPlatform();
   const start = Date.now();
   const at = (seconds: number) => new Date(start + seconds * 1_000).toISOString();
@@ -72,7 +72,7 @@ test('as of a time a list holds the agents that there were, the deleted ones too
   await p.close();
 });
 
-test('a position beyond the end of the log is the end of the log, and beside a read of two times too', async () => {
+test('a position beyond the end of the log means the end of the log, in a diff too', async () => {
   const p = await createInMemoryPlatform();
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(made).id}`;
@@ -89,7 +89,7 @@ test('a position beyond the end of the log is the end of the log, and beside a r
   await p.close();
 });
 
-test('restoring a revision gives its settings and chain back, and never who may do what', async () => {
+test('restoring a revision restores settings and model chain, but never roles and grants', async () => {
   const p = await createInMemoryPlatform();
   const models = bodyOf<{ id: string }[]>(await p.send('GET', `${p.tenant}/models`)).map(({ id }) => id);
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent', voice: 'alto' } });
@@ -114,7 +114,7 @@ test('restoring a revision gives its settings and chain back, and never who may 
   await p.close();
 });
 
-test('a deleted agent comes back until its slug was taken again', async () => {
+test('a deleted agent can be restored until its slug is reused', async () => {
   const p = await createInMemoryPlatform();
   const create = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(await create()).id}`;
@@ -129,7 +129,7 @@ test('a deleted agent comes back until its slug was taken again', async () => {
   await p.close();
 });
 
-test('history names each change with who made it, a diff what lies between two of them', async () => {
+test('the history lists each change with its actor; a diff lists the changes between two positions', async () => {
   const p = await createInMemoryPlatform();
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(made).id}`;
@@ -152,7 +152,7 @@ test('history names each change with who made it, a diff what lies between two o
   await p.close();
 });
 
-test('a diff up to a time holds what the caller did until then, however late the views are', async () => {
+test("a diff up to a time contains the caller's own changes until then, however late the projections are", async () => {
   const p = await createInMemoryPlatform();
   const start = Date.now();
   const later = (seconds: number) => {

@@ -17,30 +17,30 @@ const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const model = (config: string): string => `{"provider":"p","slug":"${slug()}","name":"M","config":${config}}`;
 const models = (raw: string) => post(raw, {}, '/admin/models');
 
-const nothing = async (expected: number, answers: (readonly [string, Answer])[]): Promise<void> => {
+const checkProblems = async (expected: number, answers: (readonly [string, Answer])[]): Promise<void> => {
   for (const [what, { status, headers, text }] of answers) {
     assert.is(status, expected, `${what.slice(0, 100)}: ${text}`);
     assert.is(headers.get('content-type'), 'application/problem+json');
     assert.not.match(text, /\bat .*:\d+:\d+|node_modules|SyntaxError/);
   }
 };
-/** Each is refused with that status, and no event comes of any. */
+/** Asserts that each body is refused with this status and that no event is appended. */
 const refused = async (expected: number, bodies: readonly (string | Uint8Array)[], send = post): Promise<void> => {
   const made = () => p.eventsOf('AgentCreated', 'ModelRegistered').length;
   const before = made();
-  await nothing(expected, await Promise.all(bodies.map(async (raw) => [String(raw), await send(raw)] as const)));
+  await checkProblems(expected, await Promise.all(bodies.map(async (raw) => [String(raw), await send(raw)] as const)));
   assert.is(made(), before);
 };
 
-test('what is no JSON is 400, what is JSON but no object is 422', async () => {
+test('a body that is not JSON is 400; JSON that is not an object is 422', async () => {
   await refused(400, ['', ' ', '{', agent('').slice(0, -1), `${agent('')}x`, `${agent('')}{}`, agent(',"voice":NaN'), `/* */${agent('')}`]);
   await refused(400, [`\ufeff${agent('')}`, agent(',}'), "{'name':'x'}", new Uint8Array([0x22, 0xff, 0x22]), agent(',"voice":"\u0001"')]);
   await refused(422, ['[]', 'null', 'true', '1', '"x"', `[${agent('')}]`]);
 });
 
-test('a field that is missing is called so, whatever it should be', async () => {
-  const said = async (path: string, raw: string) => (await post(raw, {}, path)).body as { detail: string; errors: Json[] };
-  const { detail, errors } = await said(`${p.tenant}/agents`, '{}');
+test('a missing field is reported as missing, whatever its type', async () => {
+  const problemOf = async (path: string, raw: string) => (await post(raw, {}, path)).body as { detail: string; errors: Json[] };
+  const { detail, errors } = await problemOf(`${p.tenant}/agents`, '{}');
   assert.is(detail, '/name: is missing');
   assert.equal(
     errors.map(({ pointer, message }) => [pointer, message]),
@@ -49,7 +49,7 @@ test('a field that is missing is called so, whatever it should be', async () => 
       ['/slug', 'is missing'],
     ],
   );
-  const hook = await said(`${p.tenant}/webhook-integrations`, '{"provider":"other"}');
+  const hook = await problemOf(`${p.tenant}/webhook-integrations`, '{"provider":"other"}');
   assert.equal(
     hook.errors.filter(({ message }) => message === 'is missing').map(({ pointer }) => pointer),
     ['/agent_id', '/label'],
@@ -57,7 +57,7 @@ test('a field that is missing is called so, whatever it should be', async () => 
   assert.match(hook.detail, '/provider: Invalid option');
 });
 
-test('depth 64 is read, depth 65 is not, however deep it goes', async () => {
+test('a body nested 64 levels deep is read; deeper ones are refused', async () => {
   await refused(
     422,
     [65, 10_000, 100_000].map((depth) => agent(`,"voice":${deep(depth - 1)}`)),
@@ -69,12 +69,12 @@ test('depth 64 is read, depth 65 is not, however deep it goes', async () => {
     assert.is((await models(model(`{"x":${deep(depth)}}`))).status, status, `${depth}`);
 });
 
-test('text that can not be kept is refused: NUL and half a surrogate pair, in names too', async () => {
+test('NUL and unpaired surrogates are refused in values and names', async () => {
   await refused(422, [agent(',"voice":"\\u0000"'), agent(',"voice":"\\ud800"'), agent(',"voice":"\\udc00\\ud800"'), agent(',"\\u0000":1')]);
   assert.is((await post(agent(',"voice":"\\ud83d\\ude00"'))).status, 201);
 });
 
-test('numbers that would be rounded are refused', async () => {
+test('numbers that would lose precision are refused', async () => {
   for (const number of ['9007199254740993', '1e400', '-1e400', '-0', '1e22']) {
     assert.is((await models(model(`{"n":${number}}`))).status, 422, number);
     assert.is((await post(agent(`,"iteration_warn_threshold":${number}`))).status, 422, number);
@@ -82,42 +82,42 @@ test('numbers that would be rounded are refused', async () => {
   assert.is((await models(model('{"n":9007199254740991,"m":0.1,"e":1e3}'))).status, 201);
 });
 
-test('a name that stands twice is refused, at any depth and however it is written', async () => {
+test('duplicate names are refused at any depth and with any escaping', async () => {
   await refused(422, [agent(',"name":"B"'), agent(',"na\\u006de":"B"'), agent(',"voice":"a","voice":"b"')]);
-  await nothing(422, [
+  await checkProblems(422, [
     ['nested', await models(model('{"a":{"b":1,"b":1}}'))],
     ['in a list', await models(model('{"a":[{"b":1,"b":2}]}'))],
   ]);
   assert.is((await models(model('{"a":{"b":"b:\\":"},"b":[{"b":1},{"b":2}]}'))).status, 201);
 });
 
-test('no name reaches a prototype', async () => {
+test('no name in a body can change a prototype', async () => {
   await refused(422, [agent(',"__proto__":{"is_seed":true}'), agent(',"constructor":{"prototype":{"x":1}}'), agent(',"toString":1')]);
   assert.is((await models(model('{"__proto__":{"x":1}}'))).status, 422);
-  const kept = await models(model('{"constructor":{"prototype":{"x":1}}}'));
-  assert.is(kept.status, 201);
-  assert.is(JSON.stringify((kept.body as Json).config), '{"constructor":{"prototype":{"x":1}}}');
+  const stored = await models(model('{"constructor":{"prototype":{"x":1}}}'));
+  assert.is(stored.status, 201);
+  assert.is(JSON.stringify((stored.body as Json).config), '{"constructor":{"prototype":{"x":1}}}');
   assert.is(({} as Json).x, undefined);
 });
 
-test('100,000 names and half a megabyte of text are answered quickly', async () => {
+test('bodies with tens of thousands of names or half a megabyte of text are answered quickly', async () => {
   const names = Array.from({ length: 40_000 }, (_, index) => `"k${index}":1`).join();
-  const began = performance.now();
+  const startedAt = performance.now();
   await refused(422, [`{${names}}`, agent(`,${names}`)]);
   const long = await post(agent(`,"description":"${'x'.repeat(400_000)}"`));
   assert.is(long.status, 201);
-  assert.ok(performance.now() - began < 3_000);
+  assert.ok(performance.now() - startedAt < 3_000);
   assert.ok(errorOf(await post(`{${names}}`)));
 });
 
-test('a body of the limit is read, one byte more is 413 and names the limit', async () => {
+test('a body of exactly the limit is read; one byte more is 413 and names the limit', async () => {
   const fit = agent('');
   assert.is((await post(fit.padEnd(MAX_JSON_BYTES, ' '))).status, 201);
   const { status, body } = await post(fit.padEnd(MAX_JSON_BYTES + 1, ' '));
   assert.equal([status, (body as Json).limit, (body as Json).code], [413, MAX_JSON_BYTES, 'too_large']);
 });
 
-test('only application/json in UTF-8 is taken', async () => {
+test('only application/json in UTF-8 is accepted', async () => {
   const types = ['text/plain', 'application/json; charset=utf-16', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded'];
   for (const type of [...types, '', 'application/jsonx', 'application/json, text/plain', 'text/json', 'application/merge-patch+json'])
     assert.is((await post(agent(''), { 'content-type': type })).status, 415, type);
@@ -125,7 +125,7 @@ test('only application/json in UTF-8 is taken', async () => {
     assert.is((await post(agent(''), { 'content-type': type })).status, 201, type);
 });
 
-test('a body in any coding but identity is 415, which names the coding and says what is taken', async () => {
+test('a compressed body is 415; the response names the coding and the accepted one', async () => {
   for (const coding of ['gzip', 'BR', 'identity, gzip', 'x'.repeat(300), '"', '\u00e9']) {
     const answer = await post(agent(''), { 'content-encoding': coding });
     assert.equal([answer.status, answer.headers.get('accept-encoding')], [415, 'identity'], coding);
@@ -139,7 +139,7 @@ test('a body in any coding but identity is 415, which names the coding and says 
   for (const coding of ['identity', 'Identity', '']) assert.is((await post(agent(''), { 'content-encoding': coding })).status, 201, coding);
 });
 
-test('a POST all of whose fields may be left out takes no body, every other names what it lacks', async () => {
+test('a POST with only optional fields accepts an empty body; every other needs one', async () => {
   const { id } = (await post(agent(''))).body as { id: string };
   const path = `${p.tenant}/agents/${id}`;
   await p.send('DELETE', path);
@@ -149,33 +149,33 @@ test('a POST all of whose fields may be left out takes no body, every other name
   await p.send('DELETE', path);
   assert.is((await post('', {}, `${path}/restore`)).status, 200);
   assert.is((await p.send('POST', `${p.tenant}/agents`)).status, 415);
-  assert.is((await post('x'.repeat(MAX_JSON_BYTES + 1), { 'content-type': 'text/plain' })).status, 415, 'before it is read');
+  assert.is((await post('x'.repeat(MAX_JSON_BYTES + 1), { 'content-type': 'text/plain' })).status, 415, 'refused before the body is read');
   assert.is((await p.send('PATCH', path)).status, 415);
 });
 
-test('a POST without fields takes no body or an empty object, and nothing else', async () => {
+test('a POST without fields accepts an empty body or an empty object only', async () => {
   const path = '/admin/projections/agents/rebuild';
   const none = await p.send('POST', path);
-  assert.is(none.status, 404, 'in memory there is nothing to rebuild');
+  assert.is(none.status, 404, 'the in-memory platform cannot rebuild');
   for (const raw of ['', '{}']) assert.is((await post(raw, {}, path)).status, 404, raw);
   const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' };
-  assert.is((await post('', form, path)).status, 404, 'what some clients say of nothing');
+  assert.is((await post('', form, path)).status, 404, 'some clients send a Content-Type without a body');
   assert.is((await post('', form)).status, 415);
-  await nothing(422, [
+  await checkProblems(422, [
     ['a field', await post('{"x":1}', {}, path)],
     ['a list', await post('[]', {}, path)],
   ]);
   assert.is(errorOf(await post('{"x":1}', {}, path))!.pointer, '/x');
-  await nothing(400, [['no JSON', await post('{', {}, path)]]);
-  await nothing(415, [['text', await post('{}', { 'content-type': 'text/plain' }, path)]]);
-  await nothing(413, [['long', await post(' '.repeat(MAX_JSON_BYTES + 1), {}, path)]]);
+  await checkProblems(400, [['no JSON', await post('{', {}, path)]]);
+  await checkProblems(415, [['text', await post('{}', { 'content-type': 'text/plain' }, path)]]);
+  await checkProblems(413, [['long', await post(' '.repeat(MAX_JSON_BYTES + 1), {}, path)]]);
   const { id } = (await post(agent(''))).body as { id: string };
   const credentials = `${p.tenant}/agents/${id}/runner-credentials`;
-  await nothing(422, [['a field', await post('{"x":1}', {}, credentials)]]);
+  await checkProblems(422, [['a field', await post('{"x":1}', {}, credentials)]]);
   assert.is((await p.send('DELETE', `${p.tenant}/agents/${id}`, { raw: 'x', headers: { 'content-type': 'text/plain' } })).status, 204);
 });
 
-test('each thing wrong with a body is named where it is', async () => {
+test('every invalid field is reported with its JSON pointer', async () => {
   const { body } = await post('{"name":"","slug":"-","kind":"x","no":1,"iteration_warn_threshold":0.5}');
   const { errors, detail } = body as { errors: { pointer: string; code: string; message: string }[]; detail: string };
   assert.equal(errors.map(({ pointer }) => pointer).sort(), ['/iteration_warn_threshold', '/kind', '/name', '/no', '/slug']);
@@ -185,7 +185,7 @@ test('each thing wrong with a body is named where it is', async () => {
   assert.ok(['/name', '/a~1b~0c'].includes(pointer));
 });
 
-test('types are not bent: no text for a number, no number for a truth', async () => {
+test('types are not converted: a string is no number, a number is no boolean', async () => {
   for (const more of [
     ',"iteration_warn_threshold":"1"',
     ',"is_admin_only":"true"',
@@ -196,13 +196,13 @@ test('types are not bent: no text for a number, no number for a truth', async ()
     assert.is((await post(agent(more))).status, 422, more);
 });
 
-test('a request id of the caller is kept where it is one, and replaced where it is not', async () => {
+test('a valid request id of the client is used; an invalid one is replaced', async () => {
   const idFor = async (id: string) => (await p.send('GET', '/me', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
   assert.is(await idFor('abc-123'), 'abc-123');
   for (const id of ['a b', 'x'.repeat(129), '<script>', '']) assert.is.not(await idFor(id), id);
 });
 
-test('an unknown path is the same 404 with a credential and without, and says nothing of the router', async () => {
+test('an unknown path is the same 404 with and without a credential', async () => {
   for (const path of ['/nothing', '/tenant', `${p.tenant}/agents/`, '/admin', '/.env', '/debug', `${p.tenant}/skills`])
     for (const key of [p.key, '']) {
       const { status, body } = await p.send('GET', path, { key });
@@ -210,17 +210,17 @@ test('an unknown path is the same 404 with a credential and without, and says no
     }
 });
 
-test('a body too large for the log is refused, not failed', async () => {
+test('a body too large for the event log is refused, not a server error', async () => {
   const numbers = Array.from({ length: 90_000 }, () => '9e15').join();
   assert.is(errorOf(await models(model(`{"n":[${numbers}]}`)))?.pointer, '/config');
 });
 
-test('the platform ends', async () => {
+test('the platform stops', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
 
-test('a body that breaks off is the fault of whoever sent it, whether its length was told or not', async () => {
+test('a truncated body is refused as malformed, with and without a Content-Length', async () => {
   const broken = (headers: Record<string, string>) => {
     const body = new ReadableStream({ pull: (stream) => stream.error(new Error('aborted')) });
     return readBytes(new Request('http://x/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit), MAX_JSON_BYTES);
@@ -231,10 +231,10 @@ test('a body that breaks off is the fault of whoever sent it, whether its length
   }
 });
 
-test('what came in parts and is more than one change may hold is refused when it is to come back at once', async () => {
+test('a restore that is too large for one event is refused, even if the fields were set one by one', async () => {
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Large', slug: 'large' } });
   const path = `${p.tenant}/agents/${(made.body as { id: string }).id}`;
-  // Half as many characters as bytes.
+  // Each character has two bytes.
   const text = 'é'.repeat(250_000);
   const parts = ['description', 'description_prompt', 'initial_greeting'];
   for (const part of parts) assert.is((await p.send('PATCH', path, { body: { [part]: text } })).status, 200);

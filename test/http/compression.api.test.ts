@@ -9,7 +9,7 @@ import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 const p = await createInMemoryPlatform();
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 
-/** Asks the real server, so that lengths and chunks are those of the wire. */
+/** Sends a request to the real server, so that lengths and chunks are those on the wire. */
 const ask = async (path: string, accepts?: string, headers: Record<string, string> = {}, method = 'GET') => {
   const answer = await new Promise<IncomingMessage>((resolve, reject) =>
     request(
@@ -27,7 +27,7 @@ const ask = async (path: string, accepts?: string, headers: Record<string, strin
   return { answer, bytes: await buffer(answer) };
 };
 
-test('a long answer is compressed for whoever takes that, and is the same', async () => {
+test('a long response is compressed for clients that accept it, with the same content', async () => {
   for (let n = 0; n < 5; n++) await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${n}`, slug: `a${n}` } });
   const list = `${p.tenant}/agents`;
   const plain = await ask(list);
@@ -42,7 +42,7 @@ test('a long answer is compressed for whoever takes that, and is the same', asyn
   for (const accepts of ['identity', 'gzip;q=0', 'br']) assert.ok((await ask(list, accepts)).bytes.equals(plain.bytes), accepts);
 });
 
-test('a short answer is left as it is; a compressed one has a weak tag that conditions take', async () => {
+test('a short response is not compressed; a compressed one has a weak ETag that If-Match and If-None-Match accept', async () => {
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Long', slug: 'long', description: 'long '.repeat(500) } });
   const path = made.headers.get('location')!;
   assert.is((await ask('/livez', 'gzip')).answer.headers['content-encoding'], undefined);
@@ -53,7 +53,7 @@ test('a short answer is left as it is; a compressed one has a weak tag that cond
   assert.is(changed.status, 200);
 });
 
-test('HEAD tells no length but that of the same GET', async () => {
+test('HEAD sends no Content-Length other than that of the same GET', async () => {
   const list = `${p.tenant}/agents`;
   const plain = await ask(list);
   assert.is((await ask(list, undefined, {}, 'HEAD')).answer.headers['content-length'], String(plain.bytes.length));
@@ -62,7 +62,7 @@ test('HEAD tells no length but that of the same GET', async () => {
   assert.is((await ask('/livez', 'gzip', {}, 'HEAD')).answer.headers['content-length'], '17');
 });
 
-test('the server ends', async () => {
+test('the server stops', async () => {
   await server.close();
   await p.close();
 });

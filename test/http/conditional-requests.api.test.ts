@@ -19,7 +19,7 @@ const list = async (query: string): Promise<{ names: unknown[]; answer: Answer }
 };
 const nextOf = ({ headers }: Answer): string | undefined => /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
 
-test('If-Match lets a change through at its revision alone; a refused one changes nothing', async () => {
+test('If-Match allows a change only at its revision; a refused change has no effect', async () => {
   const path = await made();
   assert.is((await patch(path, 'One', { 'if-match': '"0"' })).headers.get('etag'), '"1"');
   const unmatched = ['"0"', '"2"', '"x"', '1', '', '"999999999999999999"', '"01"', '"0", "2"', '"0,"1",', '"1" "0"', '"0", 1', '*, "1"'];
@@ -34,7 +34,7 @@ test('If-Match lets a change through at its revision alone; a refused one change
   assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"4"' } })).status, 204);
 });
 
-test('a condition is meant for what the request is about, not for what is written beside it', async () => {
+test('If-Match applies to the resource of the request, not to others that it writes', async () => {
   const tag = (await p.send('PATCH', p.tenant, { body: { name: 'Renamed' } })).headers.get('etag')!;
   const invite = (email: string, match: string) =>
     p.send('POST', `${p.tenant}/members`, { body: { email }, headers: { 'if-match': match } });
@@ -42,21 +42,21 @@ test('a condition is meant for what the request is about, not for what is writte
   assert.is((await invite('two@example.com', tag)).status, 412);
 });
 
-test('of many changes at once under one ETag one is made', async () => {
+test('of many concurrent changes with one ETag exactly one succeeds', async () => {
   const path = await made();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`, { 'if-match': '"0"' })));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
   assert.equal(answers.filter(({ status }) => status === 412).length, 19);
 });
 
-test('without a condition all of many changes at once are made, one behind the other', async () => {
+test('without If-Match all concurrent changes succeed, one after another', async () => {
   const path = await made();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`)));
   const tags = answers.map(({ headers }) => headers.get('etag'));
   assert.equal(new Set(tags).size, 20);
 });
 
-test('a condition on what is not there tells nothing about what is', async () => {
+test('If-Match on a foreign resource is answered like one on a missing resource', async () => {
   const { user_id } = await addMember(p, 'MEMBER');
   const key = p.eventsOf('ApiKeyCreated').find(({ data }) => (data as { owner_id: string }).owner_id === user_id)!.id;
   const missing = `c${'0'.repeat(24)}`;
@@ -68,17 +68,17 @@ test('a condition on what is not there tells nothing about what is', async () =>
   }
 });
 
-test('what has no ETag meets no If-Match but *, and takes no part in 304', async () => {
+test('a resource without ETag matches only If-Match: *, and is never 304', async () => {
   const rebuild = (tag: string) => p.send('POST', '/admin/projections/agents/rebuild', { headers: { 'if-match': tag } });
   assert.equal([(await rebuild('"0"')).status, (await rebuild('"0", "1"')).status], [412, 412]);
-  assert.is((await rebuild('*')).status, 404, 'in memory nothing is rebuilt');
+  assert.is((await rebuild('*')).status, 404, 'the in-memory platform cannot rebuild');
   for (const path of ['/me', '/admin/projections', '/admin/drift']) {
     const answer = await p.send('GET', path, { headers: { 'if-none-match': '*' } });
     assert.equal([answer.status, answer.headers.get('etag')], [200, null], path);
   }
 });
 
-test('a read answers 304 to the ETag it has, alone, in a list, weak or as *', async () => {
+test('a read is 304 if If-None-Match has its ETag: alone, in a list, weak or as *', async () => {
   const path = await made();
   await p.waitForProjections();
   const read = (tag: string) => p.send('GET', path, { headers: { 'if-none-match': tag } });
@@ -92,7 +92,7 @@ test('a read answers 304 to the ETag it has, alone, in a list, weak or as *', as
   assert.is((await p.send('GET', path, { headers })).headers.get('etag'), '"1"');
 });
 
-test('what is no resource answers 304 the same way: the script of the page', async () => {
+test('the script of the API reference is 304 by the same rules', async () => {
   const { headers } = await p.send('GET', '/docs/scalar.js');
   const etag = headers.get('etag')!;
   for (const tag of [etag, `W/${etag}`, `"7", ${etag}`, '*']) {
@@ -102,7 +102,7 @@ test('what is no resource answers 304 the same way: the script of the page', asy
   assert.is((await p.send('GET', '/docs/scalar.js', { headers: { 'if-none-match': '"7"' } })).status, 200);
 });
 
-test('what holds more than its stream is never 304, and changed by the ETag that it bears', async () => {
+test('a response with data of other streams is never 304, and its ETag works for If-Match', async () => {
   const path = await made();
   const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, 'changing@example.com');
   const hook = { provider: 'github', agent_id: path.split('/').at(-1), label: 'Repo' };
@@ -123,7 +123,7 @@ test('what holds more than its stream is never 304, and changed by the ETag that
   }
 });
 
-test('a token of a change is waited for; every read says how far it stands', async () => {
+test('a read waits for the Consistency-Token, and every read has a Projection-Position', async () => {
   const path = await made();
   for (let turn = 0; turn < 20; turn++) {
     const changed = await patch(path, `Turn ${turn}`);
@@ -135,7 +135,7 @@ test('a token of a change is waited for; every read says how far it stands', asy
   }
 });
 
-test('a token that is none is refused; one from the future waits 2 s and says when to come back', async () => {
+test('a malformed token is refused; a token beyond the log is 503 with Retry-After after 2 s', async () => {
   const path = await made();
   const read = (token: string) => p.send('GET', path, { headers: { 'consistency-token': token } });
   for (const token of ['', 'x', '1', '1:', ':1', '-1:-1', '1:1:1', `${'9'.repeat(20)}:1`, '1.5:1', '1:1 ']) {
@@ -163,7 +163,7 @@ test('a token that is none is refused; one from the future waits 2 s and says wh
   assert.ok(answer.headers.get('retry-after') && ms > 1_900 && ms < 4_000, `${ms}`);
 });
 
-test('pages follow each other by Link, newest first, each item once, whatever is created meanwhile', async () => {
+test('pages follow by Link, newest first, each item once, whatever is created meanwhile', async () => {
   for (let n = 0; n < 7; n++) await made();
   await p.waitForProjections();
   const all = (await list('limit=200')).names;
@@ -179,7 +179,7 @@ test('pages follow each other by Link, newest first, each item once, whatever is
   assert.equal(seen, all);
 });
 
-test('the count is of the whole list, and only where nothing narrows it', async () => {
+test('Total-Count is the size of the unfiltered list; a filtered list has none', async () => {
   await p.waitForProjections();
   const count = async (query: string) => (await list(query)).answer.headers.get('total-count');
   const whole = String((await list('limit=200')).names.length);
@@ -189,7 +189,7 @@ test('the count is of the whole list, and only where nothing narrows it', async 
   assert.is((await p.send('GET', `${p.tenant}/agents`, { key })).headers.get('total-count'), null);
 });
 
-test('lists are sorted by a field, either way, and filtered', async () => {
+test('lists can be sorted by a field in both directions, and filtered', async () => {
   await p.waitForProjections();
   const { names } = await list('sort=name&limit=200');
   assert.equal(names, [...names].sort());
@@ -199,7 +199,7 @@ test('lists are sorted by a field, either way, and filtered', async () => {
   assert.equal((await list('q=%25')).names, [], 'a per cent sign is itself');
 });
 
-test('a window out of bounds is refused where it lies', async () => {
+test('an invalid paging parameter is refused with a pointer to it', async () => {
   const cases: [string, string][] = [
     ...['0', '201', '-1', '1.5', 'x', '', '1e9', '0x10', '1e2', '%2010', '10%20', '10.0', '%2B5', '0b1', '%D9%A1', '9'.repeat(400)].map(
       (limit): [string, string] => [`limit=${limit}`, '/query/limit'],
@@ -222,6 +222,6 @@ test('a window out of bounds is refused where it lies', async () => {
   assert.is((await p.send('DELETE', `${await made()}?force=true`)).status, 422);
 });
 
-test('the platform ends', () => p.close());
+test('the platform stops', () => p.close());
 
 test.run();

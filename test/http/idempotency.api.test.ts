@@ -13,11 +13,11 @@ const codeOf = ({ body }: Answer): string => (body as Problem).code;
 const create = (p: InMemoryPlatform, key: string, body: unknown = agent(), more: { key?: string } = {}): Promise<Answer> =>
   p.send('POST', `${p.tenant}/agents`, { body, headers: { 'idempotency-key': key }, ...more });
 const created = (p: InMemoryPlatform) => p.eventsOf('AgentCreated').length;
-const kept = ({ headers }: Answer) =>
+const stableHeaders = ({ headers }: Answer) =>
   ['etag', 'location', 'consistency-token', 'content-type', 'cache-control'].map((name) => headers.get(name));
 
-/** The next append that writes such an event never happens: its process is dead. */
-const dies = (p: InMemoryPlatform, type: string, times = 1): void => {
+/** Simulates the death of a process: the next appends with such an event never complete. */
+const dieBefore = (p: InMemoryPlatform, type: string, times = 1): void => {
   const { append } = p.log;
   let left = times;
   Object.assign(p.log, {
@@ -32,18 +32,18 @@ const clockAhead = (p: InMemoryPlatform, ms: number): void => {
   p.clock.now = () => Date.now() + ms;
 };
 
-const story = (...events: IdempotencyEvent[]) => recorded('idempotency', events).reduce(evolve, initial);
+const foldEvents = (...events: IdempotencyEvent[]) => recorded('idempotency', events).reduce(evolve, initial);
 const claimed: IdempotencyEvent = { type: 'IdempotencyKeyClaimed', data: { route: 'post /x', body_digest: 'd' } };
 
-test('a key is held for 30 s from its claim, from each time it is taken, and not once it is released', () => {
+test('a claim lasts 30 s from each time a process takes the key, and ends when it is released', () => {
   const after = (index: number, ms: number) => new Date(Date.parse(at(index)) + ms).toISOString();
-  assert.ok(isClaimed(story(claimed), after(0, 29_999)));
-  assert.not(isClaimed(story(claimed), after(0, 30_000)));
-  assert.ok(isClaimed(story(claimed, { type: 'IdempotencyKeyTaken', data: {} }), after(1, 29_999)));
-  assert.not(isClaimed(story(claimed, { type: 'IdempotencyKeyReleased', data: {} }), at(1)));
+  assert.ok(isClaimed(foldEvents(claimed), after(0, 29_999)));
+  assert.not(isClaimed(foldEvents(claimed), after(0, 30_000)));
+  assert.ok(isClaimed(foldEvents(claimed, { type: 'IdempotencyKeyTaken', data: {} }), after(1, 29_999)));
+  assert.not(isClaimed(foldEvents(claimed, { type: 'IdempotencyKeyReleased', data: {} }), at(1)));
 });
 
-test('50 parallel repeats make one event; each is answered 201, or 409 while the first is at work', async () => {
+test('50 concurrent repeats append one event; each is 201, or 409 while the first is in progress', async () => {
   const p = await createInMemoryPlatform();
   const answers = await Promise.all(Array.from({ length: 50 }, () => create(p, 'once')));
   assert.is(created(p), 1);
@@ -54,19 +54,19 @@ test('50 parallel repeats make one event; each is answered 201, or 409 while the
   await p.close();
 });
 
-test('the same body under the same key has the same answer but for the request id', async () => {
+test('a repeat with the same key and body gets the same response except for the request id', async () => {
   const p = await createInMemoryPlatform();
   const first = await create(p, 'once');
   await p.send('PATCH', first.headers.get('location')!, { body: { name: 'Changed since' } });
   const again = await create(p, 'once');
   assert.is(again.status, 201);
   assert.is(again.text, first.text);
-  assert.equal(kept(again), kept(first));
+  assert.equal(stableHeaders(again), stableHeaders(first));
   assert.is.not(again.headers.get('x-request-id'), first.headers.get('x-request-id'));
   await p.close();
 });
 
-test('a refusal is repeated as it was, and nothing is tried again', async () => {
+test('a repeat of a refused request gets the same refusal, without another attempt', async () => {
   const p = await createInMemoryPlatform();
   await p.send('POST', `${p.tenant}/agents`, { body: agent() });
   const first = await create(p, 'once');
@@ -79,7 +79,7 @@ test('a refusal is repeated as it was, and nothing is tried again', async () => 
   await p.close();
 });
 
-test('another body under the same key is 422, and it changes nothing', async () => {
+test('another body with the same key is 422 and has no effect', async () => {
   const p = await createInMemoryPlatform();
   await create(p, 'once');
   const other = await create(p, 'once', agent('other'));
@@ -87,7 +87,7 @@ test('another body under the same key is 422, and it changes nothing', async () 
   await p.close();
 });
 
-test('a key counts for one route, one tenant and one caller', async () => {
+test('a key identifies a request only together with its route, tenant and caller', async () => {
   const p = await createInMemoryPlatform();
   const { key } = await addMember(p, 'ADMIN');
   const { key: same } = await addMember(p, 'MEMBER');
@@ -100,7 +100,7 @@ test('a key counts for one route, one tenant and one caller', async () => {
   await p.close();
 });
 
-test('a secret is shown once: the repeat is 409 with the place of the resource', async () => {
+test('a secret is shown once: the repeat is 409 with the Location of the resource', async () => {
   const p = await createInMemoryPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   const first = await send();
@@ -113,9 +113,9 @@ test('a secret is shown once: the repeat is 409 with the place of the resource',
   await p.close();
 });
 
-test('died before its event: in flight for 30 s, then taken up again, one event', async () => {
+test('a request whose process died before its event is in flight for 30 s, then a repeat takes over; one event results', async () => {
   const p = await createInMemoryPlatform();
-  dies(p, 'AgentCreated');
+  dieBefore(p, 'AgentCreated');
   void create(p, 'once');
   await new Promise((resolve) => setTimeout(resolve, 20));
   clockAhead(p, 29_000);
@@ -126,9 +126,9 @@ test('died before its event: in flight for 30 s, then taken up again, one event'
   await p.close();
 });
 
-test('died behind its event: taken up after 30 s it finds its own event and writes no second one', async () => {
+test('a request whose process died after its event is taken over after 30 s; the repeat finds the event and appends no second one', async () => {
   const p = await createInMemoryPlatform();
-  dies(p, 'IdempotencyKeyFinished');
+  dieBefore(p, 'IdempotencyKeyFinished');
   void create(p, 'once');
   await new Promise((resolve) => setTimeout(resolve, 20));
   const { id } = p.eventsOf('AgentCreated')[0]!;
@@ -142,10 +142,10 @@ test('died behind its event: taken up after 30 s it finds its own event and writ
   await p.close();
 });
 
-test('a key that was made by a request that died is the one that its repeat shows', async () => {
+test('the repeat of a request whose process died returns the API key that the first one created', async () => {
   const p = await createInMemoryPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
-  dies(p, 'IdempotencyKeyFinished');
+  dieBefore(p, 'IdempotencyKeyFinished');
   void send();
   await new Promise((resolve) => setTimeout(resolve, 20));
   clockAhead(p, 31_000);
@@ -155,11 +155,11 @@ test('a key that was made by a request that died is the one that its repeat show
   await p.close();
 });
 
-test('a slug that is used again under a key answers the new agent, each time, dead in between or not', async () => {
+test('a repeated create that reuses a slug returns the new agent, even if a process died in between', async () => {
   const p = await createInMemoryPlatform();
   const old = (await create(p, 'first')).body as Agent;
   await p.send('DELETE', `${p.tenant}/agents/${old.id}`);
-  dies(p, 'AgentCreated');
+  dieBefore(p, 'AgentCreated');
   void create(p, 'second');
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.is(p.eventsOf('AgentSlugReleased').length, 1);
@@ -174,7 +174,7 @@ test('a slug that is used again under a key answers the new agent, each time, de
   await p.close();
 });
 
-test('a chain is answered as it was set, though the agent is gone since', async () => {
+test('a repeated change of a model chain returns the chain as set then, though the agent is deleted since', async () => {
   const p = await createInMemoryPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const models = (await p.send('GET', `${p.tenant}/models`)).body as { id: string }[];
@@ -190,7 +190,7 @@ test('a chain is answered as it was set, though the agent is gone since', async 
   await p.close();
 });
 
-test('what was new at first is new in the repeat, and what was there already was there', async () => {
+test('a repeat returns the same status: 201 if the resource was new at first, else 200', async () => {
   const p = await createInMemoryPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -205,7 +205,7 @@ test('what was new at first is new in the repeat, and what was there already was
   await p.close();
 });
 
-test('while the log is down the key is let go, and the repeat is done once it is back', async () => {
+test('while the log is down the key is released, and the repeat succeeds when the log is back', async () => {
   const p = await createInMemoryPlatform();
   await p.send('GET', '/me');
   const back = p.log.outage();
@@ -217,7 +217,7 @@ test('while the log is down the key is let go, and the repeat is done once it is
   await p.close();
 });
 
-test('a key is 1 to 255 printable characters', async () => {
+test('a key has 1 to 255 printable ASCII characters', async () => {
   const p = await createInMemoryPlatform();
   for (const key of ['', 'x'.repeat(256), 'ü', 'a\u007fb']) assert.is((await create(p, key)).status, 400, JSON.stringify(key));
   assert.is(created(p), 0);

@@ -4,7 +4,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
 
-const under = (p: InMemoryPlatform, method: string, path: string, body?: object): Promise<Answer> =>
+const sendWithKey = (p: InMemoryPlatform, method: string, path: string, body?: object): Promise<Answer> =>
   p.send(method, path, { ...(body && { body }), headers: { 'idempotency-key': 'once' } });
 
 const later = (p: InMemoryPlatform, ms: number): void => {
@@ -12,8 +12,8 @@ const later = (p: InMemoryPlatform, ms: number): void => {
   p.clock.now = () => now() + ms;
 };
 
-/** Sends it under a key, lets something happen and time go by, and sends it again: the answer is the same, and nothing was done twice. */
-const repeated = async (
+/** Sends a request with a key, lets something happen and time pass, and repeats it. The response must be the same, without new events. */
+const assertRepeatable = async (
   p: InMemoryPlatform,
   send: () => Promise<Answer>,
   meanwhile: () => Promise<unknown> = async () => {},
@@ -32,30 +32,30 @@ const repeated = async (
 
 const opened = (p: InMemoryPlatform) => p.eventsOf('SuperAdminAccessOpened').map(({ data }) => (data as { until: string }).until);
 
-test('a break-glass is open until the time that its event says, however often it is answered', async () => {
+test('a repeated break-glass request returns the end time of its event', async () => {
   const p = await createInMemoryPlatform();
   const path = `/admin/tenants/${p.tenant_id}/break-glass`;
-  const answer = await repeated(p, () => under(p, 'POST', path, { reason: 'x', minutes: 1 }));
+  const answer = await assertRepeatable(p, () => sendWithKey(p, 'POST', path, { reason: 'x', minutes: 1 }));
   assert.equal(opened(p), [(answer.body as { until: string }).until]);
   await p.close();
 });
 
-test('a break-glass whose process died is answered with the time of its event', async () => {
+test('a break-glass request whose process died returns the end time of its event', async () => {
   const p = await createInMemoryPlatform();
   const path = `/admin/tenants/${p.tenant_id}/break-glass`;
   const { append } = p.log;
   p.log.append = (...call: Parameters<typeof append>) =>
     call[2].some(({ type }) => type === 'IdempotencyKeyFinished') ? new Promise(() => {}) : append(...call);
-  void under(p, 'POST', path, { reason: 'x', minutes: 1 });
+  void sendWithKey(p, 'POST', path, { reason: 'x', minutes: 1 });
   while (opened(p).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   p.log.append = append;
   later(p, 31_000);
-  const answer = await under(p, 'POST', path, { reason: 'x', minutes: 1 });
+  const answer = await sendWithKey(p, 'POST', path, { reason: 'x', minutes: 1 });
   assert.equal([answer.status, opened(p)], [201, [(answer.body as { until: string }).until]]);
   await p.close();
 });
 
-test('what views and the clock say in an answer is said again', async () => {
+test('a repeat returns the same values of read models and clock', async () => {
   const p = await createInMemoryPlatform();
   const tenant = `/admin/tenants/${p.tenant_id}`;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -70,18 +70,22 @@ test('what views and the clock say in an answer is said again', async () => {
     };
     await addMember(p, 'MEMBER', id);
   };
-  await repeated(p, () => under(p, 'POST', `${tenant}/resume`, { reason: 'x' }), another);
-  await repeated(p, () => under(p, 'PATCH', tenant, { name: 'Renamed' }), another);
-  await repeated(p, () => under(p, 'PATCH', `/api/v1/admin/users/${user_id}`, { is_suspended: true, reason: 'x' }), elsewhere);
+  await assertRepeatable(p, () => sendWithKey(p, 'POST', `${tenant}/resume`, { reason: 'x' }), another);
+  await assertRepeatable(p, () => sendWithKey(p, 'PATCH', tenant, { name: 'Renamed' }), another);
+  await assertRepeatable(
+    p,
+    () => sendWithKey(p, 'PATCH', `/api/v1/admin/users/${user_id}`, { is_suspended: true, reason: 'x' }),
+    elsewhere,
+  );
   await p.close();
 });
 
-test('a grant is answered as it was given, though its holder is no member since', async () => {
+test('a repeated grant returns the same response, though the user is no longer a member', async () => {
   const p = await createInMemoryPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
   const { user_id } = await addMember(p, 'MEMBER');
-  const gone = () => p.send('DELETE', `${p.tenant}/members/${user_id}`);
-  const answer = await repeated(p, () => under(p, 'POST', `${agent}/grants`, { user_id }), gone);
+  const removeMember = () => p.send('DELETE', `${p.tenant}/members/${user_id}`);
+  const answer = await assertRepeatable(p, () => sendWithKey(p, 'POST', `${agent}/grants`, { user_id }), removeMember);
   assert.is(answer.status, 201);
   const other = await p.send('POST', `${agent}/grants`, { body: { user_id } });
   assert.equal([other.status, (other.body as { errors: { pointer: string }[] }).errors[0]?.pointer], [422, '/user_id']);
@@ -89,7 +93,7 @@ test('a grant is answered as it was given, though its holder is no member since'
   await p.close();
 });
 
-test('a hook that was given to an agent is answered as it was, though the agent is gone since', async () => {
+test('a repeated change of an integration returns the same response, though its agent is deleted since', async () => {
   const p = await createInMemoryPlatform();
   const agentOf = async (slug: string) => {
     const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug } });
@@ -98,16 +102,16 @@ test('a hook that was given to an agent is answered as it was, though the agent 
   const [first, second] = [await agentOf('first'), await agentOf('second')];
   const connected = { provider: 'github', agent_id: first.id, label: 'Hook' };
   const hook = (await p.send('POST', `${p.tenant}/webhook-integrations`, { body: connected })).headers.get('location')!;
-  await repeated(
+  await assertRepeatable(
     p,
-    () => under(p, 'PATCH', hook, { agent_id: second.id }),
+    () => sendWithKey(p, 'PATCH', hook, { agent_id: second.id }),
     () => p.send('DELETE', second.path),
   );
   assert.is((await p.send('PATCH', hook, { body: { agent_id: second.id } })).status, 422);
   await p.close();
 });
 
-test('what operators ask of the projections is done once under a key', async () => {
+test('projection maintenance with a key is executed once', async () => {
   const done: string[] = [];
   const rebuild = {
     id: '7',
@@ -137,7 +141,7 @@ test('what operators ask of the projections is done once under a key', async () 
       }) as never,
   });
   for (const path of ['rebuild', 'rebuilds/7/promote', 'rebuilds/7/abort', 'parked/e/retry'])
-    await repeated(p, () => under(p, 'POST', `/admin/projections/agents/${path}`));
+    await assertRepeatable(p, () => sendWithKey(p, 'POST', `/admin/projections/agents/${path}`));
   assert.equal(done, ['rebuild', 'promote', 'abort', 'retry']);
   await p.close();
 });

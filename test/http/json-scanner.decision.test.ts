@@ -17,14 +17,14 @@ const parses = (bytes: Uint8Array): boolean => {
 const agrees = (bytes: Uint8Array) =>
   assert.is(scanJson(bytes, 10_000), parses(bytes) ? 'json' : 'not_json', JSON.stringify(Buffer.from(bytes).toString()));
 
-test('depth 64 is JSON, depth 65 and deeper is too deep, be it closed or not', () => {
+test('64 levels are JSON; deeper nesting is too deep, closed or not', () => {
   assert.is(scan(nested(64)), 'json');
   for (const depth of [65, 10_000, 1_000_000]) assert.is(scan(nested(depth)), 'too_deep');
   assert.is(scan(`${'{"a":'.repeat(65)}`), 'too_deep');
   assert.is(scan(`[${nested(63)},${nested(63)}]`), 'json');
 });
 
-test('what JSON.parse refuses is refused, and what it takes is taken', () => {
+test('the scanner accepts and refuses the same texts as JSON.parse', () => {
   const texts = [
     '', ' ', 'null', 'nul', 'nulll', 'true', 'True', 'NaN', '-', '-0', '01', '1.', '.5', '1e', '1e+', '1E-7', '-1.5e10', '+1', '0x1', '1 2',
     '""', '"', '"\\', '"\\x"', '"\\u12"', '"\\u12g4"', '"\\ud800"', '"\t"', '"\u0000"', '"\\u0000"', '"é😀"', "'a'",
@@ -35,7 +35,7 @@ test('what JSON.parse refuses is refused, and what it takes is taken', () => {
   for (const text of texts) agrees(Buffer.from(text));
 });
 
-test('invalid UTF-8 inside a string is no JSON', () => {
+test('a string with invalid UTF-8 is not JSON', () => {
   const bad = [
     [0xff],
     [0xc0, 0x80],
@@ -59,7 +59,7 @@ test('invalid UTF-8 inside a string is no JSON', () => {
     agrees(Buffer.from([0x22, ...bytes, 0x22]));
 });
 
-test('it agrees with JSON.parse on any JSON, with any byte of it changed, dropped or doubled', () =>
+test('it agrees with JSON.parse on any JSON, also with one byte changed, removed or inserted', () =>
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), fc.nat(), fc.nat(255), fc.nat(2), (text, place, byte, way) => {
       const bytes = [...Buffer.from(text)];
@@ -71,7 +71,7 @@ test('it agrees with JSON.parse on any JSON, with any byte of it changed, droppe
     { numRuns: 20_000 },
   ));
 
-test('it agrees with JSON.parse on any sequence of the bytes that matter', () =>
+test('it agrees with JSON.parse on any sequence of significant tokens', () =>
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...'[]{},:"\\ 01-.eEtu/\n'.split(''), 'null', 'true', '"a"'), { maxLength: 12 }), (parts) =>
       agrees(Buffer.from(parts.join(''))),

@@ -23,25 +23,25 @@ const parsed = (text: string, ms: number): Answer => {
   return { status: Number(line.split(' ')[1] ?? 0), headers: Object.fromEntries(entries), body: body.join('\r\n\r\n'), ms };
 };
 
-/** Writes bytes as they are and reads until the server has nothing more to say. */
+/** Writes raw bytes and reads until the server is silent for `quiet` ms or closes the connection. */
 const raw = (text: string | readonly string[], quiet = 150): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const began = performance.now();
-    let heard = '';
+    const startedAt = performance.now();
+    let received = '';
     let timer: NodeJS.Timeout | undefined;
     const socket = connect(server.port, '127.0.0.1');
     const end = () => {
       clearTimeout(timer);
       socket.destroy();
-      resolve(parsed(heard, performance.now() - began));
+      resolve(parsed(received, performance.now() - startedAt));
     };
     socket.on('data', (chunk) => {
-      heard += chunk.toString('latin1');
+      received += chunk.toString('latin1');
       clearTimeout(timer);
       timer = setTimeout(end, quiet);
     });
     socket.on('close', end);
-    socket.on('error', (error) => (heard === '' ? reject(error) : end()));
+    socket.on('error', (error) => (received === '' ? reject(error) : end()));
     for (const part of [text].flat()) socket.write(part, 'latin1');
   });
 
@@ -57,7 +57,7 @@ const checkProblem = ({ status, headers, body, ms }: Answer, expected: number): 
   assert.ok(ms < 1_000 + 150, `${ms} ms`);
 };
 
-test('a body with its length or in chunks is taken', async () => {
+test('a body with a Content-Length or in chunks is accepted', async () => {
   const sent = body('whole');
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${sent.length}`], sent))).status, 201);
   const other = body('chunks');
@@ -65,7 +65,7 @@ test('a body with its length or in chunks is taken', async () => {
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, 'Transfer-Encoding: chunked'], chunks))).status, 201);
 });
 
-test('two framings at once, two lengths, a broken chunk, no host, no HTTP: 400 in problem form, and nothing happens', async () => {
+test('ambiguous framing, a malformed chunk, a missing Host, or no HTTP at all: 400 as problem document, without effect', async () => {
   const before = created();
   const sent = body('smuggled');
   const post = (...headers: string[]) => request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, ...headers], sent);
@@ -84,7 +84,7 @@ test('two framings at once, two lengths, a broken chunk, no host, no HTTP: 400 i
   assert.is(created(), before);
 });
 
-test('a Host that is none, or two of them: 400 in problem form; any that can be one is taken', async () => {
+test('an invalid or duplicate Host is 400 as problem document; every valid Host is accepted', async () => {
   const get = (...hosts: string[]) =>
     raw(request(`GET ${AGENTS}?limit=1 HTTP/1.1`, [...hosts.map((host) => `Host: ${host}`), `Authorization: Bearer ${p.key}`]));
   const none = ['', '[::1', 'a b/c', 'x:99999', 'x:', 'a/b', 'user@host', '%41', '999.999.999.999', 'a\\b', 'a?b'];
@@ -99,13 +99,13 @@ test('HTTP/1.0 needs no Host', async () => {
   assert.is((await raw(request(`GET ${AGENTS} HTTP/1.0`, [`Authorization: Bearer ${p.key}`]))).status, 200);
 });
 
-test('20 kB of headers, and 2,000 of them: 431', async () => {
+test('20 kB of headers or 2,000 headers are 431', async () => {
   checkProblem(await raw(request(`GET ${AGENTS} HTTP/1.1`, [...HEAD, `X-Long: ${'x'.repeat(20_000)}`])), 431);
   const many = Array.from({ length: 2_000 }, (_, index) => `a${index % 10}:`);
   checkProblem(await raw(request(`GET ${AGENTS} HTTP/1.1`, [...HEAD, ...many])), 431);
 });
 
-test('a body above the limit is 413 with the limit, by its length at once and in chunks where it passes it', async () => {
+test('a body above the limit is 413 with the limit: by Content-Length at once, in chunks as soon as it exceeds it', async () => {
   const length = request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${MAX_JSON_BYTES + 1}`]);
   const declared = await raw(length);
   checkProblem(declared, 413);
@@ -115,12 +115,12 @@ test('a body above the limit is 413 with the limit, by its length at once and in
   checkProblem(await raw(endless), 413);
 });
 
-test('a body of exactly the limit is read to its end', async () => {
+test('a body of exactly the limit is read completely', async () => {
   const sent = body('exact').padEnd(MAX_JSON_BYTES, ' ');
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${sent.length}`], sent))).status, 201);
 });
 
-test('a length that promises more than comes makes no event', async () => {
+test('a body shorter than its Content-Length causes no event', async () => {
   const before = created();
   const sent = body('short');
   const socket = connect(server.port, '127.0.0.1');
@@ -132,18 +132,18 @@ test('a length that promises more than comes makes no event', async () => {
   assert.is((await raw(request('GET /livez HTTP/1.1', HEAD))).status, 200);
 });
 
-/** The statuses of all answers that came over one connection until the server closed it. */
+/** The statuses of all responses on one connection until the server closes it. */
 const statuses = async (...requests: string[]): Promise<number[]> => {
   const { status, body } = await raw(requests.join(''), 5_000);
   return [status, ...[...body.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, one]) => Number(one))];
 };
 
-test('a length that promises less leaves the rest to be no request', async () => {
+test('bytes after the Content-Length are not a valid request', async () => {
   const short = request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, 'Content-Length: 2'], '{}garbage\r\n\r\n');
   assert.equal(await statuses(short), [422, 400]);
 });
 
-test('what is no request is answered behind those before it, each with its own', async () => {
+test('on one connection every request gets its own response, before the 400 of a malformed one', async () => {
   const before = created();
   const post = (slug: string): string => {
     const sent = body(slug);
@@ -157,7 +157,7 @@ test('what is no request is answered behind those before it, each with its own',
   assert.is(created(), before + 3);
 });
 
-test('TRACE and methods that a path does not have are 405 with Allow; an override is not one', async () => {
+test('TRACE and methods that a path does not support are 405 with Allow; override headers are ignored', async () => {
   for (const method of ['TRACE', 'PUT', 'DELETE', 'PROPFIND']) {
     const answer = await raw(request(`${method} ${AGENTS} HTTP/1.1`, HEAD));
     checkProblem(answer, 405);
@@ -170,7 +170,7 @@ test('TRACE and methods that a path does not have are 405 with Allow; an overrid
   assert.is((await raw(request(`POST ${AGENTS}?_method=DELETE HTTP/1.1`, [...HEAD, 'Content-Length: 0']))).status, 422);
 });
 
-test('HEAD is GET without its body, OPTIONS says what there is', async () => {
+test('HEAD responds like GET without the body; OPTIONS lists the methods', async () => {
   const get = await raw(request(`GET ${AGENTS} HTTP/1.1`, HEAD));
   const head = await raw(request(`HEAD ${AGENTS} HTTP/1.1`, HEAD));
   assert.equal([head.status, head.body], [200, '']);
@@ -180,7 +180,7 @@ test('HEAD is GET without its body, OPTIONS says what there is', async () => {
   assert.is(options.headers['access-control-allow-origin'], undefined);
 });
 
-test('odd paths lead nowhere and to no failure', async () => {
+test('unusual paths are 400 or 404, never a server error', async () => {
   const odd = [
     '%2e%2e',
     '%00',
@@ -206,7 +206,7 @@ test('odd paths lead nowhere and to no failure', async () => {
     }
 });
 
-test('a transfer coding beside chunks, another HTTP, a tunnel: 400 in problem form, and nothing happens', async () => {
+test('other transfer codings, HTTP versions and CONNECT are 400 as problem document, without effect', async () => {
   const before = created();
   const sent = body('coded');
   const chunks = `${sent.length.toString(16)}\r\n${sent}\r\n0\r\n\r\n`;
@@ -218,7 +218,7 @@ test('a transfer coding beside chunks, another HTTP, a tunnel: 400 in problem fo
   assert.is((await coded('Chunked')).status, 201);
 });
 
-test('who asks for a tunnel and hangs up harms nobody', async () => {
+test('clients that send CONNECT and reset the connection do not harm the server', async () => {
   for (let times = 0; times < 20; times++) {
     const socket = connect(server.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -230,42 +230,42 @@ test('who asks for a tunnel and hangs up harms nobody', async () => {
   assert.is((await raw(request('GET /livez HTTP/1.1', HEAD))).status, 200);
 });
 
-test('what a request expects beside 100-continue is passed over', async () => {
+test('Expect values other than 100-continue are ignored', async () => {
   const sent = body('expecting');
   const post = [...JSON_HEAD, `Content-Length: ${sent.length}`, 'Expect: 200-ok'];
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, post, sent))).status, 201);
   checkProblem(await raw(request('GET /livez/.. HTTP/1.1', [...HEAD, 'Expect: 200-ok'])), 400);
 });
 
-test('dots in a path lead nowhere, dots in a query are as good as any text', async () => {
+test('dot segments in a path are 400; dots in a query are plain text', async () => {
   for (const path of ['/livez/..', '/livez/.', '/livez/%2E%2e/', '/a/../livez', '/a/..?x=1', '/a/..#x'])
     checkProblem(await raw(request(`GET ${path} HTTP/1.1`, HEAD)), 400);
   for (const query of ['q=/../', 'q=/./x', 'q=/..', 'q=/%2e%2e/', 'q=a/..?b'])
     assert.is((await raw(request(`GET ${AGENTS}?${query} HTTP/1.1`, HEAD))).status, 200, query);
 });
 
-test('headers that dawdle are cut off, while others are answered', async () => {
-  const began = performance.now();
+test('a client that sends its headers slowly is cut off, while others are served', async () => {
+  const startedAt = performance.now();
   const closed = new Promise<string>((resolve) => {
-    let heard = '';
+    let received = '';
     const socket = connect(server.port, '127.0.0.1');
     socket.on('data', (chunk) => {
-      heard += chunk;
+      received += chunk;
     });
-    socket.on('close', () => resolve(heard));
+    socket.on('close', () => resolve(received));
     socket.on('error', () => {});
     socket.write(`GET ${AGENTS} HTTP/1.1\r\nHost: annals.test\r\n`);
     const drip = setInterval(() => socket.write('X-Slow: 1\r\n'), 1_000);
     socket.on('close', () => clearInterval(drip));
   });
   assert.is((await raw(request(`GET ${AGENTS} HTTP/1.1`, HEAD))).status, 200);
-  const heard = await closed;
-  const seconds = (performance.now() - began) / 1_000;
+  const received = await closed;
+  const seconds = (performance.now() - startedAt) / 1_000;
   assert.ok(seconds > 9 && seconds < 15, `${seconds} s`);
-  checkProblem({ ...parsed(heard, 0) }, 408);
+  checkProblem({ ...parsed(received, 0) }, 408);
 });
 
-test('a server that is asked to end while a client keeps its connection busy tells it to, and loses no request', async () => {
+test('a server that shuts down asks a busy keep-alive client to close, and loses no request', async () => {
   const [arrived, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const app = new Hono().get('/', async (c) => {
     arrived.resolve();
@@ -276,8 +276,8 @@ test('a server that is asked to end while a client keeps its connection busy tel
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const ask = () =>
     new Promise<string | undefined>((resolve, reject) => {
-      const asked = get({ agent, port: ending.port }, (answer) => answer.resume().on('end', () => resolve(answer.headers.connection)));
-      asked.on('error', reject);
+      const request = get({ agent, port: ending.port }, (answer) => answer.resume().on('end', () => resolve(answer.headers.connection)));
+      request.on('error', reject);
     });
   const [first, second] = [ask(), ask()];
   await arrived.promise;
@@ -287,7 +287,7 @@ test('a server that is asked to end while a client keeps its connection busy tel
   await closed;
 });
 
-test('the server ends', async () => {
+test('the server stops', async () => {
   await server.close();
   await p.close();
 });

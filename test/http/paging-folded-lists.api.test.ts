@@ -9,18 +9,18 @@ const p = await createInMemoryPlatform();
 const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
 const own = ((await p.send('GET', `${agent}/roles`)).body as Item[])[0]!.user_id;
 
-/** Every list whose items are folded from a stream, how one comes into it, and how it leaves. */
+/** Every list that is folded from a stream, how to add an item, and how to remove one. */
 const LISTS = [
-  { path: `${p.tenant}/members`, come: null, leave: (id: string) => `${p.tenant}/members/${id}` },
+  { path: `${p.tenant}/members`, add: null, remove: (id: string) => `${p.tenant}/members/${id}` },
   {
     path: `${agent}/roles`,
-    come: (id: string) => p.send('PUT', `${agent}/roles/${id}`, { body: { role: 'VIEWER' } }),
-    leave: (id: string) => `${agent}/roles/${id}`,
+    add: (id: string) => p.send('PUT', `${agent}/roles/${id}`, { body: { role: 'VIEWER' } }),
+    remove: (id: string) => `${agent}/roles/${id}`,
   },
   {
     path: `${agent}/grants`,
-    come: (id: string) => p.send('POST', `${agent}/grants`, { body: { user_id: id } }),
-    leave: (id: string) => `${agent}/grants/${id}`,
+    add: (id: string) => p.send('POST', `${agent}/grants`, { body: { user_id: id } }),
+    remove: (id: string) => `${agent}/grants/${id}`,
   },
 ];
 
@@ -31,7 +31,7 @@ const idsOf = (answer: Answer): string[] => {
   return (answer.body as Item[]).map(({ user_id }) => user_id);
 };
 
-/** The items of a list page by page; `between` is told the last one of each page before the next is asked for. */
+/** Reads a list page by page; calls `between` with the last item of each page before it requests the next one. */
 const walk = async (path: string, between: (last: string) => Promise<unknown>): Promise<string[]> => {
   const seen: string[] = [];
   for (let next: string | undefined = path; next; ) {
@@ -43,40 +43,40 @@ const walk = async (path: string, between: (last: string) => Promise<unknown>): 
   return seen;
 };
 
-let people = 0;
+let memberCount = 0;
 
-// Some come in the same millisecond: then their ids say who stands where.
-for (const { path, come, leave } of LISTS)
+// Items of the same millisecond are ordered by id.
+for (const { path, add, remove } of LISTS)
   for (const sort of ['created_at', '-created_at'])
     for (const same of [false, true])
-      test(`${path.split('/').at(-1)} by ${sort}${same ? ', all of one moment' : ''}: the page behind an item that left begins where it stood`, async () => {
-        const began = Date.now() + ++people * 1_000;
+      test(`${path.split('/').at(-1)} by ${sort}${same ? ', all at the same time' : ''}: the next page starts after the last item, even if that was removed`, async () => {
+        const start = Date.now() + ++memberCount * 1_000;
         let tick = 0;
-        p.clock.now = () => began + (same ? 0 : tick++);
+        p.clock.now = () => start + (same ? 0 : tick++);
         for (let n = 0; n < 5; n++) {
-          const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, `m${++people}@example.com`);
-          await come?.(user_id);
+          const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, `m${++memberCount}@example.com`);
+          await add?.(user_id);
         }
-        const whole = idsOf(await p.send('GET', `${path}?sort=${sort}`));
-        assert.ok(whole.length >= 5);
-        const gone: string[] = [];
+        const all = idsOf(await p.send('GET', `${path}?sort=${sort}`));
+        assert.ok(all.length >= 5);
+        const removed: string[] = [];
         const seen = await walk(`${path}?sort=${sort}&limit=2`, async (last) => {
           if (last === own) return;
-          assert.is((await p.send('DELETE', leave(last))).status, 204);
-          gone.push(last);
+          assert.is((await p.send('DELETE', remove(last))).status, 204);
+          removed.push(last);
         });
-        assert.equal(seen, whole);
-        assert.ok(gone.length > 0);
+        assert.equal(seen, all);
+        assert.ok(removed.length > 0);
         assert.equal(
           idsOf(await p.send('GET', `${path}?sort=${sort}`)),
-          whole.filter((id) => !gone.includes(id)),
+          all.filter((id) => !removed.includes(id)),
         );
       });
 
-test("an agent's history goes on where a page ended, whatever happens meanwhile", async () => {
+test("the next page of an agent's history starts where the previous one ended, whatever happens meanwhile", async () => {
   for (const name of ['B', 'C', 'D']) await p.send('PATCH', agent, { body: { name } });
   const ids = ({ body }: Answer) => (body as { event_id: string }[]).map(({ event_id }) => event_id);
-  const whole = ids(await p.send('GET', `${agent}/history?limit=200`));
+  const all = ids(await p.send('GET', `${agent}/history?limit=200`));
   const seen: string[] = [];
   for (let next: string | undefined = `${agent}/history?limit=5`; next; ) {
     const page: Answer = await p.send('GET', next);
@@ -84,10 +84,10 @@ test("an agent's history goes on where a page ended, whatever happens meanwhile"
     next = nextOf(page);
     await p.send('PATCH', agent, { body: { name: `Agent ${seen.length}` } });
   }
-  assert.equal(seen, whole);
+  assert.equal(seen, all);
 });
 
-test('of a long history a page reads what stands on it, and little before that', async () => {
+test('a page of a long history reads only its own events and few before them', async () => {
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Old', slug: 'old' } });
   const long = made.headers.get('location')!;
   const CHANGES = 1_000;
@@ -121,7 +121,7 @@ test('of a long history a page reads what stands on it, and little before that',
   for (const pages of cost.slice(1)) assert.ok(pages <= 225, `${cost}`);
 });
 
-test('what is no place in the list is refused where it lies', async () => {
+test('an invalid cursor is refused with a pointer to it', async () => {
   const written = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const wrong = [
     'x',
@@ -140,6 +140,6 @@ test('what is no place in the list is refused where it lies', async () => {
     }
 });
 
-test('the platform ends', () => p.close());
+test('the platform stops', () => p.close());
 
 test.run();

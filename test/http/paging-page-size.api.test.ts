@@ -9,7 +9,7 @@ const LARGE = 'x'.repeat(450_000);
 const made: string[] = [];
 let token = '';
 
-/** Every page of a list of 200 at a time: what each holds, by `idOf`. */
+/** Reads all pages of a list and returns the ids of each page. */
 const pagesOf = async (path: string, idOf: (item: never) => string): Promise<string[][]> => {
   const pages: string[][] = [];
   for (let next: string | undefined = path; next; ) {
@@ -23,7 +23,7 @@ const pagesOf = async (path: string, idOf: (item: never) => string): Promise<str
 };
 const idOf = ({ id }: { id: string }) => id;
 
-test('a page of large agents ends early, and the next one goes on behind it', async () => {
+test('a page of large agents ends early, and the next page continues after it', async () => {
   for (let n = 0; n < AGENTS; n++) {
     const { body, headers } = await p.send('POST', `${p.tenant}/agents`, { body: { name: `A${n}`, slug: `a${n}`, description: LARGE } });
     made.unshift((body as { id: string }).id);
@@ -34,12 +34,12 @@ test('a page of large agents ends early, and the next one goes on behind it', as
   assert.equal([pages.length, pages.flat()], [2, made]);
 });
 
-test('so it does as of another time', async () => {
+test('a page of an as-of list ends early too', async () => {
   const pages = await pagesOf(`${p.tenant}/agents?limit=200&as_of=${encodeURIComponent(token)}`, idOf);
   assert.equal([pages.length, pages.flat()], [2, made]);
 });
 
-test('so do the lists of what happened', async () => {
+test('pages of the audit log and of a history end early too', async () => {
   for (let n = 0; n < 10; n++) {
     const { status } = await p.send('PATCH', `${p.tenant}/agents/${made[0]}`, { body: { description: `${n}${LARGE}` } });
     assert.is(status, 200);
@@ -57,6 +57,6 @@ test('so do the lists of what happened', async () => {
   assert.is(new Set(history.flat()).size, 11);
 });
 
-test('the platform ends', () => p.close());
+test('the platform stops', () => p.close());
 
 test.run();

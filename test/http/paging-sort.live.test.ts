@@ -43,7 +43,7 @@ const filled = async () => {
 };
 const LIMITS = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
 
-/** In Postgres' order: what is null is greater than everything. */
+/** The order of Postgres: null is greater than every value. */
 const order = (a: Item[string], b: Item[string]): number => {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   return typeof a === 'string' ? compareText(a, b as string) : Number(a) - Number(b);
@@ -55,7 +55,7 @@ const isSorted = (items: readonly Item[], sort: string): boolean => {
   return items.every((item, n) => n === 0 || sign * order(items[n - 1]![field]!, item[field]!) <= 0);
 };
 
-test('a page goes on behind a name as long as a name may be', async () => {
+test('a cursor works with names of the maximum length', async () => {
   const p = await createInMemoryPlatform();
   const longest = (n: number) => '語'.repeat(254) + n;
   for (const n of [1, 2]) assert.is((await p.send('POST', `${p.tenant}/api-keys`, { body: { name: longest(n) } })).status, 201);
@@ -70,7 +70,7 @@ test('a page goes on behind a name as long as a name may be', async () => {
   await p.close();
 });
 
-test('every list can be sorted by what its document names, page by page, and by nothing else', async () => {
+test('every list can be sorted, page by page, by the fields that the OpenAPI document names, and by no others', async () => {
   const p = await filled();
   const { paths } = openapi(p.operations, plainPaths, 'http://annals.test') as unknown as Document;
   const agent = ((await p.send('GET', `${p.tenant}/agents`)).body as Item[])[0]!.id as string;
@@ -109,7 +109,7 @@ test('every list can be sorted by what its document names, page by page, and by 
 
 type List = (reads: Reads, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>) => Promise<Page>;
 
-test('Postgres sorts by each of them as the memory sink does', async () => {
+test('Postgres sorts by each field like the in-memory read model', async () => {
   const p = await filled();
   const { reads, close } = await startProjectionPlatform(p.log, await freshDatabase(), projections);
   for (const { name } of projections) await waitForProjection(reads, p.log, name);
@@ -138,7 +138,7 @@ test('Postgres sorts by each of them as the memory sink does', async () => {
   await p.close();
 });
 
-test('Postgres knows which agents there were as the memory sink does, those that were deleted since', async () => {
+test('Postgres lists agents as of a position like the in-memory read model, also those deleted since', async () => {
   const p = await filled();
   const [first, second] = (await p.send('GET', `${p.tenant}/agents`)).body as Item[];
   const changed = async (method: string, path: string) =>

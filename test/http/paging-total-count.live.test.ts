@@ -28,7 +28,7 @@ const connected = async (agent_id: string) => {
   return (made.body as Item).id;
 };
 
-test('what was disconnected is not among the integrations that are counted', async () => {
+test('disconnected integrations are not counted', async () => {
   assert.is((await lists(hooks)).total, 0);
   const { body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'A', slug: 'a' } });
   const [first] = [await connected((body as Item).id), await connected((body as Item).id), await connected((body as Item).id)];
@@ -38,7 +38,7 @@ test('what was disconnected is not among the integrations that are counted', asy
   assert.equal([items.length, total], [2, 2]);
 });
 
-test('the count is of the whole list: a page has it too, and a filter none', async () => {
+test('every page has the count of the whole list; a filtered list has none', async () => {
   assert.is((await lists(hooks, '&sort=label')).total, 2);
   const page = await p.send('GET', `${hooks}?limit=1`);
   assert.is(page.headers.get('total-count'), '2');
@@ -46,7 +46,7 @@ test('the count is of the whole list: a page has it too, and a filter none', asy
   assert.is((await lists(`${p.tenant}/audit-logs`, '&action=agent.created')).total, null);
 });
 
-test('every line of the audit log and every member is counted, for each tenant its own', async () => {
+test('audit log entries and members are counted, per tenant', async () => {
   const other = await createSecondTenant(p, 'other');
   for (const path of [`${p.tenant}/audit-logs`, `${p.tenant}/members`]) {
     const before = await lists(path);
@@ -60,7 +60,7 @@ test('every line of the audit log and every member is counted, for each tenant i
   assert.is(theirs.total, theirs.items.length);
 });
 
-test('Postgres counts as the memory sink does; a view of an older version, which has no counts, still gives its pages', async () => {
+test('Postgres counts like the in-memory read model; a projection of an older version without counters still serves pages', async () => {
   await p.waitForProjections();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(p.log, databaseUrl, projections);

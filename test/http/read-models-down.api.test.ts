@@ -6,13 +6,13 @@ import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { addMember, createSecondTenant, type InMemoryPlatform } from '../fixtures/users.ts';
 
 const refused = async () => {
-  throw new Refusal('unavailable', 'away', { retryAfter: 5 });
+  throw new Refusal('unavailable', 'unavailable', { retryAfter: 5 });
 };
-/** As a database that is gone, and as one whose answers do not come before somebody's patience ends. */
-const WAYS = { gone: refused, silent: () => new Promise<never>((_, reject) => setTimeout(() => refused().catch(reject), 2_000)) };
+/** A database that is down, and one that does not respond in time. */
+const FAILURES = { down: refused, silent: () => new Promise<never>((_, reject) => setTimeout(() => refused().catch(reject), 2_000)) };
 
-/** The views are away until the returned function is called. */
-const away = (p: InMemoryPlatform, one: () => Promise<never>): (() => void) => {
+/** Makes the read models unavailable until the returned function is called. */
+const makeUnavailable = (p: InMemoryPlatform, one: () => Promise<never>): (() => void) => {
   const reads = p.memoryStore.reads as { -readonly [Name in keyof Reads]: Reads[Name] };
   const before = { ...reads };
   Object.assign(reads, { one, page: one, counter: one });
@@ -22,8 +22,8 @@ const away = (p: InMemoryPlatform, one: () => Promise<never>): (() => void) => {
 type Tenant = { status: string; member_count: number; agent_count: number };
 type User = { is_suspended: boolean; tenant_count: number; primary_tenant: { id: string } | null };
 
-for (const [name, way] of Object.entries(WAYS))
-  test(`what was changed is answered as changed while the views are ${name}, with the figures known last`, async () => {
+for (const [name, failure] of Object.entries(FAILURES))
+  test(`a mutation succeeds while the read models are ${name}, with the last known numbers`, async () => {
     const p = await createInMemoryPlatform();
     const known = await createSecondTenant(p, 'known');
     const other = await createSecondTenant(p, 'other');
@@ -40,7 +40,7 @@ for (const [name, way] of Object.entries(WAYS))
     const reason = { reason: 'unpaid' };
     await change('PATCH', `/admin/tenants/${known.id}`, { paid: true });
     await change('PATCH', `/api/v1/admin/users/${user_id}`, { is_super_admin: false });
-    const back = away(p, way);
+    const back = makeUnavailable(p, failure);
     const suspended = await change('POST', `/admin/tenants/${known.id}/suspend`, reason);
     assert.equal([suspended.status, suspended.member_count, suspended.agent_count], ['suspended', 1, 1]);
     assert.is((await change('POST', `/admin/tenants/${other.id}/suspend`, reason)).agent_count, 0);
@@ -57,9 +57,9 @@ for (const [name, way] of Object.entries(WAYS))
     await p.close();
   });
 
-test('agents are made while the views are silent, and only the first of them waits', async () => {
+test('agents can be created while the read models do not respond, and only the first creation waits', async () => {
   const p = await createInMemoryPlatform();
-  const back = away(p, WAYS.silent);
+  const back = makeUnavailable(p, FAILURES.silent);
   const create = (slug: string) => p.send('POST', `${p.tenant}/agents`, { body: { name: slug, slug } });
   assert.is((await create('a')).status, 201);
   const started = performance.now();

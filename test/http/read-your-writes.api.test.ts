@@ -8,13 +8,13 @@ import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platf
 import { addMember } from '../fixtures/users.ts';
 
 const timed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> => {
-  const began = performance.now();
-  return { result: await work, ms: performance.now() - began };
+  const startedAt = performance.now();
+  return { result: await work, ms: performance.now() - startedAt };
 };
 
-test('whoever has written something reads it next, in lists and by itself, however late the views are', async () => {
+test('a caller reads its own writes, in lists and single resources, however late the projections are', async () => {
   const p = await createInMemoryPlatform();
-  // Some events wait behind each other, and nobody is waited for longer than 250 ms.
+  // Several delayed events add up, and a read waits at most 250 ms.
   p.projectionDelay.ms = 25;
   for (let n = 0; n < 5; n++) {
     const { status, body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: `one-${n}` } });
@@ -37,7 +37,7 @@ test('whoever has written something reads it next, in lists and by itself, howev
   await p.close();
 });
 
-test('who has made an agent finds it counted in its tenant next, and waits for that by a token', async () => {
+test("a tenant's agent count includes the agent that the caller just created; with a token the read waits for it", async () => {
   const p = await createInMemoryPlatform();
   p.projectionDelay.ms = 25;
   const path = `/admin/tenants/${p.tenant_id}`;
@@ -50,13 +50,13 @@ test('who has made an agent finds it counted in its tenant next, and waits for t
   await p.close();
 });
 
-/** The fastest of some of the same: a busy machine holds one up, but not all. */
+/** The fastest of three runs: a busy machine may delay one of them. */
 const fastest = async <T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> => {
   const all = [await timed(work()), await timed(work()), await timed(work())];
   return all.toSorted((a, b) => a.ms - b.ms)[0]!;
 };
 
-test('who has written nothing waits for nobody', async () => {
+test('a caller without recent writes does not wait', async () => {
   const p = await createInMemoryPlatform();
   const auditor = await addMember(p, 'AUDITOR');
   await p.waitForProjections();
@@ -68,7 +68,7 @@ test('who has written nothing waits for nobody', async () => {
   await p.close();
 });
 
-test('a view that is far behind holds a list up for a quarter of a second, and those behind it not at all', async () => {
+test('a projection that is far behind delays a list by 250 ms, and the next lists not at all', async () => {
   const p = await createInMemoryPlatform();
   await p.waitForProjections();
   p.projectionDelay.ms = 3_000;
@@ -82,8 +82,8 @@ test('a view that is far behind holds a list up for a quarter of a second, and t
   await p.close();
 });
 
-/** Nothing comes to the views until what is given back is called. */
-const halted = (p: Awaited<ReturnType<typeof createInMemoryPlatform>>) => {
+/** Stops the projections until the returned function is called. */
+const stopProjections = (p: Awaited<ReturnType<typeof createInMemoryPlatform>>) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   p.projectionDelay.until = promise;
   return () => {
@@ -95,7 +95,7 @@ const halted = (p: Awaited<ReturnType<typeof createInMemoryPlatform>>) => {
 
 const shown = ({ status, text, headers }: Answer) => [status, status === 200 ? text : '', headers.get('etag')];
 
-test('what has just been written to an agent is answered from memory, and the view says the same when it has come there', async () => {
+test('a fresh change of an agent is read from the aggregate cache, and equals the read model once that has caught up', async () => {
   const p = await createInMemoryPlatform();
   const admin = await addMember(p, 'ADMIN');
   const models = ((await p.send('GET', `${p.tenant}/models`)).body as { id: string }[]).map(({ id }) => id);
@@ -116,7 +116,7 @@ test('what has just been written to an agent is answered from memory, and the vi
   };
   await p.waitForProjections();
   for (const step of steps) {
-    const release = halted(p);
+    const release = stopProjections(p);
     const written = await step();
     path ||= `${p.tenant}/agents/${(written.body as { id: string }).id}`;
     const token = written.headers.get('consistency-token')!;
@@ -130,11 +130,11 @@ test('what has just been written to an agent is answered from memory, and the vi
   await p.close();
 });
 
-test('nobody waits for an agent that another has written to since; for what a token names beyond that, the view is waited for', async () => {
+test('a read of an agent that another caller changed does not wait; with a token beyond the cached state it waits for the projection', async () => {
   const p = await createInMemoryPlatform();
   const admin = await addMember(p, 'ADMIN');
   await p.waitForProjections();
-  const release = halted(p);
+  const release = stopProjections(p);
   const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
   const path = `${p.tenant}/agents/${(made.body as { id: string }).id}`;
   const changed = await p.send('PATCH', path, { key: admin.key, body: { name: 'Two' } });
@@ -152,36 +152,36 @@ test('nobody waits for an agent that another has written to since; for what a to
   await p.close();
 });
 
-const somebody: Principal = { kind: 'user', user_id: 'u', key_id: null, bound_to: null, super_admin: false };
+const user: Principal = { kind: 'user', user_id: 'u', key_id: null, bound_to: null, super_admin: false };
 
-test('the furthest of what was written at once is waited for, for two seconds', async () => {
+test('a read waits for the latest of concurrent writes, if it is less than two seconds old', async () => {
   const asked: string[] = [];
   let clock = 0;
-  const own = readYourWrites({ passed: async (view, token) => void asked.push(`${view} ${token}`) }, () => clock);
-  own.recordWrite(somebody, { commit: 20n, prepare: 20n });
-  own.recordWrite(somebody, { commit: 10n, prepare: 10n });
-  own.recordWrite({ kind: 'system', name: 'annals' }, { commit: 30n, prepare: 30n });
-  await own.waitForOwnWrites(somebody, ['agents', 'audit'], undefined);
-  await own.waitForOwnWrites({ kind: 'system', name: 'annals' }, ['agents'], undefined);
+  const ownWrites = readYourWrites({ passed: async (view, token) => void asked.push(`${view} ${token}`) }, () => clock);
+  ownWrites.recordWrite(user, { commit: 20n, prepare: 20n });
+  ownWrites.recordWrite(user, { commit: 10n, prepare: 10n });
+  ownWrites.recordWrite({ kind: 'system', name: 'annals' }, { commit: 30n, prepare: 30n });
+  await ownWrites.waitForOwnWrites(user, ['agents', 'audit'], undefined);
+  await ownWrites.waitForOwnWrites({ kind: 'system', name: 'annals' }, ['agents'], undefined);
   assert.equal(asked.splice(0), ['agents 20:20', 'audit 20:20']);
   clock = 2_001;
-  await own.waitForOwnWrites(somebody, ['agents'], undefined);
+  await ownWrites.waitForOwnWrites(user, ['agents'], undefined);
   assert.equal(asked, []);
 });
 
-test('a view that was waited for in vain is waited for again after a second', async () => {
+test('after a timeout, reads wait for the projection again after one second', async () => {
   let clock = 0;
   let asked = 0;
   const late = async () => {
     asked++;
     throw new Refusal('not_caught_up', 'not yet');
   };
-  const own = readYourWrites({ passed: late }, () => clock);
-  own.recordWrite(somebody, { commit: 20n, prepare: 20n });
-  for (clock of [0, 1, 999]) await own.waitForOwnWrites(somebody, ['agents'], undefined);
+  const ownWrites = readYourWrites({ passed: late }, () => clock);
+  ownWrites.recordWrite(user, { commit: 20n, prepare: 20n });
+  for (clock of [0, 1, 999]) await ownWrites.waitForOwnWrites(user, ['agents'], undefined);
   assert.is(asked, 1);
   clock = 1_001;
-  await own.waitForOwnWrites(somebody, ['agents'], undefined);
+  await ownWrites.waitForOwnWrites(user, ['agents'], undefined);
   assert.is(asked, 2);
 });
 

@@ -17,8 +17,8 @@ type Document = { paths: Record<string, Record<string, object>> };
 
 const MISSING = `c${'0'.repeat(24)}`;
 
-/** The platform behind a socket, where Node and its adapter have their say too. */
-const served = async (options: Parameters<typeof createInMemoryPlatform>[0] = {}) => {
+/** Starts the platform behind a socket, because Node and its adapter also set headers. */
+const startServer = async (options: Parameters<typeof createInMemoryPlatform>[0] = {}) => {
   const p = await createInMemoryPlatform(options);
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
   const ask = (method: string, path: string, { key = '', body, headers = {} }: Sent = {}): Promise<Answer> =>
@@ -43,7 +43,7 @@ const served = async (options: Parameters<typeof createInMemoryPlatform>[0] = {}
   return { p, ask, port: server.port, close };
 };
 
-const { p, ask, port, close } = await served();
+const { p, ask, port, close } = await startServer();
 const document = openapi(p.operations, plainPaths, 'http://annals.test') as unknown as Document;
 const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.keys(methods).map((method) => ({
@@ -54,7 +54,7 @@ const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
   })),
 );
 
-/** What no answer may lack or have, whatever it answers. */
+/** Checks the headers that every response must have, and those that none may have. */
 const checkHeaders = (name: string, { headers, status }: Answer): void => {
   assert.is(headers['x-content-type-options'], 'nosniff', name);
   assert.ok(headers['x-request-id'], `${name}: x-request-id`);
@@ -79,11 +79,11 @@ const FIELDS = [
   'outcome',
   'limit',
 ];
-/** Stack frames, files, SQL, drivers and their errors. */
-const INNARDS =
+/** Internal details: stack frames, files, SQL, drivers and their errors. */
+const INTERNAL_DETAILS =
   /\n\s+at |node_modules|node:internal|file:\/\/|\.[cm]?[jt]s\b|\/work\/|\/home\/|\bselect\b.+\bfrom\b|\binsert into\b|postgres|\bpg_|ECONN|ENOENT|\bSQLSTATE\b|eventstore|\bnats\b/i;
 
-/** A problem of the closed list that says nothing of what is behind it. */
+/** Checks that a response is a problem document with a known code and without internal details. */
 const checkProblem = (name: string, answer: Answer): string => {
   checkHeaders(name, answer);
   assert.is(answer.headers['content-type'], 'application/problem+json', name);
@@ -99,11 +99,11 @@ const checkProblem = (name: string, answer: Answer): string => {
     name,
   );
   const { instance: _, ...said } = body;
-  assert.not.match(JSON.stringify(said), INNARDS, name);
+  assert.not.match(JSON.stringify(said), INTERNAL_DETAILS, name);
   return body.code;
 };
 
-test('every route there is answers with the same fences, to nobody, to a stranger and to an administrator', async () => {
+test('every route has the security headers, without a credential, with an unknown one and for an administrator', async () => {
   for (const { name, method, filled } of routes)
     for (const key of ['', 'nonsense', p.key]) {
       const answer = await ask(method, filled, { key, ...(['GET', 'DELETE'].includes(method) ? {} : { body: '{}' }) });
@@ -115,7 +115,7 @@ test('every route there is answers with the same fences, to nobody, to a strange
 const PAGE =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Status, content type and what may be kept, of each plain route as a stranger meets it. */
+/** Status, content type and Cache-Control of each plain route for a caller without a credential. */
 const plain: Record<string, readonly [number, string | undefined, string]> = {
   'get /livez': [200, 'application/json', 'no-store'],
   'get /readyz': [200, 'application/json', 'no-store'],
@@ -134,7 +134,7 @@ const plain: Record<string, readonly [number, string | undefined, string]> = {
   'post /auth/logout': [401, 'application/problem+json', 'no-store'],
 };
 
-test('each plain route answers as the table says; a new one has to be entered', async () => {
+test('each plain route responds as in the table; a new route has to be added to it', async () => {
   const found: typeof plain = {};
   for (const { name, method, path, filled } of routes.filter(({ path }) => path in plainPaths)) {
     const { status, headers } = await ask(method, filled);
@@ -144,7 +144,7 @@ test('each plain route answers as the table says; a new one has to be entered', 
   assert.equal(found, plain);
 });
 
-test('the type of each problem can be read where it lies', async () => {
+test('the type URL of each problem describes it', async () => {
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
     const type = `/problems/${code.replaceAll('_', '-')}`;
     const answer = await ask('GET', type);
@@ -155,8 +155,8 @@ test('the type of each problem can be read where it lies', async () => {
   for (const none of ['not_found', 'constructor', '', 'x', 'not-found/']) assert.is((await ask('GET', `/problems/${none}`)).status, 404);
 });
 
-/** What is had by a story of its own, in the tests of its area; they are made and written like the others. */
-const ELSEWHERE = [
+/** The codes that need a longer set-up; the tests of their areas cover them. */
+const COVERED_ELSEWHERE = [
   'conflict',
   'idempotency_in_flight',
   'idempotency_mismatch',
@@ -170,7 +170,7 @@ const ELSEWHERE = [
   'too_slow',
 ];
 
-/** One refusal of each kind that a single request brings about. */
+/** Causes every refusal that a single request can cause, and returns the codes. */
 const refusals = async (): Promise<string[]> => {
   const auditor = await addMember(p, 'AUDITOR');
   const found: string[] = [];
@@ -205,18 +205,18 @@ const refusals = async (): Promise<string[]> => {
   return found;
 };
 
-test('no refusal of any kind tells what is behind it', async () => {
+test('no refusal contains internal details', async () => {
   const found = new Set<string>(await refusals());
   assert.equal(
     Object.keys(PROBLEMS)
       .filter((code) => !found.has(code))
       .sort(),
-    ELSEWHERE,
+    COVERED_ELSEWHERE,
   );
 });
 
-test('the one guess too many, and what is no HTTP at all, are fenced alike', async () => {
-  const other = await served({
+test('rate-limited requests and bytes that are not HTTP get the same security headers', async () => {
+  const other = await startServer({
     limits: createRateLimiter({ ...RATE_LIMIT_POLICIES, badCredentials: { ...RATE_LIMIT_POLICIES.badCredentials, quota: 1 } }),
   });
   await other.ask('GET', '/me', { key: 'nonsense' });
@@ -236,7 +236,7 @@ test('the one guess too many, and what is no HTTP at all, are fenced alike', asy
   assert.is(checkProblem('no HTTP', { status: Number(line.split(' ')[1]), headers, text: body }), 'malformed');
 });
 
-test('paths that nothing answers to are one 404, byte for byte but for path and request id, whoever asks', async () => {
+test('every unknown path is the same 404 for every caller, byte for byte except for path and request id', async () => {
   const paths = [
     '/',
     '/api/v1',
@@ -273,6 +273,6 @@ test('paths that nothing answers to are one 404, byte for byte but for path and 
   assert.is(found.size, 1, [...found].join('\n'));
 });
 
-test('the server ends', close);
+test('the server stops', close);
 
 test.run();

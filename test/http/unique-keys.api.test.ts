@@ -10,7 +10,7 @@ const atOnce = (work: (index: number) => Promise<Answer>): Promise<Answer[]> =>
 const counted = (answers: readonly Answer[]): Record<number, number> =>
   Object.fromEntries(Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, some]) => [status, some!.length]));
 
-test('fifty at once for one slug of a tenant: one gets it, and nobody else is registered', async () => {
+test('of 50 concurrent tenants with one slug exactly one is created, and only its owner is registered', async () => {
   const p = await createInMemoryPlatform();
   const answers = await atOnce((index) =>
     p.send('POST', '/admin/tenants', { body: { name: 'Race', slug: 'race', owner_email: `owner${index}@race.test` } }),
@@ -21,7 +21,7 @@ test('fifty at once for one slug of a tenant: one gets it, and nobody else is re
   await p.close();
 });
 
-test('fifty at once for one plan, one agent and one allowed address: one each', async () => {
+test('of 50 concurrent plans, agents or allowed addresses with one key exactly one is created', async () => {
   const p = await createInMemoryPlatform();
   const limits = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
   const plans = await atOnce(() => p.send('POST', '/admin/plans', { body: { slug: 'race', name: 'Race', monthly_usd: 1, limits } }));
@@ -33,7 +33,7 @@ test('fifty at once for one plan, one agent and one allowed address: one each', 
   await p.close();
 });
 
-test('fifty invitations at once of one address: one member, one user', async () => {
+test('50 concurrent invitations of one address create one member and one user', async () => {
   const p = await createInMemoryPlatform();
   const answers = await atOnce((index) =>
     p.send('POST', `${p.tenant}/members`, { body: { email: index % 2 ? 'one@race.test' : 'One@Race.test' } }),
@@ -44,7 +44,7 @@ test('fifty invitations at once of one address: one member, one user', async () 
   await p.close();
 });
 
-test('fifty at once for a slug that was freed: one takes the next generation', async () => {
+test('of 50 concurrent agents with a freed slug exactly one takes the next generation', async () => {
   const p = await createInMemoryPlatform();
   const made = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'First', slug: 'again' } })).body as { id: string };
   assert.is((await p.send('DELETE', `${p.tenant}/agents/${made.id}`)).status, 204);
@@ -59,7 +59,7 @@ test('fifty at once for a slug that was freed: one takes the next generation', a
   await p.close();
 });
 
-test('fifty at once who make each other less: the tenant keeps an OWNER', async () => {
+test('50 concurrent demotions of each other leave the tenant with an OWNER', async () => {
   const p = await createInMemoryPlatform();
   const owner = (await p.send('GET', '/me')).body as { user: { id: string } };
   const invited = (await p.send('POST', `${p.tenant}/members`, { body: { email: 'second@race.test', role: 'OWNER' } })).body as {
@@ -75,7 +75,7 @@ test('fifty at once who make each other less: the tenant keeps an OWNER', async 
   await p.close();
 });
 
-test('a slug that was freed often is taken again without reading what became of each agent that had it', async () => {
+test('reusing a slug that was freed often does not read the streams of its earlier agents', async () => {
   const p = await createInMemoryPlatform();
   const again = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Again', slug: 'again' } });
   for (let n = 0; n < 10; n++) await p.send('DELETE', (await again()).headers.get('location')!);
@@ -87,7 +87,7 @@ test('a slug that was freed often is taken again without reading what became of 
   };
   assert.is((await again()).status, 201);
   assert.is((await again()).status, 409);
-  assert.is(new Set(streams).size, 1, 'the one that has it');
+  assert.is(new Set(streams).size, 1, 'only the stream of the current agent');
   await p.close();
 });
 
