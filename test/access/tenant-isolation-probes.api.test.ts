@@ -20,78 +20,79 @@ import {
 } from '../two-tenants/probe.ts';
 import { undeclared } from '../two-tenants/schema-check.ts';
 
-/** Every allowed change as everybody who may, each in a world of its own; else as two of them, chosen by the seed. */
-const WHOLE = process.env.TWO_TENANTS === 'whole';
-/** The first fault ends it, and what may be changed is left out: enough to tell whether there is one. */
-const FIRST = process.env.TWO_TENANTS === 'first';
+/** Tries each allowed change as every principal that may do it; otherwise as two of them, chosen by the seed. */
+const ALL_PRINCIPALS = process.env.TWO_TENANTS === 'whole';
+/** Stops at the first failure and leaves out the allowed changes: enough to tell whether there is a failure. */
+const STOP_AT_FIRST = process.env.TWO_TENANTS === 'first';
 const SEED = Number(process.env.SEED ?? Math.floor(Date.now() / 86_400_000));
 
-/** What follows by itself from asking, whatever the answer. */
-const BY_ITSELF = ['ApiKeyUsed', 'AccessRefused', 'AccessRefusalsCounted'];
+/** Events that any request may cause, whatever its response. */
+const INCIDENTAL_EVENTS = ['ApiKeyUsed', 'AccessRefused', 'AccessRefusalsCounted'];
 
-/** In memory there is neither a broker that makes users nor a database to rebuild. */
-const WITHOUT_DRIVERS: Record<string, number> = { issueRunnerCredential: 409 };
-const withoutDrivers = ({ operationId, path }: Call): number | undefined =>
-  path.startsWith('/admin/projections/{name}') ? 404 : WITHOUT_DRIVERS[operationId];
+/** The statuses of operations that need the broker or the projector, which these tests run without. */
+const STATUS_WITHOUT_DRIVERS: Record<string, number> = { issueRunnerCredential: 409 };
+const statusWithoutDrivers = ({ operationId, path }: Call): number | undefined =>
+  path.startsWith('/admin/projections/{name}') ? 404 : STATUS_WITHOUT_DRIVERS[operationId];
 
-type Tried = { readonly call: Call; readonly variant: Variant; readonly who: PrincipalName; readonly answer: Answer };
+type Probe = { readonly call: Call; readonly variant: Variant; readonly who: PrincipalName; readonly answer: Answer };
 
-const name = ({ call, variant, who }: Omit<Tried, 'answer'>): string => `${call.method} ${call.path} as ${who}, ${variant.label}`;
+const nameOf = ({ call, variant, who }: Omit<Probe, 'answer'>): string => `${call.method} ${call.path} as ${who}, ${variant.label}`;
 
-const faults: string[] = [];
-const wrong = (tried: Omit<Tried, 'answer'>, why: string): void => {
-  faults.push(`${name(tried)}: ${why}`);
-  if (FIRST) assert.unreachable(faults[0]);
+const failures: string[] = [];
+const fail = (probe: Omit<Probe, 'answer'>, why: string): void => {
+  failures.push(`${nameOf(probe)}: ${why}`);
+  if (STOP_AT_FIRST) assert.unreachable(failures[0]);
 };
 
 const isAllowed = (call: Call, variant: Variant, who: PrincipalName): boolean => expected(call, variant, who).includes(200);
 
-const checkStatus = (tried: Tried): void => {
-  const { call, variant, who, answer } = tried;
+const checkStatus = (probe: Probe): void => {
+  const { call, variant, who, answer } = probe;
   if (variant.differs?.in === 'query') {
-    if (answer.status >= 500) wrong(tried, `answers ${answer.status}`);
+    if (answer.status >= 500) fail(probe, `answers ${answer.status}`);
     return;
   }
-  const wanted = expected(call, variant, who);
-  const ok = wanted.includes(200) && (answer.status < 300 || answer.status === withoutDrivers(call));
-  if (!ok && !wanted.includes(answer.status))
-    wrong(tried, `answers ${answer.status} where ${wanted.join(' or ')} is right: ${answer.text}`);
+  const allowedStatuses = expected(call, variant, who);
+  const ok = allowedStatuses.includes(200) && (answer.status < 300 || answer.status === statusWithoutDrivers(call));
+  if (!ok && !allowedStatuses.includes(answer.status))
+    fail(probe, `answers ${answer.status} instead of ${allowedStatuses.join(' or ')}: ${answer.text}`);
 };
 
-const checkShape = (document: Document, tried: Tried): void => {
-  if (tried.answer.status < 300)
-    for (const field of undeclared(document, tried.call, tried.answer)) wrong(tried, `shows ${field}, undeclared`);
-  if (/node_modules|\.ts:\d|select |insert into/i.test(tried.answer.text)) wrong(tried, 'tells what it is made of');
+const checkShape = (document: Document, probe: Probe): void => {
+  if (probe.answer.status < 300)
+    for (const field of undeclared(document, probe.call, probe.answer)) fail(probe, `contains the undeclared field ${field}`);
+  if (/node_modules|\.ts:\d|select |insert into/i.test(probe.answer.text)) fail(probe, 'reveals implementation details');
 };
 
-/** What every answer bears, whatever it says; nothing tells of what it is served by. */
-const checkHeaders = (tried: Tried): void => {
-  const { headers, status } = tried.answer;
+/** Every response has these headers, and none that names the server's software. */
+const checkHeaders = (probe: Probe): void => {
+  const { headers, status } = probe.answer;
   if (!headers.get('x-request-id') || headers.get('x-content-type-options') !== 'nosniff')
-    wrong(tried, 'lacks a header that all answers have');
-  if (!/no-store/.test(headers.get('cache-control') ?? (status === 204 ? 'no-store' : ''))) wrong(tried, 'may be stored');
-  if (status === 401 && !headers.get('www-authenticate')) wrong(tried, 'does not say how to authenticate');
-  if (headers.get('server') || headers.get('x-powered-by')) wrong(tried, 'names its maker');
+    fail(probe, 'lacks a header that all responses have');
+  if (!/no-store/.test(headers.get('cache-control') ?? (status === 204 ? 'no-store' : ''))) fail(probe, 'may be cached');
+  if (status === 401 && !headers.get('www-authenticate')) fail(probe, 'does not say how to authenticate');
+  if (headers.get('server') || headers.get('x-powered-by')) fail(probe, 'names the software of the server');
 };
 
-/** What was appended since, but for what follows by itself. */
-const appended = (world: World, since: number, { who, call }: { who: PrincipalName; call: Call }): string[] =>
+/** The types of the events appended since, without those that any request may cause. */
+const appendedEvents = (world: World, since: number, { who, call }: { who: PrincipalName; call: Call }): string[] =>
   world.log.events
     .slice(since)
     .map(({ type }) => type)
-    .filter((type) => !BY_ITSELF.includes(type) && !(type === 'SuperAdminRead' && who === 'guest' && call.method === 'GET'))
+    .filter((type) => !INCIDENTAL_EVENTS.includes(type) && !(type === 'SuperAdminRead' && who === 'guest' && call.method === 'GET'))
     .filter((type) => !(type === 'AuditExported' && call.operationId === 'exportAuditLogs'));
 
-/** What a super-admin reads inside a tenant is an event that the tenant sees. */
-const isVisit = ({ call, who, answer }: Tried): boolean => who === 'guest' && call.path.startsWith('/tenant/') && answer.status < 300;
+/** Whether this is a read of a super-admin inside a tenant, which is recorded for the tenant. */
+const isSuperAdminRead = ({ call, who, answer }: Probe): boolean =>
+  who === 'guest' && call.path.startsWith('/tenant/') && answer.status < 300;
 
-/** Foreign ids, and ids of something else, answer as those that name nothing. */
-const checkAlike = (world: World, answers: readonly Tried[]): void => {
-  const toldBy = ({ call, variant, answer }: Tried): string => told(world, call, variant, answer);
+/** Foreign ids and ids of other types get the same response as missing ones. */
+const checkSameAsMissing = (world: World, answers: readonly Probe[]): void => {
+  const summaryOf = ({ call, variant, answer }: Probe): string => told(world, call, variant, answer);
   const missing = answers.find(({ variant }) => variant.label.endsWith('missing'));
   for (const other of answers)
-    if (missing && !other.variant.label.endsWith('malformed') && toldBy(other) !== toldBy(missing))
-      wrong(other, `answers ${toldBy(other)}, a missing one ${toldBy(missing)}`);
+    if (missing && !other.variant.label.endsWith('malformed') && summaryOf(other) !== summaryOf(missing))
+      fail(other, `answers ${summaryOf(other)}, but a missing one ${summaryOf(missing)}`);
 };
 
 const groupOf = ({ differs, label }: Variant): string =>
@@ -99,8 +100,8 @@ const groupOf = ({ differs, label }: Variant): string =>
 
 let calls = 0;
 
-const tryRefused = async (world: World, call: Call, who: PrincipalName): Promise<void> => {
-  const tried: Tried[] = [];
+const probeRefused = async (world: World, call: Call, who: PrincipalName): Promise<void> => {
+  const probes: Probe[] = [];
   let now: Answer | undefined;
   for (const variant of variantsOf(call)) {
     const changes = call.method !== 'GET' && isAllowed(call, variant, who);
@@ -108,27 +109,27 @@ const tryRefused = async (world: World, call: Call, who: PrincipalName): Promise
     if (tellsMoment(call, variant)) await world.stir();
     const before = world.log.events.length;
     calls++;
-    const one = { call, variant, who, answer: await ask(world, call, variant, who) };
-    const events = appended(world, before, one);
-    if (events.length > 0) wrong(one, `${one.answer.status}, yet ${events.join(', ')} happened`);
-    if (isVisit(one) && world.log.events.slice(before).every(({ type }) => type !== 'SuperAdminRead'))
-      wrong(one, 'the tenant is told nothing of it');
-    checkStatus(one);
-    checkHeaders(one);
-    checkShape(world.document as Document, one);
-    now ??= one.answer;
-    const moment = misplaced(world, call, variant, who, one.answer, now);
-    if (moment) wrong(one, moment);
-    const marks = leaked(world, call, variant, who, one.answer);
-    if (marks.length > 0) wrong(one, `tells of the other tenant: ${marks.join(', ')}`);
-    if (variant.differs && comparable(who, variant)) tried.push(one);
+    const probe = { call, variant, who, answer: await ask(world, call, variant, who) };
+    const events = appendedEvents(world, before, probe);
+    if (events.length > 0) fail(probe, `answers ${probe.answer.status}, but appended ${events.join(', ')}`);
+    if (isSuperAdminRead(probe) && world.log.events.slice(before).every(({ type }) => type !== 'SuperAdminRead'))
+      fail(probe, 'the read is not recorded for the tenant');
+    checkStatus(probe);
+    checkHeaders(probe);
+    checkShape(world.document as Document, probe);
+    now ??= probe.answer;
+    const moment = misplaced(world, call, variant, who, probe.answer, now);
+    if (moment) fail(probe, moment);
+    const marks = leaked(world, call, variant, who, probe.answer);
+    if (marks.length > 0) fail(probe, `reveals data of the other tenant: ${marks.join(', ')}`);
+    if (variant.differs && comparable(who, variant)) probes.push(probe);
   }
-  for (const group of Object.values(Object.groupBy(tried, ({ variant }) => groupOf(variant)))) checkAlike(world, group!);
+  for (const group of Object.values(Object.groupBy(probes, ({ variant }) => groupOf(variant)))) checkSameAsMissing(world, group!);
 };
 
 const documentOf = (world: World): Document => world.document as unknown as Document;
 
-/** The rows of everything but the audit log and what tells when keys were used. */
+/** The rows of all projections except the audit log and the API keys, whose time of last use changes. */
 const rowsOf = (world: World): string =>
   JSON.stringify(
     ['agents', 'allowed_accounts', 'deliveries', 'integrations', 'models', 'plans', 'runner_credentials', 'users'].map((projection) => [
@@ -136,71 +137,72 @@ const rowsOf = (world: World): string =>
     ]),
   );
 
-test('nobody reaches, changes or learns of what is not theirs, wherever the id stands', async () => {
+test('no caller can read, change or detect what they have no access to, wherever its id occurs', async () => {
   const world = await seeded();
   const rows = rowsOf(world);
-  for (const call of callsOf(documentOf(world))) for (const who of PRINCIPALS) await tryRefused(world, call, who);
+  for (const call of callsOf(documentOf(world))) for (const who of PRINCIPALS) await probeRefused(world, call, who);
   await world.waitForProjections();
   assert.is(rowsOf(world), rows, 'no row changed');
   assert.equal(world.unappliedEvents(), []);
   await world.close();
-  console.log(`${calls} calls in one world`);
-  assert.equal(faults.splice(0).slice(0, 40), []);
+  console.log(`${calls} calls on one platform`);
+  assert.equal(failures.splice(0).slice(0, 40), []);
 });
 
-const sampled = <T>(all: readonly T[], index: number): readonly T[] =>
-  WHOLE || all.length <= 2 ? all : [all[(SEED + index) % all.length]!, all[(SEED + index + 1) % all.length]!];
+const sample = <T>(all: readonly T[], index: number): readonly T[] =>
+  ALL_PRINCIPALS || all.length <= 2 ? all : [all[(SEED + index) % all.length]!, all[(SEED + index + 1) % all.length]!];
 
-if (!FIRST)
-  test('whoever may change something can', async () => {
+if (!STOP_AT_FIRST)
+  test('every allowed change succeeds', async () => {
     const first = await seeded();
     const changing = callsOf(documentOf(first)).filter(({ method }) => method !== 'GET');
     await first.close();
-    const tried = changing.flatMap((call, index) => {
+    const probes = changing.flatMap((call, index) => {
       const [variant] = variantsOf(call);
       const allowed = PRINCIPALS.filter((who) => isAllowed(call, variant!, who));
-      if (allowed.length === 0) faults.push(`${call.method} ${call.path} is for nobody`);
-      return sampled(allowed, index).map((who) => ({ call, variant: variant!, who }));
+      if (allowed.length === 0) failures.push(`${call.method} ${call.path} is allowed for no principal`);
+      return sample(allowed, index).map((who) => ({ call, variant: variant!, who }));
     });
-    for (const one of tried) {
+    for (const probe of probes) {
       const world = await seeded();
-      const answer = await ask(world, one.call, one.variant, one.who);
-      checkStatus({ ...one, answer });
-      checkShape(documentOf(world), { ...one, answer });
+      const answer = await ask(world, probe.call, probe.variant, probe.who);
+      checkStatus({ ...probe, answer });
+      checkShape(documentOf(world), { ...probe, answer });
       await world.close();
     }
-    console.log(`${tried.length} allowed changes, each in a world of its own (seed ${SEED})`);
-    assert.equal(faults.splice(0).slice(0, 40), []);
+    console.log(`${probes.length} allowed changes, each on its own platform (seed ${SEED})`);
+    assert.equal(failures.splice(0).slice(0, 40), []);
   });
 
-test('no body takes a field that it does not name, and nothing happens by one that does', async () => {
+test('a body with an undeclared field is refused and changes nothing', async () => {
   const world = await seeded();
   const document = documentOf(world);
   for (const call of callsOf(document).filter(({ requestBody }) => requestBody)) {
     const [variant] = variantsOf(call);
-    const who = PRINCIPALS.find((one) => isAllowed(call, variant!, one))!;
+    const who = PRINCIPALS.find((principal) => isAllowed(call, variant!, principal))!;
     const before = world.log.events.length;
     const answer = await ask(world, call, variant!, who, { undeclared: 1 });
-    const tried = { call, variant: variant!, who, answer };
-    if (answer.status !== 422 || !answer.text.includes('/undeclared')) wrong(tried, `takes an unknown field: ${answer.status}`);
-    const events = appended(world, before, tried);
-    if (events.length > 0) wrong(tried, `${events.join(', ')} happened`);
+    const probe = { call, variant: variant!, who, answer };
+    if (answer.status !== 422 || !answer.text.includes('/undeclared')) fail(probe, `accepts an undeclared field: ${answer.status}`);
+    const events = appendedEvents(world, before, probe);
+    if (events.length > 0) fail(probe, `appended ${events.join(', ')}`);
   }
   await world.close();
-  assert.equal(faults.splice(0), []);
+  assert.equal(failures.splice(0), []);
 });
 
-test('the document names the permissions that each operation asks for', async () => {
+test('the OpenAPI document names the permissions that each operation requires', async () => {
   const world = await seeded();
   for (const { method, path, description = '' } of callsOf(documentOf(world))) {
     const { all, onDelivery } = ruleFor(method, path, description);
-    for (const one of onDelivery ? ['agent:chat:read'] : all)
-      if (one !== 'any') assert.ok(description.includes(`\`${one}\``), `${method} ${path} needs ${one}: ${description}`);
+    for (const permission of onDelivery ? ['agent:chat:read'] : all)
+      if (permission !== 'any')
+        assert.ok(description.includes(`\`${permission}\``), `${method} ${path} needs ${permission}: ${description}`);
   }
   await world.close();
 });
 
-test('every route is in the document, and everything in the document is a route', async () => {
+test('the routes and the paths of the OpenAPI document are the same', async () => {
   const world = await seeded();
   const routes = world.app.routes
     .filter(({ path, method }) => method !== 'ALL' && path !== '/*')
