@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { fromSeed } from 'nkeys.js';
 import { z } from 'zod';
 import { publicIdOf } from '../domain/identity/api-key-format.ts';
+import { listenUrl } from './listen-url.ts';
 
 const where = (says: string, holds: (value: string) => boolean) => z.string().refine(holds, says);
 
@@ -165,14 +166,6 @@ const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID }: Variables):
     throw new Error('OIDC_ISSUER is missing: OIDC_AUDIENCE and OIDC_CLIENT_ID are of an issuer');
 };
 
-const httpUrl = (host: string, port: number): string => `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-
-/** The address that the service listens on, as a URL. */
-export const listenUrl = ({ host, port }: Pick<Config, 'host' | 'port'>): string => httpUrl(host, port);
-
-/** Where this machine reaches what listens on all addresses. */
-export const loopback = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
-
 /** Reads the environment; an empty variable counts as absent. @throws Error of one line that names a malformed variable, never its value */
 export const loadConfig = (env: Environment): Config => {
   const set = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));
@@ -183,7 +176,7 @@ export const loadConfig = (env: Environment): Config => {
   return Object.freeze({
     ...plain,
     annalsData,
-    publicUrl: (values.PUBLIC_URL ?? httpUrl(values.HOST, values.PORT)).replace(/\/+$/, ''),
+    publicUrl: (values.PUBLIC_URL ?? listenUrl({ host: values.HOST, port: values.PORT })).replace(/\/+$/, ''),
     masterKeyFile: values.MASTER_KEY_FILE ? resolve(values.MASTER_KEY_FILE) : join(annalsData, 'master.key'),
     oauth: oauthIn(set),
     gitTokens: gitTokensIn(set),

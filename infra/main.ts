@@ -4,8 +4,11 @@ import { stripVTControlCharacters } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { type CommandDef, defineCommand, renderUsage, runCommand } from 'citty';
 import { countOf, portOf, rejectUnknownArguments, usageError } from './cli/arguments.ts';
+import { fail, finish, printError } from './cli/exit.ts';
 import type { Config } from './config.ts';
 import { ignoreBrokenPipe, watchOutput } from './logging/nonblocking-stdout.ts';
+import { COMPILE_CACHE } from './processes/compile-cache.ts';
+import { becomeLean } from './processes/lean-process.ts';
 
 type Service = { close(): Promise<void> };
 
@@ -13,26 +16,8 @@ const EXIT_USAGE = 2;
 const FLUSH_MS = 2_000;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-// Halves what a process needs to begin; where the directory cannot be written, nothing is kept.
-const compiled = join(import.meta.dirname, '../node_modules/.cache/annals/compiled');
-enableCompileCache(compiled);
-
-const say = (line: string): void => void process.stderr.write(`annals: ${line}\n`);
-
-const lineOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] || 'failed, giving no reason';
-
-const fail = (error: unknown): never => {
-  say(lineOf(error));
-  if (/^(debug|trace)$/.test(process.env.LOG_LEVEL ?? '')) console.error(error);
-  process.exit(1);
-};
-
-/** Once what was printed is out, or is known not to be. */
-const finish = async (code: number): Promise<never> => {
-  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
-  return process.exit(code);
-};
+// If the directory cannot be written, nothing is cached.
+enableCompileCache(COMPILE_CACHE);
 
 const variable = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
@@ -125,10 +110,9 @@ const main = defineCommand({
       meta: { name: 'start', description: 'Run everything on this machine' },
       setup: rejectUnknownArguments,
       run: async () => {
-        // Our children have this very file from the cache too, and need not load what strips types.
-        process.env.NODE_COMPILE_CACHE ??= compiled;
-        ignoreBrokenPipe();
-        await finish(await (await import('./processes/start.ts')).start(await configured()));
+        const { annalsData, host, port, publicUrl, eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed } = await configured();
+        const options = { annalsData, host, port, publicUrl, eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed };
+        becomeLean({ command: 'start', options });
       },
     }),
     serve: defineCommand({
@@ -160,9 +144,8 @@ const main = defineCommand({
       run: async ({ args: { agent, exec, concurrency } }) => {
         const { annalsUrl, annalsKey, annalsData } = await configured('annalsUrl', 'annalsKey');
         const dir = join(annalsData, 'runner');
-        const { runner } = await import('./runner/runner.ts');
-        ignoreBrokenPipe();
-        await finish(await runner({ url: annalsUrl!, key: annalsKey!, agent, exec, dir, concurrency: countOf(concurrency) }));
+        const options = { url: annalsUrl!, key: annalsKey!, agent, exec, dir, concurrency: countOf(concurrency) };
+        becomeLean({ command: 'runner', options });
       },
     }),
     store,
@@ -245,10 +228,10 @@ const cli = async (words: string[]): Promise<void> => {
 const refuse = async (words: readonly string[], error: unknown): Promise<never> => {
   if (!(error instanceof Error && error.name === 'CLIError')) return fail(error);
   await showUsage(words, process.stderr);
-  say(plain(error.message, process.stderr));
+  printError(plain(error.message, process.stderr));
   process.exit(EXIT_USAGE);
 };
 
-watchOutput(say);
+watchOutput(printError);
 const words = process.argv.slice(2);
 await cli(words).catch((error: unknown) => refuse(words, error));

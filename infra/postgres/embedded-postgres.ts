@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -12,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
+import { promisify } from 'node:util';
 import { readText, replaceFile } from '../durable-files.ts';
 import { runHelper } from '../supervision/helper-programs.ts';
 import type { ManagedProcess } from '../supervision/managed-process.ts';
@@ -161,18 +162,12 @@ const derived = (password: string): string => createHash('sha256').update(`${NAM
 const urlOf = (user: string, password: string, port: number, database: string): string =>
   `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
 
-/** Makes the service's role and database where they are missing; whoever drops the database gets an empty one at the next start. */
-const ensureDatabase = async (superuserUrl: string, password: string): Promise<void> => {
-  const client = new pg.Client({ connectionString: superuserUrl, connectionTimeoutMillis: 10_000 });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    const has = async (sql: string): Promise<boolean> => (await client.query(sql, [NAME])).rowCount === 1;
-    if (!(await has('select from pg_roles where rolname = $1'))) await client.query(`create role ${NAME} login password '${password}'`);
-    if (!(await has('select from pg_database where datname = $1'))) await client.query(`create database ${NAME} owner ${NAME}`);
-  } finally {
-    await client.end();
-  }
+/** In a process of its own, so that the supervisor, which runs for months, need not load the PostgreSQL client. */
+const ensureDatabase = async (superuserUrl: string, password: string, ended: AbortSignal): Promise<void> => {
+  const env = { ...process.env, SUPERUSER_URL: superuserUrl, DATABASE_NAME: NAME, ROLE_PASSWORD: password };
+  await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'create-database.ts')], { env, signal: ended }).catch((error) => {
+    throw new Error(`the database ${NAME} cannot be created: ${reasonOf(error)}`);
+  });
 };
 
 /** Prepares PostgreSQL 18 on 127.0.0.1 from the binaries that npm brought: a cluster, its password, and how to run it. `url` in `dir` lets psql in. */
@@ -201,7 +196,7 @@ export const postgres = async ({ dir, port, durable = true }: PostgresOptions): 
     graceMs: 10_000,
     ownPidFile: { file: join(data, 'postmaster.pid'), mark: data },
     readyPattern: /database system is ready to accept connections/,
-    prepare: () => ensureDatabase(superuserUrl, derived(password)),
+    prepare: (ended) => ensureDatabase(superuserUrl, derived(password), ended),
     isLowPriority: true,
     superuserUrl,
     url,

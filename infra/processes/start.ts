@@ -1,9 +1,12 @@
 import { relative } from 'node:path';
-import type { Config } from '../config.ts';
-import { type Launched, launch } from './launch.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
+import { type LaunchConfig, type Launched, launch } from './launch.ts';
 
 /** npm passes on a Ctrl-C that the terminal has sent to us as well: two signals this close are one. */
 const ONE_PRESS_MS = 500;
+/** The part of the configuration that the supervisor needs; the processes that it starts read the environment themselves. */
+export type StartConfig = LaunchConfig & { readonly publicUrl: string };
+
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -14,7 +17,7 @@ const row = (name: string, value: string): string => `  ${name.padEnd(10)}${valu
 const quoted = (path: string): string => (/^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 /** Where everything is, and how to look inside without a secret on the screen. */
-const banner = ({ annalsData, publicUrl }: Config, { ports }: Launched): string[] => {
+const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): string[] => {
   const here = relative(process.cwd(), annalsData);
   const data = here.startsWith('..') ? annalsData : here || '.';
   return [
@@ -27,11 +30,13 @@ const banner = ({ annalsData, publicUrl }: Config, { ports }: Launched): string[
 };
 
 /** Runs everything in the foreground until a signal comes. Resolves to the exit code. */
-export const start = (config: Config): Promise<number> =>
+export const start = (config: StartConfig): Promise<number> =>
   new Promise((resolve, reject) => {
+    // The processes that it starts load their code from the cache, too.
+    process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
     const say = (line: string): void => void process.stderr.write(`annals: ${line}\n`);
     // At once, not with the rest: the log has it from now on, and whoever ends the start before that would never see it.
-    const running = launch(config, say, ({ key }) => print(`  API key (shown once): ${key}`));
+    const running = launch(config, { report: say, onFirstKey: ({ key }) => print(`  API key (shown once): ${key}`) });
     let stoppedAt: number | undefined;
     const stop = async (then: () => void): Promise<void> => {
       stoppedAt ??= Date.now();

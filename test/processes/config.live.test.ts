@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, throws } from 'uvu/assert';
-import { listenUrl, loadConfig } from '../../infra/config.ts';
+import { loadConfig } from '../../infra/config.ts';
+import { listenUrl } from '../../infra/listen-url.ts';
 import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 
 const refusals: Record<string, string[]> = {

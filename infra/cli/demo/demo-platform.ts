@@ -30,7 +30,7 @@ const started = async (config: Config, dir: string, say: (line: string) => void,
   const port = await freePort();
   const embedded = { eventstoreUrl: undefined, databaseUrl: undefined, natsUrl: undefined, natsAccountSeed: undefined };
   const own: Config = { ...config, ...embedded, annalsData: join(dir, 'data'), host: '127.0.0.1', port };
-  const running = launch(own, say);
+  const running = launch(own, { report: say });
   const leaving = new Promise<never>((_, reject) =>
     left.addEventListener('abort', () => reject(new Error('told to stop')), { once: true }),
   );

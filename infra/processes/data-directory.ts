@@ -1,0 +1,39 @@
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { lockFile, type ProcessLock } from '../process-lock.ts';
+import { readPidFile, removePidFile, writePidFile } from '../supervision/pid-file.ts';
+
+/** Other users may pass through a directory of root's, so that PostgreSQL, which never runs as root, can reach its part of it. */
+const PASSABLE = 0o711;
+const PRIVATE = 0o700;
+
+/** SQLite, which locks the directory, accepts no path above 512 bytes. */
+const MAX_DATA_PATH_BYTES = 400;
+
+const createDirectory = (dir: string): void => {
+  if (Buffer.byteLength(dir) > MAX_DATA_PATH_BYTES) throw new Error(`ANNALS_DATA must be a path of at most ${MAX_DATA_PATH_BYTES} bytes`);
+  try {
+    mkdirSync(dir, { recursive: true, mode: process.getuid?.() === 0 ? PASSABLE : PRIVATE });
+    accessSync(dir, constants.W_OK);
+  } catch (error) {
+    throw new Error(`ANNALS_DATA ${dir} cannot be written to: ${(error as NodeJS.ErrnoException).code}`);
+  }
+};
+
+/** Creates the data directory and locks it until this process ends. @throws Error of one line if another process runs on it */
+export const lockDataDirectory = (dir: string): ProcessLock => {
+  createDirectory(dir);
+  const pidFile = join(dir, 'annals.pid');
+  const lock = lockFile(join(dir, 'lock'));
+  if (!lock) {
+    const owner = readPidFile(pidFile);
+    throw new Error(`annals already runs on ${dir}${owner ? ` (process ${owner.pid})` : ''}`);
+  }
+  writePidFile(pidFile, process.pid);
+  return {
+    release: () => {
+      removePidFile(pidFile);
+      lock.release();
+    },
+  };
+};
