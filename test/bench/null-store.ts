@@ -1,5 +1,6 @@
-import { appendMethod, batchAppendMethod } from '../../infra/eventstore/embedded/append-handlers.ts';
+import { appendMethod } from '../../infra/eventstore/embedded/append-handlers.ts';
 import { confirmation } from '../../infra/eventstore/embedded/append-responses.ts';
+import { batchAppendMethod } from '../../infra/eventstore/embedded/batch-append-handler.ts';
 import { type Call, grpcServer, type Receiver } from '../../infra/eventstore/embedded/grpc.ts';
 import { readRequestOf } from '../../infra/eventstore/embedded/read-request.ts';
 import { frameAt, JSON_DATA, maxRecordSize, type ProposedEvent, writeRecord } from '../../infra/eventstore/embedded/record.ts';

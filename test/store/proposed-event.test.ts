@@ -41,8 +41,8 @@ const written = (event: ProposedEvent): Buffer => {
 const textOf = (span: Span): string => viewOf(span).toString();
 
 test('what was proposed stands in the record', () => {
-  const { events, final, refused } = batchPartOf(batch(one, two));
-  assert.equal([final, refused], [true, undefined]);
+  const { events, final, rejection } = batchPartOf(batch(one, two));
+  assert.equal([final, rejection], [true, undefined]);
   assert.equal(
     events.map(({ id, type, data, custom }) => ({ id: textOf(id), type: textOf(type), data: textOf(data), custom: textOf(custom) })),
     [one, two],

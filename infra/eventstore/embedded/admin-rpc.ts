@@ -12,25 +12,25 @@ export const SCAVENGE = '/annals.embedded.Store/Scavenge';
 
 const path = (dir: string): string => join(dir, 'serving');
 
-/** Leaves word of where the store of a directory is served. */
+/** Records the address at which the store of a directory is served. */
 export const writeAddressFile = (dir: string, address: string): void => replaceFile(path(dir), `${address}\n`);
 export const removeAddressFile = (dir: string): void => fs.rmSync(path(dir), { force: true });
 
-/** A method of ours that works on the running store and answers in words. */
+/** A method of our own: runs `work` on the running store and returns its text. */
 export const textMethod =
   (work: () => Promise<string>) =>
   (call: Call): Receiver =>
     unary(call, () => {
       work().then(
-        (words) => {
-          call.send(framed(text(1, words)));
+        (result) => {
+          call.send(framed(text(1, result)));
           call.end();
         },
         (error) => call.end(unknown(String(error))),
       );
     });
 
-/** Asks the process that serves a directory. @throws where it does not answer */
+/** Calls a method of the process that serves a directory. @returns its text @throws if the process rejects the call or does not answer */
 export const callRunningStore = (dir: string, method: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const session = connect(`http://${fs.readFileSync(path(dir), 'utf8').trim()}`);
@@ -42,22 +42,22 @@ export const callRunningStore = (dir: string, method: string): Promise<string> =
       te: 'trailers',
       'connection-name': secretOf(dir),
     });
-    let words: string | undefined;
-    let refusal = 'it gave no answer';
-    const note = (headers: Record<string, unknown>) => {
-      if (headers['grpc-status'] !== '0' && headers['grpc-message']) refusal = String(headers['grpc-message']);
+    let result: string | undefined;
+    let reason = 'it did not answer';
+    const readStatus = (headers: Record<string, unknown>) => {
+      if (headers['grpc-status'] !== '0' && headers['grpc-message']) reason = String(headers['grpc-message']);
     };
-    call.on('response', note).on('trailers', note).on('error', reject);
+    call.on('response', readStatus).on('trailers', readStatus).on('error', reject);
     call.on(
       'data',
       createMessageParser((bytes) => {
-        words = bytesOf(readFields(bytes), 1)?.toString();
+        result = bytesOf(readFields(bytes), 1)?.toString();
       }).take,
     );
     call.on('close', () => {
       session.close();
-      if (words === undefined) reject(new Error(`the running store refused: ${refusal}`));
-      else resolve(words);
+      if (result === undefined) reject(new Error(`the running store rejected the call: ${reason}`));
+      else resolve(result);
     });
     call.end(framed());
   });

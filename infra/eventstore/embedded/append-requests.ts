@@ -3,7 +3,7 @@ import { InvalidEvent, readProposedEvent } from './proposed-event.ts';
 import { bytesOf, cursor, type Fields, readBytes, readFields, readLength, readVarint, skip, type Wide, wideOf } from './protobuf.ts';
 import type { ProposedEvent } from './record.ts';
 
-/** The stream's name as bytes and text, out of a StreamIdentifier. */
+/** The encoded StreamIdentifier, and the name in it as bytes and as text. */
 export type StreamIdentifier = { identifier: Buffer; bytes: Buffer; name: string };
 
 export const streamIdentifierOf = (identifier: Buffer): StreamIdentifier => {
@@ -11,7 +11,7 @@ export const streamIdentifierOf = (identifier: Buffer): StreamIdentifier => {
   return { identifier, bytes, name: bytes.toString() };
 };
 
-/** Fields 2 to 5 of every message that says what revision is expected. */
+/** Reads fields 2 to 5, which hold the expected revision in every message that has one. */
 const expectedOf = (fields: Fields): Wide => {
   if (fields.has(3)) return NO_STREAM;
   if (fields.has(4)) return ANY;
@@ -21,13 +21,13 @@ const expectedOf = (fields: Fields): Wide => {
 
 export type Target = StreamIdentifier & { expected: Wide };
 
-/** Options of Append, Delete and Tombstone. */
+/** Reads the options of Append, Delete and Tombstone. */
 export const targetOf = (options: Buffer): Target => {
   const fields = readFields(options);
   return { ...streamIdentifierOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), expected: expectedOf(fields) };
 };
 
-/** Delete and Tombstone: a message whose first field is the options. */
+/** Reads a Delete or Tombstone message: its first field is the options. */
 export const removalTargetOf = (message: Buffer): Target => targetOf(bytesOf(readFields(message), 1) ?? Buffer.alloc(0));
 
 const timestampMs = (message: Buffer): number => {
@@ -42,13 +42,13 @@ const deadlineOf = (fields: Fields): number => {
   return within ? Date.now() + timestampMs(within) : Number.POSITIVE_INFINITY;
 };
 
-/** A part of a BatchAppend. `options` comes with the first part only; `refused` says why one of its events is not taken. */
+/** One part of a BatchAppend. Only the first part has `options`; `rejection` says why one of its events is invalid. */
 export type BatchPart = {
   correlation: Buffer;
   options: (Target & { deadline: number }) | undefined;
   events: ProposedEvent[];
   final: boolean;
-  refused: string | undefined;
+  rejection: string | undefined;
 };
 
 const batchOptions = (message: Buffer): Target & { deadline: number } => {
@@ -61,13 +61,14 @@ const addProposedEvent = (read: () => ProposedEvent, part: BatchPart): void => {
     part.events.push(read());
   } catch (error) {
     if (!(error instanceof InvalidEvent)) throw error;
-    part.refused = error.message;
+    part.rejection = error.message;
   }
 };
 
+/** Reads one message of BatchAppend. @throws RangeError if it is malformed */
 export const batchPartOf = (bytes: Buffer): BatchPart => {
   const c = cursor(bytes);
-  const part: BatchPart = { correlation: Buffer.alloc(0), options: undefined, events: [], final: false, refused: undefined };
+  const part: BatchPart = { correlation: Buffer.alloc(0), options: undefined, events: [], final: false, rejection: undefined };
   while (c.at < c.end) {
     const tag = Number(readVarint(c));
     if (tag === 0x0a) part.correlation = readBytes(c);
@@ -83,7 +84,7 @@ export const batchPartOf = (bytes: Buffer): BatchPart => {
   return part;
 };
 
-/** One message of Append: the target first, then an event each. @throws InvalidEvent */
+/** Reads one message of Append: the first holds the target, each of the others one event. @throws InvalidEvent */
 export const appendPartOf = (bytes: Buffer): { target: Target } | { event: ProposedEvent } => {
   const fields = readFields(bytes);
   const options = bytesOf(fields, 1);

@@ -4,9 +4,9 @@ import { makeDirectory, syncDirectory, syncFile } from '../../durable-files.ts';
 import { openLog } from './log.ts';
 import { repair } from './repair.ts';
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const missing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+const isMissingFile = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 const copyInto = (from: string, to: string, names: string[]): void => {
   makeDirectory(to);
@@ -24,7 +24,7 @@ const tablesOf = (dir: string): string[] => {
   return tables;
 };
 
-/** The tables of one manifest. A merge may take them away under way: then the next manifest's. */
+/** Copies the tables of one manifest. A merge may delete them meanwhile: then it copies those of the next manifest. */
 const copyIndex = (from: string, to: string, attempt = 0): void => {
   if (!fs.existsSync(join(from, 'manifest.json'))) return;
   try {
@@ -34,22 +34,23 @@ const copyIndex = (from: string, to: string, attempt = 0): void => {
     if (copied.size < tablesOf(to).length) throw Object.assign(new Error('the manifest changed'), { code: 'ENOENT' });
   } catch (error) {
     fs.rmSync(to, { recursive: true, force: true });
-    if (!missing(error)) throw error;
+    if (!isMissingFile(error)) throw error;
     if (attempt < 5) copyIndex(from, to, attempt + 1);
   }
 };
 
 /**
- * Copies a store, running or not, into a new directory. The index is copied first, so that the log's copy is never behind it; what the log's last
- * segment has only in part is cut off. The secret stays behind: another place gets another one. @returns the exit code
+ * Copies a store, running or not, into a new directory. The index is copied before the log, so that it never knows more than the copied log.
+ * An incomplete append at the end is cut off. The secret is not copied: the copy gets its own at its first start.
+ * @returns the exit code
  */
 export const backupStore = async (dir: string, to: string): Promise<number> => {
   if (!fs.existsSync(join(dir, 'log'))) {
-    say(`there is no store in ${dir}`);
+    printLine(`${dir} contains no event store`);
     return 2;
   }
   if (fs.existsSync(to) && fs.readdirSync(to).length > 0) {
-    say(`${to} is not empty`);
+    printLine(`${to} is not empty: back up into a new directory`);
     return 2;
   }
   copyIndex(join(dir, 'index'), join(to, 'index'));
@@ -60,7 +61,7 @@ export const backupStore = async (dir: string, to: string): Promise<number> => {
   copyInto(join(dir, 'log'), join(to, 'log'), segments);
   const log = openLog(join(to, 'log'));
   repair(log.segments, log.segments.at(-1)!.base);
-  say(`copied ${segments.length} segments, up to position ${log.end()}`);
+  printLine(`copied ${segments.length} segments, up to position ${log.end()}`);
   await log.close();
   return 0;
 };

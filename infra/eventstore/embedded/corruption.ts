@@ -1,16 +1,16 @@
 type Damage = Error & { readonly damagedAt: number };
 
-/** A record that is not what was written: whoever needs it is told so, and nobody goes past it as if it were not there. */
+/** The error of everything that needs a damaged record. Readers must not skip such a record as if it did not exist. */
 export const damageError = (position: number): Error =>
   Object.assign(new Error(`the log is damaged at position ${position}: run "annals store verify"`), { damagedAt: position });
 
 export const isDamage = (error: unknown): error is Damage => error instanceof Error && 'damagedAt' in error;
 
-const said = new Set<number>();
+const reportedPositions = new Set<number>();
 
-/** Says once of each place that it was met. */
+/** Writes the error to stderr, once per position. */
 export const reportDamage = ({ damagedAt, message }: Damage): void => {
-  if (said.has(damagedAt)) return;
-  said.add(damagedAt);
+  if (reportedPositions.has(damagedAt)) return;
+  reportedPositions.add(damagedAt);
   process.stderr.write(`store: ${message}\n`);
 };

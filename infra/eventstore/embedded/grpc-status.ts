@@ -1,29 +1,31 @@
-/** How a call ends: a code of gRPC's, a text, and trailers for the client to build its error from. */
+/** How a call ends: a gRPC code, a text, and the trailers from which the client builds its error. */
 export type Status = { code: number; message: string; trailers?: Record<string, string> };
 
 export const ok: Status = { code: 0, message: '' };
 
-/** A frame of headers takes 16 KB, and one that is too large ends the connection for all its calls. */
+/** A header frame holds 16 KB, and one that is larger ends the connection with all its calls. */
 const MAX_MESSAGE_LENGTH = 1_000;
-const short = (text: string): string =>
+const shorten = (text: string): string =>
   text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}...` : text;
 
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?');
 
 const status = (code: number, message: string, exception?: string, trailers: Record<string, string | number> = {}): Status => ({
   code,
-  message: short(message),
+  message: shorten(message),
   trailers: Object.fromEntries(
-    Object.entries(exception ? { exception, ...trailers } : trailers).map(([name, value]) => [name, printable(short(String(value)))]),
+    Object.entries(exception ? { exception, ...trailers } : trailers).map(([name, value]) => [name, printable(shorten(String(value)))]),
   ),
 });
 
 export const unknown = (message: string): Status => status(2, message);
+/** A real node's answer to a request that it cannot handle. */
+export const handlerFailure = unknown('Exception was thrown by handler.');
 export const deadlineExceeded = status(4, 'Deadline exceeded');
 export const denied = status(7, 'Access Denied', 'access-denied');
 export const exhausted = (message: string): Status => status(8, message);
 export const unimplemented = (path: string): Status => status(12, `${path} is not part of the embedded store`);
-/** Something that was stored can't be read any more, and trying again changes nothing. */
+/** A stored record is unreadable; a retry cannot help. */
 export const dataLoss = (message: string): Status => status(15, message);
 export const unavailable = (message: string): Status => status(14, message);
 export const badRequest = (message: string): Status => status(3, message);

@@ -10,82 +10,105 @@ import { badRequest, exhausted, ok, type Status, unimplemented, unknown } from '
 
 const MAX_RESETS = 1_000_000;
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
-// What one call may hold of a reader that does not keep up.
-const HIGH = 192 << 10;
-const LOW = 96 << 10;
+const CLOSE_TIMEOUT_MS = 500;
+/** How many unsent bytes a call may hold for a slow reader, and below how many it sends again. */
+const MAX_UNSENT_BYTES = 192 << 10;
+const RESUME_UNSENT_BYTES = 96 << 10;
 
-/** One call, from the server's side. `send` takes framed messages; false means: wait for `drained` before the next. */
+/** One call, from the server's side. */
 export type Call = {
   readonly headers: IncomingHttpHeaders;
-  /** Epoch ms; Infinity where the caller set none. */
+  /** Epoch ms; Infinity if the caller set none. */
   readonly deadline: number;
   readonly isClosed: () => boolean;
+  /** Sends a framed message. @returns false if the caller must await `drained` before the next */
   readonly send: (framed: Buffer) => boolean;
   readonly drained: () => Promise<void>;
-  /** Whether the caller has left so much unread that `drained` is not at once. */
+  /** Whether so much is unread that `drained` does not resolve at once. */
   readonly isBehind: () => boolean;
   readonly end: (status?: Status) => void;
-  /** Ends it before its time: with the status where nothing was answered yet, else at once, as cancelled. */
+  /** Ends the call early: with the status if nothing was sent yet, otherwise at once, as cancelled. */
   readonly abort: (status: Status) => void;
-  /** Sets what runs when the call is over, whoever ended it: one thing, the last that was set. */
+  /** Sets the one listener that runs when the call is over, whichever side ended it. It replaces the previous listener. */
   readonly onClose: (then: () => void) => void;
 };
 
-/** What a method does with the caller's messages; views into a buffer that is good for this turn only. `maxMessageBytes` is in bytes. */
+/** Receives the caller's messages, which are views of a buffer that is valid for this turn of the event loop only. */
 export type Receiver = { message: (bytes: Buffer) => void; end: () => void; maxMessageBytes?: number };
 export type Methods = Record<string, (call: Call) => Receiver>;
 
-/** A method that takes one message; what follows it is not looked at. */
-export const unary = (call: Call, take: (bytes: Buffer) => void): Receiver => {
-  let isTaken = false;
+/** A method with one request message; further messages are ignored. */
+export const unary = (call: Call, handle: (bytes: Buffer) => void): Receiver => {
+  let isReceived = false;
   return {
     message: (bytes) => {
-      if (isTaken) return;
-      isTaken = true;
-      take(bytes);
+      if (isReceived) return;
+      isReceived = true;
+      handle(bytes);
     },
     end: () => {
-      if (!isTaken) call.end(badRequest('the call has no message'));
+      if (!isReceived) call.end(badRequest('the call has no message'));
     },
   };
 };
 
-const units: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+const MS_PER_UNIT: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
 const deadlineOf = (timeout: string | string[] | undefined): number => {
   const [, amount, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(timeout ?? '')) ?? [];
-  return amount && unit ? Date.now() + Number(amount) * units[unit]! : Number.POSITIVE_INFINITY;
+  return amount && unit ? Date.now() + Number(amount) * MS_PER_UNIT[unit]! : Number.POSITIVE_INFINITY;
 };
 
-/** Printable ASCII stays as it is; everything else, and the sign itself, is percent-encoded. */
-const escaped = (text: string): string => text.replace(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);
+/** Percent-encodes everything but printable ASCII, and the percent sign itself. */
+const percentEncode = (text: string): string => text.replace(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);
 
 const trailersOf = ({ code, message, trailers }: Status): Record<string, string> => ({
   'grpc-status': String(code),
-  ...(message ? { 'grpc-message': escaped(message) } : {}),
+  ...(message ? { 'grpc-message': percentEncode(message) } : {}),
   ...trailers,
 });
 
-const HEAD = { ':status': 200, 'content-type': 'application/grpc+proto' };
+const RESPONSE_HEADERS = { ':status': 200, 'content-type': 'application/grpc+proto' };
+
+/** Counts the bytes that a call has written and the connection has not sent yet. */
+const createFlowControl = (stream: ServerHttp2Stream) => {
+  let unsent = 0;
+  let resume = () => {};
+  // All waiters share one promise: the code that sends, and the code that reads the caller's messages.
+  let drained: Promise<void> | undefined;
+  return {
+    write: (framed: Buffer): void => {
+      unsent += framed.length;
+      stream.write(framed, () => {
+        unsent -= framed.length;
+        if (unsent < RESUME_UNSENT_BYTES) resume();
+      });
+    },
+    isFull: (): boolean => unsent >= MAX_UNSENT_BYTES,
+    whenDrained: (): Promise<void> => {
+      drained ??= new Promise((resolve) => {
+        resume = () => {
+          drained = undefined;
+          resolve();
+        };
+      });
+      return drained;
+    },
+    release: (): void => resume(),
+  };
+};
 
 const createCall = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Call => {
   let final: Status | undefined;
-  let outstanding = 0;
-  let resume = () => {};
-  // One for all who wait: what sends, and what takes in the caller's messages.
-  let waiting: Promise<void> | undefined;
-  const sent = (bytes: number) => {
-    outstanding -= bytes;
-    if (outstanding < LOW) resume();
-  };
-  let over = () => {};
+  let onClose = () => {};
+  const flow = createFlowControl(stream);
   stream.once('close', () => {
-    resume();
-    over();
+    flow.release();
+    onClose();
   });
   const isClosed = () => final !== undefined || stream.closed || stream.destroyed;
   const open = () => {
-    stream.respond(HEAD, { waitForTrailers: true });
+    stream.respond(RESPONSE_HEADERS, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers(trailersOf(final ?? ok)));
   };
   const end = (status = ok) => {
@@ -95,7 +118,7 @@ const createCall = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Ca
     else if (status.code === 0) {
       open();
       stream.end();
-    } else stream.respond({ ...HEAD, ...trailersOf(status) }, { endStream: true });
+    } else stream.respond({ ...RESPONSE_HEADERS, ...trailersOf(status) }, { endStream: true });
   };
   return {
     headers,
@@ -104,44 +127,34 @@ const createCall = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Ca
     send: (framed) => {
       if (isClosed()) return true;
       if (!stream.headersSent) open();
-      outstanding += framed.length;
-      stream.write(framed, () => sent(framed.length));
-      return outstanding < HIGH;
+      flow.write(framed);
+      return !flow.isFull();
     },
-    isBehind: () => !isClosed() && outstanding >= HIGH,
-    drained: () => {
-      if (isClosed() || outstanding < HIGH) return Promise.resolve();
-      waiting ??= new Promise((resolve) => {
-        resume = () => {
-          waiting = undefined;
-          resolve();
-        };
-      });
-      return waiting;
-    },
+    isBehind: () => !isClosed() && flow.isFull(),
+    drained: () => (isClosed() || !flow.isFull() ? Promise.resolve() : flow.whenDrained()),
     end,
     abort: (status) => {
       if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL);
       else end(status);
     },
-    onClose: (then) => {
-      over = then;
+    onClose: (listener) => {
+      onClose = listener;
     },
   };
 };
 
-/** Cuts a byte stream into messages. A message that lies whole in a chunk is not copied. */
+/** Splits a byte stream into messages. A message that is complete in one chunk is not copied. */
 export const createMessageParser = (each: (bytes: Buffer) => void, maxMessageBytes = MAX_MESSAGE_BYTES) => {
   let rest: Buffer | undefined;
-  let wanted: { bytes: Buffer; filled: number } | undefined;
-  const take = (chunk: Buffer): void => {
+  let partial: { bytes: Buffer; filled: number } | undefined;
+  const parse = (chunk: Buffer): void => {
     let at = 0;
-    if (wanted) {
-      at = chunk.copy(wanted.bytes, wanted.filled);
-      wanted.filled += at;
-      if (wanted.filled < wanted.bytes.length) return;
-      const { bytes } = wanted;
-      wanted = undefined;
+    if (partial) {
+      at = chunk.copy(partial.bytes, partial.filled);
+      partial.filled += at;
+      if (partial.filled < partial.bytes.length) return;
+      const { bytes } = partial;
+      partial = undefined;
       each(bytes);
     }
     while (chunk.length - at >= 5) {
@@ -149,8 +162,8 @@ export const createMessageParser = (each: (bytes: Buffer) => void, maxMessageByt
       if (length > maxMessageBytes || chunk[at] !== 0) throw new RangeError('message too large or compressed');
       at += 5;
       if (chunk.length - at < length) {
-        wanted = { bytes: Buffer.allocUnsafe(length), filled: 0 };
-        wanted.filled = chunk.copy(wanted.bytes, 0, at);
+        partial = { bytes: Buffer.allocUnsafe(length), filled: 0 };
+        partial.filled = chunk.copy(partial.bytes, 0, at);
         return;
       }
       each(chunk.subarray(at, at + length));
@@ -160,34 +173,34 @@ export const createMessageParser = (each: (bytes: Buffer) => void, maxMessageByt
   };
   return {
     take: (chunk: Buffer): void => {
-      const whole = rest ? Buffer.concat([rest, chunk]) : chunk;
+      const bytes = rest ? Buffer.concat([rest, chunk]) : chunk;
       rest = undefined;
-      take(whole);
+      parse(bytes);
     },
-    /** Whether nothing is left of a message that has not come whole. */
-    isComplete: (): boolean => rest === undefined && wanted === undefined,
+    /** Whether no message is incomplete. */
+    isComplete: (): boolean => rest === undefined && partial === undefined,
   };
 };
 
 const receive = (stream: ServerHttp2Stream, call: Call, receiver: Receiver): void => {
-  const guarded = (work: () => void) => {
+  const endOnError = (work: () => void) => {
     try {
       work();
     } catch (error) {
       call.end(error instanceof RangeError ? exhausted(error.message) : unknown(String(error)));
     }
   };
-  const cut = createMessageParser(receiver.message, receiver.maxMessageBytes);
+  const parser = createMessageParser(receiver.message, receiver.maxMessageBytes);
   stream.on('data', (chunk: Buffer) => {
-    guarded(() => cut.take(chunk));
-    // Who does not read the answers is not asked for more.
+    endOnError(() => parser.take(chunk));
+    // A caller that does not read the answers may not send more requests.
     if (!call.isBehind()) return;
     stream.pause();
     call.drained().then(() => stream.resume());
   });
   stream.on('end', () =>
-    guarded(() => {
-      if (!cut.isComplete()) throw new RangeError('half a message');
+    endOnError(() => {
+      if (!parser.isComplete()) throw new RangeError('half a message');
       receiver.end();
     }),
   );
@@ -197,7 +210,7 @@ const destroyAll = (sessions: Iterable<ServerHttp2Session>): void => {
   for (const session of sessions) session.destroy();
 };
 
-/** A gRPC server over plain HTTP/2. `authorize` gives the status to refuse a call with, or nothing. */
+/** A gRPC server over plain HTTP/2. `authorize` returns the status with which a call is rejected, or undefined. */
 export const grpcServer = (
   methods: Methods,
   authorize: (headers: IncomingHttpHeaders) => Status | undefined,
@@ -205,7 +218,7 @@ export const grpcServer = (
   const server = createServer({
     maxSessionMemory: 1024,
     settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 },
-    // Whoever may speak here at all is ours, and leaves many reads before their end: a limit would end the connection for all its calls.
+    // Only the platform calls this server, and it cancels many reads early: a limit would end the connection with all its calls.
     streamResetBurst: MAX_RESETS,
     streamResetRate: MAX_RESETS,
   });
@@ -220,10 +233,10 @@ export const grpcServer = (
     stream.on('error', () => stream.destroy());
     const call = createCall(stream, headers);
     const method = methods[String(headers[':path'])];
-    const refused = authorize(headers) ?? (method ? undefined : unimplemented(String(headers[':path'])));
-    if (refused || !method) {
+    const rejected = authorize(headers) ?? (method ? undefined : unimplemented(String(headers[':path'])));
+    if (rejected || !method) {
       stream.resume();
-      return call.end(refused);
+      return call.end(rejected);
     }
     calls.add(call);
     stream.on('close', () => calls.delete(call));
@@ -233,9 +246,9 @@ export const grpcServer = (
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     for (const call of calls) call.abort(status);
     for (const session of sessions) session.close();
-    const patience = setTimeout(() => destroyAll(sessions), 500);
+    const timer = setTimeout(() => destroyAll(sessions), CLOSE_TIMEOUT_MS);
     await closed;
-    clearTimeout(patience);
+    clearTimeout(timer);
   };
   return { server, close };
 };

@@ -7,7 +7,7 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 
 type Parts = { log: Log; index: Index; streams: StreamCache };
 
-/** A link's target, as recorded: nothing where it is not to be seen any more. */
+/** The recorded event that a link points to; undefined if it is no longer visible. */
 const targetOf = ({ log, index, streams }: Parts, name: string, revision: number): Buffer | undefined => {
   if (stateOf(streams, name) !== 'present') return undefined;
   const stream = streams.get(name);
@@ -18,7 +18,7 @@ const targetOf = ({ log, index, streams }: Parts, name: string, revision: number
   return recordedAt(record, 0);
 };
 
-/** The answer for a link: the event that it points to and the link; nothing where its text is no link. */
+/** The response for a link event: the event that it points to, and the link. Undefined if its data is not a link. */
 export const resolvedLink = (parts: Parts, records: Buffer, at: number, position: number): Buffer | undefined => {
   const link = recordedAt(records, at);
   const data = bytesOf(readFields(link), 8)?.toString() ?? '';

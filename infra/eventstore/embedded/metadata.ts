@@ -1,10 +1,11 @@
 import { bytesOf, readFields } from './protobuf.ts';
 
-/** What of a stream's metadata decides which of its events are seen. `raw` keeps every key, numbers as they were written. */
+/** The part of a stream's metadata that decides which events are visible. `raw` is the original text with all keys. */
 export type StreamMetadata = { truncateBefore: number; maxCount: number; maxAgeMs: number; raw: string };
 
+/** A `$tb` from here on marks a soft-deleted stream. */
 const DELETED = 2 ** 62;
-/** The text that a soft delete writes: 2^63-1 cannot go through a double. */
+/** The metadata that a soft delete writes. It is a text because a double cannot hold 2^63-1. */
 export const DELETED_METADATA = '{\n  "$tb": 9223372036854775807\n}';
 
 const positive = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0);
@@ -18,7 +19,7 @@ const parsed = (raw: string): Record<string, unknown> => {
   }
 };
 
-/** From a recorded event of a metadata stream. */
+/** Reads the metadata from a recorded event of a metadata stream. */
 export const metadataOf = (recorded: Buffer): StreamMetadata => {
   const raw = (bytesOf(readFields(recorded), 8) ?? Buffer.alloc(0)).toString();
   const value = parsed(raw);
@@ -30,9 +31,9 @@ export const metadataOf = (recorded: Buffer): StreamMetadata => {
   };
 };
 
-/** A soft-deleted stream: truncated behind every revision there can be. */
+/** Whether the stream is soft-deleted: truncated after every possible revision. */
 export const isDeleted = (metadata: StreamMetadata | null): boolean => metadata !== null && metadata.truncateBefore >= DELETED;
 
-/** The same metadata with another `$tb`: what a deleted stream gets when it is written to again. */
+/** The same metadata with another `$tb`: written when an append revives a deleted stream. */
 export const truncatedBefore = (metadata: StreamMetadata | null, revision: number): string =>
   JSON.stringify({ ...parsed(metadata?.raw ?? '{}'), $tb: revision });

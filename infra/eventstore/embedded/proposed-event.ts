@@ -15,10 +15,10 @@ import {
 } from './protobuf.ts';
 import type { ProposedEvent } from './record.ts';
 
-/** Why an event is not taken: the real node's words. */
+/** The event of an append is invalid. The messages are those of a real node. */
 export class InvalidEvent extends Error {}
 
-const nothing: Span = spanOf(Buffer.alloc(0));
+const EMPTY: Span = spanOf(Buffer.alloc(0));
 const jsonType = Buffer.from('application/json');
 const typeKey = Buffer.from('type');
 const contentKey = Buffer.from('content-type');
@@ -28,8 +28,8 @@ const isDash = (at: number): boolean => at === 8 || at === 13 || at === 18 || at
 
 const lower = (bytes: Buffer): Buffer => Buffer.from(bytes.toString('latin1').toLowerCase(), 'latin1');
 
-/** Whether 36 bytes of lower-case text stand there. */
-const wellFormed = (bytes: Buffer, from: number): boolean => {
+/** Whether a UUID as 36 bytes of lower-case text begins there. */
+const isUuidAt = (bytes: Buffer, from: number): boolean => {
   if (bytes.length - from < 36) return false;
   for (let at = 0; at < 36; at++) if (isDash(at) ? bytes[from + at] !== 45 : !isHex(bytes[from + at]!)) return false;
   return true;
@@ -42,15 +42,15 @@ const structuredText = (words: Fields): Buffer => {
   return Buffer.from(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
 };
 
-/** A UUID message, in either of its forms, as 36 bytes of lower-case text; nothing where it is none. */
+/** A UUID message, in either of its two forms, as 36 bytes of lower-case text; undefined if it is not a UUID. */
 const uuidText = (message: Span): Span | undefined => {
   const { bytes, at, length } = message;
-  if (length === 38 && bytes[at] === 0x12 && wellFormed(bytes, at + 2)) return { bytes, at: at + 2, length: 36 };
+  if (length === 38 && bytes[at] === 0x12 && isUuidAt(bytes, at + 2)) return { bytes, at: at + 2, length: 36 };
   const fields = readFields(viewOf(message));
   const structured = bytesOf(fields, 1);
   if (structured) return spanOf(structuredText(readFields(structured)));
   const text = lower(bytesOf(fields, 2) ?? Buffer.alloc(0));
-  return text.length === 36 && wellFormed(text, 0) ? spanOf(text) : undefined;
+  return text.length === 36 && isUuidAt(text, 0) ? spanOf(text) : undefined;
 };
 
 const isNil = ({ bytes, at, length }: Span): boolean => {
@@ -58,8 +58,8 @@ const isNil = ({ bytes, at, length }: Span): boolean => {
   return true;
 };
 
-/** Whether these bytes stand there, `length` of them: a call into the runtime takes longer than so few bytes do. */
-const isAt = (bytes: Buffer, at: number, length: number, wanted: Buffer): boolean => {
+/** Whether `length` bytes from `at` are the wanted ones. For so few bytes a loop is faster than a call into the runtime. */
+const hasBytesAt = (bytes: Buffer, at: number, length: number, wanted: Buffer): boolean => {
   if (length !== wanted.length) return false;
   for (let k = 0; k < length; k++) if (bytes[at + k] !== wanted[k]) return false;
   return true;
@@ -76,14 +76,14 @@ const readEntry = (c: Cursor, end: number, event: ProposedEvent): void => {
     c.at += length;
   }
   if (c.at > end) throw malformed();
-  if (isAt(bytes, key, keyLength, typeKey)) event.type = { bytes, at: value, length: valueLength };
-  else if (isAt(bytes, key, keyLength, contentKey)) event.json = isAt(bytes, value, valueLength, jsonType);
+  if (hasBytesAt(bytes, key, keyLength, typeKey)) event.type = { bytes, at: value, length: valueLength };
+  else if (hasBytesAt(bytes, key, keyLength, contentKey)) event.json = hasBytesAt(bytes, value, valueLength, jsonType);
 };
 
-/** Reads a ProposedMessage, which is laid out alike in both ways of appending. @throws InvalidEvent */
+/** Reads a ProposedMessage, which has the same layout in Append and BatchAppend. @throws InvalidEvent */
 export const readProposedEvent = (c: Cursor, end: number): ProposedEvent => {
-  const event: ProposedEvent = { id: nothing, type: nothing, json: false, data: nothing, custom: nothing };
-  let id = nothing;
+  const event: ProposedEvent = { id: EMPTY, type: EMPTY, json: false, data: EMPTY, custom: EMPTY };
+  let id = EMPTY;
   while (c.at < end) {
     const tag = Number(readVarint(c));
     if ((tag & 7) !== 2) {

@@ -1,9 +1,9 @@
-/** A whole number up to 2^64: a bigint only where a double would round it. */
+/** An integer up to 2^64; a bigint only if a double would round it. */
 export type Wide = number | bigint;
 
 export type Cursor = { bytes: Buffer; at: number; end: number };
 
-/** The message does not parse. */
+/** The error of a message that cannot be parsed. */
 export const malformed = (): Error => new RangeError('malformed message');
 
 export const cursor = (bytes: Buffer): Cursor => ({ bytes, at: 0, end: bytes.length });
@@ -37,14 +37,14 @@ export const readLength = (c: Cursor): number => {
   return length;
 };
 
-/** Bytes that lie in others. A view of them costs the runtime about as much as all else that is done with a small event. */
+/** A slice of a buffer, without a view: creating a Buffer view costs about as much as all other work on a small event. */
 export type Span = { readonly bytes: Buffer; readonly at: number; readonly length: number };
 
 export const spanOf = (bytes: Buffer): Span => ({ bytes, at: 0, length: bytes.length });
 export const span = (c: Cursor, to: number): Span => ({ bytes: c.bytes, at: c.at, length: to - c.at });
 export const viewOf = ({ bytes, at, length }: Span): Buffer => bytes.subarray(at, at + length);
 
-/** A view, not a copy: good for this turn of the event loop only. */
+/** A view, not a copy: valid for this turn of the event loop only. */
 export const readBytes = (c: Cursor): Buffer => {
   const length = readLength(c);
   c.at += length;
@@ -59,7 +59,7 @@ export const skip = (c: Cursor, wireType: number): void => {
   else throw malformed();
 };
 
-/** Field number to its value, of a message in which nothing is repeated that matters: the last one counts. */
+/** Field number to value. Of a repeated field only the last value is here. */
 export type Fields = Map<number, Wide | Buffer>;
 
 export const readFields = (bytes: Buffer, each?: (field: number, value: Wide | Buffer) => void): Fields => {
@@ -96,7 +96,7 @@ export const varintSize = (value: Wide): number => {
   return size;
 };
 
-/** Writes at `at` and gives back the offset behind it. */
+/** Writes at `at`. @returns the offset after it */
 export const writeVarint = (to: Buffer, at: number, value: Wide): number => {
   if (typeof value === 'bigint') {
     let rest = value;
@@ -132,7 +132,7 @@ export const bytes = (field: number, value: Buffer): Buffer => {
 export const text = (field: number, value: string): Buffer => bytes(field, Buffer.from(value));
 export const message = (field: number, ...parts: Buffer[]): Buffer => bytes(field, Buffer.concat(parts));
 
-/** The five bytes before a message, and the message. */
+/** A message with the five bytes that precede it in gRPC. */
 export const framed = (...parts: Buffer[]): Buffer => {
   const body = Buffer.concat(parts);
   const out = Buffer.allocUnsafe(5 + body.length);

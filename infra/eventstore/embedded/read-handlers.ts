@@ -15,7 +15,7 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 export type Parts = { log: Log; index: Index; streams: StreamCache; signals: AppendSignals };
 export type Reading = { call: Call; request: ReadRequest; response: ResponseWriter };
 
-/** A turn of the event loop for the others, and room at the reader. */
+/** Lets other calls run, and waits for a slow reader. */
 export const yieldToOthers = async ({ call, response }: Reading): Promise<void> => {
   if (response.flush()) await new Promise((resolve) => setImmediate(resolve));
   else await call.drained();
@@ -28,7 +28,7 @@ const bounds = (from: From<Wide>, backwards: boolean, low: number, last: number)
   return { from: Math.max(low, from === 'start' ? 0 : Number(from)), to: last };
 };
 
-/** A stream's events, once. @returns how the call ends */
+/** Sends a stream's events. @returns the status with which the call ends; undefined: success */
 export const readStream = async (parts: Parts, reading: Reading, source: StreamSource): Promise<Status | undefined> => {
   const { call, request, response } = reading;
   const { name, identifier } = source.named;
@@ -41,15 +41,15 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
   const visible = visibleOf(stream, parts.streams.metadata(stream));
   const range = bounds(source.from, request.backwards, visible.low, stream.last);
   let left = request.count;
-  // What nobody asked for is not read at first; whole pages where what was asked for is not to be seen.
-  let most = left;
+  // The first page has only as many events as were requested; if some of them are not visible, whole pages follow.
+  let maxEvents = left;
   while (left > 0 && range.from <= range.to && !call.isClosed()) {
-    const from = request.backwards ? Math.max(range.from, range.to - most + 1) : range.from;
+    const from = request.backwards ? Math.max(range.from, range.to - maxEvents + 1) : range.from;
     const to = request.backwards ? range.to : Math.min(range.to, range.from + left - 1);
-    most = Number.POSITIVE_INFINITY;
+    maxEvents = Number.POSITIVE_INFINITY;
     const next = streamPage(parts, stream, { from, to, backwards: request.backwards }, (bytes, at) => {
       if (left <= 0 || !isWithinMaxAge(bytes, at, visible)) return;
-      response.event(bytes, at);
+      response.addEvent(bytes, at);
       left--;
     });
     if (request.backwards) range.to = next;
@@ -61,7 +61,7 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
 
 const notAPosition = unknown('Unexpected ReadAllResult: Error');
 
-/** The position asked for, where it may be asked for: an event's own, or one behind the end. */
+/** The requested position if it is valid: an event's own, or one after the end of the log. */
 export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition): number | undefined => {
   if (prepare > commit) return undefined;
   const position = Number(commit);
@@ -69,7 +69,7 @@ export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition
   return commit === prepare && log.isReadablePosition(position) ? position : undefined;
 };
 
-/** Whether an event lies here, and one that the reader asked for. */
+/** Whether the record is an event that passes the request's filter. */
 export const isRequested = ({ filter }: ReadRequest, bytes: Buffer, at: number): boolean =>
   (flagsAt(bytes, at) & EMPTY_APPEND) === 0 && (!filter || filter.passes(bytes, at));
 
@@ -84,7 +84,7 @@ const forwards = async ({ log }: Parts, reading: Reading, from: number): Promise
     if (bytes.length === 0) return;
     for (let at = 0; at < bytes.length && left > 0; at += sizeAt(bytes, at)) {
       if (!isRequested(request, bytes, at)) continue;
-      response.event(bytes, at);
+      response.addEvent(bytes, at);
       left--;
     }
     position = next;
@@ -103,7 +103,7 @@ const backwards = async ({ log }: Parts, reading: Reading, from: number): Promis
       const at = end - bytes.readUInt32LE(end - 4);
       end = at;
       if (!isRequested(request, bytes, at)) continue;
-      response.event(bytes, at);
+      response.addEvent(bytes, at);
       left--;
     }
     position = next;
@@ -111,12 +111,12 @@ const backwards = async ({ log }: Parts, reading: Reading, from: number): Promis
   }
 };
 
-/** The log's events, once: forwards with the one at the position, backwards without it. @returns how the call ends */
+/** Sends the log's events; the one at the start position only when reading forwards. @returns as `readStream` does */
 export const readAll = async (parts: Parts, reading: Reading, source: AllSource): Promise<Status | undefined> => {
   const { log } = parts;
-  const place = source.from === 'start' ? 0 : source.from === 'end' ? log.end() : startPositionOf(parts, source.from);
-  if (place === undefined || reading.request.count < 1) return notAPosition;
-  if (reading.request.backwards) await backwards(parts, reading, Math.min(place, log.end()));
-  else if (place < log.end()) await forwards(parts, reading, place);
+  const start = source.from === 'start' ? 0 : source.from === 'end' ? log.end() : startPositionOf(parts, source.from);
+  if (start === undefined || reading.request.count < 1) return notAPosition;
+  if (reading.request.backwards) await backwards(parts, reading, Math.min(start, log.end()));
+  else if (start < log.end()) await forwards(parts, reading, start);
   return undefined;
 };

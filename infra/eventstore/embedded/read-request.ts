@@ -2,7 +2,7 @@ import { type StreamIdentifier, streamIdentifierOf } from './append-requests.ts'
 import { type Filter, filterOf } from './filter.ts';
 import { bytesOf, type Fields, readFields, type Wide, wideOf } from './protobuf.ts';
 
-export type From<Place> = 'start' | 'end' | Place;
+export type From<Position> = 'start' | 'end' | Position;
 export type LogPosition = { commit: Wide; prepare: Wide };
 
 export type ReadRequest = {
@@ -27,13 +27,13 @@ const allSource = (message: Buffer): ReadRequest['source'] => {
   if (fields.has(3)) return { kind: 'all', from: 'end' };
   const position = bytesOf(fields, 1);
   if (!position) return { kind: 'all', from: 'start' };
-  const place = readFields(position);
-  return { kind: 'all', from: { commit: wideOf(place, 1), prepare: wideOf(place, 2) } };
+  const parts = readFields(position);
+  return { kind: 'all', from: { commit: wideOf(parts, 1), prepare: wideOf(parts, 2) } };
 };
 
 const wantsStructured = (options: Fields): boolean => readFields(bytesOf(options, 9) ?? Buffer.alloc(0)).has(1);
 
-/** @throws SyntaxError where its filter's pattern is none */
+/** Reads a Read message. @throws SyntaxError if the pattern of its filter is invalid */
 export const readRequestOf = (message: Buffer): ReadRequest => {
   const options = readFields(bytesOf(readFields(message), 1) ?? Buffer.alloc(0));
   const stream = bytesOf(options, 1);

@@ -1,12 +1,12 @@
 import type { Span } from './protobuf.ts';
 
 const SLOTS = 1 << 16;
-const GENERATION = SLOTS / 2;
+const MAX_GENERATION_SIZE = SLOTS / 2;
 
-/** A place where an event with this id may lie: the caller looks there, because two ids may have one key. */
+/** Where an event with this id may be. The caller must compare the id there, because two ids may have one key. */
 export type RecentEvent = { stream: number; revision: number };
 
-/** 53 bits of the 36 bytes of an id. */
+/** A 53-bit hash of an id. */
 const keyOf = ({ bytes, at: from, length }: Span): number => {
   let a = 0x9e3779b9;
   let b = 0x85ebca6b;
@@ -19,7 +19,7 @@ const keyOf = ({ bytes, at: from, length }: Span): number => {
   return 4294967296 * (2097151 & b) + (a >>> 0) || 1;
 };
 
-/** An open table of numbers, so that the garbage collector has nothing to do with it: key, stream, revision. */
+/** A hash table in number arrays (key, stream, revision), which the garbage collector need not scan. */
 const createTable = () => {
   const keys = new Float64Array(SLOTS);
   const streams = new Float64Array(SLOTS);
@@ -53,16 +53,16 @@ const createTable = () => {
 
 export type RecentIds = ReturnType<typeof createRecentIds>;
 
-/** Where the latest event ids were first written: by this a repeat without a revision is recognised. Memory only, the best effort of a real node. */
+/** Where the latest event ids were first written, to recognise a repeated append without a revision. In memory only, as on a real node. */
 export const createRecentIds = () => {
   let young = createTable();
   let old = createTable();
 
-  /** `stream` is the stream's key. What was seen first stays. */
+  /** `stream` is the stream's key. An id that is already here keeps its first location. */
   const add = (id: Span, stream: number, revision: number): void => {
     const key = keyOf(id);
     if (young.has(key) || old.has(key)) return;
-    if (young.size() >= GENERATION) {
+    if (young.size() >= MAX_GENERATION_SIZE) {
       [old, young] = [young, old];
       young.clear();
     }

@@ -4,16 +4,16 @@ import { damageError } from './corruption.ts';
 import { batchDistanceAt, flagsAt, isIntactAt, LAST_OF_APPEND, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
 import { nonZeroLength, offsetOf, readRecords, recordsEnd, type Segment } from './segment.ts';
 
-const WINDOW = 1 << 20;
+const WINDOW_BYTES = 1 << 20;
 
-/** Offsets in the file: where the last whole append's batch begins, behind that append, and of the first record that is not sound (or the end). */
+/** File offsets: the start of the last complete append's batch, the end of that append, and the first damaged record or the end. */
 type Scan = { batch: number; complete: number; stop: number };
 
 const scan = (segment: Segment, from: number): Scan => {
   let complete = from;
   let batch = from;
   let at = from;
-  for (let bytes = readRecords(segment, at, WINDOW); bytes.length > 0; bytes = readRecords(segment, at, WINDOW)) {
+  for (let bytes = readRecords(segment, at, WINDOW_BYTES); bytes.length > 0; bytes = readRecords(segment, at, WINDOW_BYTES)) {
     for (let offset = 0; offset < bytes.length; offset += sizeAt(bytes, offset)) {
       const position = segment.packed ? positionAt(bytes, offset) : segment.base + at + offset;
       if (!isIntactAt(bytes, offset, position)) return { batch, complete, stop: at + offset };
@@ -26,8 +26,8 @@ const scan = (segment: Segment, from: number): Scan => {
   return { batch, complete, stop: at };
 };
 
-/** Whether a sound record of a later batch lies behind: then what is not sound had been synced, and is damage, not a torn write. */
-const laterBatchBehind = (segment: Segment, stop: number): boolean => {
+/** Whether an intact record of a later batch follows. Then the bad record had been synced: it is damage, not a torn write. */
+const hasLaterBatch = (segment: Segment, stop: number): boolean => {
   const bytes = readUpTo(segment.file, stop, segment.length - stop);
   for (let at = 1; at + OVERHEAD_BYTES <= bytes.length; at++) {
     const position = segment.base + stop + at;
@@ -41,24 +41,25 @@ const laterBatchBehind = (segment: Segment, stop: number): boolean => {
   return false;
 };
 
-const cut = (segment: Segment, length: number): void => {
+const truncate = (segment: Segment, length: number): void => {
   fs.ftruncateSync(segment.file, length);
   syncFile(segment.file);
   segment.length = length;
 };
 
 /**
- * Writes the last batch once more, and waits for the disk. Who wrote it may have ended before its sync did, or because it failed: then it is in
- * the system's memory only, which is read like the disk, and a sync alone would not write it.
+ * Writes and syncs the last batch again. The process that wrote it may have ended before the sync, or because the sync failed. Then the batch is
+ * only in the system's page cache: reads return it, but a sync alone would not write it to the disk.
  */
-const settle = (segment: Segment, { batch, complete }: Scan): void => {
-  for (let at = batch; at < complete; at += WINDOW) writeAll(segment.file, readUpTo(segment.file, at, Math.min(WINDOW, complete - at)), at);
+const rewriteLastBatch = (segment: Segment, { batch, complete }: Scan): void => {
+  for (let at = batch; at < complete; at += WINDOW_BYTES)
+    writeAll(segment.file, readUpTo(segment.file, at, Math.min(WINDOW_BYTES, complete - at)), at);
   if (batch < complete) syncBytes(segment.file);
 };
 
 /**
- * Checks the log from a position on and cuts off what a crash left behind the last whole append.
- * @returns bytes cut off @throws where the log is damaged before its end
+ * Checks the log from a position on, and cuts off what a crash left after the last complete append.
+ * @returns the number of bytes cut off @throws if the log is damaged before its end
  */
 export const repair = (segments: Segment[], from: number): number => {
   const last = segments.at(-1)!;
@@ -66,11 +67,11 @@ export const repair = (segments: Segment[], from: number): number => {
     if (segment !== last && segment.base + segment.length <= from) continue;
     const found = scan(segment, offsetOf(segment, from));
     const isTorn = found.complete !== recordsEnd(segment);
-    if (isTorn && (segment !== last || laterBatchBehind(segment, found.stop))) throw damageError(segment.base + found.stop);
+    if (isTorn && (segment !== last || hasLaterBatch(segment, found.stop))) throw damageError(segment.base + found.stop);
     if (segment !== last || segment.packed) continue;
     const lost = nonZeroLength(segment, found.complete);
-    if (isTorn) cut(segment, found.complete);
-    settle(segment, found);
+    if (isTorn) truncate(segment, found.complete);
+    rewriteLastBatch(segment, found);
     return lost;
   }
   return 0;

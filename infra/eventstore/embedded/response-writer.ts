@@ -6,21 +6,21 @@ import type { StreamCache } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
 import { withStructuredIds } from './structured-id.ts';
 
-const CHUNK = 64 << 10;
-// Small, because a live subscriber mostly gets one event at a time.
-const FIRST_CHUNK = 2 << 10;
+const CHUNK_BYTES = 64 << 10;
+/** Small, because a live subscriber mostly receives one event at a time. */
+const FIRST_CHUNK_BYTES = 2 << 10;
 
 type Parts = { log: Log; index: Index; streams: StreamCache };
-type Wishes = { resolveLinks: boolean; structuredIds: boolean };
+type Options = { resolveLinks: boolean; structuredIds: boolean };
 
 export type ResponseWriter = ReturnType<typeof createResponseWriter>;
 
-/** Gathers what a call is sent into chunks: stored frames are copied as they are. */
-export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, structuredIds }: Wishes) => {
+/** Collects a call's responses into chunks. Stored frames are copied without decoding them. */
+export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, structuredIds }: Options) => {
   let chunk = Buffer.alloc(0);
   let filled = 0;
 
-  /** False: the reader does not keep up, wait for the call to drain. */
+  /** Sends what was collected. @returns false if the reader is slow: then wait for the call to drain */
   const flush = (): boolean => {
     const bytes = chunk.subarray(0, filled);
     chunk = Buffer.alloc(0);
@@ -30,19 +30,19 @@ export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, s
 
   const add = (frame: Buffer): void => {
     if (filled + frame.length > chunk.length) {
-      const next = filled === 0 ? FIRST_CHUNK : CHUNK;
+      const next = filled === 0 ? FIRST_CHUNK_BYTES : CHUNK_BYTES;
       flush();
       chunk = Buffer.allocUnsafeSlow(Math.max(next, frame.length));
     }
     filled += frame.copy(chunk, filled);
   };
 
-  /** The event of the record at `at`. */
-  const event = (records: Buffer, at: number): void => {
+  /** Adds the event of the record at `at`. */
+  const addEvent = (records: Buffer, at: number): void => {
     const link = resolveLinks && flagsAt(records, at) & LINK;
     const frame = (link ? resolvedLink(parts, records, at, positionAt(records, at)) : undefined) ?? frameAt(records, at);
     add(structuredIds ? withStructuredIds(frame) : frame);
   };
 
-  return { add, event, flush };
+  return { add, addEvent, flush };
 };

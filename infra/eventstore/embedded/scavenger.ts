@@ -7,13 +7,13 @@ import type { StreamCache } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
 import { isWithinMaxAge, visibleOf } from './visibility.ts';
 
-const WINDOW = 1 << 20;
+const WINDOW_BYTES = 1 << 20;
 
 type Parts = { log: Log; index: Index; streams: StreamCache };
 export type Scavenged = { events: number; bytes: number };
 
-/** What a reader may see, and a stream's last event, because its revision goes on from there; of a tombstoned one only the tombstone. */
-const isKept = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
+/** Whether readers may see the event, or it is the stream's last, from which revisions continue. Of a tombstoned stream only the tombstone. */
+const isNeeded = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   if (flagsAt(bytes, at) & (EMPTY_APPEND | TOMBSTONE)) return true;
   const stream = streams.get(nameAt(bytes, at).toString());
   if (stream.tombstoned) return false;
@@ -22,15 +22,16 @@ const isKept = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   return revisionAt(bytes, at) >= visible.low && isWithinMaxAge(bytes, at, visible);
 };
 
-const stays = (parts: Parts, bytes: Buffer, at: number): boolean =>
-  isKept(parts, bytes, at) || parts.index.isPersistedLast(parts.streams.get(nameAt(bytes, at).toString()).key, revisionAt(bytes, at));
+/** Also keeps an event by which the index on disk knows the stream's name. */
+const mustKeep = (parts: Parts, bytes: Buffer, at: number): boolean =>
+  isNeeded(parts, bytes, at) || parts.index.isPersistedLast(parts.streams.get(nameAt(bytes, at).toString()).key, revisionAt(bytes, at));
 
-const aside = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const eachWindow = async function* (segment: Segment): AsyncGenerator<Buffer> {
   for (let at = SEGMENT_HEADER_BYTES; at < recordsEnd(segment); ) {
-    const bytes = readRecords(segment, at, WINDOW);
-    // What is not what was written is not copied, and not taken for something that can be freed.
+    const bytes = readRecords(segment, at, WINDOW_BYTES);
+    // A damaged record is neither copied nor freed.
     for (let offset = 0; offset < bytes.length; offset += sizeAt(bytes, offset)) {
       const position = segment.packed ? positionAt(bytes, offset) : segment.base + at + offset;
       if (!isIntactAt(bytes, offset, position)) throw damageError(position);
@@ -38,40 +39,41 @@ const eachWindow = async function* (segment: Segment): AsyncGenerator<Buffer> {
     if (bytes.length === 0) throw damageError(segment.base + at);
     yield bytes;
     at += bytes.length;
-    await aside();
+    await nextTurn();
   }
 };
 
-const kept = async function* (parts: Parts, segment: Segment, count: Scavenged): AsyncGenerator<Buffer> {
+/** The segment's records without those that are freed, which are counted in `freed`. */
+const keptRecords = async function* (parts: Parts, segment: Segment, freed: Scavenged): AsyncGenerator<Buffer> {
   for await (const bytes of eachWindow(segment)) {
     for (let at = 0; at < bytes.length; at += sizeAt(bytes, at)) {
-      if (stays(parts, bytes, at)) yield bytes.subarray(at, at + sizeAt(bytes, at));
-      else count.events++;
+      if (mustKeep(parts, bytes, at)) yield bytes.subarray(at, at + sizeAt(bytes, at));
+      else freed.events++;
     }
   }
 };
 
-const frees = async (parts: Parts, segment: Segment): Promise<boolean> => {
+const hasFreeable = async (parts: Parts, segment: Segment): Promise<boolean> => {
   for await (const bytes of eachWindow(segment)) {
-    for (let at = 0; at < bytes.length; at += sizeAt(bytes, at)) if (!stays(parts, bytes, at)) return true;
+    for (let at = 0; at < bytes.length; at += sizeAt(bytes, at)) if (!mustKeep(parts, bytes, at)) return true;
   }
   return false;
 };
 
-/** Rewrites the segments in which something can be freed, without it; every position stays what it was. Reads and appends go on meanwhile. */
+/** Rewrites the segments that contain freeable events, without them. Positions do not change; reads and appends go on meanwhile. */
 export const scavenge = async (parts: Parts): Promise<Scavenged> => {
   const { log } = parts;
   const freed: Scavenged = { events: 0, bytes: 0 };
   const last = log.segments.at(-1)!;
-  if (await frees(parts, last)) {
+  if (await hasFreeable(parts, last)) {
     while (!log.canStartBatch(Number.POSITIVE_INFINITY)) await log.whenWritable();
     log.startSegment();
   }
   for (const segment of log.segments.slice(0, -1)) {
-    if (!(await frees(parts, segment))) continue;
+    if (!(await hasFreeable(parts, segment))) continue;
     const before = fs.fstatSync(segment.file).size;
     const path = `${segment.path}.next`;
-    await writePacked(path, segment, kept(parts, segment, freed));
+    await writePacked(path, segment, keptRecords(parts, segment, freed));
     replaceSegment(segment, path);
     freed.bytes += before - fs.fstatSync(segment.file).size;
   }

@@ -6,7 +6,7 @@ import { replaceFile } from '../../durable-files.ts';
 import { denied, type Status } from './grpc-status.ts';
 import { FEATURES, GOSSIP } from './server-info-handlers.ts';
 
-/** The connection name that callers have to send: kept in the directory, made at the first start. */
+/** The connection name that callers must send. It is created at the first start and stored in the directory. */
 export const secretOf = (dir: string): string => {
   const path = join(dir, 'secret');
   if (!existsSync(path)) replaceFile(path, `${randomBytes(32).toString('base64url')}\n`);
@@ -15,19 +15,19 @@ export const secretOf = (dir: string): string => {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** The client asks these two without its connection name; they tell nothing but that a store is here. */
-const free = new Set<unknown>([FEATURES, GOSSIP]);
+/** The client sends no connection name with these two. They reveal only that a store is running. */
+const PUBLIC_METHODS = new Set<unknown>([FEATURES, GOSSIP]);
 
-/** Refuses every call that does not bear the secret as its connection name. */
-export const admission = (secret: string): ((headers: IncomingHttpHeaders) => Status | undefined) => {
-  const wanted = digest(secret);
-  // A caller's name stays what it was when it was last compared: one digest per name, not per call.
-  let admitted = '';
+/** Rejects every call that does not send the secret as its connection name. */
+export const requireSecret = (secret: string): ((headers: IncomingHttpHeaders) => Status | undefined) => {
+  const expected = digest(secret);
+  // The last accepted name is remembered, so that a digest is computed once per name, not per call.
+  let accepted = '';
   return (headers) => {
     const name = String(headers['connection-name'] ?? '');
-    if ((name !== '' && name === admitted) || free.has(headers[':path'])) return undefined;
-    if (!timingSafeEqual(digest(name), wanted)) return denied;
-    admitted = name;
+    if ((name !== '' && name === accepted) || PUBLIC_METHODS.has(headers[':path'])) return undefined;
+    if (!timingSafeEqual(digest(name), expected)) return denied;
+    accepted = name;
     return undefined;
   };
 };

@@ -3,23 +3,22 @@ import { join } from 'node:path';
 import { makeDirectory } from '../../durable-files.ts';
 import { lockFile } from '../../process-lock.ts';
 import { removeAddressFile, SCAVENGE, textMethod, writeAddressFile } from './admin-rpc.ts';
-import { appendMethod, batchAppendMethod, removeMethod } from './append-handlers.ts';
+import { appendMethod, removeMethod } from './append-handlers.ts';
+import { batchAppendMethod } from './batch-append-handler.ts';
 import { isDamage, reportDamage } from './corruption.ts';
 import { type Call, grpcServer, type Methods, type Receiver, unary } from './grpc.ts';
-import { dataLoss, type Status, unavailable, unknown } from './grpc-status.ts';
+import { dataLoss, handlerFailure, type Status, unavailable } from './grpc-status.ts';
 import { type Parts, type Reading, readAll, readStream } from './read-handlers.ts';
 import { readRequestOf } from './read-request.ts';
 import { createResponseWriter } from './response-writer.ts';
 import { describeScavenged } from './scavenge-store.ts';
 import { scavenge } from './scavenger.ts';
-import { admission, secretOf } from './secret.ts';
+import { requireSecret, secretOf } from './secret.ts';
 import { FEATURES, featuresMethod, GOSSIP, gossipMethod } from './server-info-handlers.ts';
 import { openStore, type Store } from './store.ts';
 import { followAll, followStream } from './subscription-handlers.ts';
 
-const HANDLER_FAILED = unknown('Exception was thrown by handler.');
-
-const answerRead = async (parts: Parts, call: Call, message: Buffer): Promise<Status | undefined> => {
+const handleRead = async (parts: Parts, call: Call, message: Buffer): Promise<Status | undefined> => {
   const request = readRequestOf(message);
   const response = createResponseWriter(call, parts, request);
   const reading: Reading = { call, request, response };
@@ -29,7 +28,7 @@ const answerRead = async (parts: Parts, call: Call, message: Buffer): Promise<St
   try {
     return await (source.kind === 'stream' ? stream(parts, reading, source) : all(parts, reading, source));
   } finally {
-    // What lies before something harmed can be had.
+    // Events before a damaged record are still sent.
     response.flush();
   }
 };
@@ -39,7 +38,7 @@ const readMethod =
   (parts: Parts) =>
   (call: Call): Receiver =>
     unary(call, (bytes) => {
-      answerRead(parts, call, bytes).then(
+      handleRead(parts, call, bytes).then(
         (status) => call.end(status),
         (error) => {
           if (isDamage(error)) {
@@ -47,13 +46,13 @@ const readMethod =
             return call.end(dataLoss(error.message));
           }
           if (!(error instanceof SyntaxError)) process.stderr.write(`store: a read failed: ${error}\n`);
-          call.end(HANDLER_FAILED);
+          call.end(handlerFailure);
         },
       );
     });
 
-/** One at a time: who comes meanwhile gets the answer of the one under way. */
-const alone = <T>(work: () => Promise<T>): (() => Promise<T>) => {
+/** Runs `work` once at a time; calls meanwhile get the result of the running one. */
+const singleFlight = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   let running: Promise<T> | undefined;
   return () => {
     running ??= work().finally(() => {
@@ -73,24 +72,24 @@ const methodsOf = (store: Store, host: string, port: () => number): Methods => (
   [`${STREAMS}/Tombstone`]: removeMethod(store.writer, 'tombstone'),
   [FEATURES]: featuresMethod,
   [GOSSIP]: gossipMethod(host, port),
-  [SCAVENGE]: textMethod(alone(async () => describeScavenged(await scavenge(store)))),
+  [SCAVENGE]: textMethod(singleFlight(async () => describeScavenged(await scavenge(store)))),
 });
 
 const stopProcess = (error: unknown): never => {
-  process.stderr.write(`store: stopped, because what is on the disk is not certain any more: ${error}\n`);
+  process.stderr.write(`store: stopped, because the contents of the disk are unknown after a failed write: ${error}\n`);
   process.exit(70);
 };
 
 export type ServeOptions = {
   dir: string;
-  /** 0: from the system. */
+  /** 0: the system chooses one. */
   port: number;
-  /** Everybody on this machine may call it, without the secret. */
+  /** Every user of this machine may call the store, without the secret. */
   open: boolean;
   host?: string;
 };
 
-/** Serves the store in a directory on the loopback. @throws where the directory is served already, its log is damaged, or the port is taken */
+/** Serves the store of a directory on the loopback interface. @throws if it is served already, its log is damaged, or the port is in use */
 export const serveStore = async ({
   dir,
   port,
@@ -99,24 +98,25 @@ export const serveStore = async ({
 }: ServeOptions): Promise<{ port: number; close: () => Promise<void> }> => {
   makeDirectory(dir);
   const lock = lockFile(join(dir, 'lock'));
-  if (!lock) throw new Error(`${dir} is served by another process`);
+  if (!lock) throw new Error(`${dir} is served by another process: stop that process first`);
   const secret = secretOf(dir);
   const store = openStore(dir, stopProcess);
-  let bound = port;
+  let boundPort = port;
   const { server, close } = grpcServer(
-    methodsOf(store, host, () => bound),
-    open ? () => undefined : admission(secret),
+    methodsOf(store, host, () => boundPort),
+    open ? () => undefined : requireSecret(secret),
   );
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
-  bound = (server.address() as AddressInfo).port;
-  writeAddressFile(dir, `${host}:${bound}`);
-  if (store.truncatedBytes > 0) process.stdout.write(`store: cut off ${store.truncatedBytes} bytes that a crash had left unfinished\n`);
+  boundPort = (server.address() as AddressInfo).port;
+  writeAddressFile(dir, `${host}:${boundPort}`);
+  if (store.truncatedBytes > 0)
+    process.stdout.write(`store: cut off ${store.truncatedBytes} bytes of an append that a crash left incomplete\n`);
   const access = open ? 'open to every user of it' : 'closed to its other users';
   process.stdout.write(
-    `store ready esdb://${host}:${bound}?tls=false (one node, for this machine only, ${access}; a cluster is one URL away)\n`,
+    `store ready esdb://${host}:${boundPort}?tls=false (one node, for this machine only, ${access}; a cluster is one URL away)\n`,
   );
   return {
-    port: bound,
+    port: boundPort,
     close: async () => {
       await close(unavailable('the store is shutting down'));
       await store.close();

@@ -5,7 +5,7 @@ import { framed, message, text, uint } from './protobuf.ts';
 export const FEATURES = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
 export const GOSSIP = '/event_store.client.gossip.Gossip/Read';
 
-/** The version whose behaviour the store has. */
+/** The version of EventStoreDB whose behaviour the store reproduces. */
 export const VERSION = '23.10.6';
 
 const method = (name: string, features: string[] = []): Buffer =>
@@ -20,27 +20,27 @@ const supported = framed(
   text(2, VERSION),
 );
 
-const once =
-  (answer: () => Buffer) =>
+const respondWith =
+  (response: () => Buffer) =>
   (call: Call): Receiver => ({
     ...unary(call, () => {
-      call.send(answer());
+      call.send(response());
       call.end();
     }),
-    // They are asked by whoever likes, and say nothing: nobody shall fill the memory with them.
+    // These methods need no secret, so strangers may not fill the memory with large messages.
     maxMessageBytes: 1024,
   });
 
 /** ServerFeatures.GetSupportedMethods. */
-export const featuresMethod = once(() => supported);
+export const featuresMethod = respondWith(() => supported);
 
 const LEADER = 8;
 const instance = randomUUID().replaceAll('-', '');
 const half = (at: number): bigint => BigInt(`0x${instance.slice(at, at + 16)}`);
 
-/** Gossip.Read: one member, the leader of itself. */
+/** Gossip.Read: a cluster of one member, which is its leader. */
 export const gossipMethod = (host: string, port: () => number) =>
-  once(() =>
+  respondWith(() =>
     framed(
       message(
         1,

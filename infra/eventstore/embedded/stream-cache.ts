@@ -4,7 +4,7 @@ import { nameAt, recordedAt, TOMBSTONE_REVISION } from './record.ts';
 import type { Index } from './stream-index.ts';
 import { keyOf } from './stream-key.ts';
 
-/** What the store knows of a stream. `last` is -1 where there is no event; `metadata` is undefined until somebody asks. */
+/** What the store knows of a stream. `last` is -1 if it has no event; `metadata` is undefined until it is first needed. */
 export type Stream = {
   name: string;
   key: number;
@@ -13,20 +13,23 @@ export type Stream = {
   metadata: StreamMetadata | null | undefined;
 };
 
-/** The index says of a place that a stream's last event lies there, and scavenging has taken away what was there. */
+/** The index names a position for a stream's last event, but scavenging has removed that event. */
 const staleIndexError = (position: number): Error =>
-  Object.assign(new Error(`the index names position ${position}, where no event is: run "annals store verify"`), { isStaleIndex: true });
+  Object.assign(new Error(`the index names position ${position}, but no event is there: run "annals store verify"`), {
+    isStaleIndex: true,
+  });
 export const isStaleIndex = (error: unknown): boolean => error instanceof Error && 'isStaleIndex' in error;
 
-const GENERATION = 20_000;
+const MAX_GENERATION_SIZE = 20_000;
 
 export type StreamCache = ReturnType<typeof createStreamCache>;
 
-/** Streams by name, the recently used ones in memory. */
+/** Streams by name. The recently used ones are in memory, in two generations: when the young one is full, it replaces the old one. */
 export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = keyOf) => {
   let young = new Map<string, Stream>();
   let old = new Map<string, Stream>();
 
+  /** Looks the stream up in the index. Several names may have one key, so the name in the log decides. */
   const load = (name: string): Stream => {
     const bytes = Buffer.from(name);
     for (let probe = 0; ; probe++) {
@@ -41,8 +44,8 @@ export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = k
     }
   };
 
-  const keep = (stream: Stream): Stream => {
-    if (young.size >= GENERATION) {
+  const remember = (stream: Stream): Stream => {
+    if (young.size >= MAX_GENERATION_SIZE) {
       old = young;
       young = new Map();
     }
@@ -50,8 +53,9 @@ export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = k
     return stream;
   };
 
-  const get = (name: string): Stream => young.get(name) ?? keep(old.get(name) ?? load(name));
+  const get = (name: string): Stream => young.get(name) ?? remember(old.get(name) ?? load(name));
 
+  /** The stream's metadata, or null if it has none. @throws if its record is damaged */
   const metadata = (stream: Stream): StreamMetadata | null => {
     if (stream.metadata !== undefined) return stream.metadata;
     const meta = get(`$$${stream.name}`);
@@ -61,7 +65,7 @@ export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = k
     return stream.metadata;
   };
 
-  /** After an event of `$$name` was written: what was known of its metadata is not so any more. */
+  /** Called when an event of `$$name` is written. */
   const forgetMetadata = (name: string): void => {
     const stream = young.get(name) ?? old.get(name);
     if (stream) stream.metadata = undefined;

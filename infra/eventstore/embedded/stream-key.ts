@@ -1,4 +1,4 @@
-/** 53 bits of a text, well mixed; `probe` gives another key to a name whose own is taken by another name. */
+/** A 53-bit hash of a stream's name. Each `probe` gives another key, for names whose key belongs to another name. */
 export const keyOf = (name: string, probe = 0): number => {
   let a = 0xdeadbeef ^ probe;
   let b = 0x41c6ce57 ^ probe;

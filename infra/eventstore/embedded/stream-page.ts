@@ -4,15 +4,16 @@ import type { Stream } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
 
 export const PAGE_EVENTS = 256;
-/** A page ends with the event that fills it: a reader who does not keep up holds no more of a stream of large events than of one of small. */
+/** A page ends with the event that reaches this size, so that a slow reader of large events holds no more memory than one of small events. */
 const PAGE_BYTES = 128 << 10;
-const NEAR = 64 << 10;
+/** Records at most this far apart are read together. */
+const MAX_GAP_BYTES = 64 << 10;
 
 type Parts = { log: Log; index: Index };
 type Found = { bytes: Buffer; at: number };
 
-/** Gives each of these positions' records, in the order given, until `take` says that it was the last; records that lie near each other are read together. */
-const eachRecord = (log: Log, positions: number[], take: (found: Found) => boolean): void => {
+/** Calls `handle` with the record at each position in turn, until it returns false. Freed records are left out. */
+const eachRecord = (log: Log, positions: number[], handle: (found: Found) => boolean): void => {
   let page: { bytes: Buffer; start: number } = { bytes: Buffer.alloc(0), start: 0 };
   const inside = (position: number): boolean => {
     const at = position - page.start;
@@ -25,13 +26,13 @@ const eachRecord = (log: Log, positions: number[], take: (found: Found) => boole
   };
   for (const [i, position] of positions.entries()) {
     const next = positions[i + 1] ?? Number.POSITIVE_INFINITY;
-    if (!inside(position) && next - position < NEAR) page = { bytes: log.page(position).bytes, start: position };
+    if (!inside(position) && next - position < MAX_GAP_BYTES) page = { bytes: log.page(position).bytes, start: position };
     const found = foundAt(position);
-    if (found && !take(found)) return;
+    if (found && !handle(found)) return;
   }
 };
 
-/** From the last on, those of so few bytes of the log that they can be held together. */
+/** Groups of positions, the last first, each of so few bytes of the log that its records can be held in memory together. */
 const groupsBackwards = function* (positions: number[]): Generator<number[]> {
   for (let end = positions.length; end > 0; ) {
     let start = end - 1;
@@ -42,34 +43,34 @@ const groupsBackwards = function* (positions: number[]): Generator<number[]> {
 };
 
 /**
- * The stream's events with revisions `from` to `to`, at most a page of them, ascending or (backwards) descending.
- * @returns the revision to go on from
+ * Calls `handle` with the stream's events of revisions `from` to `to`, at most a page of them; descending if `backwards`.
+ * @returns the revision at which to continue
  */
 export const streamPage = (
   { log, index }: Parts,
   stream: Stream,
   { from, to, backwards }: { from: number; to: number; backwards: boolean },
-  take: (bytes: Buffer, at: number) => void,
+  handle: (bytes: Buffer, at: number) => void,
 ): number => {
   const low = backwards ? Math.max(from, to - PAGE_EVENTS + 1) : from;
   const high = backwards ? to : Math.min(to, from + PAGE_EVENTS - 1);
   const positions = index.range(stream.key, low, high);
   let left = PAGE_BYTES;
   let last = backwards ? low : high;
-  const taken = ({ bytes, at }: Found): boolean => {
-    take(bytes, at);
+  const handleUntilFull = ({ bytes, at }: Found): boolean => {
+    handle(bytes, at);
     left -= sizeAt(bytes, at);
     if (left <= 0) last = revisionAt(bytes, at);
     return left > 0;
   };
   if (!backwards) {
-    eachRecord(log, positions, taken);
+    eachRecord(log, positions, handleUntilFull);
     return last + 1;
   }
   for (const group of groupsBackwards(positions)) {
     const records: Found[] = [];
     eachRecord(log, group, (found) => records.push(found) > 0);
-    if (!records.reverse().every(taken)) break;
+    if (!records.reverse().every(handleUntilFull)) break;
   }
   return last - 1;
 };

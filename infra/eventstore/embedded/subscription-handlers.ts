@@ -11,7 +11,7 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>;
 type AllSource = Extract<ReadRequest['source'], { kind: 'all' }>;
 
-/** Sends what the stream has from a revision on, until nothing is left at that moment. @returns the next revision */
+/** Sends the stream's events from a revision on, up to its current end. @returns the next revision */
 const sendNew = async (parts: Parts, reading: Reading, name: string, from: number): Promise<number> => {
   const { streams } = parts;
   let next = from;
@@ -22,7 +22,7 @@ const sendNew = async (parts: Parts, reading: Reading, name: string, from: numbe
     if (next > stream.last) return next;
     const to = Math.min(stream.last, next + PAGE_EVENTS - 1);
     next = streamPage(parts, stream, { from: next, to, backwards: false }, (bytes, at) => {
-      if (isWithinMaxAge(bytes, at, visible)) reading.response.event(bytes, at);
+      if (isWithinMaxAge(bytes, at, visible)) reading.response.addEvent(bytes, at);
     });
     if (next <= stream.last) await yieldToOthers(reading);
     else if (!reading.response.flush()) await reading.call.drained();
@@ -33,11 +33,11 @@ const sendNew = async (parts: Parts, reading: Reading, name: string, from: numbe
 const sendTombstone = ({ index, log, streams }: Parts, { response }: Reading, name: string): void => {
   const position = index.find(streams.get(name).key, TOMBSTONE_REVISION);
   const record = position === undefined ? undefined : log.recordOrFreed(position);
-  if (record) response.event(record, 0);
+  if (record) response.addEvent(record, 0);
   response.flush();
 };
 
-/** A stream's events as they come, after the one at the revision given. @returns how the call ends */
+/** Sends a stream's events after a revision, and new ones as they are appended. @returns the status with which the call ends */
 export const followStream = async (
   parts: Parts,
   reading: Reading,
@@ -48,8 +48,8 @@ export const followStream = async (
   if (stateOf(parts.streams, name) === 'deleted') return streamDeleted(name);
   response.add(confirmation(randomUUID()));
   let next = from === 'start' ? 0 : from === 'end' ? parts.streams.get(name).last + 1 : Number(from) + 1;
-  // A stream that is not there at first never says that it was caught up with: so does a real node.
-  let quiet = stateOf(parts.streams, name) === 'absent';
+  // Like a real node, a subscription to a stream that does not exist yet never sends CaughtUp.
+  let hasReportedEnd = stateOf(parts.streams, name) === 'absent';
   response.flush();
   while (!call.isClosed()) {
     next = await sendNew(parts, reading, name, next);
@@ -58,73 +58,73 @@ export const followStream = async (
       return streamDeleted(name);
     }
     if (parts.streams.get(name).last >= next) continue;
-    if (!quiet) call.send(caughtUp);
-    quiet = true;
+    if (!hasReportedEnd) call.send(caughtUp);
+    hasReportedEnd = true;
     await parts.signals.waitForAppend(call, name);
   }
   return undefined;
 };
 
-/** How far the store has looked on behalf of a filter, told every so many events and at the live end; it never goes back. */
-const progress = (interval: number, told: number) => {
-  let since = 0;
-  let seen = told;
-  let last = told;
-  const tell = (): Buffer | undefined => {
-    since = 0;
+/** Checkpoints of a filtered subscription: after every `interval` considered events and at the live end. They never go back. */
+const createCheckpoints = (interval: number, start: number) => {
+  let sinceLast = 0;
+  let seen = start;
+  let last = start;
+  const report = (): Buffer | undefined => {
+    sinceLast = 0;
     if (seen <= last) return undefined;
     last = seen;
     return checkpoint(seen);
   };
   const consider = (position: number): Buffer | undefined => {
     seen = position;
-    return ++since % interval === 0 ? tell() : undefined;
+    return ++sinceLast % interval === 0 ? report() : undefined;
   };
-  return { tell, consider };
+  return { report, consider };
 };
 
-/** Where to begin behind a position. The record there was read before: it is needed no more, if only it tells where the next one begins. */
+/** The start position, and where to read on if its record is damaged: the subscriber had that event already, so it is not needed again. */
 const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?] => {
   try {
     return [startPositionOf(parts, from)];
   } catch (error) {
-    const behind = isDamage(error) ? parts.log.positionAfterDamaged(Number(from.commit)) : undefined;
-    if (behind === undefined) throw error;
-    return [Number(from.commit), behind];
+    const next = isDamage(error) ? parts.log.positionAfterDamaged(Number(from.commit)) : undefined;
+    if (next === undefined) throw error;
+    return [Number(from.commit), next];
   }
 };
 
-/** The log's events as they come, after the one at the position given. @returns how the call ends */
+/** Sends the log's events after a position, and new ones as they are appended. @returns the status with which the call ends */
 export const followAll = async (parts: Parts, reading: Reading, { from }: AllSource): Promise<Status | undefined> => {
   const { call, response, request } = reading;
   const { log } = parts;
-  const [start, behind] = from === 'start' ? [-1] : from === 'end' ? [log.end() - 1] : startOf(parts, from);
+  const [start, afterDamage] = from === 'start' ? [-1] : from === 'end' ? [log.end() - 1] : startOf(parts, from);
   if (start === undefined) return unknown('Unexpected ReadAllResult: Error');
   response.add(confirmation(randomUUID()));
   const { filter } = request;
-  const reached = progress(filter?.interval ?? Number.POSITIVE_INFINITY, start);
-  let position = start >= log.end() - 1 ? log.end() : (behind ?? Math.max(0, start));
-  let live = false;
+  const checkpoints = createCheckpoints(filter?.interval ?? Number.POSITIVE_INFINITY, start);
+  let position = start >= log.end() - 1 ? log.end() : (afterDamage ?? Math.max(0, start));
+  let isLive = false;
   const add = (frame: Buffer | undefined) => frame && response.add(frame);
-  const take = (bytes: Buffer) => {
+  const sendRecords = (bytes: Buffer) => {
     for (let at = 0; at < bytes.length; at += sizeAt(bytes, at)) {
       if (positionAt(bytes, at) <= start) continue;
-      if (isRequested(request, bytes, at)) response.event(bytes, at);
-      if (filter) add(reached.consider(positionAt(bytes, at)));
+      if (isRequested(request, bytes, at)) response.addEvent(bytes, at);
+      if (filter) add(checkpoints.consider(positionAt(bytes, at)));
     }
   };
   const atLiveEnd = () => {
-    if (live) return;
-    live = true;
-    if (filter) add(reached.tell());
+    if (isLive) return;
+    isLive = true;
+    if (filter) add(checkpoints.report());
     response.add(caughtUp);
   };
   while (!call.isClosed()) {
     const { bytes, next } = position < log.end() ? log.intactPage(position) : { bytes: Buffer.alloc(0), next: position };
-    take(bytes);
+    sendRecords(bytes);
     position = next;
     if (position < log.end()) {
-      if (live && response.flush()) continue;
+      if (isLive && response.flush()) continue;
       await yieldToOthers(reading);
       continue;
     }

@@ -2,28 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { type Span, spanOf } from './protobuf.ts';
 import type { ProposedEvent } from './record.ts';
 
-const spanned = (text: string): Span => spanOf(Buffer.from(text));
-const nothing = spanned('');
-const metadataType = spanned('$metadata');
-const tombstoneType = spanned('$streamDeleted');
+const textSpan = (text: string): Span => spanOf(Buffer.from(text));
+const EMPTY = textSpan('');
+const metadataType = textSpan('$metadata');
+const tombstoneType = textSpan('$streamDeleted');
 
-/** What the store itself writes into a metadata stream. */
+/** An event that the store itself writes to a metadata stream. */
 export const metadataEvent = (text: string): ProposedEvent => ({
-  id: spanned(randomUUID()),
+  id: textSpan(randomUUID()),
   type: metadataType,
   json: true,
-  data: spanned(text),
-  custom: nothing,
+  data: textSpan(text),
+  custom: EMPTY,
 });
 
-/** The last event that a tombstoned stream ever has. */
+/** The last event of a tombstoned stream. */
 export const tombstoneEvent = (): ProposedEvent => ({
-  id: spanned(randomUUID()),
+  id: textSpan(randomUUID()),
   type: tombstoneType,
   json: false,
-  data: nothing,
-  custom: nothing,
+  data: EMPTY,
+  custom: EMPTY,
 });
 
-/** What stands in the log for an append of nothing. */
-export const noEvent = (): ProposedEvent => ({ id: spanned(randomUUID()), type: nothing, json: false, data: nothing, custom: nothing });
+/** Marks the position of an append without events. */
+export const noEvent = (): ProposedEvent => ({ id: textSpan(randomUUID()), type: EMPTY, json: false, data: EMPTY, custom: EMPTY });
