@@ -2,23 +2,23 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Answer } from '../fixtures/in-memory-platform.ts';
-import { seeded, type World } from '../two-tenants/dataset.ts';
+import { createDataset, type Dataset } from '../two-tenants/dataset.ts';
 import { PRINCIPALS, type PrincipalName, ruleFor } from '../two-tenants/expected-access.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
 import {
-  ask,
-  atHome,
-  comparable,
-  expected,
-  isShownAll,
-  leaked,
-  misplaced,
-  tellsMoment,
-  told,
+  canSeeHidden,
+  expectedStatuses,
+  isComparable,
+  isOwnTenant,
+  leakedMarks,
+  observableParts,
+  positionError,
+  sendProbe,
+  showsPosition,
   type Variant,
   variantsOf,
 } from '../two-tenants/probe.ts';
-import { undeclared } from '../two-tenants/schema-check.ts';
+import { undeclaredFields } from '../two-tenants/schema-check.ts';
 
 /** Tries each allowed change as every principal that may do it; otherwise as two of them, chosen by the seed. */
 const ALL_PRINCIPALS = process.env.TWO_TENANTS === 'whole';
@@ -44,7 +44,7 @@ const fail = (probe: Omit<Probe, 'answer'>, why: string): void => {
   if (STOP_AT_FIRST) assert.unreachable(failures[0]);
 };
 
-const isAllowed = (call: Call, variant: Variant, who: PrincipalName): boolean => expected(call, variant, who).includes(200);
+const isAllowed = (call: Call, variant: Variant, who: PrincipalName): boolean => expectedStatuses(call, variant, who).includes(200);
 
 const checkStatus = (probe: Probe): void => {
   const { call, variant, who, answer } = probe;
@@ -52,7 +52,7 @@ const checkStatus = (probe: Probe): void => {
     if (answer.status >= 500) fail(probe, `answers ${answer.status}`);
     return;
   }
-  const allowedStatuses = expected(call, variant, who);
+  const allowedStatuses = expectedStatuses(call, variant, who);
   const ok = allowedStatuses.includes(200) && (answer.status < 300 || answer.status === statusWithoutDrivers(call));
   if (!ok && !allowedStatuses.includes(answer.status))
     fail(probe, `answers ${answer.status} instead of ${allowedStatuses.join(' or ')}: ${answer.text}`);
@@ -60,7 +60,7 @@ const checkStatus = (probe: Probe): void => {
 
 const checkShape = (document: Document, probe: Probe): void => {
   if (probe.answer.status < 300)
-    for (const field of undeclared(document, probe.call, probe.answer)) fail(probe, `contains the undeclared field ${field}`);
+    for (const field of undeclaredFields(document, probe.call, probe.answer)) fail(probe, `contains the undeclared field ${field}`);
   if (/node_modules|\.ts:\d|select |insert into/i.test(probe.answer.text)) fail(probe, 'reveals implementation details');
 };
 
@@ -75,8 +75,8 @@ const checkHeaders = (probe: Probe): void => {
 };
 
 /** The types of the events appended since, without those that any request may cause. */
-const appendedEvents = (world: World, since: number, { who, call }: { who: PrincipalName; call: Call }): string[] =>
-  world.log.events
+const appendedEvents = (dataset: Dataset, since: number, { who, call }: { who: PrincipalName; call: Call }): string[] =>
+  dataset.log.events
     .slice(since)
     .map(({ type }) => type)
     .filter((type) => !INCIDENTAL_EVENTS.includes(type) && !(type === 'SuperAdminRead' && who === 'guest' && call.method === 'GET'))
@@ -87,8 +87,8 @@ const isSuperAdminRead = ({ call, who, answer }: Probe): boolean =>
   who === 'guest' && call.path.startsWith('/tenant/') && answer.status < 300;
 
 /** Foreign ids and ids of other types get the same response as missing ones. */
-const checkSameAsMissing = (world: World, answers: readonly Probe[]): void => {
-  const summaryOf = ({ call, variant, answer }: Probe): string => told(world, call, variant, answer);
+const checkSameAsMissing = (dataset: Dataset, answers: readonly Probe[]): void => {
+  const summaryOf = ({ call, variant, answer }: Probe): string => observableParts(dataset, call, variant, answer);
   const missing = answers.find(({ variant }) => variant.label.endsWith('missing'));
   for (const other of answers)
     if (missing && !other.variant.label.endsWith('malformed') && summaryOf(other) !== summaryOf(missing))
@@ -100,51 +100,51 @@ const groupOf = ({ differs, label }: Variant): string =>
 
 let calls = 0;
 
-const probeRefused = async (world: World, call: Call, who: PrincipalName): Promise<void> => {
+const probeRefused = async (dataset: Dataset, call: Call, who: PrincipalName): Promise<void> => {
   const probes: Probe[] = [];
   let now: Answer | undefined;
   for (const variant of variantsOf(call)) {
     const changes = call.method !== 'GET' && isAllowed(call, variant, who);
-    if (changes || atHome(who, call, variant) || isShownAll(who, variant)) continue;
-    if (tellsMoment(call, variant)) await world.stir();
-    const before = world.log.events.length;
+    if (changes || isOwnTenant(who, call, variant) || canSeeHidden(who, variant)) continue;
+    if (showsPosition(call, variant)) await dataset.changeOtherTenant();
+    const before = dataset.log.events.length;
     calls++;
-    const probe = { call, variant, who, answer: await ask(world, call, variant, who) };
-    const events = appendedEvents(world, before, probe);
+    const probe = { call, variant, who, answer: await sendProbe(dataset, call, variant, who) };
+    const events = appendedEvents(dataset, before, probe);
     if (events.length > 0) fail(probe, `answers ${probe.answer.status}, but appended ${events.join(', ')}`);
-    if (isSuperAdminRead(probe) && world.log.events.slice(before).every(({ type }) => type !== 'SuperAdminRead'))
+    if (isSuperAdminRead(probe) && dataset.log.events.slice(before).every(({ type }) => type !== 'SuperAdminRead'))
       fail(probe, 'the read is not recorded for the tenant');
     checkStatus(probe);
     checkHeaders(probe);
-    checkShape(world.document as Document, probe);
+    checkShape(dataset.document as Document, probe);
     now ??= probe.answer;
-    const moment = misplaced(world, call, variant, who, probe.answer, now);
+    const moment = positionError(dataset, call, variant, who, probe.answer, now);
     if (moment) fail(probe, moment);
-    const marks = leaked(world, call, variant, who, probe.answer);
+    const marks = leakedMarks(dataset, call, variant, who, probe.answer);
     if (marks.length > 0) fail(probe, `reveals data of the other tenant: ${marks.join(', ')}`);
-    if (variant.differs && comparable(who, variant)) probes.push(probe);
+    if (variant.differs && isComparable(who, variant)) probes.push(probe);
   }
-  for (const group of Object.values(Object.groupBy(probes, ({ variant }) => groupOf(variant)))) checkSameAsMissing(world, group!);
+  for (const group of Object.values(Object.groupBy(probes, ({ variant }) => groupOf(variant)))) checkSameAsMissing(dataset, group!);
 };
 
-const documentOf = (world: World): Document => world.document as unknown as Document;
+const documentOf = (dataset: Dataset): Document => dataset.document as unknown as Document;
 
 /** The rows of all projections except the audit log and the API keys, whose time of last use changes. */
-const rowsOf = (world: World): string =>
+const rowsOf = (dataset: Dataset): string =>
   JSON.stringify(
     ['agents', 'allowed_accounts', 'deliveries', 'integrations', 'models', 'plans', 'runner_credentials', 'users'].map((projection) => [
-      ...world.memoryStore.rows(projection, projection === 'runner_credentials' ? 'runner_credentials' : projection).entries(),
+      ...dataset.memoryStore.rows(projection, projection === 'runner_credentials' ? 'runner_credentials' : projection).entries(),
     ]),
   );
 
 test('no caller can read, change or detect what they have no access to, wherever its id occurs', async () => {
-  const world = await seeded();
-  const rows = rowsOf(world);
-  for (const call of callsOf(documentOf(world))) for (const who of PRINCIPALS) await probeRefused(world, call, who);
-  await world.waitForProjections();
-  assert.is(rowsOf(world), rows, 'no row changed');
-  assert.equal(world.unappliedEvents(), []);
-  await world.close();
+  const dataset = await createDataset();
+  const rows = rowsOf(dataset);
+  for (const call of callsOf(documentOf(dataset))) for (const who of PRINCIPALS) await probeRefused(dataset, call, who);
+  await dataset.waitForProjections();
+  assert.is(rowsOf(dataset), rows, 'no row changed');
+  assert.equal(dataset.unappliedEvents(), []);
+  await dataset.close();
   console.log(`${calls} calls on one platform`);
   assert.equal(failures.splice(0).slice(0, 40), []);
 });
@@ -154,7 +154,7 @@ const sample = <T>(all: readonly T[], index: number): readonly T[] =>
 
 if (!STOP_AT_FIRST)
   test('every allowed change succeeds', async () => {
-    const first = await seeded();
+    const first = await createDataset();
     const changing = callsOf(documentOf(first)).filter(({ method }) => method !== 'GET');
     await first.close();
     const probes = changing.flatMap((call, index) => {
@@ -164,56 +164,56 @@ if (!STOP_AT_FIRST)
       return sample(allowed, index).map((who) => ({ call, variant: variant!, who }));
     });
     for (const probe of probes) {
-      const world = await seeded();
-      const answer = await ask(world, probe.call, probe.variant, probe.who);
+      const dataset = await createDataset();
+      const answer = await sendProbe(dataset, probe.call, probe.variant, probe.who);
       checkStatus({ ...probe, answer });
-      checkShape(documentOf(world), { ...probe, answer });
-      await world.close();
+      checkShape(documentOf(dataset), { ...probe, answer });
+      await dataset.close();
     }
     console.log(`${probes.length} allowed changes, each on its own platform (seed ${SEED})`);
     assert.equal(failures.splice(0).slice(0, 40), []);
   });
 
 test('a body with an undeclared field is refused and changes nothing', async () => {
-  const world = await seeded();
-  const document = documentOf(world);
+  const dataset = await createDataset();
+  const document = documentOf(dataset);
   for (const call of callsOf(document).filter(({ requestBody }) => requestBody)) {
     const [variant] = variantsOf(call);
     const who = PRINCIPALS.find((principal) => isAllowed(call, variant!, principal))!;
-    const before = world.log.events.length;
-    const answer = await ask(world, call, variant!, who, { undeclared: 1 });
+    const before = dataset.log.events.length;
+    const answer = await sendProbe(dataset, call, variant!, who, { undeclared: 1 });
     const probe = { call, variant: variant!, who, answer };
     if (answer.status !== 422 || !answer.text.includes('/undeclared')) fail(probe, `accepts an undeclared field: ${answer.status}`);
-    const events = appendedEvents(world, before, probe);
+    const events = appendedEvents(dataset, before, probe);
     if (events.length > 0) fail(probe, `appended ${events.join(', ')}`);
   }
-  await world.close();
+  await dataset.close();
   assert.equal(failures.splice(0), []);
 });
 
 test('the OpenAPI document names the permissions that each operation requires', async () => {
-  const world = await seeded();
-  for (const { method, path, description = '' } of callsOf(documentOf(world))) {
+  const dataset = await createDataset();
+  for (const { method, path, description = '' } of callsOf(documentOf(dataset))) {
     const { all, onDelivery } = ruleFor(method, path, description);
     for (const permission of onDelivery ? ['agent:chat:read'] : all)
       if (permission !== 'any')
         assert.ok(description.includes(`\`${permission}\``), `${method} ${path} needs ${permission}: ${description}`);
   }
-  await world.close();
+  await dataset.close();
 });
 
 test('the routes and the paths of the OpenAPI document are the same', async () => {
-  const world = await seeded();
-  const routes = world.app.routes
+  const dataset = await createDataset();
+  const routes = dataset.app.routes
     .filter(({ path, method }) => method !== 'ALL' && path !== '/*')
     .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
-  const documented = Object.entries(documentOf(world).paths).flatMap(([path, methods]) =>
+  const documented = Object.entries(documentOf(dataset).paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
   assert.equal([...new Set(routes)].sort(), documented.sort());
   for (const path of ['/', '/api', '/api/v1', '/v1', '/tenant', '/admin', '/nowhere/at/all'])
-    assert.is((await world.send('GET', path)).status, 404, path);
-  await world.close();
+    assert.is((await dataset.send('GET', path)).status, 404, path);
+  await dataset.close();
 });
 
 test.run();

@@ -5,11 +5,11 @@ import { tokenOf } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import type { Answer } from '../fixtures/in-memory-platform.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
-import { seeded } from '../two-tenants/dataset.ts';
+import { createDataset } from '../two-tenants/dataset.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
 
 /** The reads of a tenant that do not accept as_of, with the reason. spec/decisions.md, HTTP, names the lists that do. */
-const WITHOUT: Readonly<Record<string, string>> = {
+const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listApiKeys: 'a list that is not among those of decisions.md',
   listRunnerKeys: 'a list that is not among those of decisions.md',
   listRunnerCredentials: 'a list that is not among those of decisions.md',
@@ -23,14 +23,14 @@ const WITHOUT: Readonly<Record<string, string>> = {
   getDeliveryBody: 'bytes that never change',
 };
 
-const world = await seeded();
-const { own } = world;
-const send = (path: string, headers = {}) => world.send('GET', path, { key: world.keys.owner, headers });
-const end = (): string => tokenOf(world.log.events.at(-1)!.position);
+const dataset = await createDataset();
+const { own } = dataset;
+const send = (path: string, headers = {}) => dataset.send('GET', path, { key: dataset.keys.owner, headers });
+const end = (): string => tokenOf(dataset.log.events.at(-1)!.position);
 
 /** Records that the runner has processed the delivery, so that reads show the acknowledgement. */
-const settle = async (): Promise<void> => {
-  const { event_id } = world.log.events.findLast(({ type, tenant }) => type === 'WebhookAccepted' && tenant === own.tenant)!;
+const acknowledgeDelivery = async (): Promise<void> => {
+  const { event_id } = dataset.log.events.findLast(({ type, tenant }) => type === 'WebhookAccepted' && tenant === own.tenant)!;
   const notice = {
     delivery_id: own.delivery!,
     event_id,
@@ -39,30 +39,35 @@ const settle = async (): Promise<void> => {
     sequence: 1,
     outcome: 'acknowledged',
   } as const;
-  await world.systemContext(own.tenant).transact(Acknowledgement, own.agent!, Acknowledgement.recordAdvisories('one', [notice]));
-  await world.waitForProjections();
+  await dataset.systemContext(own.tenant).transact(Acknowledgement, own.agent!, Acknowledgement.recordAdvisories('one', [notice]));
+  await dataset.waitForProjections();
 };
-await settle();
+await acknowledgeDelivery();
 
-const shown = callsOf(world.document as unknown as Document).filter(({ method, path }) => method === 'GET' && path.startsWith('/tenant/'));
-const looksBack = ({ parameters = [] }: Call): boolean => parameters.some(({ name }) => name === 'as_of');
-const pathOf = ({ path, places }: Call): string =>
-  path.replace(/\{(\w+)\}/g, (_, name: string) => own[places.find((place) => place.in === 'path' && place.name === name)!.type]!);
+const tenantReads = callsOf(dataset.document as unknown as Document).filter(
+  ({ method, path }) => method === 'GET' && path.startsWith('/tenant/'),
+);
+const acceptsAsOf = ({ parameters = [] }: Call): boolean => parameters.some(({ name }) => name === 'as_of');
+const pathOf = ({ path, idPositions }: Call): string =>
+  path.replace(
+    /\{(\w+)\}/g,
+    (_, name: string) => own[idPositions.find((position) => position.in === 'path' && position.name === name)!.type]!,
+  );
 
 /** The field as_of differs between live and as-of reads. */
 const bodyOf = ({ body }: Answer): unknown => (body && typeof body === 'object' && 'as_of' in body ? { ...body, as_of: '' } : body);
 
 test('every read of a tenant accepts as_of, or is listed here with the reason why not', () => {
-  const lacking = shown.filter((call) => !looksBack(call)).map(({ operationId }) => operationId);
-  assert.equal(lacking.sort(), Object.keys(WITHOUT).sort());
-  assert.ok(shown.length - lacking.length >= 10);
+  const lacking = tenantReads.filter((call) => !acceptsAsOf(call)).map(({ operationId }) => operationId);
+  assert.equal(lacking.sort(), Object.keys(READS_WITHOUT_AS_OF).sort());
+  assert.ok(tenantReads.length - lacking.length >= 10);
 });
 
 test('a read as of now equals the live read and names its position', async () => {
-  for (const call of shown.filter(looksBack)) {
+  for (const call of tenantReads.filter(acceptsAsOf)) {
     const live = await send(pathOf(call));
     assert.is(live.status, 200, `${call.operationId}: ${live.text}`);
-    await world.waitForProjections();
+    await dataset.waitForProjections();
     const token = end();
     for (const as_of of [token, new Date(Date.now() + 1_000).toISOString()]) {
       const then = await send(`${pathOf(call)}?as_of=${as_of}`, { 'consistency-token': token });
@@ -77,7 +82,7 @@ test('a read as of now equals the live read and names its position', async () =>
 
 test('every read of a tenant has a Projection-Position', async () => {
   const bytes = ['exportAuditLogs', 'getDeliveryBody'];
-  for (const call of shown.filter(({ operationId }) => !bytes.includes(operationId))) {
+  for (const call of tenantReads.filter(({ operationId }) => !bytes.includes(operationId))) {
     const answer = await send(`${pathOf(call)}${call.operationId === 'diffAgent' ? '?from=0:0' : ''}`);
     assert.is(answer.status, 200, `${call.operationId}: ${answer.text}`);
     assert.match(answer.headers.get('projection-position') ?? '', /^\d+:\d+$/, call.operationId);
@@ -85,7 +90,7 @@ test('every read of a tenant has a Projection-Position', async () => {
 });
 
 test('as of a position before the first event nothing exists', async () => {
-  for (const call of shown.filter(looksBack)) {
+  for (const call of tenantReads.filter(acceptsAsOf)) {
     const then = await send(`${pathOf(call)}?as_of=0:0`);
     assert.ok(then.status === 404 || then.text === '[]', `${call.operationId}: ${then.status} ${then.text}`);
   }
@@ -94,24 +99,24 @@ test('as of a position before the first event nothing exists', async () => {
 test('a delivery as of each step shows its own state then, whatever the runner did with other deliveries', async () => {
   const { tenant } = own;
   const path = `/tenant/${tenant}/deliveries/${own.delivery}`;
-  const accepted = world.log.events.find(({ type, id }) => type === 'WebhookAccepted' && id === own.delivery)!;
-  const ctx = world.systemContext(tenant);
+  const accepted = dataset.log.events.find(({ type, id }) => type === 'WebhookAccepted' && id === own.delivery)!;
+  const ctx = dataset.systemContext(tenant);
   const hook = (
-    await world.send('POST', `/tenant/${tenant}/webhook-integrations`, {
-      key: world.keys.owner,
+    await dataset.send('POST', `/tenant/${tenant}/webhook-integrations`, {
+      key: dataset.keys.owner,
       body: { provider: 'github', agent_id: own.agent, label: 'Other' },
     })
   ).body as { url: string; secret: string };
   const others = await Promise.all(
     Array.from({ length: 3 }, async (_, n) => {
       const headers = { 'x-github-delivery': `other-${n}`, 'x-github-event': 'ping', 'x-hub-signature-256': sign('{}', hook.secret) };
-      const answer = await world.send('POST', new URL(hook.url).pathname, { key: '', raw: '{}', headers });
+      const answer = await dataset.send('POST', new URL(hook.url).pathname, { key: '', raw: '{}', headers });
       const delivery_id = (answer.body as { id: string }).id;
       return { delivery_id, event_id: accepted.event_id, at: new Date().toISOString(), attempts: 1 };
     }),
   );
-  const say = (sequence: number, outcome: 'acknowledged' | 'max_deliveries', mine: boolean) => {
-    const about = (mine ? [{ ...others[0]!, delivery_id: own.delivery! }, others[1]!] : others).map((one) => ({
+  const recordOutcomes = (sequence: number, outcome: 'acknowledged' | 'max_deliveries', isOwn: boolean) => {
+    const about = (isOwn ? [{ ...others[0]!, delivery_id: own.delivery! }, others[1]!] : others).map((one) => ({
       ...one,
       attempts: sequence,
     }));
@@ -130,15 +135,15 @@ test('a delivery as of each step shows its own state then, whatever the runner d
     );
   };
   const steps: [string, unknown][] = [[tokenOf(accepted.position), []]];
-  for (const [sequence, outcome, mine] of [
+  for (const [sequence, outcome, isOwn] of [
     [1, 'acknowledged', false],
     [2, 'max_deliveries', true],
     [3, 'acknowledged', false],
     [4, 'acknowledged', true],
     [5, 'max_deliveries', false],
   ] as const) {
-    const said = await say(sequence, outcome, mine);
-    const token = tokenOf(said.position!);
+    const recorded = await recordOutcomes(sequence, outcome, isOwn);
+    const token = tokenOf(recorded.position!);
     // If-None-Match must not lead to 304: acknowledgements change the delivery without changing its stream.
     const { attempts } = (await send(path, { 'consistency-token': token, 'if-none-match': '*' })).body as { attempts: unknown };
     steps.push([token, attempts]);
@@ -148,35 +153,35 @@ test('a delivery as of each step shows its own state then, whatever the runner d
     const then = await send(`${path}?as_of=${token}`);
     assert.equal((then.body as { attempts: unknown }).attempts, attempts, token);
   }
-  const last = world.log.events.at(-1)!.position;
-  world.projectionDelay.ms = 300;
-  const late = await say(6, 'max_deliveries', true);
+  const last = dataset.log.events.at(-1)!.position;
+  dataset.projectionDelay.ms = 300;
+  const late = await recordOutcomes(6, 'max_deliveries', true);
   const then = await send(`${path}?as_of=${tokenOf(late.position!)}`);
   assert.is((then.body as { outcome: string }).outcome, 'dead', 'though the projection has not applied it yet');
   assert.is(((await send(`${path}?as_of=${tokenOf(last)}`)).body as { attempts: { count: number }[] }).attempts[0]!.count, 4);
-  world.projectionDelay.ms = 0;
+  dataset.projectionDelay.ms = 0;
 });
 
 test('an integration as of a position shows the times of its last deliveries until then, also for the replaced secret', async () => {
-  const made = await world.send('POST', `/tenant/${own.tenant}/webhook-integrations`, {
-    key: world.keys.owner,
+  const made = await dataset.send('POST', `/tenant/${own.tenant}/webhook-integrations`, {
+    key: dataset.keys.owner,
     body: { provider: 'github', agent_id: own.agent, label: 'Rotated' },
   });
   const { id, url, secret } = made.body as { id: string; url: string; secret: string };
   const path = `/tenant/${own.tenant}/webhook-integrations/${id}`;
   const steps: [string, Answer][] = [];
   const look = async () => {
-    await world.waitForProjections();
+    await dataset.waitForProjections();
     steps.push([end(), await send(path)]);
   };
   const deliver = async (n: number, by: string) => {
     const headers = { 'x-github-delivery': `rotated-${n}`, 'x-github-event': 'ping', 'x-hub-signature-256': sign('{}', by) };
-    assert.is((await world.send('POST', new URL(url).pathname, { key: '', raw: '{}', headers })).status, 202);
+    assert.is((await dataset.send('POST', new URL(url).pathname, { key: '', raw: '{}', headers })).status, 202);
     await look();
   };
   await look();
   await deliver(1, secret);
-  const rotated = await world.send('POST', `${path}/rotate-secret`, { key: world.keys.owner, body: {} });
+  const rotated = await dataset.send('POST', `${path}/rotate-secret`, { key: dataset.keys.owner, body: {} });
   await deliver(2, secret);
   await deliver(3, (rotated.body as { secret: string }).secret);
   await deliver(4, secret);
@@ -192,10 +197,10 @@ test('an integration as of a position shows the times of its last deliveries unt
 test('a rejected delivery exists from the position of its rejection', async () => {
   const hook = (await send(`/tenant/${own.tenant}/webhook-integrations/${own.integration}`)).body as { url: string };
   const before = end();
-  await world.send('POST', new URL(hook.url).pathname, { key: '', raw: '{}', headers: { 'x-hub-signature-256': 'sha256=00' } });
-  for (let waits = 0; world.eventsOf('WebhookRejected').length === 0 && waits < 100; waits++) await sleep(50);
-  await world.waitForProjections();
-  const [refused] = world.eventsOf('WebhookRejected').slice(-1);
+  await dataset.send('POST', new URL(hook.url).pathname, { key: '', raw: '{}', headers: { 'x-hub-signature-256': 'sha256=00' } });
+  for (let waits = 0; dataset.eventsOf('WebhookRejected').length === 0 && waits < 100; waits++) await sleep(50);
+  await dataset.waitForProjections();
+  const [refused] = dataset.eventsOf('WebhookRejected').slice(-1);
   const path = `/tenant/${own.tenant}/deliveries/${(refused!.data as { delivery_id: string }).delivery_id}`;
   const live = await send(path);
   assert.is(live.status, 200, live.text);
@@ -204,8 +209,8 @@ test('a rejected delivery exists from the position of its rejection', async () =
 });
 
 test('the platform stops', async () => {
-  assert.equal(world.unappliedEvents(), []);
-  await world.close();
+  assert.equal(dataset.unappliedEvents(), []);
+  await dataset.close();
 });
 
 test.run();

@@ -1,11 +1,11 @@
-import { type Mutant, one, seenBy } from './guard.ts';
+import { type Mutant, mutant, mutantSeenBy } from './guard.ts';
 
 const permit = (name: string, from: string, to: string): Mutant => ({
   name: `permit: ${name}`,
   edits: [['commands/access/authorize.ts', from, to]],
 });
 
-/** What keeps callers to where they may be, and to what they may do there. */
+/** The guards that limit callers to their tenants and permissions. */
 export const FENCES_OF_CALLERS: readonly Mutant[] = [
   permit('a tenant key works in every tenant', 'principal.bound_to !== null && principal.bound_to !== tenant_id', 'false'),
   {
@@ -15,178 +15,192 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
       ['commands/identity/authenticate-api-key.ts', 'super_admin: false', 'super_admin: user.is_super_admin'],
     ],
   },
-  permit('everybody is a super-admin on the platform', 'principal.super_admin && principal.bound_to', 'principal.bound_to'),
-  permit('everybody may be a guest', 'if (!principal.super_admin) throw notFound();', ''),
-  permit('no break-glass is needed', 'if (!open) throw', 'if (false) throw'),
-  permit('a guest may everything', 'if (!GUEST_PERMISSIONS.includes(permission)) throw forbidden(permission);', ''),
+  permit('every user is a super-admin on the platform', 'principal.super_admin && principal.bound_to', 'principal.bound_to'),
+  permit('every user may read tenants like a super-admin', 'if (!principal.super_admin) throw notFound();', ''),
+  permit('super-admins need no break-glass', 'if (!open) throw', 'if (false) throw'),
+  permit('a super-admin in a tenant has every permission', 'if (!GUEST_PERMISSIONS.includes(permission)) throw forbidden(permission);', ''),
   permit(
-    "one super-admin's break-glass is everybody's",
+    'the break-glass of one super-admin works for all',
     "(tenant.super_admin_access[principal.user_id] ?? '')",
     "(Object.values(tenant.super_admin_access).sort().at(-1) ?? '')",
   ),
   permit('a break-glass never ends', '> new Date(now()).toISOString()', "> ''"),
-  permit('a tenant can not shut super-admins out', 'tenant.allow_superadmin_access && ', ''),
-  permit('a closed tenant goes on for who is bound to none', ' || Tenant.isClosed(tenant)) throw notFound()', ') throw notFound()'),
+  permit('a tenant cannot disable super-admin access', 'tenant.allow_superadmin_access && ', ''),
+  permit('a closed tenant accepts unbound credentials', ' || Tenant.isClosed(tenant)) throw notFound()', ') throw notFound()'),
   permit(
-    'a suspended tenant goes on for who is bound to none',
+    'a suspended tenant accepts unbound credentials',
     "    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');\n    if (isTenant",
     '    if (isTenant',
   ),
   permit(
-    'whoever is a member of nothing is an OWNER',
+    'a user without membership is an OWNER',
     'const role = tenantRoleOf(tenant, principal);',
     "const role = tenantRoleOf(tenant, principal) ?? 'OWNER';",
   ),
-  one('an agent for admins only is for everybody', 'domain/access/permission.ts', 'if (agent.is_admin_only) return false;', ''),
-  one('what was held before somebody left counts again', 'domain/agents/agent-roles.ts', ' && assignment.since > member.since ?', ' ?'),
-  one(
-    'a key of a closed tenant goes on',
+  mutant('an admin-only agent is visible to all members', 'domain/access/permission.ts', 'if (agent.is_admin_only) return false;', ''),
+  mutant(
+    'roles from before a member left are valid again after rejoining',
+    'domain/agents/agent-roles.ts',
+    ' && assignment.since > member.since ?',
+    ' ?',
+  ),
+  mutant(
+    'a key of a closed tenant is accepted',
     'commands/identity/authenticate-api-key.ts',
     "if (Tenant.isClosed(tenant)) throw unauthorized('The API key is not valid');",
     '',
   ),
-  one(
-    'sign-in: whoever was here once comes in',
+  mutant(
+    'sign-in: a former member may sign in',
     'commands/identity/sign-in.ts',
     'if (!(await hasAccess(ctx, user, isMember))) throw',
     'if (false) throw',
   ),
-  one(
-    'sign-in: whoever has a token comes in',
+  mutant(
+    'sign-in: every token of the issuer is accepted',
     'commands/identity/sign-in.ts',
     'if (!(await isAllowedAccount(ctx, email))) throw',
     'if (false) throw',
   ),
-  one('sign-in: the members of a closed tenant come in', 'commands/identity/membership.ts', '!Tenant.isClosed(state) && ', ''),
+  mutant('sign-in: members of a closed tenant may sign in', 'commands/identity/membership.ts', '!Tenant.isClosed(state) && ', ''),
   {
-    name: 'sign-in: whoever knows of a membership of anybody comes in',
+    name: 'sign-in: any membership of any user allows signing in',
     edits: [
       ['projections/identity/user.queries.ts', "where: [{ column: 'user_id', op: '=', value: user_id }]", 'where: []'],
       ['commands/identity/membership.ts', ' && state.members[user_id]) return true', ') return true'],
     ],
   },
-  one(
-    'me: a bound key tells of all tenants of its owner',
+  mutant(
+    'me: a bound key lists all tenants of its owner',
     'api/identity/me.ts',
     'if (principal.bound_to !== null) return [principal.bound_to];',
     '',
   ),
-  one('me: closed tenants are told of', 'api/identity/me.ts', 'Tenant.isClosed(state) || ', ''),
+  mutant('me: closed tenants are listed', 'api/identity/me.ts', 'Tenant.isClosed(state) || ', ''),
   {
-    name: 'me: tenants of others are told of',
+    name: 'me: tenants of other users are listed',
     edits: [
       ['projections/identity/user.queries.ts', "where: [{ column: 'user_id', op: '=', value: user_id }]", 'where: []'],
       ['api/identity/me.ts', 'Tenant.isClosed(state) || (user_id !== null && role === null)', 'Tenant.isClosed(state)'],
     ],
   },
-  permit('a runner works in every tenant', 'principal.tenant_id !== tenant_id || principal.agent_id', 'principal.agent_id'),
-  permit('a runner works as every agent', ' || principal.agent_id !== agent_id) return false', ') return false'),
-  permit('a runner learns which tenants there are', "principal.kind === 'runner' && principal.tenant_id === tenant_id ?", 'true ?'),
-  permit('tenant roles give everything', 'if (!tenantRoleAllows(role, permission)) throw forbidden(permission);', ''),
-  permit('whoever sees an agent may everything with it', '|| !agentAllows(tenant, principal.user_id, agent, permission)) throw', ') throw'),
+  permit('a runner key works in every tenant', 'principal.tenant_id !== tenant_id || principal.agent_id', 'principal.agent_id'),
+  permit('a runner key works for every agent', ' || principal.agent_id !== agent_id) return false', ') return false'),
+  permit('a runner can find out which tenants exist', "principal.kind === 'runner' && principal.tenant_id === tenant_id ?", 'true ?'),
+  permit('every tenant role has every permission', 'if (!tenantRoleAllows(role, permission)) throw forbidden(permission);', ''),
   permit(
-    'an agent that is not seen is refused, not hidden',
+    'read access to an agent gives every permission on it',
+    '|| !agentAllows(tenant, principal.user_id, agent, permission)) throw',
+    ') throw',
+  ),
+  permit(
+    'an invisible agent is refused, not hidden',
     " || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound()",
     ') throw notFound()',
   ),
-  one(
-    'a suspended tenant goes on',
+  mutant(
+    'a suspended tenant is accepted',
     'commands/identity/authenticate-api-key.ts',
     "if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');",
     '',
   ),
-  one(
-    'a guest may change what needs a read right',
+  mutant(
+    'a super-admin in a tenant may change what needs a read permission',
     'api/http/authorize-request.ts',
     "if (as === 'guest' && !isRead(row)) throw",
     'if (false) throw',
   ),
-  one('the visits of guests are told to nobody', 'api/http/authorize-request.ts', "if (as === 'guest') await", 'if (false) await'),
-  seenBy(
+  mutant('reads by super-admins are not recorded', 'api/http/authorize-request.ts', "if (as === 'guest') await", 'if (false) await'),
+  mutantSeenBy(
     'webhooks/receive-delivery.api.test.ts',
-    'hooks: those of a suspended tenant go on',
+    'hooks: those of a suspended tenant accept deliveries',
     'commands/webhooks/delivery-eligibility.ts',
     ' && !is_suspended',
     '',
   ),
-  seenBy(
+  mutantSeenBy(
     'tenants/close-tenants.live.test.ts',
-    'hooks: those of a closed tenant go on',
+    'hooks: those of a closed tenant accept deliveries',
     'commands/webhooks/delivery-eligibility.ts',
     "(status === 'active' || status === 'closing') && ",
     '',
   ),
-  seenBy(
+  mutantSeenBy(
     'billing/delivery-quota.live.test.ts',
     "limits: one tenant's deliveries count for all",
     'domain/access/rate-limit-policy.ts',
     '{tenant_id}`',
     "{''}`",
   ),
-  seenBy(
+  mutantSeenBy(
     'ratelimit/limiter.api.test.ts',
     "limits: one tenant's requests count for all",
     'domain/access/rate-limit-policy.ts',
     'key: tenant }',
     "key: '' }",
   ),
-  seenBy(
+  mutantSeenBy(
     'http/idempotency.api.test.ts',
-    "idempotency: one caller's key is everybody's",
+    'idempotency: a key is shared by all callers',
     'infra/aggregates/idempotency.ts',
     'callerOf(info.principal), request',
     'request',
   ),
-  seenBy(
+  mutantSeenBy(
     'http/idempotency.api.test.ts',
-    "idempotency: one route's key is every route's",
+    'idempotency: a key is shared by all routes',
     'infra/aggregates/idempotency.ts',
     ' request.route, request.key)',
     ' request.key)',
   ),
-  seenBy(
+  mutantSeenBy(
     'runners/runner-credential.api.test.ts',
-    "broker: a runner takes every agent's messages",
+    "broker: a runner can pull every agent's messages",
     'domain/runners/runner-credential.ts',
     '{consumerName(agent)}`, `',
     "{'*'}`, `",
   ),
-  seenBy(
+  mutantSeenBy(
     'runners/runner-credential.api.test.ts',
-    "broker: a runner acknowledges every agent's messages",
+    "broker: a runner can acknowledge every agent's messages",
     'domain/runners/runner-credential.ts',
     '{consumerName(agent)}.>`',
     "{'*'}.>`",
   ),
-  seenBy(
+  mutantSeenBy(
     'runners/runner-isolation.live.test.ts',
-    "broker: an agent's consumer holds every agent's messages",
+    "broker: an agent's consumer delivers every agent's messages",
     'infra/nats/jetstream.ts',
     'filter_subject: inboundSubject(tenant, agent)',
     "filter_subject: inboundSubject('*', '*')",
   ),
-  seenBy(
+  mutantSeenBy(
     'identity/browser-sign-in.api.test.ts',
-    'cookies: a page of elsewhere changes things',
+    'cookies: pages of other origins can change data',
     'api/identity/sign-in.ts',
     'if (!UNSAFE_METHOD.test(c.req.method)) return;',
     'return;',
   ),
-  one('a key outlives its owner', 'commands/identity/authenticate-api-key.ts', 'if (!User.isActive(user)) throw', 'if (false) throw'),
-  one(
-    'a key outlives a membership',
+  mutant(
+    'a key works after its owner was deactivated',
+    'commands/identity/authenticate-api-key.ts',
+    'if (!User.isActive(user)) throw',
+    'if (false) throw',
+  ),
+  mutant(
+    'a key works after its owner left the tenant',
     'commands/identity/authenticate-api-key.ts',
     'if (!tenant.members[user.id]) throw',
     'if (false) throw',
   ),
-  one(
-    'a revoked key goes on',
+  mutant(
+    'a revoked key is accepted',
     'commands/identity/authenticate-api-key.ts',
     "if (key.status !== 'active') throw unauthorized('The API key is not valid');",
     '',
   ),
-  one(
-    'an expired key goes on',
+  mutant(
+    'an expired key is accepted',
     'commands/identity/authenticate-api-key.ts',
     'if (key.expires_at !== null && Date.parse(key.expires_at) <= now())',
     'if (false)',

@@ -13,9 +13,9 @@ import { createSecondTenant } from '../fixtures/users.ts';
 import type { PrincipalName } from './expected-access.ts';
 
 type Platform = Awaited<ReturnType<typeof createInMemoryPlatform>>;
-type Made = { id: string; user_id: string; key: string; secret: string; url: string };
+type Created = { id: string; user_id: string; key: string; secret: string; url: string };
 
-/** What there is one of in each tenant, and on the platform. */
+/** The kinds of resources of which each tenant, or the platform, has one. */
 export type ResourceType =
   | 'tenant'
   | 'agent'
@@ -38,15 +38,16 @@ export type ResourceType =
   | 'parked event';
 
 export type Resources = Partial<Record<ResourceType, string>>;
-export type World = Awaited<ReturnType<typeof seeded>>;
+export type Dataset = Awaited<ReturnType<typeof createDataset>>;
 
-const sent = async (p: Platform, method: string, path: string, key: string, body?: unknown): Promise<Made> => {
+const request = async (p: Platform, method: string, path: string, key: string, body?: unknown): Promise<Created> => {
   const answer = await p.send(method, path, { key, ...(body === undefined ? {} : { body }) });
-  if (answer.status >= 300) throw new Error(`the seed was refused: ${method} ${path} ${answer.status} ${answer.text}`);
-  return answer.body as Made;
+  if (answer.status >= 300)
+    throw new Error(`the request to create the dataset was refused: ${method} ${path} ${answer.status} ${answer.text}`);
+  return answer.body as Created;
 };
 
-const PEOPLE = [
+const MEMBERS = [
   'admin',
   'member',
   'auditor',
@@ -59,10 +60,10 @@ const PEOPLE = [
   'suspended',
   'removed',
 ] as const;
-type Person = (typeof PEOPLE)[number];
-const TENANT_ROLE: Partial<Record<Person, string>> = { admin: 'ADMIN', auditor: 'AUDITOR' };
+type MemberName = (typeof MEMBERS)[number];
+const TENANT_ROLE: Partial<Record<MemberName, string>> = { admin: 'ADMIN', auditor: 'AUDITOR' };
 
-const delivered = async (p: Platform, { url, secret }: Made): Promise<string> => {
+const sendDelivery = async (p: Platform, { url, secret }: Created): Promise<string> => {
   const raw = '{"zen":"speak like a human"}';
   const headers = {
     'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`,
@@ -70,37 +71,37 @@ const delivered = async (p: Platform, { url, secret }: Made): Promise<string> =>
     'x-github-event': 'ping',
   };
   const answer = await p.send('POST', new URL(url).pathname, { key: '', raw, headers });
-  if (answer.status !== 202) throw new Error(`the seed's delivery was refused: ${answer.text}`);
-  return (answer.body as Made).id;
+  if (answer.status !== 202) throw new Error(`the delivery of the dataset was refused: ${answer.text}`);
+  return (answer.body as Created).id;
 };
 
-const credentialOf = (p: Platform, tenant: string, agent_id: string): Promise<{ id: string }> => {
+const issueCredential = (p: Platform, tenant: string, agent_id: string): Promise<{ id: string }> => {
   const ctx = p.systemContext(tenant);
   const fields = { public_key: 'U', subject: 's', stream: 's', consumer: 'c', expires_at: new Date(Date.now() + 600_000).toISOString() };
   return ctx.transact(RunnerCredential, ctx.newId(), RunnerCredential.issue({ ...fields, agent_id }), { expectNew: true });
 };
 
-/** One of everything in a tenant, and somebody of every role. */
-const tenantSeed = async (p: Platform, slug: string) => {
+/** Creates a tenant with one resource of every kind and a member of every role. */
+const seedTenant = async (p: Platform, slug: string) => {
   const { id, tenant, key: owner } = await createSecondTenant(p, slug);
-  const post = (path: string, body?: unknown) => sent(p, 'POST', `${tenant}${path}`, owner, body);
-  const ids = {} as Record<Person, string>;
-  const keys = {} as Record<Person, string>;
-  for (const person of PEOPLE) {
-    const email = `${person.replace(' ', '.')}@${slug}.test`;
-    ids[person] = (await post('/members', { email, role: TENANT_ROLE[person] ?? 'MEMBER' })).user_id;
-    keys[person] = await p.createKey(id, ids[person]);
+  const post = (path: string, body?: unknown) => request(p, 'POST', `${tenant}${path}`, owner, body);
+  const ids = {} as Record<MemberName, string>;
+  const keys = {} as Record<MemberName, string>;
+  for (const member of MEMBERS) {
+    const email = `${member.replace(' ', '.')}@${slug}.test`;
+    ids[member] = (await post('/members', { email, role: TENANT_ROLE[member] ?? 'MEMBER' })).user_id;
+    keys[member] = await p.createKey(id, ids[member]);
   }
   const agent = (await post('/agents', { name: 'One', slug: 'one' })).id;
   const second = (await post('/agents', { name: 'Two', slug: 'two' })).id;
   const roles = { viewer: 'VIEWER', manager: 'MANAGER', 'agent owner': 'OWNER' } as const;
-  for (const [person, role] of Object.entries(roles))
-    await sent(p, 'PUT', `${tenant}/agents/${agent}/roles/${ids[person as Person]}`, owner, { role });
-  await sent(p, 'PUT', `${tenant}/agents/${second}/roles/${ids['agent owner']}`, owner, { role: 'OWNER' });
-  await sent(p, 'PATCH', `${tenant}/agents/${second}`, owner, { is_admin_only: true });
-  await sent(p, 'PUT', `${tenant}/agents/${agent}/roles/${ids.returned}`, owner, { role: 'MANAGER' });
+  for (const [member, role] of Object.entries(roles))
+    await request(p, 'PUT', `${tenant}/agents/${agent}/roles/${ids[member as MemberName]}`, owner, { role });
+  await request(p, 'PUT', `${tenant}/agents/${second}/roles/${ids['agent owner']}`, owner, { role: 'OWNER' });
+  await request(p, 'PATCH', `${tenant}/agents/${second}`, owner, { is_admin_only: true });
+  await request(p, 'PUT', `${tenant}/agents/${agent}/roles/${ids.returned}`, owner, { role: 'MANAGER' });
   await post(`/agents/${agent}/grants`, { user_id: ids.returned });
-  await sent(p, 'DELETE', `${tenant}/members/${ids.returned}`, owner);
+  await request(p, 'DELETE', `${tenant}/members/${ids.returned}`, owner);
   await sleep(2);
   await post('/members', { email: `returned@${slug}.test`, role: 'MEMBER' });
   await post(`/agents/${agent}/grants`, { user_id: ids['granted viewer'] });
@@ -120,51 +121,51 @@ const tenantSeed = async (p: Platform, slug: string) => {
     'api key': apiKey.id,
     'runner key': runnerKey.id,
     integration: integration.id,
-    delivery: await delivered(p, integration),
-    'runner credential': (await credentialOf(p, id, agent)).id,
+    delivery: await sendDelivery(p, integration),
+    'runner credential': (await issueCredential(p, id, agent)).id,
   };
-  const sibling: Resources = { 'runner key': otherRunner.id, 'runner credential': (await credentialOf(p, id, second)).id };
+  const sibling: Resources = { 'runner key': otherRunner.id, 'runner credential': (await issueCredential(p, id, second)).id };
   return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, second, sibling, resources };
 };
 
-/** What somebody shows who came by the issuer: their address, as the platform of this world takes it. */
+/** A token of a test issuer: it contains the e-mail address, and the platform of this dataset accepts it. */
 const tokenOf = (email: string): string => `${Buffer.from(email).toString('base64url')}.of.test`;
 const verify = async (token: string) => ({ email: Buffer.from(token.split('.')[0]!, 'base64url').toString(), name: null });
 
 const SIGNED_IN = 'signed.in@annals.test';
 const LEFT = 'left@annals.test';
 
-/** A tenant with an owner, a runner, and both people who sign in. */
-const lateTenant = async (p: Platform, slug: string) => {
+/** Creates a tenant with an owner, a runner and the users who sign in. */
+const seedInactiveTenant = async (p: Platform, slug: string) => {
   const { id, tenant, key } = await createSecondTenant(p, slug);
-  const agent = await sent(p, 'POST', `${tenant}/agents`, key, { name: 'One', slug: 'one' });
-  const runner = await sent(p, 'POST', `${tenant}/agents/${agent.id}/runner-keys`, key, { name: 'runner' });
-  await sent(p, 'POST', `${tenant}/members`, key, { email: SIGNED_IN, role: 'ADMIN' });
-  if (slug === 'closed') await sent(p, 'POST', `${tenant}/members`, key, { email: LEFT, role: 'ADMIN' });
+  const agent = await request(p, 'POST', `${tenant}/agents`, key, { name: 'One', slug: 'one' });
+  const runner = await request(p, 'POST', `${tenant}/agents/${agent.id}/runner-keys`, key, { name: 'runner' });
+  await request(p, 'POST', `${tenant}/members`, key, { email: SIGNED_IN, role: 'ADMIN' });
+  if (slug === 'closed') await request(p, 'POST', `${tenant}/members`, key, { email: LEFT, role: 'ADMIN' });
   return { id, key, runner: runner.key };
 };
 
-/** Tenants that were, and that are not now. */
-const lateTenants = async (p: Platform) => {
-  const [suspended, closed] = [await lateTenant(p, 'suspended'), await lateTenant(p, 'closed')];
-  await sent(p, 'POST', `/admin/tenants/${suspended.id}/suspend`, p.key, { reason: 'a test' });
+/** Creates a suspended and a closed tenant. */
+const seedInactiveTenants = async (p: Platform) => {
+  const [suspended, closed] = [await seedInactiveTenant(p, 'suspended'), await seedInactiveTenant(p, 'closed')];
+  await request(p, 'POST', `/admin/tenants/${suspended.id}/suspend`, p.key, { reason: 'a test' });
   const ctx = p.systemContext(closed.id);
   await ctx.transact(Tenant, closed.id, Tenant.close('a test', ctx.at()));
   await ctx.transact(Tenant, closed.id, Tenant.closeForGood(ctx.at()));
   return { suspended, closed };
 };
 
-/** What opened a tenant to super-admins once, and does no more: the time is over, or the tenant has shut them out. */
-const shutAgain = async (p: Platform, home: Seeded, away: Seeded, outside: string, guest: string): Promise<void> => {
+/** Records super-admin access that is no longer valid: in one tenant it has expired, the other one has disabled it. */
+const endSuperAdminAccess = async (p: Platform, home: SeededTenant, away: SeededTenant, outside: string, guest: string): Promise<void> => {
   const before = new Date(Date.now() - 1_000).toISOString();
   await p.systemContext(home.id).transact(Tenant, home.id, Tenant.openToSuperAdmin(outside, 'a test', before));
-  await sent(p, 'POST', `/admin/tenants/${away.id}/break-glass`, guest, { reason: 'a test', minutes: 60 });
-  await sent(p, 'PATCH', away.tenant, away.owner, { allow_superadmin_access: false });
+  await request(p, 'POST', `/admin/tenants/${away.id}/break-glass`, guest, { reason: 'a test', minutes: 60 });
+  await request(p, 'PATCH', away.tenant, away.owner, { allow_superadmin_access: false });
 };
 
-type Seeded = Awaited<ReturnType<typeof tenantSeed>>;
+type SeededTenant = Awaited<ReturnType<typeof seedTenant>>;
 
-const superAdmin = async (p: Platform, email: string) => {
+const createSuperAdmin = async (p: Platform, email: string) => {
   const ctx = p.systemContext();
   const { id } = await registerUser(ctx, email);
   await ctx.transact(User, id, User.grantSuperAdmin('a test'));
@@ -172,27 +173,27 @@ const superAdmin = async (p: Platform, email: string) => {
   return { user_id: id, key: (await issueKey(ctx, bound, { name: email, expires_at: null })).state.key };
 };
 
-/** Credentials that were good once. */
-const spent = async (p: Platform, t: Seeded) => {
+/** Creates credentials that are no longer valid: expired, revoked, of a suspended user, of a removed member. */
+const createInvalidCredentials = async (p: Platform, t: SeededTenant) => {
   const now = Date.now();
-  // Its clock stands while the key is made: that must not take longer than the key counts.
+  // The clock is stopped while the key is created, because the key must not expire before.
   p.clock.now = () => now;
   const expires_at = new Date(now + 40).toISOString();
-  const expired = await sent(p, 'POST', `${t.tenant}/api-keys`, t.owner, { name: 'expired', expires_at });
+  const expired = await request(p, 'POST', `${t.tenant}/api-keys`, t.owner, { name: 'expired', expires_at });
   p.clock.now = Date.now;
-  const revoked = await sent(p, 'POST', `${t.tenant}/api-keys`, t.owner, { name: 'revoked' });
-  await sent(p, 'DELETE', `${t.tenant}/api-keys/${revoked.id}`, t.owner);
-  await sent(p, 'PATCH', `/api/v1/admin/users/${t.ids.suspended}`, p.key, { is_suspended: true });
-  await sent(p, 'DELETE', `${t.tenant}/members/${t.ids.removed}`, t.owner);
+  const revoked = await request(p, 'POST', `${t.tenant}/api-keys`, t.owner, { name: 'revoked' });
+  await request(p, 'DELETE', `${t.tenant}/api-keys/${revoked.id}`, t.owner);
+  await request(p, 'PATCH', `/api/v1/admin/users/${t.ids.suspended}`, p.key, { is_suspended: true });
+  await request(p, 'DELETE', `${t.tenant}/members/${t.ids.removed}`, t.owner);
   await sleep(50);
   return { expired: expired.key, revoked: revoked.key };
 };
 
-const platformSeed = async (p: Platform): Promise<Resources> => {
-  const models = (await p.send('GET', '/admin/models')).body as Made[];
-  const plans = (await p.send('GET', '/admin/plans')).body as Made[];
-  const account = await sent(p, 'POST', '/admin/allowed-accounts', p.key, { email: 'somebody@allowed.test' });
-  const key = await sent(p, 'POST', '/admin/api-keys', p.key, { name: 'spare' });
+const seedPlatform = async (p: Platform): Promise<Resources> => {
+  const models = (await p.send('GET', '/admin/models')).body as Created[];
+  const plans = (await p.send('GET', '/admin/plans')).body as Created[];
+  const account = await request(p, 'POST', '/admin/allowed-accounts', p.key, { email: 'somebody@allowed.test' });
+  const key = await request(p, 'POST', '/admin/api-keys', p.key, { name: 'spare' });
   return {
     model: models[0]!.id,
     plan: plans[0]!.id,
@@ -204,43 +205,43 @@ const platformSeed = async (p: Platform): Promise<Resources> => {
   };
 };
 
-/** What shows that something of a tenant is in an answer: ids and addresses. */
-const marksOf = (slug: string, { ids, resources }: Seeded): readonly string[] => [
+/** Texts that identify data of a tenant in a response: ids and e-mail addresses. */
+const marksOf = (slug: string, { ids, resources }: SeededTenant): readonly string[] => [
   ...Object.values(ids),
   ...Object.values(resources),
   `@${slug}.test`,
 ];
 
-/** Two tenants with one of everything, and a key of everybody. Home is the first one. */
-export const seeded = async () => {
+/** Creates two tenants with one resource of every kind, and a credential of every principal. The first tenant is called home. */
+export const createDataset = async () => {
   const p = await createInMemoryPlatform({ verify });
   await p.waitForProjections();
-  const home = await tenantSeed(p, 'home');
-  const away = await tenantSeed(p, 'away');
-  const outside = await superAdmin(p, 'outside@annals.test');
-  const guest = await superAdmin(p, 'guest@annals.test');
-  await sent(p, 'POST', `/admin/tenants/${home.id}/break-glass`, guest.key, { reason: 'a test', minutes: 60 });
-  const demoted = await superAdmin(p, 'demoted@annals.test');
-  await sent(p, 'PATCH', `/api/v1/admin/users/${demoted.user_id}`, p.key, { is_super_admin: false });
-  const bound = await superAdmin(p, 'bound@annals.test');
-  await sent(p, 'POST', `${home.tenant}/members`, home.owner, { email: 'bound@annals.test' });
+  const home = await seedTenant(p, 'home');
+  const away = await seedTenant(p, 'away');
+  const outside = await createSuperAdmin(p, 'outside@annals.test');
+  const guest = await createSuperAdmin(p, 'guest@annals.test');
+  await request(p, 'POST', `/admin/tenants/${home.id}/break-glass`, guest.key, { reason: 'a test', minutes: 60 });
+  const demoted = await createSuperAdmin(p, 'demoted@annals.test');
+  await request(p, 'PATCH', `/api/v1/admin/users/${demoted.user_id}`, p.key, { is_super_admin: false });
+  const bound = await createSuperAdmin(p, 'bound@annals.test');
+  await request(p, 'POST', `${home.tenant}/members`, home.owner, { email: 'bound@annals.test' });
   const both = { email: 'both@annals.test', role: 'ADMIN' };
-  await sent(p, 'POST', `${home.tenant}/members`, home.owner, both);
-  const elsewhere = await sent(p, 'POST', `${away.tenant}/members`, away.owner, both);
-  await sent(p, 'POST', `${home.tenant}/members`, home.owner, { email: SIGNED_IN, role: 'ADMIN' });
-  const { suspended, closed } = await lateTenants(p);
-  await shutAgain(p, home, away, outside.user_id, guest.key);
-  const platform = await platformSeed(p);
-  const { id: model } = await sent(p, 'POST', '/admin/models', p.key, {
+  await request(p, 'POST', `${home.tenant}/members`, home.owner, both);
+  const elsewhere = await request(p, 'POST', `${away.tenant}/members`, away.owner, both);
+  await request(p, 'POST', `${home.tenant}/members`, home.owner, { email: SIGNED_IN, role: 'ADMIN' });
+  const { suspended, closed } = await seedInactiveTenants(p);
+  await endSuperAdminAccess(p, home, away, outside.user_id, guest.key);
+  const platform = await seedPlatform(p);
+  const { id: model } = await request(p, 'POST', '/admin/models', p.key, {
     provider: 'p',
     slug: 'hidden',
     name: 'H',
     available_to_all_tenants: false,
   });
-  const old = await spent(p, home);
+  const old = await createInvalidCredentials(p, home);
   await p.waitForProjections();
-  // That somebody came is noted once an hour: not while answers are looked at.
-  await sent(p, 'GET', '/me', tokenOf(SIGNED_IN));
+  // The first request of an hour records an event; it must not happen while responses are compared.
+  await request(p, 'GET', '/me', tokenOf(SIGNED_IN));
   await p.waitForProjections();
   const keys: Record<PrincipalName, string> = {
     ...home.keys,
@@ -265,7 +266,7 @@ export const seeded = async () => {
     none: '',
     garbage: 'ann_notakey0_0000000000000000000000000000000000',
   };
-  let stirred = 0;
+  let changeCount = 0;
   const document = openapi(p.operations, plainPaths as PlainPaths, 'http://annals.test');
   return {
     ...p,
@@ -273,14 +274,14 @@ export const seeded = async () => {
     document,
     own: { ...platform, ...home.resources },
     foreign: away.resources,
-    /** Something happens in the other tenant. */
-    stir: async (): Promise<void> => {
-      await sent(p, 'PATCH', away.tenant, away.owner, { name: `Away ${stirred++}` });
+    /** Appends an event in the other tenant. */
+    changeOtherTenant: async (): Promise<void> => {
+      await request(p, 'PATCH', away.tenant, away.owner, { name: `Away ${changeCount++}` });
       await p.waitForProjections();
     },
     sibling: home.sibling,
     hidden: { agent: home.second, model } as Resources,
-    late: { suspended: suspended.id, closed: closed.id },
+    inactive: { suspended: suspended.id, closed: closed.id },
     marks: { home: marksOf('home', home), away: marksOf('away', away) },
   };
 };

@@ -1,4 +1,4 @@
-/** Everybody who asks: by credential, and by what they hold in the home tenant and on its agent. */
+/** The principals with a role in the home tenant: their tenant role, and their role on its agent. */
 export const HOLDERS = {
   owner: { role: 'OWNER', labels: '*' },
   admin: { role: 'ADMIN', labels: '*' },
@@ -9,15 +9,15 @@ export const HOLDERS = {
   'agent owner': { role: 'MEMBER', labels: '*' },
   'granted viewer': { role: 'MEMBER', labels: 'VIEWER' },
   'granted editor': { role: 'MEMBER', labels: 'MANAGER' },
-  // A super-admin by a key of the tenant, in which they are a mere member.
+  // A super-admin with a key of the tenant, in which they are an ordinary member.
   'bound super-admin': { role: 'MEMBER', labels: '' },
-  // Was MANAGER of the agent, left the tenant, and is a member again.
+  // Was MANAGER of the agent, left the tenant and joined again.
   returned: { role: 'MEMBER', labels: '' },
-  // By a token of the issuer, which is bound to no tenant; an ADMIN of a suspended and of a closed one, too.
+  // With a token of the issuer, which is bound to no tenant; also an ADMIN of a suspended and of a closed tenant.
   'signed in': { role: 'ADMIN', labels: '*' },
 } as const;
 
-/** `elsewhere`: an ADMIN of both tenants, by a key of the other one. */
+/** `elsewhere` is an ADMIN of both tenants, with a key of the other one. */
 const OTHERS = ['stranger', 'elsewhere', 'runner', 'other runner', 'strange runner', 'super-admin', 'guest', 'demoted'] as const;
 const REFUSED = {
   none: 401,
@@ -30,7 +30,7 @@ const REFUSED = {
   'runner of suspended tenant': 403,
   'of closed tenant': 401,
   'runner of closed tenant': 401,
-  // Tokens of the issuer: of somebody whose only tenant is closed, and of nobody that is known here.
+  // Tokens of the issuer: of a user whose only tenant is closed, and of an unknown user.
   left: 403,
   unknown: 403,
 } as const;
@@ -59,8 +59,8 @@ const LABELS: Record<string, readonly string[]> = {
 };
 
 /**
- * spec/operations.md, row by row: what each operation asks for. `+ runner`: or the key of the agent in the path. `in body`: on the agent
- * that the body names. `on delivery`: tenant:integrations:read, or agent:chat:read on the delivery's agent.
+ * The permission of each operation, as in spec/operations.md. `+ runner`: or the runner key of the agent in the path. `in body`: on the agent in
+ * the body. `on delivery`: tenant:integrations:read, or agent:chat:read on the delivery's agent.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
@@ -134,34 +134,34 @@ const rules = new Map(
     }),
 );
 
-/** What every other operation says of itself: enough where it is one permission, or several at once. */
-const said = (description: string): Rule | null => {
+/** The rule of an operation that is not in the table, from its description; null if that is more than a list of permissions. */
+const ruleFromDescription = (description: string): Rule | null => {
   if (description === 'Requires any valid credential.') return ruleOf('any');
   if (!/^Requires the permissions? (`[\w:]+`( and )?)+(, or the agent's runner key)?\.$/.test(description)) return null;
   const runner = description.includes("or the agent's runner key") ? ' + runner' : '';
   return ruleOf(`${[...description.matchAll(/`([\w:]+)`/g)].map((found) => found[1]).join(' & ')}${runner}`);
 };
 
-/** @throws Error where neither the table nor the document has a rule */
+/** @throws Error if neither the table nor the document contains a rule */
 export const ruleFor = (method: string, path: string, description: string): Rule => {
   const known = rules.get(`${method.toUpperCase()} ${path}`);
-  // What platform operators may do is one rule for the whole of /admin.
-  const found = known ?? (/^\/(api\/v1\/)?admin\//.test(path) ? ruleOf('platform') : said(description));
-  if (!found) throw new Error(`no rule for ${method} ${path}: write it into the table`);
+  // One rule covers everything below /admin.
+  const found = known ?? (/^\/(api\/v1\/)?admin\//.test(path) ? ruleOf('platform') : ruleFromDescription(description));
+  if (!found) throw new Error(`no rule for ${method} ${path}: add it to the table`);
   return found;
 };
 
 /**
- * `sibling`: the same of another agent. `hidden`: an agent for admins only. `suspended`, `closed`: a tenant that is so, in which one of those
- * who ask is an ADMIN.
+ * `sibling`: a resource of another agent. `hidden`: an admin-only agent. `suspended`, `closed`: a tenant in this state, in which one of the
+ * principals is an ADMIN.
  */
 export type State = 'own' | 'foreign' | 'missing' | 'malformed' | 'other type' | 'sibling' | 'hidden' | 'suspended' | 'closed';
 
-/** Those whose credential is of the second tenant. */
-export const AWAY: readonly PrincipalName[] = ['stranger', 'elsewhere', 'strange runner'];
+/** Principals whose credential belongs to the second tenant. */
+export const OTHER_TENANT_PRINCIPALS: readonly PrincipalName[] = ['stranger', 'elsewhere', 'strange runner'];
 
-/** Where a call points: each place with what stands in it. `agent` is the agent that decides, in path or body. */
-export type Where = {
+/** The resources that a call names, by position. `agent` is the agent whose roles decide, in path or body. */
+export type Target = {
   readonly tenant: State;
   readonly agent: State;
   readonly path: readonly State[];
@@ -169,8 +169,15 @@ export type Where = {
   readonly read: boolean;
 };
 
-/** What a super-admin who was let in may do: look. */
-const LOOK = ['tenant:read', 'tenant:audit:read', 'tenant:billing:read', 'tenant:integrations:read', 'agent:read', 'agent:chat:read'];
+/** A super-admin with access to a tenant may only read. */
+const GUEST_PERMISSIONS = [
+  'tenant:read',
+  'tenant:audit:read',
+  'tenant:billing:read',
+  'tenant:integrations:read',
+  'agent:read',
+  'agent:chat:read',
+];
 
 const onAgent = (labels: string, permission: string, agent: State): number => {
   const held = labels === '*' ? null : LABELS[labels]!;
@@ -179,58 +186,58 @@ const onAgent = (labels: string, permission: string, agent: State): number => {
   return !held || held.includes(permission) ? 200 : 403;
 };
 
-const asHolder = ({ role, labels }: { role: string; labels: string }, permission: string, where: Where): number => {
+const asHolder = ({ role, labels }: { role: string; labels: string }, permission: string, target: Target): number => {
   if (permission.startsWith('tenant:')) return TENANT_ROLES[role]!(permission) ? 200 : 403;
-  return onAgent(role === 'OWNER' || role === 'ADMIN' ? '*' : labels, permission, where.agent);
+  return onAgent(role === 'OWNER' || role === 'ADMIN' ? '*' : labels, permission, target.agent);
 };
 
-const asGuest = (permission: string, { read, agent }: Where): number => {
-  if (!LOOK.includes(permission) || !read) return 403;
+const asGuest = (permission: string, { read, agent }: Target): number => {
+  if (!GUEST_PERMISSIONS.includes(permission) || !read) return 403;
   return permission.startsWith('agent:') && agent !== 'own' ? 404 : 200;
 };
 
-/** Inside the tenant of the path, for one permission; 200: this one is no hindrance. */
-const inside = (who: PrincipalName, permission: string, where: Where): number => {
-  const isThere = where.tenant === 'own' || where.tenant === 'foreign' || where.tenant === 'suspended';
+/** The status in the tenant of the path for one permission; 200 means allowed. */
+const statusInTenant = (who: PrincipalName, permission: string, target: Target): number => {
+  const isThere = target.tenant === 'own' || target.tenant === 'foreign' || target.tenant === 'suspended';
   if (who === 'super-admin') return isThere ? 403 : 404;
-  if (who === 'guest' && isThere && where.tenant !== 'own') return 403;
-  if (who === 'signed in' && where.tenant === 'suspended') return 403;
-  if (where.tenant !== 'own') return 404;
-  if (who === 'guest') return asGuest(permission, where);
+  if (who === 'guest' && isThere && target.tenant !== 'own') return 403;
+  if (who === 'signed in' && target.tenant === 'suspended') return 403;
+  if (target.tenant !== 'own') return 404;
+  if (who === 'guest') return asGuest(permission, target);
   if (who === 'runner' || who === 'other runner') return 403;
-  return who in HOLDERS ? asHolder(HOLDERS[who as Holder], permission, where) : 404;
+  return who in HOLDERS ? asHolder(HOLDERS[who as Holder], permission, target) : 404;
 };
 
 const mayReadDelivery = (who: PrincipalName): boolean =>
   who === 'guest' || ['*', 'VIEWER', 'MANAGER'].includes(HOLDERS[who as Holder]?.labels ?? '');
 
-const permitted = (who: PrincipalName, rule: Rule, where: Where): readonly number[] => {
+const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   const [first] = rule.all;
   if (first === 'any') return [200];
   if (first === 'platform') return [who === 'super-admin' || who === 'guest' ? 200 : 403];
-  if (rule.runner && who === 'runner' && where.tenant === 'own' && (rule.onDelivery || where.agent === 'own')) return [200];
-  const asked = rule.inBody ? ['tenant:read', ...rule.all] : rule.all;
-  const hindrance = asked.map((permission) => inside(who, permission, where)).find((status) => status !== 200);
-  // Whether a delivery is hidden or refused to somebody of its own tenant is not written anywhere.
-  if (rule.onDelivery) return hindrance ? [hindrance, 404] : mayReadDelivery(who) ? [200] : [403, 404];
-  return [hindrance ?? 200];
+  if (rule.runner && who === 'runner' && target.tenant === 'own' && (rule.onDelivery || target.agent === 'own')) return [200];
+  const required = rule.inBody ? ['tenant:read', ...rule.all] : rule.all;
+  const refusedStatus = required.map((permission) => statusInTenant(who, permission, target)).find((status) => status !== 200);
+  // The specification does not say whether a delivery is hidden from or refused to members of its tenant.
+  if (rule.onDelivery) return refusedStatus ? [refusedStatus, 404] : mayReadDelivery(who) ? [200] : [403, 404];
+  return [refusedStatus ?? 200];
 };
 
-/** Whether somebody holds nothing but what roles and grants on agents give: an agent for admins only is none to them. */
-export const isPlain = (who: PrincipalName): boolean => HOLDERS[who as Holder]?.role === 'MEMBER';
+/** Whether a principal has only roles and grants on agents, so that admin-only agents are hidden. */
+export const hasOnlyAgentRoles = (who: PrincipalName): boolean => HOLDERS[who as Holder]?.role === 'MEMBER';
 
-/** Whether somebody sees no agent at all. */
-export const seesNone = (who: PrincipalName): boolean => isPlain(who) && HOLDERS[who as Holder].labels === '';
+/** Whether a principal can see no agent at all. */
+export const seesNoAgent = (who: PrincipalName): boolean => hasOnlyAgentRoles(who) && HOLDERS[who as Holder].labels === '';
 
-/** The statuses that a call may answer with; 200 stands for success. */
-export const verdict = (who: PrincipalName, rule: Rule, where: Where): readonly number[] => {
+/** The statuses that a call may respond with; 200 stands for success. */
+export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
-  if (where.path.includes('malformed')) return [404];
-  const gate = permitted(who, rule, where);
-  // Where the body says on what, it is read before anybody knows whether they may.
-  const unread = rule.inBody && where.body.includes('malformed') && inside(who, 'tenant:read', where) === 200;
-  if (unread && (where.read || who !== 'guest')) return [422];
-  if (!gate.includes(200)) return gate;
-  if (where.path.some((state) => state !== 'own')) return [404];
-  return where.body.some((state) => state !== 'own') ? [422, 404] : [200];
+  if (target.path.includes('malformed')) return [404];
+  const allowed = statusesByRule(who, rule, target);
+  // If the body names the agent, the body is validated before authorization.
+  const unread = rule.inBody && target.body.includes('malformed') && statusInTenant(who, 'tenant:read', target) === 200;
+  if (unread && (target.read || who !== 'guest')) return [422];
+  if (!allowed.includes(200)) return allowed;
+  if (target.path.some((state) => state !== 'own')) return [404];
+  return target.body.some((state) => state !== 'own') ? [422, 404] : [200];
 };

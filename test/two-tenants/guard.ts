@@ -1,7 +1,7 @@
-/** One fence taken down: in `file`, `from` (which must be there) becomes `to`. */
+/** Removes a guard: in `file`, `from`, which must occur, is replaced by `to`. */
 export type Edit = readonly [file: string, from: string, to: string];
-/** What stands behind another fence is taken down with it: alone it changes no answer. `by`: the test that has to see it instead of the generator. */
+/** Guards that only work together are removed together. `by` is the test that detects it; default: the probes of tenant isolation. */
 export type Mutant = { readonly name: string; readonly edits: readonly Edit[]; readonly by?: string };
 
-export const one = (name: string, ...edit: Edit): Mutant => ({ name, edits: [edit] });
-export const seenBy = (by: string, name: string, ...edit: Edit): Mutant => ({ name, edits: [edit], by });
+export const mutant = (name: string, ...edit: Edit): Mutant => ({ name, edits: [edit] });
+export const mutantSeenBy = (by: string, name: string, ...edit: Edit): Mutant => ({ name, edits: [edit], by });

@@ -1,151 +1,161 @@
-import { type Mutant, one, seenBy } from './guard.ts';
+import { type Mutant, mutant, mutantSeenBy } from './guard.ts';
 
 const TENANT_IS = "{ column: 'tenant_id', op: '=', value: tenant_id },";
 const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw notFound();';
 
-/** What keeps the things of one tenant, and of one agent, from the others. */
+/** The guards that keep the resources of a tenant, or of an agent, from others. */
 export const FENCES_OF_THINGS: readonly Mutant[] = [
-  one(
+  mutant(
     "keys: the tenant list shows every tenant's",
     'projections/identity/api-key.ts',
     'Object.entries(owner).map',
     "Object.entries(owner).filter(([column]) => column !== 'tenant_id').map",
   ),
-  one(
+  mutant(
     "keys: the list of runner keys shows every agent's",
     'projections/identity/api-key.ts',
     'Object.entries(owner).map',
     "Object.entries(owner).filter(([column]) => column === 'kind').map",
   ),
-  one(
+  mutant(
     'keys: a foreign tenant key can be revoked',
     'commands/identity/api-key.ts',
     "key.kind === 'tenant' && key.tenant_id === ctx.tenant",
     "key.kind === 'tenant'",
   ),
-  one(
+  mutant(
     'keys: a foreign runner key can be revoked',
     'commands/identity/api-key.ts',
     ' && key.tenant_id === ctx.tenant && key.agent_id === agent_id',
     '',
   ),
-  one("keys: another agent's runner key can be revoked", 'commands/identity/api-key.ts', ' && key.agent_id === agent_id', ''),
-  one(
+  mutant("keys: another agent's runner key can be revoked", 'commands/identity/api-key.ts', ' && key.agent_id === agent_id', ''),
+  mutant(
     'keys: every key is revoked as one of the platform',
     'commands/identity/api-key.ts',
     "key.kind === 'platform'),",
     'key.id !== null),',
   ),
-  one(
+  mutant(
     'keys: a runner key is revoked as a tenant key',
     'commands/identity/api-key.ts',
     "key.kind === 'tenant' && key.tenant_id",
     'key.tenant_id',
   ),
-  one(
+  mutant(
     "agents: the list shows every tenant's",
     'projections/agents/agent.queries.ts',
     `      ${TENANT_IS}\n      ...visibleTo`,
     '      ...visibleTo',
   ),
-  one(
-    "agents: the list as of then shows every tenant's",
+  mutant(
+    "agents: the as-of list shows every tenant's",
     'projections/agents/agent.queries.ts',
     `    ${TENANT_IS}\n    { column: 'born'`,
     "    { column: 'born'",
   ),
-  one(
+  mutant(
     'agents: one is read by its id alone',
     'projections/agents/agent.queries.ts',
     'reads.one(from, { tenant_id, id }, doc)',
     'reads.one(from, { id }, doc)',
   ),
-  one(
-    'agents: those for admins only are listed',
+  mutant(
+    'agents: admin-only agents are listed',
     'projections/agents/agent.queries.ts',
     "        { column: 'is_admin_only', op: '=', value: false },\n",
     '',
   ),
-  one(
-    'agents: what somebody else holds shows them',
+  mutant(
+    'agents: roles of other users make them visible',
     'projections/agents/agent.queries.ts',
     "            { column: 'user_id', op: '=', value: visibility.user_id },\n",
     '',
   ),
-  one(
-    'agents: what was held before somebody left lists them',
+  mutant(
+    'agents: roles from before a member left make them visible',
     'projections/agents/agent.queries.ts',
     "            { column: 'given', op: '>', value: visibility.since },\n",
     '',
   ),
-  seenBy(
+  mutantSeenBy(
     'tenants/member.api.test.ts',
-    'agents: a role that does not show them lists them',
+    'agents: a role without the permission View makes them visible',
     'projections/agents/agent.queries.ts',
     "            { column: 'role', op: 'in', value: visibility.roles },\n",
     '',
   ),
-  one(
-    'models: the list shows those of others',
+  mutant(
+    'models: the list shows models that are not available to the tenant',
     'projections/agents/model.ts',
     "where: [{ column: 'available_to_all_tenants', op: '=', value: true }]",
     'where: []',
   ),
-  one('models: a chain takes those of others', 'domain/agents/model.ts', ' && model.available_to_all_tenants;', ';'),
-  one('agents: everybody sees all as of then', 'api/agents/agent.ts', "visibility.all || (await ctx.may('agent:read', id))", 'true'),
-  one(
-    'agents: whoever reads the tenant brings them back',
+  mutant(
+    'models: a chain accepts models that are not available to the tenant',
+    'domain/agents/model.ts',
+    ' && model.available_to_all_tenants;',
+    ';',
+  ),
+  mutant(
+    'agents: all members see all agents in the as-of list',
+    'api/agents/agent.ts',
+    "visibility.all || (await ctx.may('agent:read', id))",
+    'true',
+  ),
+  mutant(
+    'agents: every member may restore them',
     'commands/agents/agent.ts',
     "await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);",
     '',
   ),
-  seenBy(
+  mutantSeenBy(
     'tenants/member.api.test.ts',
-    'agents: whoever reads them restores a revision',
+    'agents: read access allows restoring a revision',
     'commands/agents/agent.ts',
     "'agent:delete' : 'agent:settings:write'",
     "'agent:delete' : 'agent:read'",
   ),
-  seenBy(
+  mutantSeenBy(
     'agents/agent.api.test.ts',
-    'agents: whoever makes them hides them',
+    'agents: every creator may make them admin-only',
     'commands/agents/agent.ts',
     "if (settings.is_admin_only && !(await ctx.may('tenant:settings:write')))",
     'if (false)',
   ),
-  seenBy(
+  mutantSeenBy(
     'agents/agent.api.test.ts',
-    'agents: whoever edits them hides them',
+    'agents: every editor may make them admin-only',
     'commands/agents/agent.ts',
     "changesGuarded && (await ctx.may('agent:roles:write', agent_id))",
     'true',
   ),
-  seenBy(
+  mutantSeenBy(
     'tenants/member.api.test.ts',
-    "permissions: whoever sees an agent asks for anybody's",
+    'permissions: read access to an agent shows those of all users',
     'api/agents/agent-roles.ts',
     "if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)))",
     'if (false)',
   ),
-  one('agents: everybody sees all', 'projections/agents/agent.queries.ts', '  visibility.all\n    ? []', '  true\n    ? []'),
-  one(
+  mutant('agents: all members see all agents', 'projections/agents/agent.queries.ts', '  visibility.all\n    ? []', '  true\n    ? []'),
+  mutant(
     "audit: the log shows every tenant's",
     'projections/audit/audit-log.queries.ts',
     "...(tenant_id === null ? [] : [{ column: 'tenant_id', op: '=', value: tenant_id } as const]), ",
     '',
   ),
   {
-    name: "audit: an export holds every tenant's lines",
+    name: "audit: an export contains every tenant's entries",
     edits: [['projections/audit/audit-log.queries.ts', `    ${TENANT_IS}\n    { column: 'place'`, "    { column: 'place'"]],
   },
-  one(
-    "audit: an export ends at another tenant's line",
+  mutant(
+    "audit: an export ends at another tenant's entry",
     'projections/audit/audit-log.queries.ts',
     "const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }, ...upTo];",
     'const where: Condition[] = upTo;',
   ),
-  one(
-    "a time is that of another tenant's event",
+  mutant(
+    "a time is resolved to another tenant's event",
     'projections/audit/audit-log.queries.ts',
     `    ${TENANT_IS}\n    { column: 'created_at'`,
     "    { column: 'created_at'",
@@ -157,7 +167,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
       ['api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'],
     ],
   },
-  one('deliveries: the list of a foreign hook is empty, not absent', 'api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'),
+  mutant('deliveries: the list of a foreign hook is empty, not absent', 'api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'),
   {
     name: 'deliveries: the list of a foreign hook is shown',
     edits: [
@@ -165,8 +175,8 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
       ['projections/webhooks/delivery.queries.ts', "      equal('tenant_id', integration.tenant_id),\n", ''],
     ],
   },
-  one(
-    'deliveries: whoever is a member reads them',
+  mutant(
+    'deliveries: every member may read them',
     'api/webhooks/delivery.ts',
     "if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw notFound();",
     '',
@@ -178,24 +188,24 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
       ['commands/access/authorize.ts', ' || principal.agent_id !== agent_id) return false', ') return false'],
     ],
   },
-  one(
+  mutant(
     "integrations: the list shows every tenant's",
     'projections/webhooks/integration.queries.ts',
     'Object.entries({ tenant_id, ...filter })',
     'Object.entries({ ...filter })',
   ),
-  one('integrations: a foreign one can be changed', 'domain/webhooks/integration.ts', ' || integration.tenant_id !== tenant_id)', ')'),
+  mutant('integrations: a foreign one can be changed', 'domain/webhooks/integration.ts', ' || integration.tenant_id !== tenant_id)', ')'),
   {
     name: 'integrations: one is read by its id alone',
     edits: [['projections/webhooks/integration.queries.ts', 'found && doc?.tenant_id === tenant_id ?', 'found && doc ?']],
   },
-  one(
-    'integrations: one as of then is read by its id alone',
+  mutant(
+    'integrations: an as-of read uses the id alone',
     'commands/webhooks/integration.ts',
     ' && loaded.state.tenant_id === ctx.tenant ?',
     ' ?',
   ),
-  one(
+  mutant(
     "broker credentials: another agent's can be revoked",
     'domain/runners/runner-credential.ts',
     ' || credential.agent_id !== agent_id) throw',
@@ -208,22 +218,32 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
       ['projections/runners/runner-credential.ts', "      { column: 'agent_id', op: '=', value: agent_id },\n", ''],
     ],
   },
-  one(
-    'roles: whoever is no member is given one',
+  mutant(
+    'roles: users who are no members can get one',
     'domain/agents/agent-roles.ts',
     "if (!members[user_id]) throw new Refusal('not_found', 'There is no such member');",
     '',
   ),
-  one(
-    'grants: whoever is no member is given one',
+  mutant(
+    'grants: users who are no members can get one',
     'domain/agents/agent-roles.ts',
     "if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');",
     '',
   ),
-  one('grants: by whoever reads the tenant', 'api/agents/agent-roles.ts', "await ctx.require('agent:roles:write', input.agent_id);", ''),
-  one('ownership goes to whoever is no member', 'domain/agents/agent-roles.ts', 'if (!members[new_owner_id]) throw', 'if (false) throw'),
-  one(
-    'hooks are given agents that are not there',
+  mutant(
+    'grants: every member may grant access',
+    'api/agents/agent-roles.ts',
+    "await ctx.require('agent:roles:write', input.agent_id);",
+    '',
+  ),
+  mutant(
+    'ownership can be transferred to users who are no members',
+    'domain/agents/agent-roles.ts',
+    'if (!members[new_owner_id]) throw',
+    'if (false) throw',
+  ),
+  mutant(
+    'hooks can be connected to agents that do not exist',
     'commands/webhooks/integration.ts',
     "if (state.status !== 'live') throw",
     'if (false) throw',

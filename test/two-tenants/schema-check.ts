@@ -1,26 +1,26 @@
 import type { Answer } from '../fixtures/in-memory-platform.ts';
 import { type Call, type Document, resolved, type Schema } from './id-positions.ts';
 
-/** The fields of a value that its schema does not name, as JSON pointers. */
-const beyond = (document: Document, unresolved: Schema, value: unknown, at: string): string[] => {
+/** JSON pointers to the fields of a value that its schema does not name. */
+const undeclaredIn = (document: Document, unresolved: Schema, value: unknown, at: string): string[] => {
   const schema = resolved(document, unresolved);
   if (Array.isArray(value))
-    return value.flatMap((item, index) => (schema.items ? beyond(document, schema.items, item, `${at}/${index}`) : []));
+    return value.flatMap((item, index) => (schema.items ? undeclaredIn(document, schema.items, item, `${at}/${index}`) : []));
   if (typeof value !== 'object' || value === null) return [];
   if (schema.anyOf) {
-    const found = schema.anyOf.map((one) => beyond(document, one, value, at));
+    const found = schema.anyOf.map((one) => undeclaredIn(document, one, value, at));
     return found.find((names) => names.length === 0) ?? found[0]!;
   }
   if (!schema.properties) return [];
   return Object.entries(value).flatMap(([name, field]) => {
     const known = schema.properties![name];
-    if (known) return beyond(document, known, field, `${at}/${name}`);
+    if (known) return undeclaredIn(document, known, field, `${at}/${name}`);
     return typeof schema.additionalProperties === 'object' ? [] : [`${at}/${name}`];
   });
 };
 
-/** What an answer shows that the document does not say it shows. */
-export const undeclared = (document: Document, { responses }: Call, { status, body }: Answer): string[] => {
+/** The fields of a response that the OpenAPI document does not name. */
+export const undeclaredFields = (document: Document, { responses }: Call, { status, body }: Answer): string[] => {
   const schema = responses[status]?.content?.['application/json']?.schema;
-  return schema && typeof body === 'object' ? beyond(document, schema, body, '') : [];
+  return schema && typeof body === 'object' ? undeclaredIn(document, schema, body, '') : [];
 };
