@@ -4,21 +4,21 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 
-/** The least that a service on this ground does with a delivery: read it, verify it, answer. Nothing is kept. */
+/** The least work that a service must do for a delivery: read it, verify it and respond. It stores nothing. */
 const secrets = new Map<string, string>();
 
-const verified = (secret: string, body: Buffer, signature: string): boolean => {
+const isSignatureValid = (secret: string, body: Buffer, signature: string): boolean => {
   const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`);
-  const given = Buffer.from(signature);
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  const actual = Buffer.from(signature);
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
 };
 
 const app = new Hono();
 app.post('/hooks/inbound/:id', async (c) => {
   const body = Buffer.from(await c.req.arrayBuffer());
   const secret = secrets.get(c.req.param('id'));
-  const good = secret !== undefined && verified(secret, body, c.req.header('x-hub-signature-256') ?? '');
-  return good ? c.json({ id: c.req.param('id'), outcome: 'accepted' }, 202) : c.json({ status: 401 }, 401);
+  const isValid = secret !== undefined && isSignatureValid(secret, body, c.req.header('x-hub-signature-256') ?? '');
+  return isValid ? c.json({ id: c.req.param('id'), outcome: 'accepted' }, 202) : c.json({ status: 401 }, 401);
 });
 
 process.once('message', (integrations: { id: string; secret: string }[]) => {

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-export type Answer = { readonly status: number; readonly body: Buffer };
+export type HttpResponse = { readonly status: number; readonly body: Buffer };
 
-/** A connection to a server on this machine, kept open, with one request under way at most. */
+/** A keep-alive connection to a server on this machine, with at most one request at a time. */
 export type Connection = {
-  /** Tells of the answer, or of null where the connection was lost before it came. */
-  readonly send: (request: Buffer, told: (answer: Answer | null) => void) => void;
+  /** Sends a request. The callback receives null if the connection was lost before the response was complete. */
+  readonly send: (request: Buffer, onResponse: (response: HttpResponse | null) => void) => void;
   readonly isOpen: () => boolean;
   readonly end: () => void;
 };
@@ -14,43 +14,43 @@ export type Connection = {
 const HEAD_END = '\r\n\r\n';
 const LAST_CHUNK = '0\r\n\r\n';
 
-/** Where the body of an answer ends, as far as it is known yet. */
-const endOf = (head: string, bytes: Buffer, bodyAt: number): number => {
+/** The offset at which the body ends; infinite while it is unknown. */
+const bodyEndOf = (head: string, bytes: Buffer, bodyAt: number): number => {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (length !== undefined) return bodyAt + Number(length);
   if (!/\r\ntransfer-encoding: *chunked/i.test(head)) return bodyAt;
   return bytes.toString('latin1', bytes.length - LAST_CHUNK.length) === LAST_CHUNK ? bytes.length : Number.POSITIVE_INFINITY;
 };
 
-const answerIn = (bytes: Buffer): Answer | null => {
+const parseResponse = (bytes: Buffer): HttpResponse | null => {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0) return null;
   const head = bytes.toString('latin1', 0, headEnd);
   const bodyAt = headEnd + HEAD_END.length;
-  const end = endOf(head, bytes, bodyAt);
+  const end = bodyEndOf(head, bytes, bodyAt);
   return bytes.length < end ? null : { status: Number(head.slice(9, 12)), body: bytes.subarray(bodyAt, end) };
 };
 
-export const connection = async (port: number): Promise<Connection> => {
+export const openConnection = async (port: number): Promise<Connection> => {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   await once(socket, 'connect');
-  let waiting: ((answer: Answer | null) => void) | null = null;
+  let onResponse: ((response: HttpResponse | null) => void) | null = null;
   let received: Buffer | null = null;
-  const tell = (answer: Answer | null): void => {
-    const told = waiting;
-    waiting = received = null;
-    told?.(answer);
+  const deliver = (response: HttpResponse | null): void => {
+    const callback = onResponse;
+    onResponse = received = null;
+    callback?.(response);
   };
   socket.on('data', (chunk: Buffer) => {
     received = received ? Buffer.concat([received, chunk]) : chunk;
-    const answer = answerIn(received);
-    if (answer) tell(answer);
+    const response = parseResponse(received);
+    if (response) deliver(response);
   });
   socket.on('error', () => {});
-  socket.on('close', () => tell(null));
+  socket.on('close', () => deliver(null));
   return {
-    send: (request, told) => {
-      waiting = told;
+    send: (request, callback) => {
+      onResponse = callback;
       socket.write(request);
     },
     isOpen: () => socket.writable,
@@ -58,10 +58,10 @@ export const connection = async (port: number): Promise<Connection> => {
   };
 };
 
-export type RequestText = { method: string; path: string; headers?: Readonly<Record<string, string>>; body?: string };
+export type HttpRequest = { method: string; path: string; headers?: Readonly<Record<string, string>>; body?: string };
 
-/** A request as it goes over the wire. */
-export const encode = ({ method, path, headers = {}, body = '' }: RequestText): string =>
+/** The text of a request. */
+export const encodeRequest = ({ method, path, headers = {}, body = '' }: HttpRequest): string =>
   [
     `${method} ${path} HTTP/1.1`,
     'host: 127.0.0.1',

@@ -1,19 +1,19 @@
-/** The middle of some figures; NaN where there are none. */
+/** The median of the values; NaN if there are none. */
 export const median = (values: readonly number[]): number => {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const numberFormat = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
-export const count = (value: number): string => (Number.isFinite(value) ? grouped.format(value) : '-');
+export const count = (value: number): string => (Number.isFinite(value) ? numberFormat.format(value) : '-');
 
 export const milliseconds = (value: number): string => (Number.isFinite(value) ? value.toFixed(value < 10 ? 2 : 1) : '-');
 
 export const ratio = (value: number): string => (Number.isFinite(value) ? value.toFixed(2) : '-');
 
-/** A table in Markdown: its first column to the left, the others to the right. */
+/** A Markdown table. The first column is aligned left, the others right. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
   const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]!.length)));
   const line = (cells: readonly string[]): string =>

@@ -4,16 +4,16 @@ import { type AllStreamSubscription, ANY, EventStoreDBClient, jsonEvent, NO_STRE
 import { freePort } from '../../infra/supervision/ports.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { count, median, milliseconds, ratio, table } from './format.ts';
-import { annals } from './platform.ts';
+import { startCommand } from './platform.ts';
 import { memoryOf, processorTimeOf } from './processes.ts';
 
-const IN_FLIGHT = 64;
-const PER_CALL = 500;
+const CONCURRENCY = 64;
+const EVENTS_PER_APPEND = 500;
 const ROUNDS = 7;
 const APPENDS = 4_000;
 const READS = 4_000;
 const MAX_READ = 50_000;
-const EVENTS_A_STREAM = 10;
+const EVENTS_PER_STREAM = 10;
 
 const newEvent = (line: number) =>
   jsonEvent({
@@ -24,137 +24,142 @@ const newEvent = (line: number) =>
 
 const serve = async (dir: string) => {
   const port = await freePort();
-  const began = performance.now();
-  const program = annals(['store', 'serve', '--dir', join(dir, 'store'), '--port', String(port), '--open']);
+  const startedAt = performance.now();
+  const program = startCommand(['store', 'serve', '--dir', join(dir, 'store'), '--port', String(port), '--open']);
   await program.waitForOutput(/^store ready/m);
-  const took = performance.now() - began;
-  return { program, pid: program.child.pid!, took, client: EventStoreDBClient.connectionString(`esdb://127.0.0.1:${port}?tls=false`) };
+  const startMs = performance.now() - startedAt;
+  return { program, pid: program.child.pid!, startMs, client: EventStoreDBClient.connectionString(`esdb://127.0.0.1:${port}?tls=false`) };
 };
 
 type Server = Awaited<ReturnType<typeof serve>>;
 
-/** Runs `one` for each number up to `total`, so many at once. */
-const inFlight = async (total: number, many: number, one: (index: number) => Promise<unknown>): Promise<void> => {
+/** Runs a task for each number below `total`, `concurrency` at a time. */
+const runConcurrently = async (total: number, concurrency: number, task: (index: number) => Promise<unknown>): Promise<void> => {
   let next = 0;
-  const lane = async (): Promise<void> => {
-    for (let index = next++; index < total; index = next++) await one(index);
+  const runNext = async (): Promise<void> => {
+    for (let index = next++; index < total; index = next++) await task(index);
   };
-  await Promise.all(Array.from({ length: many }, lane));
+  await Promise.all(Array.from({ length: concurrency }, runNext));
 };
 
 const streamOf = (index: number): string => `order-t.c${index.toString(36).padStart(24, '0')}`;
 
 type Size = { readonly events: number; readonly streams: number };
-/** What a log holds, and a place in the middle of it. */
-type Held = Size & { readonly middle: Position | typeof START };
+/** The size of a log, and the position of an event in the middle. */
+type StoredLog = Size & { readonly middle: Position | typeof START };
 
-const fill = async ({ client }: Server, size: Size): Promise<Held> => {
-  await inFlight(size.streams, 4 * IN_FLIGHT, (index) =>
+const fillStore = async ({ client }: Server, size: Size): Promise<StoredLog> => {
+  await runConcurrently(size.streams, 4 * CONCURRENCY, (index) =>
     client.appendToStream(streamOf(index), newEvent(index), { expectedRevision: NO_STREAM }),
   );
-  const places: (Position | undefined)[] = [];
-  const calls = Math.ceil((size.events - size.streams) / PER_CALL);
-  await inFlight(calls, 4, async () => {
-    const events = Array.from({ length: PER_CALL }, (_, line) => newEvent(line));
-    places.push((await client.appendToStream(anyOf(size), events, { expectedRevision: ANY })).position);
+  const positions: (Position | undefined)[] = [];
+  const calls = Math.ceil((size.events - size.streams) / EVENTS_PER_APPEND);
+  await runConcurrently(calls, 4, async () => {
+    const events = Array.from({ length: EVENTS_PER_APPEND }, (_, line) => newEvent(line));
+    positions.push((await client.appendToStream(randomStream(size), events, { expectedRevision: ANY })).position);
   });
-  return { ...size, middle: places[places.length >> 1] ?? START };
+  return { ...size, middle: positions[positions.length >> 1] ?? START };
 };
 
-const anyOf = ({ streams }: Size): string => streamOf(Math.floor(Math.random() * streams));
+const randomStream = ({ streams }: Size): string => streamOf(Math.floor(Math.random() * streams));
 
-const drained = async (events: AsyncIterable<unknown>): Promise<void> => {
+const drain = async (events: AsyncIterable<unknown>): Promise<void> => {
   for await (const _ of events);
 };
 
-/** The first of what is sent to a subscription. It is told to end: left alone, it would keep its call. */
-const followed = async (subscription: AllStreamSubscription, most: number): Promise<void> => {
+/** Reads the first events of a subscription, and ends it: otherwise its call would stay open. */
+const readFromSubscription = async (subscription: AllStreamSubscription, count: number): Promise<void> => {
   let seen = 0;
   await new Promise<void>((resolve, reject) => {
     subscription.on('error', reject);
-    subscription.on('data', () => ++seen === most && resolve());
+    subscription.on('data', () => ++seen === count && resolve());
   });
   subscription.removeAllListeners('error').on('error', () => {});
   await subscription.unsubscribe();
 };
 
-type Work = { readonly name: string; readonly each: (held: Held) => number; readonly run: (server: Server, held: Held) => Promise<void> };
+type StoreWorkload = {
+  readonly name: string;
+  readonly operations: (held: StoredLog) => number;
+  readonly run: (server: Server, held: StoredLog) => Promise<void>;
+};
 
-/** What is read at once: no more than there is behind the middle. */
-const pageOf = ({ events }: Size): number => Math.min(MAX_READ, events >> 1);
+/** How many events a workload reads: at most those after the middle. */
+const readCountOf = ({ events }: Size): number => Math.min(MAX_READ, events >> 1);
 
-const works: readonly Work[] = [
+const storeWorkloads: readonly StoreWorkload[] = [
   {
-    name: 'append to a stream that is there',
-    each: () => APPENDS,
+    name: 'append to an existing stream',
+    operations: () => APPENDS,
     run: ({ client }, held) =>
-      inFlight(APPENDS, IN_FLIGHT, (line) => client.appendToStream(anyOf(held), newEvent(line), { expectedRevision: ANY })),
+      runConcurrently(APPENDS, CONCURRENCY, (line) => client.appendToStream(randomStream(held), newEvent(line), { expectedRevision: ANY })),
   },
   {
     name: 'append that creates a stream',
-    each: () => APPENDS,
+    operations: () => APPENDS,
     run: ({ client }) =>
-      inFlight(APPENDS, IN_FLIGHT, (line) =>
+      runConcurrently(APPENDS, CONCURRENCY, (line) =>
         client.appendToStream(`order-t.${randomUUID()}`, newEvent(line), { expectedRevision: NO_STREAM }),
       ),
   },
   {
     name: 'read of a stream, its first event',
-    each: () => READS,
-    run: ({ client }, held) => inFlight(READS, IN_FLIGHT, () => drained(client.readStream(anyOf(held), { maxCount: 1 }))),
+    operations: () => READS,
+    run: ({ client }, held) => runConcurrently(READS, CONCURRENCY, () => drain(client.readStream(randomStream(held), { maxCount: 1 }))),
   },
   {
-    name: 'readAll from the middle, an event',
-    each: pageOf,
-    run: ({ client }, held) => drained(client.readAll({ fromPosition: held.middle, maxCount: pageOf(held) }, { highWaterMark: 1_000 })),
+    name: 'readAll from the middle, per event',
+    operations: readCountOf,
+    run: ({ client }, held) => drain(client.readAll({ fromPosition: held.middle, maxCount: readCountOf(held) }, { highWaterMark: 1_000 })),
   },
   {
-    name: 'subscribeToAll from the middle, an event',
-    each: pageOf,
-    run: ({ client }, held) => followed(client.subscribeToAll({ fromPosition: held.middle }), pageOf(held)),
+    name: 'subscribeToAll from the middle, per event',
+    operations: readCountOf,
+    run: ({ client }, held) => readFromSubscription(client.subscribeToAll({ fromPosition: held.middle }), readCountOf(held)),
   },
 ];
 
 type Figures = { readonly rate: number; readonly cpu: number };
-type Stage = { readonly dir: string; readonly held: Held; readonly figures: ReadonlyMap<Work, Figures[]>; server: Server };
-type Starts = { readonly memory: number; readonly reopened: number; readonly killed: number };
+type Stage = { readonly dir: string; readonly log: StoredLog; readonly figures: ReadonlyMap<StoreWorkload, Figures[]>; server: Server };
+type StartFigures = { readonly memory: number; readonly reopened: number; readonly killed: number };
 
-const measured = async ({ server, held }: Stage, { each, run }: Work): Promise<Figures> => {
-  const [cpu, began] = [processorTimeOf(server.pid), performance.now()];
-  await run(server, held);
-  return { rate: (each(held) * 1_000) / (performance.now() - began), cpu: (processorTimeOf(server.pid) - cpu) / each(held) };
+const measure = async ({ server, log }: Stage, { operations, run }: StoreWorkload): Promise<Figures> => {
+  const [cpu, startedAt] = [processorTimeOf(server.pid), performance.now()];
+  await run(server, log);
+  return { rate: (operations(log) * 1_000) / (performance.now() - startedAt), cpu: (processorTimeOf(server.pid) - cpu) / operations(log) };
 };
 
-const again = async (stage: Stage, signal: NodeJS.Signals): Promise<number> => {
+const restart = async (stage: Stage, signal: NodeJS.Signals): Promise<number> => {
   await stage.server.client.dispose();
   await stage.server.program.stop(signal);
   stage.server = await serve(stage.dir);
-  return stage.server.took;
+  return stage.server.startMs;
 };
 
-const startsOf = async (stage: Stage): Promise<Starts> => {
+const measureStarts = async (stage: Stage): Promise<StartFigures> => {
   const memory = memoryOf(stage.server.pid);
-  return { memory, reopened: await again(stage, 'SIGTERM'), killed: await again(stage, 'SIGKILL') };
+  return { memory, reopened: await restart(stage, 'SIGTERM'), killed: await restart(stage, 'SIGKILL') };
 };
 
-const report = (stages: readonly Stage[], starts: readonly Starts[]): string => {
-  const head = ['', ...stages.map(({ held }) => `${count(held.events)} events, ${count(held.streams)} streams`), 'last / first'];
+const report = (stages: readonly Stage[], starts: readonly StartFigures[]): string => {
+  const head = ['', ...stages.map(({ log }) => `${count(log.events)} events, ${count(log.streams)} streams`), 'last / first'];
   const row = (name: string, values: readonly number[], show: (value: number) => string): string[] => [
     name,
     ...values.map(show),
     ratio(values.at(-1)! / values[0]!),
   ];
-  const middles = (work: Work, of: keyof Figures) => stages.map(({ figures }) => median(figures.get(work)!.map((one) => one[of])));
-  const startRow = (name: string, of: keyof Starts) =>
+  const mediansOf = (work: StoreWorkload, of: keyof Figures) =>
+    stages.map(({ figures }) => median(figures.get(work)!.map((one) => one[of])));
+  const startRow = (name: string, of: keyof StartFigures) =>
     row(
       name,
       starts.map((one) => one[of]),
       count,
     );
   return table(head, [
-    ...works.flatMap((work) => [
-      row(`${work.name}: a second`, middles(work, 'rate'), count),
-      row(`${work.name}: the store's processor time, µs`, middles(work, 'cpu'), milliseconds),
+    ...storeWorkloads.flatMap((work) => [
+      row(`${work.name}: per second`, mediansOf(work, 'rate'), count),
+      row(`${work.name}: the store's processor time, µs`, mediansOf(work, 'cpu'), milliseconds),
     ]),
     startRow('memory, MiB', 'memory'),
     startRow('start after SIGTERM, ms', 'reopened'),
@@ -162,26 +167,26 @@ const report = (stages: readonly Stage[], starts: readonly Starts[]): string => 
   ]);
 };
 
-/** Embedded stores that hold a hundredth, a tenth and all of so many events, a tenth as many streams: measured in turn, round by round. */
+/** Measures embedded stores with a hundredth, a tenth and all of the events, and a tenth as many streams. They take turns in each round. */
 export const growthBench = async (events: number): Promise<string> => {
   const { dir, clear } = createTempDirectory();
   const stages: Stage[] = [];
   for (const share of [100, 10, 1]) {
-    const size = { events: Math.ceil(events / share), streams: Math.ceil(events / share / EVENTS_A_STREAM) };
-    const place = join(dir, String(size.events));
-    const server = await serve(place);
-    process.stderr.write(`fills one with ${count(size.events)} events\n`);
-    stages.push({ dir: place, server, held: await fill(server, size), figures: new Map(works.map((work) => [work, []])) });
+    const size = { events: Math.ceil(events / share), streams: Math.ceil(events / share / EVENTS_PER_STREAM) };
+    const storeDir = join(dir, String(size.events));
+    const server = await serve(storeDir);
+    process.stderr.write(`filling a store with ${count(size.events)} events\n`);
+    stages.push({ dir: storeDir, server, log: await fillStore(server, size), figures: new Map(storeWorkloads.map((work) => [work, []])) });
   }
   for (let round = 0; round <= ROUNDS; round++)
-    for (const work of works)
+    for (const work of storeWorkloads)
       for (const stage of stages) {
-        const figures = await measured(stage, work);
-        // In the first one they get warm.
+        const figures = await measure(stage, work);
+        // The first round only warms the stores up.
         if (round > 0) stage.figures.get(work)!.push(figures);
       }
-  const starts: Starts[] = [];
-  for (const stage of stages) starts.push(await startsOf(stage));
+  const starts: StartFigures[] = [];
+  for (const stage of stages) starts.push(await measureStarts(stage));
   for (const { server } of stages) {
     await server.client.dispose();
     await server.program.stop();

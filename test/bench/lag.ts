@@ -8,37 +8,37 @@ import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
 import { eventId, ideasOf } from '../fixtures/test-projection.ts';
 import { startServices } from '../fixtures/test-services.ts';
 
-/** Milliseconds from the acknowledgement of an append until a read with its token is answered. */
+/** Milliseconds from the acknowledgement of an append until a read with its token succeeds. */
 export type LagFigures = {
   readonly perSecond: number;
   readonly events: number;
   readonly p50: number;
   readonly p99: number;
-  readonly most: number;
+  readonly max: number;
 };
 
 type Task = { readonly url: string; readonly perSecond: number; readonly seconds: number };
-type Told = { readonly token: string } | 'done';
+type WriterMessage = { readonly token: string } | 'done';
 
 const CATEGORY = 'lag';
 const TICK_MS = 10;
 const WARMUP_SECONDS = 3;
 
-/** The writer, on a thread of its own: one event an append, at a steady rate, whatever the answers take. */
+/** The writer, on a thread of its own. It appends single events at a steady rate, independent of the response times. */
 const write = async ({ url, perSecond, seconds }: Task): Promise<void> => {
   const log = openLog(url);
-  const tell = (told: Told): void => parentPort!.postMessage(told);
+  const report = (message: WriterMessage): void => parentPort!.postMessage(message);
   const meta = () => ({ tenant: 't', actor: { kind: 'system', id: 'bench' }, at: new Date().toISOString(), v: 1 }) as const;
   const append = async (n: number): Promise<void> => {
     const event = { id: eventId(CATEGORY, n), type: 'IdeaNoted', data: { title: `Idea ${n}` }, meta: meta() };
     const { position } = await log.append(`${CATEGORY}-t.i${n}`, 'none', [event], { deadline: 10_000 });
-    tell({ token: tokenOf(position) });
+    report({ token: tokenOf(position) });
   };
-  const began = performance.now();
+  const startedAt = performance.now();
   const sent: Promise<void>[] = [];
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
-      const due = Math.floor(((performance.now() - began) * perSecond) / 1_000);
+      const due = Math.floor(((performance.now() - startedAt) * perSecond) / 1_000);
       while (sent.length < Math.min(due, perSecond * seconds)) sent.push(append(sent.length));
       if (sent.length < perSecond * seconds) return;
       clearInterval(timer);
@@ -46,14 +46,14 @@ const write = async ({ url, perSecond, seconds }: Task): Promise<void> => {
     }, TICK_MS);
   });
   await Promise.all(sent);
-  tell('done');
+  report('done');
   await log.close();
 };
 
-const at = (sorted: readonly number[], share: number): number =>
+const percentileOf = (sorted: readonly number[], share: number): number =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!);
 
-/** How far a live view is behind its log while events come at a steady rate, on services of its own. */
+/** Measures how far a read model lags behind the log while events arrive at a steady rate. It starts its own services. */
 export const lagBench = async (perSecond = 1_000, seconds = 20): Promise<LagFigures> => {
   const { services, supervised, dir } = await startServices();
   const logger = pino({ level: 'warn' }, pino.destination(2));
@@ -63,23 +63,29 @@ export const lagBench = async (perSecond = 1_000, seconds = 20): Promise<LagFigu
   const lags: number[] = [];
   const task: Task = { url: services.eventstoreUrl, perSecond, seconds: seconds + WARMUP_SECONDS };
   const writer = new Worker(new URL(import.meta.url), { workerData: task });
-  const shown: Promise<void>[] = [];
+  const waits: Promise<void>[] = [];
   await new Promise<void>((resolve, reject) => {
     writer.on('error', reject);
-    writer.on('message', (told: Told) => {
-      if (told === 'done') return resolve();
+    writer.on('message', (message: WriterMessage) => {
+      if (message === 'done') return resolve();
       const acknowledged = performance.now();
-      shown.push(reads.passed('ideas', told.token, 60_000).then(() => void lags.push(performance.now() - acknowledged)));
+      waits.push(reads.passed('ideas', message.token, 60_000).then(() => void lags.push(performance.now() - acknowledged)));
     });
   });
-  await Promise.all(shown);
+  await Promise.all(waits);
   await reads.close();
   await worker.close();
   await log.close();
   for (const each of supervised) await each.stop();
   rmSync(dir, { recursive: true, force: true });
   const sorted = lags.slice(perSecond * WARMUP_SECONDS).sort((a, b) => a - b);
-  return { perSecond, events: sorted.length, p50: at(sorted, 0.5), p99: at(sorted, 0.99), most: at(sorted, 1) };
+  return {
+    perSecond,
+    events: sorted.length,
+    p50: percentileOf(sorted, 0.5),
+    p99: percentileOf(sorted, 0.99),
+    max: percentileOf(sorted, 1),
+  };
 };
 
 if (!isMainThread) await write(workerData as Task);

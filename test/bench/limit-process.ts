@@ -3,12 +3,12 @@ import { EventStoreDBClient, NO_STREAM } from '@eventstore/db-client';
 import { connect, credsAuthenticator, headers, StorageType } from 'nats';
 import pg from 'pg';
 import { type Figures, figuresOf, histogram, record } from './load.ts';
-import { handBack } from './measure.ts';
+import { sendResult } from './measure.ts';
 import { pushBody } from './payload.ts';
 
-type Span = { readonly warmup: number; readonly seconds: number };
+type Duration = { readonly warmup: number; readonly seconds: number };
 
-export type LimitJob = Span &
+export type LimitJob = Duration &
   (
     | { readonly kind: 'append'; readonly url: string; readonly atOnce: number }
     | { readonly kind: 'select'; readonly url: string; readonly atOnce: number; readonly sql: string; readonly keys: readonly string[][] }
@@ -18,53 +18,57 @@ export type LimitJob = Span &
 type Kind<K extends LimitJob['kind']> = Extract<LimitJob, { kind: K }>;
 
 const CONNECTIONS = 8;
-const bytes = Buffer.from(pushBody(1));
+const BODY = Buffer.from(pushBody(1));
 
-/** Does the same work over and over, so many at once. */
-const atOnce = async (count: number, { warmup, seconds }: Span, work: (number: number) => Promise<unknown>): Promise<Figures> => {
+/** Repeats a task, `count` at a time, and measures it. */
+const measureConcurrently = async (
+  count: number,
+  { warmup, seconds }: Duration,
+  task: (number: number) => Promise<unknown>,
+): Promise<Figures> => {
   const times = histogram();
   const from = performance.now() + warmup * 1_000;
   const until = from + seconds * 1_000;
   let number = 0;
   const worker = async (): Promise<void> => {
-    for (let began = performance.now(); began < until; began = performance.now()) {
-      await work(number++);
+    for (let startedAt = performance.now(); startedAt < until; startedAt = performance.now()) {
+      await task(number++);
       const now = performance.now();
-      if (began >= from && now <= until) record(times, now - began);
+      if (startedAt >= from && now <= until) record(times, now - startedAt);
     }
   };
   await Promise.all(Array.from({ length: count }, worker));
   return figuresOf(times, seconds);
 };
 
-/** The store's client alone: 2 KB as bytes, each into a stream that is not there yet. */
+/** Measures the event store's client: 2 KB of bytes, each appended to a new stream. */
 const append = async (job: Kind<'append'>): Promise<Figures> => {
   const client = EventStoreDBClient.connectionString(job.url as never);
   const run = randomBytes(8).toString('hex');
   const metadata = Buffer.from(JSON.stringify({ tenant: run, at: new Date().toISOString(), v: 1, facts: { sha256: run.repeat(4) } }));
   const event = () =>
-    ({ id: randomUUID(), type: 'WebhookAccepted', contentType: 'application/octet-stream', data: bytes, metadata }) as const;
-  const figures = await atOnce(job.atOnce, job, (number) =>
+    ({ id: randomUUID(), type: 'WebhookAccepted', contentType: 'application/octet-stream', data: BODY, metadata }) as const;
+  const figures = await measureConcurrently(job.atOnce, job, (number) =>
     client.appendToStream(`delivery-${run}.${number}`, event(), { expectedRevision: NO_STREAM }),
   );
   await client.dispose();
   return figures;
 };
 
-/** The database's driver alone: one prepared statement on keys taken at random. */
+/** Measures the database driver: one prepared statement with random keys. */
 const select = async (job: Kind<'select'>): Promise<Figures> => {
   const pool = new pg.Pool({ connectionString: job.url, max: CONNECTIONS });
   const key = (): string[] => job.keys[Math.floor(Math.random() * job.keys.length)]!;
   const query = async (): Promise<void> => {
     const { rowCount } = await pool.query({ name: 'limit', text: job.sql, values: key() });
-    if (rowCount !== 1) throw new Error('the rows that the limit is measured on are not there');
+    if (rowCount !== 1) throw new Error('the rows to select do not exist');
   };
-  const figures = await atOnce(job.atOnce, job, query);
+  const figures = await measureConcurrently(job.atOnce, job, query);
   await pool.end();
   return figures;
 };
 
-/** The broker alone: from when a message is due to when a subscriber has it, through a stream in files. */
+/** Measures the broker: from the time a message is due until a subscriber receives it, through a stream on disk. */
 const publish = async (job: Kind<'publish'>): Promise<Figures> => {
   const nats = await connect({ servers: job.url, authenticator: credsAuthenticator(Buffer.from(job.credentials)) });
   const { streams } = await nats.jetstreamManager();
@@ -74,21 +78,21 @@ const publish = async (job: Kind<'publish'>): Promise<Figures> => {
   nats.subscribe('limit.>', {
     callback: (_, message) => record(times, performance.now() - (due.get(message.headers?.get('Nats-Msg-Id') ?? '') ?? Number.NaN)),
   });
-  const began = performance.now();
+  const startedAt = performance.now();
   for (let number = 0; number < (job.warmup + job.seconds) * job.rate; number++) {
-    const at = began + (number / job.rate) * 1_000;
+    const at = startedAt + (number / job.rate) * 1_000;
     while (performance.now() < at) await new Promise((resolve) => setTimeout(resolve, 1));
     const head = headers();
     head.set('Nats-Msg-Id', String(number));
     due.set(String(number), at);
-    await nats.jetstream().publish('limit.one', bytes, { headers: head });
+    await nats.jetstream().publish('limit.one', BODY, { headers: head });
   }
   await streams.delete('LIMIT');
   await nats.close();
   return figuresOf(times, job.warmup + job.seconds);
 };
 
-const measured = (job: LimitJob): Promise<Figures> => {
+const measure = (job: LimitJob): Promise<Figures> => {
   switch (job.kind) {
     case 'append':
       return append(job);
@@ -99,4 +103,4 @@ const measured = (job: LimitJob): Promise<Figures> => {
   }
 };
 
-process.once('message', async (job: LimitJob) => handBack(await measured(job)));
+process.once('message', async (job: LimitJob) => sendResult(await measure(job)));

@@ -2,66 +2,66 @@ import { join } from 'node:path';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import type { Figures } from './load.ts';
-import { heardFrom, helper, limitApart, loadApart } from './measure.ts';
-import { annals } from './platform.ts';
-import { type Bench, deliveryVolley } from './workloads.ts';
+import { nextMessage, runLimitProcess, runLoadProcess, startHelper } from './measure.ts';
+import { startCommand } from './platform.ts';
+import { type Bench, deliveryRequests } from './workloads.ts';
 
-/** What the ground itself can do, with no service in between. */
+/** What a driver or server can do without the platform. */
 export type Limit = {
   readonly name: string;
-  /** The workloads that stand on it. */
-  readonly under: readonly string[];
+  /** The workloads that it limits. */
+  readonly workloads: readonly string[];
   readonly run: (bench: Bench) => Promise<Figures>;
-  /** Judged by its p50, not by its rate. */
-  readonly byTime?: true;
+  /** Compare the p50 instead of the rate. */
+  readonly comparesP50?: true;
 };
 
-const AT_ONCE = 64;
+const CONCURRENCY = 64;
 
-const bareHono = async ({ fixture, warmup, seconds }: Bench): Promise<Figures> => {
-  const server = helper('bare-server.ts');
-  server.send(fixture.integrations.map(({ id, secret }) => ({ id, secret })));
-  const port = await heardFrom<number>(server);
-  const figures = await loadApart({ port, warmup, seconds, connections: AT_ONCE, volley: deliveryVolley(fixture, 'each') });
+const measureBareServer = async ({ dataset, warmup, seconds }: Bench): Promise<Figures> => {
+  const server = startHelper('bare-server.ts');
+  server.send(dataset.integrations.map(({ id, secret }) => ({ id, secret })));
+  const port = await nextMessage<number>(server);
+  const figures = await runLoadProcess({ port, warmup, seconds, connections: CONCURRENCY, requests: deliveryRequests(dataset, 'each') });
   server.kill();
   return figures;
 };
 
-const rawAppend = async ({ warmup, seconds }: Bench): Promise<Figures> => {
+const measureAppend = async ({ warmup, seconds }: Bench): Promise<Figures> => {
   const { dir, clear } = createTempDirectory();
   const port = await freePort();
-  const store = annals(['store', 'serve', '--dir', join(dir, 'store'), '--port', String(port), '--open']);
+  const store = startCommand(['store', 'serve', '--dir', join(dir, 'store'), '--port', String(port), '--open']);
   try {
     await store.waitForOutput(/^store ready/m);
-    return await limitApart({ kind: 'append', url: `esdb://127.0.0.1:${port}?tls=false`, atOnce: AT_ONCE, warmup, seconds });
+    return await runLimitProcess({ kind: 'append', url: `esdb://127.0.0.1:${port}?tls=false`, atOnce: CONCURRENCY, warmup, seconds });
   } finally {
     await store.stop();
     clear();
   }
 };
 
-const selects =
+const measureSelect =
   (sql: string, keys: (bench: Bench) => string[][]) =>
   (bench: Bench): Promise<Figures> =>
-    limitApart({
+    runLimitProcess({
       kind: 'select',
-      url: bench.annals.databaseUrl(),
-      atOnce: AT_ONCE,
+      url: bench.platform.databaseUrl(),
+      atOnce: CONCURRENCY,
       sql,
       keys: keys(bench),
       warmup: bench.warmup,
       seconds: bench.seconds,
     });
 
-const one = 'select doc, revision from agents.agents where tenant_id = $1 and id = $2 and not deleted';
-const page = `select string_agg(list_doc, ',') from (select list_doc from agents.agents
+const selectAgent = 'select doc, revision from agents.agents where tenant_id = $1 and id = $2 and not deleted';
+const selectPage = `select string_agg(list_doc, ',') from (select list_doc from agents.agents
   where tenant_id = $1 and not deleted order by created_at desc, id desc limit 50) as page`;
 
-const agentKeys = ({ fixture: { agents, tenants } }: Bench): string[][] => agents.map(({ id, tenant }) => [tenants[tenant]!.id, id]);
-const tenantKeys = ({ fixture: { tenants } }: Bench): string[][] => tenants.map(({ id }) => [id]);
+const agentKeys = ({ dataset: { agents, tenants } }: Bench): string[][] => agents.map(({ id, tenant }) => [tenants[tenant]!.id, id]);
+const tenantKeys = ({ dataset: { tenants } }: Bench): string[][] => tenants.map(({ id }) => [id]);
 
-const rawPublish = ({ annals: platform, warmup, seconds }: Bench): Promise<Figures> =>
-  limitApart({
+const measurePublish = ({ platform, warmup, seconds }: Bench): Promise<Figures> =>
+  runLimitProcess({
     kind: 'publish',
     url: platform.natsUrl(),
     credentials: Buffer.from(platform.natsCredentials()).toString(),
@@ -71,9 +71,9 @@ const rawPublish = ({ annals: platform, warmup, seconds }: Bench): Promise<Figur
   });
 
 export const limits: readonly Limit[] = [
-  { name: 'select of one row, 64 at once', under: ['W4'], run: selects(one, agentKeys) },
-  { name: 'select of a page of 50, 64 at once', under: ['W5'], run: selects(page, tenantKeys) },
-  { name: 'append of 2 KB, 64 at once', under: ['W1', 'W2', 'W3'], run: rawAppend },
-  { name: 'bare Hono with HMAC', under: ['W1', 'W2'], run: bareHono },
-  { name: 'publish to JetStream, 100/s', under: ['W6'], run: rawPublish, byTime: true },
+  { name: 'select of one row, 64 at once', workloads: ['W4'], run: measureSelect(selectAgent, agentKeys) },
+  { name: 'select of a page of 50, 64 at once', workloads: ['W5'], run: measureSelect(selectPage, tenantKeys) },
+  { name: 'append of 2 KB, 64 at once', workloads: ['W1', 'W2', 'W3'], run: measureAppend },
+  { name: 'bare Hono with HMAC', workloads: ['W1', 'W2'], run: measureBareServer },
+  { name: 'publish to JetStream, 100/s', workloads: ['W6'], run: measurePublish, comparesP50: true },
 ];

@@ -1,5 +1,7 @@
 import { load } from './load.ts';
-import { handBack, type LoadJob } from './measure.ts';
-import { shooter } from './request-names.ts';
+import { type LoadJob, sendResult } from './measure.ts';
+import { createRequestFactory } from './request-names.ts';
 
-process.once('message', async ({ volley, ...wanted }: LoadJob) => handBack(await load({ ...wanted, request: shooter(volley) })));
+process.once('message', async ({ requests, ...options }: LoadJob) =>
+  sendResult(await load({ ...options, request: createRequestFactory(requests) })),
+);

@@ -1,19 +1,19 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import { type Answer, type Connection, connection } from './connection.ts';
+import { type Connection, type HttpResponse, openConnection } from './connection.ts';
 
-export type Load = {
+export type LoadOptions = {
   readonly port: number;
   readonly connections: number;
   readonly warmup: number;
   readonly seconds: number;
-  /** Requests become due at this rate, whatever the server does; absent: each connection sends as soon as it has its answer. */
+  /** Requests per second, independent of the server. Without it, each connection sends as soon as it has received a response. */
   readonly rate?: number;
-  /** The bytes of a request by its number; `due` is when it should leave. */
+  /** The bytes of a request; `due` is the time at which it should be sent. */
   readonly request: (number: number, due: number) => Buffer;
-  readonly answered?: (number: number, answer: Answer) => void;
+  readonly onResponse?: (number: number, response: HttpResponse) => void;
 };
 
-/** Milliseconds, and how often a second. */
+/** `rate` is per second; `p50` and `p99` are milliseconds. */
 export type Figures = { readonly rate: number; readonly p50: number; readonly p99: number; readonly failed: number };
 
 export type LoadFigures = Figures & { readonly sent: number; readonly statuses: Readonly<Record<number, number>> };
@@ -34,50 +34,55 @@ export const figuresOf = (times: RecordableHistogram, seconds: number, failed = 
   failed,
 });
 
-const isGood = (status: number): boolean => status >= 200 && status < 300;
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Counts what was due within the measured time and answered before its end. */
-const tally = (from: number, until: number) => {
+/** Counts the requests that were due in the measured time and answered before its end. */
+const createCounter = (from: number, until: number) => {
   const times = histogram();
   const statuses: Record<number, number> = {};
   let failed = 0;
   return {
     statuses,
-    note: (due: number, answer: Answer | null): void => {
+    count: (due: number, response: HttpResponse | null): void => {
       const now = performance.now();
       if (due < from || now > until) return;
-      const status = answer?.status ?? 0;
+      const status = response?.status ?? 0;
       statuses[status] = (statuses[status] ?? 0) + 1;
-      if (isGood(status)) record(times, now - due);
+      if (isSuccess(status)) record(times, now - due);
       else failed++;
     },
     figures: (): Figures => figuresOf(times, (until - from) / 1_000, failed),
   };
 };
 
-type Send = (socket: Connection, due: number, done: (kept: boolean) => void) => void;
+type Send = (socket: Connection, due: number, done: (isConnected: boolean) => void) => void;
 
-/** Sends over each connection, one request behind the other, until the time has come. */
-const closedLoop = (sockets: readonly Connection[], { port }: Load, until: number, send: Send): Promise<unknown> => {
-  const turn = (socket: Connection): Promise<boolean> => new Promise((resolve) => send(socket, performance.now(), resolve));
+/** Sends requests over each connection, one after the other, until the end time. */
+const closedLoop = (sockets: readonly Connection[], { port }: LoadOptions, until: number, send: Send): Promise<unknown> => {
+  const sendOne = (socket: Connection): Promise<boolean> => new Promise((resolve) => send(socket, performance.now(), resolve));
   const run = async (first: Connection): Promise<void> => {
-    for (let socket = first; performance.now() < until; ) if (!(await turn(socket))) socket = await connection(port);
+    for (let socket = first; performance.now() < until; ) if (!(await sendOne(socket))) socket = await openConnection(port);
   };
   return Promise.all(sockets.map(run));
 };
 
-const openSocket = async (socket: Connection, port: number): Promise<Connection> => (socket.isOpen() ? socket : connection(port));
+const openSocket = async (socket: Connection, port: number): Promise<Connection> => (socket.isOpen() ? socket : openConnection(port));
 
-/** Sends what is due over whichever connection is free. A request's time counts from when it was due, so that a server that stalls can't hide it. */
-const openLoop = (sockets: Connection[], { port, rate = 1 }: Load, began: number, until: number, send: Send): Promise<void> =>
+/**
+ * Sends requests when they are due, over any free connection. A request's time counts from when it was due, so that a server that stalls
+ * cannot hide it.
+ */
+type Period = { readonly startedAt: number; readonly until: number };
+
+const openLoop = (sockets: Connection[], { port, rate = 1 }: LoadOptions, { startedAt, until }: Period, send: Send): Promise<void> =>
   new Promise((resolve) => {
     const due: number[] = [];
     let planned = 0;
-    let underWay = 0;
+    let inFlight = 0;
     const pump = (): void => {
       while (sockets.length > 0 && due.length > 0) {
         const [socket, at] = [sockets.pop()!, due.shift()!];
-        underWay++;
+        inFlight++;
         openSocket(socket, port).then(
           (open) => send(open, at, () => free(open)),
           () => free(socket),
@@ -85,38 +90,38 @@ const openLoop = (sockets: Connection[], { port, rate = 1 }: Load, began: number
       }
     };
     const free = (socket: Connection): void => {
-      underWay--;
+      inFlight--;
       sockets.push(socket);
       pump();
     };
     const timer = setInterval(() => {
       const now = performance.now();
-      for (const wanted = ((Math.min(now, until) - began) / 1_000) * rate; planned < wanted; planned++)
-        due.push(began + (planned / rate) * 1_000);
+      for (const dueCount = ((Math.min(now, until) - startedAt) / 1_000) * rate; planned < dueCount; planned++)
+        due.push(startedAt + (planned / rate) * 1_000);
       pump();
-      if (now < until || underWay > 0 || due.length > 0) return;
+      if (now < until || inFlight > 0 || due.length > 0) return;
       clearInterval(timer);
       resolve();
     }, 1);
   });
 
-/** Puts load on a server of this machine, and measures it. */
-export const load = async (wanted: Load): Promise<LoadFigures> => {
-  const sockets = await Promise.all(Array.from({ length: wanted.connections }, () => connection(wanted.port)));
-  const began = performance.now();
-  const from = began + wanted.warmup * 1_000;
-  const until = from + wanted.seconds * 1_000;
-  const { note, statuses, figures } = tally(from, until);
+/** Sends load to a server on this machine, and measures it. */
+export const load = async (options: LoadOptions): Promise<LoadFigures> => {
+  const sockets = await Promise.all(Array.from({ length: options.connections }, () => openConnection(options.port)));
+  const startedAt = performance.now();
+  const from = startedAt + options.warmup * 1_000;
+  const until = from + options.seconds * 1_000;
+  const { count, statuses, figures } = createCounter(from, until);
   let sent = 0;
   const send: Send = (socket, due, done) => {
     const number = sent++;
-    socket.send(wanted.request(number, due), (answer) => {
-      note(due, answer);
-      if (answer) wanted.answered?.(number, answer);
-      done(answer !== null);
+    socket.send(options.request(number, due), (response) => {
+      count(due, response);
+      if (response) options.onResponse?.(number, response);
+      done(response !== null);
     });
   };
-  await (wanted.rate ? openLoop(sockets, wanted, began, until, send) : closedLoop(sockets, wanted, until, send));
+  await (options.rate ? openLoop(sockets, options, { startedAt, until }, send) : closedLoop(sockets, options, until, send));
   for (const socket of sockets) socket.end();
   return { ...figures(), sent, statuses };
 };

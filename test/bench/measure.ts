@@ -1,44 +1,44 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { LimitJob } from './limit-process.ts';
-import type { Figures, Load, LoadFigures } from './load.ts';
-import type { Volley } from './request-names.ts';
+import type { Figures, LoadFigures, LoadOptions } from './load.ts';
+import type { RequestSet } from './request-names.ts';
 
-export type LoadJob = Omit<Load, 'request' | 'answered'> & { readonly volley: Volley };
+export type LoadJob = Omit<LoadOptions, 'request' | 'answered'> & { readonly requests: RequestSet };
 
 const running = new Set<ChildProcess>();
 
-/** A helper beside the one who measures: its own process, so that neither waits for the other. */
-export const helper = (file: string): ChildProcess => {
+/** Starts a helper process, so that it and the measured process do not wait for each other. */
+export const startHelper = (file: string): ChildProcess => {
   const child = fork(join(import.meta.dirname, file), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;
 };
 
-/** The next thing that a helper says. Rejects where it ends without a word. */
-export const heardFrom = <T>(child: ChildProcess): Promise<T> =>
+/** The next message of a helper. @throws if the helper ends without one */
+export const nextMessage = <T>(child: ChildProcess): Promise<T> =>
   new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as T));
-    child.once('exit', (code, signal) => reject(new Error(`a helper ended with ${code ?? signal}`)));
+    child.once('exit', (code, signal) => reject(new Error(`a helper process ended with ${code ?? signal}`)));
   });
 
-const asked = <T>(file: string, job: object): Promise<T> => {
-  const child = helper(file);
+const runJob = <T>(file: string, job: object): Promise<T> => {
+  const child = startHelper(file);
   child.send(job);
-  return heardFrom<T>(child);
+  return nextMessage<T>(child);
 };
 
-/** What a helper says when its work is done. */
-export const handBack = (result: object): void => void process.send?.(result, undefined, undefined, () => process.disconnect?.());
+/** Sends a helper's result, and lets it end. */
+export const sendResult = (result: object): void => void process.send?.(result, undefined, undefined, () => process.disconnect?.());
 
-/** Puts load on a server from a process of its own. */
-export const loadApart = (job: LoadJob): Promise<LoadFigures> => asked('load-process.ts', job);
+/** Sends load to a server from a process of its own. */
+export const runLoadProcess = (job: LoadJob): Promise<LoadFigures> => runJob('load-process.ts', job);
 
-/** Measures a driver alone, in a process of its own. */
-export const limitApart = (job: LimitJob): Promise<Figures> => asked('limit-process.ts', job);
+/** Measures a driver in a process of its own. */
+export const runLimitProcess = (job: LimitJob): Promise<Figures> => runJob('limit-process.ts', job);
 
-/** Ends every helper that still runs. */
-export const endHelpers = (): void => {
+/** Kills the helpers that still run. */
+export const killHelpers = (): void => {
   for (const child of running) child.kill();
 };

@@ -8,10 +8,10 @@ import { FEATURES, featuresMethod } from '../../infra/eventstore/embedded/server
 import type { Writer } from '../../infra/eventstore/embedded/writer.ts';
 
 /**
- * What a store can at best be for the client: it decodes and answers, and keeps nothing on a disk, compares no revision and looks up no id.
- * Of $all it plays back, from the start, what it was given first: `node null-store.ts <port> <events>`.
+ * The fastest possible store: it decodes and responds, but stores nothing on disk, compares no revisions and looks up no ids. A read of $all
+ * returns the first events that were appended: `node null-store.ts <port> <events>`.
  */
-const [PORT, KEPT] = process.argv.slice(2).map(Number) as [number, number];
+const [PORT, MAX_EVENTS] = process.argv.slice(2).map(Number) as [number, number];
 const CHUNK = 64 << 10;
 
 type Job = Parameters<Writer['submit']>[0];
@@ -21,11 +21,11 @@ let events = 0;
 let position = 0;
 let scratch = Buffer.alloc(0);
 
-const keep = (event: ProposedEvent, stream: string, revision: number): void => {
-  if (events === KEPT) return;
+const store = (event: ProposedEvent, stream: string, revision: number): void => {
+  if (events === MAX_EVENTS) return;
   events++;
-  const room = maxRecordSize(event, stream.length * 3);
-  if (scratch.length < room) scratch = Buffer.allocUnsafeSlow(room);
+  const size = maxRecordSize(event, stream.length * 3);
+  if (scratch.length < size) scratch = Buffer.allocUnsafeSlow(size);
   const flags = event.json ? JSON_DATA : 0;
   writeRecord(scratch, 0, event, { stream: Buffer.from(stream), revision, position, created: Date.now(), batchStart: position, flags });
   const frame = frameAt(scratch, 0);
@@ -41,25 +41,25 @@ const keep = (event: ProposedEvent, stream: string, revision: number): void => {
 
 const revisions = new Map<string, number>();
 
-const answered = ({ request, respond }: Job): void => {
+const respondTo = ({ request, respond }: Job): void => {
   let revision = revisions.get(request.stream) ?? -1;
   for (const event of request.events) {
     position += event.data.length;
-    keep(event, request.stream, ++revision);
+    store(event, request.stream, ++revision);
   }
   revisions.set(request.stream, revision);
   respond({ kind: 'done', revision, position });
 };
 
 let queue: Job[] = [];
-let sinks = new Set<() => void>();
+let afterBatch = new Set<() => void>();
 
 const flush = (): void => {
   const jobs = queue;
   queue = [];
-  for (const job of jobs) answered(job);
-  const written = sinks;
-  sinks = new Set();
+  for (const job of jobs) respondTo(job);
+  const written = afterBatch;
+  afterBatch = new Set();
   for (const send of written) send();
 };
 
@@ -67,18 +67,18 @@ const writer: Writer = {
   submit: (job) => {
     if (queue.push(job) === 1) setImmediate(flush);
   },
-  afterBatch: (send) => void sinks.add(send),
+  afterBatch: (send) => void afterBatch.add(send),
   idle: () => Promise.resolve(),
   flush,
 };
 
-const played = async (call: Call, count: number): Promise<void> => {
+const replay = async (call: Call, count: number): Promise<void> => {
   let left = count;
   for (const { bytes, ends } of chunks) {
-    const taken = Math.min(left, ends.length);
-    if (taken === 0) break;
-    left -= taken;
-    if (!call.send(bytes.subarray(0, ends[taken - 1]))) await call.drained();
+    const sent = Math.min(left, ends.length);
+    if (sent === 0) break;
+    left -= sent;
+    if (!call.send(bytes.subarray(0, ends[sent - 1]))) await call.drained();
   }
 };
 
@@ -86,7 +86,7 @@ const readMethod = (call: Call): Receiver => ({
   message: (bytes) => {
     const { count, subscription } = readRequestOf(bytes);
     if (subscription) call.send(confirmation('00000000-0000-0000-0000-000000000000'));
-    void played(call, count).then(() => subscription || call.end());
+    void replay(call, count).then(() => subscription || call.end());
   },
   end: () => {},
 });

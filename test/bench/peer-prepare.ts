@@ -7,24 +7,24 @@ import { STREAM } from '../../domain/runners/runner-credential.ts';
 import { SUBJECTS } from '../../infra/nats/jetstream.ts';
 import { projections } from '../../projections/registry.ts';
 import { root } from '../fixtures/child-process.ts';
-import { type Fixture, fill } from './dataset.ts';
-import { startAnnals, stopPrograms } from './platform.ts';
-import { viewed } from './workloads.ts';
+import { type Dataset, fillPlatform } from './dataset.ts';
+import { startPlatform, stopPrograms } from './platform.ts';
+import { waitForProjections } from './workloads.ts';
 
 /**
- * How Annals takes part in ../shared/bench: `node test/bench/peer-prepare.ts --target` prints its entry for targets.json.
- * It runs on that bench's own PostgreSQL and nats-server, as its peers do; the event store is its own and counts as part of it.
+ * Prepares Annals for ../shared/bench. `node test/bench/peer-prepare.ts --target` prints its entry for targets.json.
+ * Like the other targets it uses that bench's PostgreSQL and nats-server. The embedded event store counts as part of Annals.
  */
-const HERE = {
+const DEFAULTS = {
   ANNALS_DATA: join(process.env.BENCH_HOME ?? '/tmp/peer-bench', 'annals'),
   PORT: '7601',
   DATABASE_URL: 'postgres://bench@127.0.0.1:7432/annals',
   NATS_URL: 'nats://127.0.0.1:7422',
   LOG_LEVEL: 'warn',
 };
-const MAX_IN_SAMPLE = 10_000;
+const MAX_SAMPLE_SIZE = 10_000;
 
-const env = Object.fromEntries(Object.entries(HERE).map(([name, value]) => [name, process.env[name] ?? value])) as typeof HERE;
+const env = Object.fromEntries(Object.entries(DEFAULTS).map(([name, value]) => [name, process.env[name] ?? value])) as typeof DEFAULTS;
 
 const target = () => ({
   name: 'annals',
@@ -44,7 +44,7 @@ const target = () => ({
   note: 'events in an embedded store, views in Postgres, delivery over JetStream',
 });
 
-const onServer = async <T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
+const withServer = async <T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
   const server = new URL(databaseUrl);
   server.pathname = '/postgres';
   const client = new pg.Client({ connectionString: server.href });
@@ -52,21 +52,22 @@ const onServer = async <T>(databaseUrl: string, work: (client: pg.Client) => Pro
   return work(client).finally(() => client.end());
 };
 
-/** Puts an empty database, or a copy of another one that nobody uses, in the place of a database. */
+/** Replaces a database by a copy of a template to which nobody is connected. */
 const replaceDatabase = async (client: pg.Client, name: string, template: string): Promise<void> => {
   await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`);
   await client.query(`create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)}`);
 };
 
 export const emptyDatabase = (databaseUrl: string): Promise<void> =>
-  onServer(databaseUrl, (client) => replaceDatabase(client, new URL(databaseUrl).pathname.slice(1), 'template1'));
+  withServer(databaseUrl, (client) => replaceDatabase(client, new URL(databaseUrl).pathname.slice(1), 'template1'));
 
-const copyDatabase = (from: string, to: string): Promise<void> => onServer(env.DATABASE_URL, (client) => replaceDatabase(client, to, from));
+const copyDatabase = (from: string, to: string): Promise<void> =>
+  withServer(env.DATABASE_URL, (client) => replaceDatabase(client, to, from));
 
 const hasDatabase = (name: string): Promise<boolean> =>
-  onServer(env.DATABASE_URL, async (client) => (await client.query('select from pg_database where datname = $1', [name])).rowCount === 1);
+  withServer(env.DATABASE_URL, async (client) => (await client.query('select from pg_database where datname = $1', [name])).rowCount === 1);
 
-/** The bench's other targets have streams on the same server: only ours go. */
+/** Deletes our streams. Other targets have streams on the same server. */
 const emptyBroker = async (natsUrl: string): Promise<void> => {
   const nats = await connect({ servers: natsUrl });
   const { streams } = await nats.jetstreamManager();
@@ -74,20 +75,20 @@ const emptyBroker = async (natsUrl: string): Promise<void> => {
   await nats.close();
 };
 
-/** As many as the bench may address, spread evenly. */
-const sampleOf = ({ agents, tenants }: Fixture): string[][] => {
-  const size = Math.min(MAX_IN_SAMPLE, agents.length);
+/** The agents that the bench addresses: an evenly spread sample. */
+const sampleOf = ({ agents, tenants }: Dataset): string[][] => {
+  const size = Math.min(MAX_SAMPLE_SIZE, agents.length);
   return Array.from({ length: size }, (_, each) => agents[Math.floor((each * agents.length) / size)]!).map(({ id, tenant }) => [
     tenants[tenant]!.id,
     id,
   ]);
 };
 
-const handedOver = (fixture: Fixture) => ({
-  tenants: fixture.tenants.map(({ id }) => id),
-  keys: Object.fromEntries(fixture.tenants.map(({ id, key }) => [id, key])),
-  integrations: fixture.integrations.map((one) => ({ ...one, tenant: fixture.tenants[one.tenant]!.id })),
-  agents: sampleOf(fixture),
+const benchFixture = (dataset: Dataset) => ({
+  tenants: dataset.tenants.map(({ id }) => id),
+  keys: Object.fromEntries(dataset.tenants.map(({ id, key }) => [id, key])),
+  integrations: dataset.integrations.map((one) => ({ ...one, tenant: dataset.tenants[one.tenant]!.id })),
+  agents: sampleOf(dataset),
 });
 
 const sizes = {
@@ -96,46 +97,46 @@ const sizes = {
   agents: Number(process.env.BENCH_AGENTS ?? 10_000),
 };
 
-/** What was prepared once is put back as it was: the bench keeps the ids and secrets of its first run for those that follow. */
-const keptAs = (): { dir: string; database: string } => {
-  const made = createHash('sha256')
+/** The name of the snapshot that later runs restore: the bench keeps the ids and secrets of its first run. */
+const snapshotName = (): { dir: string; database: string } => {
+  const digest = createHash('sha256')
     .update(JSON.stringify([sizes, projections.map(({ name, version }) => [name, version])]))
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex')
     .slice(0, 12);
-  return { dir: `${env.ANNALS_DATA}-prepared-${made}`, database: `annals_prepared_${made}` };
+  return { dir: `${env.ANNALS_DATA}-prepared-${digest}`, database: `annals_prepared_${digest}` };
 };
 
 const FIXTURE = 'fixture.json';
-const LEFT_OUT = new Set(['run', 'logs']);
+const EXCLUDED = new Set(['run', 'logs']);
 
 const copy = (from: string, to: string): void => {
   rmSync(to, { recursive: true, force: true });
-  cpSync(from, to, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) });
+  cpSync(from, to, { recursive: true, filter: (path) => !EXCLUDED.has(basename(path)) });
 };
 
-const make = async ({ dir, database }: ReturnType<typeof keptAs>): Promise<void> => {
+const createSnapshot = async ({ dir, database }: ReturnType<typeof snapshotName>): Promise<void> => {
   rmSync(env.ANNALS_DATA, { recursive: true, force: true });
   await Promise.all([emptyDatabase(env.DATABASE_URL), emptyBroker(env.NATS_URL)]);
-  const annals = await startAnnals({ dir: env.ANNALS_DATA, port: Number(env.PORT), env });
-  const fixture = await fill(annals.port, annals.key, sizes);
-  await viewed({ annals, fixture });
-  await annals.stop();
+  const platform = await startPlatform({ dir: env.ANNALS_DATA, port: Number(env.PORT), env });
+  const dataset = await fillPlatform(platform.port, platform.key, sizes);
+  await waitForProjections({ platform, dataset });
+  await platform.stop();
   await copyDatabase(new URL(env.DATABASE_URL).pathname.slice(1), database);
   copy(env.ANNALS_DATA, dir);
-  writeFileSync(join(dir, FIXTURE), JSON.stringify(handedOver(fixture)));
+  writeFileSync(join(dir, FIXTURE), JSON.stringify(benchFixture(dataset)));
 };
 
-const putBack = async ({ dir, database }: ReturnType<typeof keptAs>): Promise<void> => {
+const restoreSnapshot = async ({ dir, database }: ReturnType<typeof snapshotName>): Promise<void> => {
   copy(dir, env.ANNALS_DATA);
   await Promise.all([copyDatabase(database, new URL(env.DATABASE_URL).pathname.slice(1)), emptyBroker(env.NATS_URL)]);
 };
 
 const prepare = async (file: string): Promise<void> => {
-  const kept = keptAs();
-  const isKept = existsSync(join(kept.dir, FIXTURE)) && (await hasDatabase(kept.database));
-  await (isKept ? putBack(kept) : make(kept));
-  copyFileSync(join(kept.dir, FIXTURE), file);
+  const snapshot = snapshotName();
+  const exists = existsSync(join(snapshot.dir, FIXTURE)) && (await hasDatabase(snapshot.database));
+  await (exists ? restoreSnapshot(snapshot) : createSnapshot(snapshot));
+  copyFileSync(join(snapshot.dir, FIXTURE), file);
 };
 
 if (import.meta.main) {

@@ -13,16 +13,16 @@ import { freePort } from '../../infra/supervision/ports.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { emptyDatabase } from './peer-prepare.ts';
-import { annals, stopPrograms } from './platform.ts';
+import { startCommand, stopPrograms } from './platform.ts';
 
-const EVENTS_EACH = 10;
+const EVENTS_PER_AGENT = 10;
 const TENANTS = 20;
-const AT_ONCE = 64;
-const LOOK_MS = 20;
+const CONCURRENCY = 64;
+const POLL_DELAY_MS = 20;
 
 const idOf = (kind: string, number: number): string => `c${kind}${String(number).padStart(23, '0')}`;
 
-const bornAs = (number: number) =>
+const agentCreated = (number: number) =>
   Agent.create({
     ...Agent.defaults,
     name: `Agent ${number}`,
@@ -34,30 +34,32 @@ const bornAs = (number: number) =>
     is_seed: false,
   })()[0]!;
 
-const renamedTo = (name: string): Agent.AgentEvent => ({ type: 'AgentUpdated', data: { name } });
+const agentRenamed = (name: string): Agent.AgentEvent => ({ type: 'AgentUpdated', data: { name } });
 
-/** One agent's whole life: created once, renamed nine times. */
-const lifeOf = (number: number, meta: Metadata): NewEvent[] =>
-  [bornAs(number), ...Array.from({ length: EVENTS_EACH - 1 }, (_, each) => renamedTo(`Agent ${number} v${each + 2}`))].map((event) => ({
-    ...event,
-    id: randomUUID(),
-    meta,
-  }));
+/** The events of one agent, which is created once and renamed nine times. */
+const agentEvents = (number: number, meta: Metadata): NewEvent[] =>
+  [agentCreated(number), ...Array.from({ length: EVENTS_PER_AGENT - 1 }, (_, each) => agentRenamed(`Agent ${number} v${each + 2}`))].map(
+    (event) => ({
+      ...event,
+      id: randomUUID(),
+      meta,
+    }),
+  );
 
 const metaOf = (tenant: string, at: string): Metadata => ({ tenant, actor: { kind: 'system', id: 'bench' }, at, v: 1 });
 
-/** Agents are counted by tenant: there is nothing to count on before that is there. */
+/** The projection counts agents per tenant, so the tenants must exist first. */
 const writeTenants = async (log: Log, at: string): Promise<void> => {
   for (let number = 0; number < TENANTS; number++) {
     const [id, slug] = [idOf('t', number), `tenant-${number}`];
     const fields = { name: `Tenant ${number}`, slug, plan_id: idOf('p', 0), billing_email: null, generation: 0 };
-    const [born] = Tenant.create(fields, idOf('u', number))(Tenant.initial);
-    await log.append(streamName(Tenant.category, id, id), 'none', [{ ...born!, id: randomUUID(), meta: metaOf(id, at) }]);
+    const [created] = Tenant.create(fields, idOf('u', number))(Tenant.initial);
+    await log.append(streamName(Tenant.category, id, id), 'none', [{ ...created!, id: randomUUID(), meta: metaOf(id, at) }]);
   }
 };
 
-/** @returns where the last event lies */
-const write = async (log: Log, count: number): Promise<Position> => {
+/** @returns the position of the last event */
+const fillLog = async (log: Log, count: number): Promise<Position> => {
   const at = new Date().toISOString();
   await writeTenants(log, at);
   let last: Position = { commit: 0n, prepare: 0n };
@@ -66,15 +68,15 @@ const write = async (log: Log, count: number): Promise<Position> => {
     for (let number = next++; number < count; number = next++) {
       const tenant = idOf('t', number % TENANTS);
       const stream = streamName(Agent.category, tenant, idOf('a', number));
-      const { position } = await log.append(stream, 'none', lifeOf(number, metaOf(tenant, at)));
+      const { position } = await log.append(stream, 'none', agentEvents(number, metaOf(tenant, at)));
       if (comparePositions(position, last) > 0) last = position;
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
   return last;
 };
 
-const rowsIn = async (databaseUrl: string): Promise<number> => {
+const countRows = async (databaseUrl: string): Promise<number> => {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   const { rows } = await client.query<{ count: number }>('select count(*)::integer as count from agents.agents');
@@ -85,31 +87,31 @@ const rowsIn = async (databaseUrl: string): Promise<number> => {
 const events = Number(process.env.BENCH_EVENTS ?? 1_000_000);
 const databaseUrl = process.env.DATABASE_URL;
 
-/** Reads the whole log into an empty database by the worker that the platform runs. */
+/** Projects the log into an empty database with the platform's projector. @returns the seconds it took */
 const rebuild = async (log: Log, database: string, end: Position): Promise<number> => {
-  const began = performance.now();
+  const startedAt = performance.now();
   const logger = pino({ level: 'warn' }, pino.destination(2));
-  const kept = await startProjections({ log, databaseUrl: database, projections: [agents], logger });
-  const there = (): boolean => {
-    const position = parseToken(kept.status()[0]?.position ?? '');
+  const worker = await startProjections({ log, databaseUrl: database, projections: [agents], logger });
+  const isCaughtUp = (): boolean => {
+    const position = parseToken(worker.status()[0]?.position ?? '');
     return position !== null && comparePositions(position, end) >= 0;
   };
-  while (!there()) await sleep(LOOK_MS);
-  const seconds = (performance.now() - began) / 1_000;
-  await kept.close();
+  while (!isCaughtUp()) await sleep(POLL_DELAY_MS);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  await worker.close();
   return seconds;
 };
 
 const measure = async (database: string): Promise<object> => {
   const { dir, clear } = createTempDirectory();
   const port = await freePort();
-  const store = annals(['store', 'serve', '--dir', join(dir, 'store'), '--port', String(port), '--open']);
+  const store = startCommand(['store', 'serve', '--dir', join(dir, 'store'), '--port', String(port), '--open']);
   await Promise.all([store.waitForOutput(/^store ready/m), emptyDatabase(database)]);
   const log = openLog(`esdb://127.0.0.1:${port}?tls=false`);
-  const end = await write(log, events / EVENTS_EACH);
+  const end = await fillLog(log, events / EVENTS_PER_AGENT);
   const seconds = await rebuild(log, database, end);
-  const rows = await rowsIn(database);
-  if (rows !== events / EVENTS_EACH) throw new Error(`${rows} rows came of ${events} events`);
+  const rows = await countRows(database);
+  if (rows !== events / EVENTS_PER_AGENT) throw new Error(`${events} events resulted in ${rows} rows`);
   await log.close();
   await store.stop();
   clear();

@@ -12,18 +12,18 @@ import { startServices } from '../fixtures/test-services.ts';
 
 export type RebuildFigures = {
   readonly events: number;
-  /** Events a second: the client alone reading all of them, and a rebuild from zero to its promotion. */
+  /** Events per second: of the client that only reads them, and of a rebuild from the start to its promotion. */
   readonly catchUp: number;
   readonly rebuild: number;
   readonly ratio: number;
-  /** Microseconds of this process' processor time an event, which other work on the machine does not touch. */
+  /** Microseconds of this process's processor time per event, independent of other load on the machine. */
   readonly cpuUs: { readonly catchUp: number; readonly rebuild: number };
-  readonly memoryMb: { readonly start: number; readonly most: number };
+  readonly memoryMb: { readonly start: number; readonly max: number };
 };
 
 const STREAMS_PER_EVENT = 1 / 50;
-const PER_APPEND = 250;
-const IN_FLIGHT = 8;
+const EVENTS_PER_APPEND = 250;
+const CONCURRENCY = 8;
 const logger = pino({ level: 'warn' }, pino.destination(2));
 
 const newEvent = (category: string, id: string, revision: number): NewEvent => ({
@@ -41,8 +41,8 @@ const newEvent = (category: string, id: string, revision: number): NewEvent => (
   },
 });
 
-/** Fills the log with streams of fifty events, in rounds over all of them as many users would. */
-const fill = async (log: Log, category: string, events: number): Promise<void> => {
+/** Fills the log with streams of fifty events, in rounds over all streams, so that their events alternate. */
+const fillLog = async (log: Log, category: string, events: number): Promise<void> => {
   const streams = Math.max(1, Math.round(events * STREAMS_PER_EVENT));
   const perRound = Math.ceil(events / streams / 2);
   for (let round = 0; round < 2; round++) {
@@ -50,13 +50,15 @@ const fill = async (log: Log, category: string, events: number): Promise<void> =
     const one = async () => {
       for (let n = next++; n < streams; n = next++) {
         const from = round * perRound;
-        for (let at = from; at < from + perRound; at += PER_APPEND) {
-          const part = Array.from({ length: Math.min(PER_APPEND, from + perRound - at) }, (_, k) => newEvent(category, `i${n}`, at + k));
+        for (let at = from; at < from + perRound; at += EVENTS_PER_APPEND) {
+          const part = Array.from({ length: Math.min(EVENTS_PER_APPEND, from + perRound - at) }, (_, k) =>
+            newEvent(category, `i${n}`, at + k),
+          );
           await log.append(`${category}-t.i${n}`, at === 0 ? 'none' : at - 1, part, { deadline: 60_000 });
         }
       }
     };
-    await Promise.all(Array.from({ length: IN_FLIGHT }, one));
+    await Promise.all(Array.from({ length: CONCURRENCY }, one));
   }
 };
 
@@ -64,7 +66,7 @@ const perSecond = (events: number, ms: number): number => Math.round((events * 1
 
 type Pace = { readonly perSecond: number; readonly cpuUs: number };
 
-const pace = (events: number): (() => Pace) => {
+const startPace = (events: number): (() => Pace) => {
   const started = performance.now();
   const cpu = process.cpuUsage();
   return () => {
@@ -73,51 +75,51 @@ const pace = (events: number): (() => Pace) => {
   };
 };
 
-const median = (paces: readonly Pace[]): Pace => paces.toSorted((a, b) => a.perSecond - b.perSecond)[paces.length >> 1]!;
+const medianPace = (paces: readonly Pace[]): Pace => paces.toSorted((a, b) => a.perSecond - b.perSecond)[paces.length >> 1]!;
 
-/** The client's own catch-up of one category, with nothing behind it. */
+/** Measures the client alone: a subscription to one category. */
 const bareCatchUp = (log: Log, category: string, events: number): Promise<Pace> =>
   new Promise((resolve, reject) => {
-    const over = pace(events);
+    const endPace = startPace(events);
     let seen = 0;
     const subscription = log.follow({
       filter: { streamPrefixes: [`${category}-`] },
       event: () => {
-        if (++seen === events) void subscription.stop().then(() => resolve(over()));
+        if (++seen === events) void subscription.stop().then(() => resolve(endPace()));
       },
     });
     void subscription.failure.then((error) => error && reject(error));
   });
 
-const lastOf = async (log: Log): Promise<Recorded | null> => {
+const lastEvent = async (log: Log): Promise<Recorded | null> => {
   for await (const event of log.readAll({ backwards: true, limit: 1 })) return event;
   return null;
 };
 
-/** Measures a rebuild of `events` events beside the bare catch-up of the same process, on services of its own. */
+/** Compares a rebuild of `events` events with the client alone in the same process. It starts its own services. */
 export const rebuildBench = async (events = 1_000_000): Promise<RebuildFigures> => {
   const { services, supervised, dir } = await startServices();
   const log = openLog(services.eventstoreUrl);
   const category = 'bench';
-  await fill(log, category, events);
+  await fillLog(log, category, events);
   const catchUps: Pace[] = [];
   catchUps.push(await bareCatchUp(log, category, events));
   const worker = await startProjections({ log, databaseUrl: services.databaseUrl, projections: [ideasOf(category)], logger });
   const reads = await createReads(services.databaseUrl, logger);
   const db = new pg.Pool({ connectionString: services.databaseUrl, max: 1 });
-  const last = await lastOf(log);
+  const last = await lastEvent(log);
   const start = process.memoryUsage.rss();
-  let most = start;
+  let max = start;
   const timer = setInterval(() => {
-    most = Math.max(most, process.memoryUsage.rss());
+    max = Math.max(max, process.memoryUsage.rss());
   }, 100);
   await reads.passed('ideas', tokenOf(last!.position), 3_600_000);
   const rebuilds: Pace[] = [];
   for (let run = 0; run < 2; run++) {
-    const over = pace(events);
+    const endPace = startPace(events);
     const id = await requestMaintenance(db, 'rebuild', 'ideas');
     while (!(await requestState(db, id))?.done_at) await new Promise((resolve) => setTimeout(resolve, 50));
-    rebuilds.push(over());
+    rebuilds.push(endPace());
     catchUps.push(await bareCatchUp(log, category, events));
   }
   clearInterval(timer);
@@ -127,7 +129,7 @@ export const rebuildBench = async (events = 1_000_000): Promise<RebuildFigures> 
   await log.close();
   for (const each of supervised) await each.stop();
   rmSync(dir, { recursive: true, force: true });
-  const [catchUp, rebuild] = [median(catchUps), median(rebuilds)];
+  const [catchUp, rebuild] = [medianPace(catchUps), medianPace(rebuilds)];
   const mb = (bytes: number) => Math.round(bytes / 1_048_576);
   return {
     events,
@@ -135,7 +137,7 @@ export const rebuildBench = async (events = 1_000_000): Promise<RebuildFigures> 
     rebuild: rebuild.perSecond,
     ratio: Math.round((rebuild.perSecond / catchUp.perSecond) * 100) / 100,
     cpuUs: { catchUp: catchUp.cpuUs, rebuild: rebuild.cpuUs },
-    memoryMb: { start: mb(start), most: mb(most) },
+    memoryMb: { start: mb(start), max: mb(max) },
   };
 };
 

@@ -3,37 +3,39 @@ import { type Limit, limits } from './limits.ts';
 import type { Figures } from './load.ts';
 import { workloads } from './workloads.ts';
 
-/** What each run measured, by the name of the workload or the limit. */
+/** The figures of each run, by the name of the workload or limit. */
 export type Results = ReadonlyMap<string, readonly Figures[]>;
 
-const middle = (runs: readonly Figures[] | undefined, of: keyof Figures): number => median((runs ?? []).map((run) => run[of]));
+const medianOf = (runs: readonly Figures[] | undefined, of: keyof Figures): number => median((runs ?? []).map((run) => run[of]));
 
-const figures = (runs: readonly Figures[] | undefined): string[] => [
-  count(middle(runs, 'rate')),
-  milliseconds(middle(runs, 'p50')),
-  milliseconds(middle(runs, 'p99')),
+const formatFigures = (runs: readonly Figures[] | undefined): string[] => [
+  count(medianOf(runs, 'rate')),
+  milliseconds(medianOf(runs, 'p50')),
+  milliseconds(medianOf(runs, 'p99')),
 ];
 
-/** A run's figure beside the limit's of the same run: a slow spell of the machine hits both. */
-const shareOf = (runs: readonly Figures[], limit: Limit, of: readonly Figures[]): number =>
-  median(runs.map((run, index) => (limit.byTime ? of[index]!.p50 / run.p50 : run.rate / of[index]!.rate)));
+/** Compares each run with the limit of the same run, because a slow phase of the machine affects both. */
+const shareOfLimit = (runs: readonly Figures[], limit: Limit, of: readonly Figures[]): number =>
+  median(runs.map((run, index) => (limit.comparesP50 ? of[index]!.p50 / run.p50 : run.rate / of[index]!.rate)));
 
 const rowsOf = (results: Results, { name, title }: (typeof workloads)[number]): string[][] => {
   const runs = results.get(name);
   if (!runs) return [];
-  const own = [`${name} ${title}`, ...figures(runs), count(runs.reduce((sum, { failed }) => sum + failed, 0)), '', ''];
-  const beside = limits
-    .filter(({ under }) => under.includes(name))
+  const own = [`${name} ${title}`, ...formatFigures(runs), count(runs.reduce((sum, { failed }) => sum + failed, 0)), '', ''];
+  const limitRows = limits
+    .filter(({ workloads }) => workloads.includes(name))
     .flatMap((limit) => {
       const of = results.get(limit.name);
-      return of ? [[`   ${limit.name}`, ...figures(of), '', ratio(shareOf(runs, limit, of)), limit.byTime ? 'p50' : 'rate']] : [];
+      return of
+        ? [[`   ${limit.name}`, ...formatFigures(of), '', ratio(shareOfLimit(runs, limit, of)), limit.comparesP50 ? 'p50' : 'rate']]
+        : [];
     });
-  return [own, ...beside];
+  return [own, ...limitRows];
 };
 
 const HEAD = ['workload, and its limits below', 'req/s', 'p50 ms', 'p99 ms', 'failed', 'of the limit', 'by'];
 
-/** Workloads in the order of their names, each with the limits that it stands on. */
+/** The workloads by name, each with its limits. */
 export const resultTable = (results: Results): string =>
   table(
     HEAD,
@@ -42,18 +44,18 @@ export const resultTable = (results: Results): string =>
 
 export type Memory = Readonly<Partial<Record<string, number>>>;
 
-export const memoryTable = (atRest: Memory, most: Memory): string =>
+export const memoryTable = (atRest: Memory, peaks: Memory): string =>
   table(
-    ['memory, MiB', 'at rest', 'most'],
-    Object.keys(most).map((name) => [name, count(atRest[name] ?? Number.NaN), count(most[name] ?? Number.NaN)]),
+    ['memory, MiB', 'at rest', 'peak'],
+    Object.keys(peaks).map((name) => [name, count(atRest[name] ?? Number.NaN), count(peaks[name] ?? Number.NaN)]),
   );
 
-/** Microseconds of processor time a request, by the name of the workload and of the process, a figure a run. */
+/** Microseconds of processor time per request: by workload, one record of processes for each run. */
 export type Costs = ReadonlyMap<string, readonly Readonly<Record<string, number>>[]>;
 
 export const costTable = (costs: Costs, processes: readonly string[]): string =>
   table(
-    ['processor, us a request', ...processes, 'all'],
+    ['processor, µs per request', ...processes, 'all'],
     [...costs]
       .sort(([a], [b]) => a.localeCompare(b))
       .map(([name, runs]) => {

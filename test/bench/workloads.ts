@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { connect, credsAuthenticator, type NatsConnection } from 'nats';
 import { STREAM } from '../../domain/runners/runner-credential.ts';
-import { encode } from './connection.ts';
-import { call, type Fixture, shown } from './dataset.ts';
+import { encodeRequest } from './connection.ts';
+import { call, type Dataset, waitUntilVisible } from './dataset.ts';
 import { figuresOf, histogram, type LoadFigures, load, record } from './load.ts';
-import { loadApart } from './measure.ts';
+import { runLoadProcess } from './measure.ts';
 import { agentBody, pushBody, signatureOf } from './payload.ts';
-import type { Annals } from './platform.ts';
-import { MARK, nameOf, shooter, type Volley } from './request-names.ts';
+import type { RunningPlatform } from './platform.ts';
+import { createRequestFactory, nameOf, PLACEHOLDER, type RequestSet } from './request-names.ts';
 
 export type Bench = {
-  readonly annals: Annals;
-  readonly fixture: Fixture;
+  readonly platform: RunningPlatform;
+  readonly dataset: Dataset;
   readonly seconds: number;
   readonly warmup: number;
 };
@@ -20,33 +20,33 @@ export type Workload = {
   readonly name: string;
   readonly title: string;
   readonly run: (bench: Bench) => Promise<LoadFigures>;
-  /** What it changes goes on in the background for a while. */
+  /** Its changes cause background work. */
   readonly writes?: true;
 };
 
 const CONNECTIONS = 64;
-const BODIES_EACH = 8;
-const DELIVERIES_A_SECOND = 100;
+const BODIES_PER_INTEGRATION = 8;
+const DELIVERIES_PER_SECOND = 100;
 const PAGE = 50;
 
 const newRun = (): string => randomBytes(4).toString('hex');
 
-const deliveries = ({ integrations }: Fixture): string[] =>
+const deliveries = ({ integrations }: Dataset): string[] =>
   integrations.flatMap(({ id, secret }, number) =>
-    Array.from({ length: BODIES_EACH }, (_, each) => {
-      const body = pushBody(number * BODIES_EACH + each);
+    Array.from({ length: BODIES_PER_INTEGRATION }, (_, each) => {
+      const body = pushBody(number * BODIES_PER_INTEGRATION + each);
       const headers = {
         'content-type': 'application/json',
         'user-agent': 'GitHub-Hookshot/bench',
         'x-github-event': 'push',
-        'x-github-delivery': MARK,
+        'x-github-delivery': PLACEHOLDER,
         'x-hub-signature-256': signatureOf(secret, body),
       };
-      return encode({ method: 'POST', path: `/hooks/inbound/${id}`, headers, body });
+      return encodeRequest({ method: 'POST', path: `/hooks/inbound/${id}`, headers, body });
     }),
   );
 
-export const deliveryVolley = (fixture: Fixture, naming: Volley['naming']): Volley => ({
+export const deliveryRequests = (fixture: Dataset, naming: RequestSet['naming']): RequestSet => ({
   texts: deliveries(fixture),
   order: 'turn',
   naming,
@@ -55,43 +55,49 @@ export const deliveryVolley = (fixture: Fixture, naming: Volley['naming']): Voll
 
 const authorized = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 
-const creations = ({ tenants }: Fixture): string[] =>
+const creations = ({ tenants }: Dataset): string[] =>
   tenants.map(({ id, key }) =>
-    encode({
+    encodeRequest({
       method: 'POST',
       path: `/tenant/${id}/agents`,
       headers: { ...authorized(key), 'content-type': 'application/json' },
-      body: agentBody(MARK),
+      body: agentBody(PLACEHOLDER),
     }),
   );
 
-const details = ({ agents, tenants }: Fixture): string[] =>
+const details = ({ agents, tenants }: Dataset): string[] =>
   agents.map(({ id, tenant }) =>
-    encode({ method: 'GET', path: `/tenant/${tenants[tenant]!.id}/agents/${id}`, headers: authorized(tenants[tenant]!.key) }),
+    encodeRequest({ method: 'GET', path: `/tenant/${tenants[tenant]!.id}/agents/${id}`, headers: authorized(tenants[tenant]!.key) }),
   );
 
-const lists = ({ tenants }: Fixture): string[] =>
-  tenants.map(({ id, key }) => encode({ method: 'GET', path: `/tenant/${id}/agents?limit=${PAGE}`, headers: authorized(key) }));
+const lists = ({ tenants }: Dataset): string[] =>
+  tenants.map(({ id, key }) => encodeRequest({ method: 'GET', path: `/tenant/${id}/agents?limit=${PAGE}`, headers: authorized(key) }));
 
-const volley =
-  (order: Volley['order'], texts: (fixture: Fixture) => string[]) =>
-  ({ annals: { port }, fixture, warmup, seconds }: Bench): Promise<LoadFigures> =>
-    loadApart({ port, warmup, seconds, connections: CONNECTIONS, volley: { texts: texts(fixture), order, naming: 'each', run: newRun() } });
+const runRequests =
+  (order: RequestSet['order'], texts: (fixture: Dataset) => string[]) =>
+  ({ platform: { port }, dataset, warmup, seconds }: Bench): Promise<LoadFigures> =>
+    runLoadProcess({
+      port,
+      warmup,
+      seconds,
+      connections: CONNECTIONS,
+      requests: { texts: texts(dataset), order, naming: 'each', run: newRun() },
+    });
 
-const hooks =
-  (naming: Volley['naming']) =>
-  ({ annals: { port }, fixture, warmup, seconds }: Bench): Promise<LoadFigures> =>
-    loadApart({ port, warmup, seconds, connections: CONNECTIONS, volley: deliveryVolley(fixture, naming) });
+const runDeliveries =
+  (naming: RequestSet['naming']) =>
+  ({ platform: { port }, dataset, warmup, seconds }: Bench): Promise<LoadFigures> =>
+    runLoadProcess({ port, warmup, seconds, connections: CONNECTIONS, requests: deliveryRequests(dataset, naming) });
 
-export const asRunner = (annals: Annals): Promise<NatsConnection> =>
+export const connectBroker = (annals: RunningPlatform): Promise<NatsConnection> =>
   connect({ servers: annals.natsUrl(), authenticator: credsAuthenticator(annals.natsCredentials()) });
 
 const DELIVERY_ID = /"delivery_id":"([^"]+)"/;
-const LATE_MS = 10_000;
+const MAX_LATENESS_MS = 10_000;
 
-/** Deliveries at a fixed rate: from when each was due to when a subscriber of the broker has it. */
-const toRunner = async ({ annals, fixture, warmup, seconds }: Bench): Promise<LoadFigures> => {
-  const nats = await asRunner(annals);
+/** Sends deliveries at a fixed rate, and measures from the time each was due until a subscriber of the broker receives it. */
+const runDeliveriesToRunner = async ({ platform, dataset, warmup, seconds }: Bench): Promise<LoadFigures> => {
+  const nats = await connectBroker(platform);
   const times = histogram();
   const dueAt = new Map<string, number>();
   nats.subscribe('agents.>', {
@@ -102,54 +108,55 @@ const toRunner = async ({ annals, fixture, warmup, seconds }: Bench): Promise<Lo
     },
   });
   await nats.flush();
-  const wanted = deliveryVolley(fixture, 'each');
-  const shot = shooter(wanted);
+  const requests = deliveryRequests(dataset, 'each');
+  const bytesOf = createRequestFactory(requests);
   const request = (number: number, due: number): Buffer => {
-    dueAt.set(nameOf(wanted.run, number), due);
-    return shot(number);
+    dueAt.set(nameOf(requests.run, number), due);
+    return bytesOf(number);
   };
-  const loaded = await load({ port: annals.port, warmup, seconds, connections: CONNECTIONS, rate: DELIVERIES_A_SECOND, request });
-  for (const end = Date.now() + LATE_MS; dueAt.size > 0 && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 20));
+  const loaded = await load({ port: platform.port, warmup, seconds, connections: CONNECTIONS, rate: DELIVERIES_PER_SECOND, request });
+  for (const end = Date.now() + MAX_LATENESS_MS; dueAt.size > 0 && Date.now() < end; )
+    await new Promise((resolve) => setTimeout(resolve, 20));
   await nats.close();
   return { ...loaded, ...figuresOf(times, warmup + seconds, dueAt.size) };
 };
 
-/** In the order in which they run: what only reads comes first. */
+/** The workloads in the order in which they run: those that only read come first. */
 export const workloads: readonly Workload[] = [
-  { name: 'W4', title: 'GET one agent of them all', run: volley('random', details) },
-  { name: 'W5', title: 'GET a page of 50 agents', run: volley('random', lists) },
-  { name: 'W3', title: 'create an agent', run: volley('turn', creations), writes: true },
-  { name: 'W1', title: 'signed 2 KB deliveries, fresh ids', run: hooks('each'), writes: true },
-  { name: 'W2', title: 'the same, half of them redeliveries', run: hooks('twice'), writes: true },
-  { name: 'W6', title: 'post to runner, 100/s', run: toRunner, writes: true },
+  { name: 'W4', title: 'GET one agent of them all', run: runRequests('random', details) },
+  { name: 'W5', title: 'GET a page of 50 agents', run: runRequests('random', lists) },
+  { name: 'W3', title: 'create an agent', run: runRequests('turn', creations), writes: true },
+  { name: 'W1', title: 'signed 2 KB deliveries, fresh ids', run: runDeliveries('each'), writes: true },
+  { name: 'W2', title: 'the same, half of them redeliveries', run: runDeliveries('twice'), writes: true },
+  { name: 'W6', title: 'post to runner, 100/s', run: runDeliveriesToRunner, writes: true },
 ];
 
-/** Waits until all that was written has reached the views. */
-export const viewed = async ({ annals, fixture }: Pick<Bench, 'annals' | 'fixture'>): Promise<void> => {
-  const { id, tenant } = fixture.integrations[0]!;
-  const owner = fixture.tenants[tenant]!;
+/** Waits until the read models include everything that was written. */
+export const waitForProjections = async ({ platform, dataset }: Pick<Bench, 'platform' | 'dataset'>): Promise<void> => {
+  const { id, tenant } = dataset.integrations[0]!;
+  const owner = dataset.tenants[tenant]!;
   const body = agentBody(`settled-${newRun()}`);
-  const { headers } = await call(annals.port, owner.key, 'POST', `/tenant/${owner.id}/agents`, body);
+  const { headers } = await call(platform.port, owner.key, 'POST', `/tenant/${owner.id}/agents`, body);
   const token = headers.get('consistency-token') ?? '';
   await Promise.all([
-    shown(annals.port, owner.key, `/tenant/${owner.id}/agents?limit=1`, token),
-    shown(annals.port, owner.key, `/tenant/${owner.id}/webhook-integrations/${id}/deliveries?limit=1`, token),
-    shown(annals.port, owner.key, `/tenant/${owner.id}/audit-logs?limit=1`, token),
+    waitUntilVisible(platform.port, owner.key, `/tenant/${owner.id}/agents?limit=1`, token),
+    waitUntilVisible(platform.port, owner.key, `/tenant/${owner.id}/webhook-integrations/${id}/deliveries?limit=1`, token),
+    waitUntilVisible(platform.port, owner.key, `/tenant/${owner.id}/audit-logs?limit=1`, token),
   ]);
 };
 
-/** Waits until all that was written has reached the views and the broker. @returns how many seconds that took */
-export const settled = async (bench: Bench): Promise<number> => {
-  const began = performance.now();
-  await Promise.all([viewed(bench), relayed(bench.annals)]);
-  return (performance.now() - began) / 1_000;
+/** Waits until the read models and the broker have everything that was written. @returns the seconds it took */
+export const waitUntilIdle = async (bench: Bench): Promise<number> => {
+  const startedAt = performance.now();
+  await Promise.all([waitForProjections(bench), waitForRelay(bench.platform)]);
+  return (performance.now() - startedAt) / 1_000;
 };
 
 const IDLE_MS = 300;
 
-/** Resolves when the runners' stream grows no more. */
-const relayed = async (annals: Annals): Promise<void> => {
-  const nats = await asRunner(annals);
+/** Waits until the runners' stream stops growing. */
+const waitForRelay = async (annals: RunningPlatform): Promise<void> => {
+  const nats = await connectBroker(annals);
   const { streams } = await nats.jetstreamManager();
   const last = async (): Promise<number> => (await streams.info(STREAM)).state.last_seq;
   for (let seen = -1, now = await last(); now !== seen; now = await last()) {
