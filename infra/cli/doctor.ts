@@ -9,8 +9,8 @@ import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import { connectNats } from '../nats/connect.ts';
-import { refuseForeign } from '../nats/jetstream.ts';
-import { isOld, MIN_SAFE_VERSION } from '../nats/server-version.ts';
+import { assertStreamIsOurs } from '../nats/jetstream.ts';
+import { isUnsafeVersion, MIN_SAFE_VERSION } from '../nats/server-version.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
 import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '../projector/status.ts';
 import { loadMasterKey } from '../vault/master-key.ts';
@@ -98,12 +98,12 @@ const parked = async (client: pg.Client): Promise<string> => {
 };
 
 const nats = async (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>): Promise<string> => {
-  const connection = await connectNats(config, { waits: false });
+  const connection = await connectNats(config, { waitForServer: false });
   try {
     const { version = '' } = connection.info ?? {};
     await (await connection.jetstreamManager()).getAccountInfo();
-    await refuseForeign(connection);
-    if (isOld(version))
+    await assertStreamIsOurs(connection);
+    if (isUnsafeVersion(version))
       throw new Error(`version ${version} may lose streams when it is killed; ${MIN_SAFE_VERSION} is the oldest that does not`);
     return `version ${version}, JetStream is on${config.natsAccountSeed ? '' : '; no runner is let in without NATS_ACCOUNT_SEED'}`;
   } finally {

@@ -2,7 +2,8 @@ import { AckPolicy, DeliverPolicy, type JsMsg, type NatsConnection, nanos } from
 import { z } from 'zod';
 import type { AddressedAdvisory } from '../../commands/runners/record-acknowledgements.reactor.ts';
 import type { Advisory } from '../../domain/runners/acknowledgement.ts';
-import { ADVISORY_STREAM, isMissingMessage, manager, STREAM } from './jetstream.ts';
+import { ADVISORY_STREAM, manager, STREAM } from './jetstream.ts';
+import { isMissingMessage } from './jetstream-errors.ts';
 
 /** After this time without a request the server deletes the consumer of a reader that has ended. */
 const INACTIVE_THRESHOLD_MS = 60_000;

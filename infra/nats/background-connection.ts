@@ -2,70 +2,84 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Events, type NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
+import { createBackoff } from '../backoff.ts';
 import type { Config } from '../config.ts';
 import { connectNats } from './connect.ts';
-import { isOld, MIN_SAFE_VERSION } from './server-version.ts';
+import { isUnsafeVersion, MIN_SAFE_VERSION } from './server-version.ts';
+
+type WarningLogger = Pick<Logger, 'warn'>;
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A broker that only starts a little later than we is nothing to speak of; one that stays away is, once a minute. */
+const RETRY = { minMs: 50, maxMs: 2_000 };
+/** A broker may start a little later than this process. Only a longer delay is worth a warning. */
 const WARN_AFTER_MS = 5_000;
-const TELL_EVERY_MS = 60_000;
+const WARN_INTERVAL_MS = 60_000;
 
-/** A connection to the broker that is made in the background and for ever: nothing waits for it to start. */
-export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>, logger: Pick<Logger, 'warn'>) => {
+/** Logs why the broker is unreachable, at most once a minute. */
+const createOutageWarning = (logger: WarningLogger) => {
+  let warnedAt = 0;
+  return (reason: string): void => {
+    if (Date.now() - warnedAt < WARN_INTERVAL_MS) return;
+    warnedAt = Date.now();
+    logger.warn(`the message broker cannot be reached: ${reason}`);
+  };
+};
+
+const warnAboutVersion = ({ info }: NatsConnection, logger: WarningLogger): void => {
+  if (info && isUnsafeVersion(info.version))
+    logger.warn(`nats-server ${info.version} may lose messages when it is killed: use ${MIN_SAFE_VERSION} or later`);
+};
+
+/** Connects to the broker in the background and retries without limit, so that no start waits for the broker. */
+export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>, logger: WarningLogger) => {
+  const warn = createOutageWarning(logger);
+  const closing = new AbortController();
+  const closed = Promise.withResolvers<undefined>();
   let connected: NatsConnection | undefined;
-  let closed = false;
-  /** The server is gone, and the client looks for one: it counts the connection as open all the while. */
+  /** Whether the server is gone and the client is looking for one. The client counts the connection as open meanwhile. */
   let isLost = false;
-  let toldAt = 0;
-  const tell = (why: string): void => {
-    if (Date.now() - toldAt < TELL_EVERY_MS) return;
-    toldAt = Date.now();
-    logger.warn(`the message broker can not be reached: ${why}`);
-  };
-  const warnOfAge = ({ info }: NatsConnection): void => {
-    if (info && isOld(info.version))
-      logger.warn(`nats-server ${info.version} may lose messages when it is killed: take ${MIN_SAFE_VERSION} or later`);
-  };
+
   const watch = async (nats: NatsConnection): Promise<void> => {
     for await (const { type } of nats.status()) {
       if (type === Events.Disconnect) isLost = true;
       if (type === Events.Reconnect) isLost = false;
     }
   };
-  const waiting = setInterval(() => tell('no answer from NATS_URL'), WARN_AFTER_MS).unref();
-  const closing = Promise.withResolvers<undefined>();
+
   const connect = async (): Promise<NatsConnection | undefined> => {
-    for (let wait = 50; !closed; wait = Math.min(2_000, wait * 2)) {
+    const retry = createBackoff(RETRY);
+    while (!closing.signal.aborted) {
       try {
         connected = await connectNats(config);
-        if (closed) await connected.close();
+        if (closing.signal.aborted) await connected.close();
         void watch(connected);
-        warnOfAge(connected);
+        warnAboutVersion(connected, logger);
         return connected;
       } catch (error) {
-        tell((error as Error).message);
-        await sleep(wait);
+        warn((error as Error).message);
+        await retry.wait(closing.signal);
       }
     }
     return undefined;
   };
-  // The client waits for ever for a server that isn't there: whoever closes us does not.
-  const connecting = Promise.race([connect(), closing.promise]).finally(() => clearInterval(waiting));
+
+  const warning = setInterval(() => warn('no answer from NATS_URL'), WARN_AFTER_MS).unref();
+  // The client may wait for a server for ever. `close` does not.
+  const connecting = Promise.race([connect(), closed.promise]).finally(() => clearInterval(warning));
 
   return {
-    /** @throws Refusal unavailable where the broker is not there within 2 s */
+    /** @throws Refusal unavailable if there is no connection within 2 s */
     connection: async (): Promise<NatsConnection> => {
       const nats = connected ?? (await Promise.race([connecting, sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]));
-      if (!nats) throw new Refusal('unavailable', 'the message broker can not be reached', { retryAfter: 5 });
+      if (!nats) throw new Refusal('unavailable', 'the message broker cannot be reached: try again', { retryAfter: 5 });
       return nats;
     },
-    /** The connection, however long it takes; undefined once closed. */
+    /** Waits for the connection without a time limit. @returns undefined if it was closed before */
     whenConnected: (): Promise<NatsConnection | undefined> => connecting,
-    healthy: (): boolean => connected !== undefined && !isLost && !connected.isClosed(),
+    isHealthy: (): boolean => connected !== undefined && !isLost && !connected.isClosed(),
     close: async (): Promise<void> => {
-      closed = true;
-      closing.resolve(undefined);
+      closing.abort();
+      closed.resolve(undefined);
       await connected?.close();
     },
   };

@@ -1,41 +1,43 @@
 import { connect, jwtAuthenticator, type NatsConnection } from 'nats';
 import type { Config } from '../config.ts';
-import { newUser } from './jwt.ts';
+import { createUserCredentials } from './jwt.ts';
 
-const RECONNECT_MS = 250;
+const RECONNECT_DELAY_MS = 250;
+const PING_INTERVAL_MS = 20_000;
 
-/** user:password of the first URL; the client leaves them out of account. */
+/** User and password of a URL. The client ignores them if they are part of the server's address. */
 const passwordIn = (url: string): { user?: string; pass?: string } => {
   const { username, password } = new URL(url);
   return username ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : {};
 };
 
-const serverOf = (url: string): string => new URL(url).host;
+const hostOf = (url: string): string => new URL(url).host;
 
-const identity = (seed: string | undefined, urls: readonly string[]) => {
-  if (!seed) return passwordIn(urls[0]!);
-  const user = newUser({ accountSeed: seed, name: 'annals' });
+const authentication = (accountSeed: string | undefined, urls: readonly string[]) => {
+  if (!accountSeed) return passwordIn(urls[0]!);
+  const user = createUserCredentials({ accountSeed, name: 'annals' });
   return { authenticator: jwtAuthenticator(user.jwt, new TextEncoder().encode(user.seed)) };
 };
 
 /**
- * Connects to NATS, as a user of its own where the account's seed is known, else with the URL's user and password. Waits for a server
- * that is not there yet unless told not to, and connects again for ever. @throws where the server refuses us or no URL is set
+ * Connects to NATS: with a user of the account if its seed is configured, else with the user and password of the first URL. Waits for an
+ * unreachable server unless `waitForServer` is false, and reconnects without limit.
+ * @throws if the server refuses the user, or if no URL is configured
  */
 export const connectNats = async (
   { natsUrl, natsAccountSeed }: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
-  { waits = true } = {},
+  { waitForServer = true } = {},
 ): Promise<NatsConnection> => {
   if (!natsUrl) throw new Error('NATS_URL is not set');
   const urls = natsUrl.split(',').map((url) => url.trim());
   return connect({
-    servers: urls.map(serverOf),
+    servers: urls.map(hostOf),
     name: 'annals',
     ...(urls.some((url) => url.startsWith('tls:')) && { tls: {} }),
-    ...identity(natsAccountSeed, urls),
-    waitOnFirstConnect: waits,
+    ...authentication(natsAccountSeed, urls),
+    waitOnFirstConnect: waitForServer,
     maxReconnectAttempts: -1,
-    reconnectTimeWait: RECONNECT_MS,
-    pingInterval: 20_000,
+    reconnectTimeWait: RECONNECT_DELAY_MS,
+    pingInterval: PING_INTERVAL_MS,
   });
 };

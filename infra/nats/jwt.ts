@@ -1,43 +1,52 @@
 import { randomUUID } from 'node:crypto';
 import { createUser, fromSeed, type KeyPair } from 'nkeys.js';
-import { signNatively } from './native-ed25519.ts';
+import { installNativeEd25519 } from './native-ed25519.ts';
 
-/** Subjects that a user may or may not use, `>` and `*` as NATS knows them. */
+/** Subjects that a user may or may not use, with the wildcards `>` and `*` of NATS. */
 export type Subjects = { allow?: readonly string[]; deny?: readonly string[] };
 
 export type Permissions = { publish?: Subjects; subscribe?: Subjects };
 
 export type UserClaims = {
-  /** Seed of the account that the user belongs to (SA…). */
+  /** The seed of the user's account (SA…). */
   accountSeed: string;
   name: string;
-  /** Public key of the user's own nkey (U…). */
+  /** The public key of the user's nkey (U…). */
   publicKey: string;
-  /** Absent: everything in the account. */
+  /** Default: everything in the account. */
   permissions?: Permissions;
-  /** Absent: never. The server ends the connection at that instant. */
+  /** When the server ends the connection. Default: never. */
   expiresAt?: Date;
 };
 
-signNatively();
+export type AccountClaims = {
+  publicKey: string;
+  name: string;
+  /** Whether the account may use JetStream. */
+  jetstream: boolean;
+  /** Public key of a user → second up to which that user's JWTs are void. */
+  revocations?: Readonly<Record<string, number>>;
+};
+
+installNativeEd25519();
 
 const UNLIMITED = -1;
 
-const encoded = (part: object | Uint8Array): string =>
+const base64url = (part: object | Uint8Array): string =>
   Buffer.from(part instanceof Uint8Array ? part : JSON.stringify(part)).toString('base64url');
 
-export const keyOf = (seed: string): KeyPair => fromSeed(new TextEncoder().encode(seed));
+export const keyPairOf = (seed: string): KeyPair => fromSeed(new TextEncoder().encode(seed));
 
 export const seedOf = (key: KeyPair): string => new TextDecoder().decode(key.getSeed());
 
 const sign = (issuer: KeyPair, claims: { sub: string; name: string; nats: object; exp?: number }): string => {
   const header = { typ: 'JWT', alg: 'ed25519-nkey' };
   const body = { jti: randomUUID(), iat: Math.floor(Date.now() / 1000), iss: issuer.getPublicKey(), ...claims };
-  const text = `${encoded(header)}.${encoded(body)}`;
-  return `${text}.${encoded(issuer.sign(new TextEncoder().encode(text)))}`;
+  const text = `${base64url(header)}.${base64url(body)}`;
+  return `${text}.${base64url(issuer.sign(new TextEncoder().encode(text)))}`;
 };
 
-/** The operator's claim about itself. */
+/** The JWT of an operator, signed by itself. */
 export const operatorJwt = (operator: KeyPair, systemAccount: string): string =>
   sign(operator, { sub: operator.getPublicKey(), name: 'annals', nats: { type: 'operator', version: 2, system_account: systemAccount } });
 
@@ -53,17 +62,23 @@ const limits = (jetstream: boolean): object => ({
   ...(jetstream && { mem_storage: UNLIMITED, disk_storage: UNLIMITED, streams: UNLIMITED, consumer: UNLIMITED }),
 });
 
-/** The operator's claim about an account. */
-export const accountJwt = (operator: KeyPair, account: { publicKey: string; name: string; jetstream: boolean }): string =>
+/** The JWT of an account, signed by the operator. */
+export const accountJwt = (operator: KeyPair, { publicKey, name, jetstream, revocations }: AccountClaims): string =>
   sign(operator, {
-    sub: account.publicKey,
-    name: account.name,
-    nats: { type: 'account', version: 2, limits: limits(account.jetstream), default_permissions: { pub: {}, sub: {} } },
+    sub: publicKey,
+    name,
+    nats: {
+      type: 'account',
+      version: 2,
+      limits: limits(jetstream),
+      default_permissions: { pub: {}, sub: {} },
+      ...(revocations && { revocations }),
+    },
   });
 
-/** The account's claim about a user: what a client shows, together with a signature by its own nkey. */
+/** The JWT of a user, signed by its account. A client proves with a signature by the user's nkey that the JWT is its own. */
 export const userJwt = ({ accountSeed, name, publicKey, permissions = {}, expiresAt }: UserClaims): string =>
-  sign(keyOf(accountSeed), {
+  sign(keyPairOf(accountSeed), {
     sub: publicKey,
     name,
     nats: {
@@ -80,13 +95,13 @@ export const userJwt = ({ accountSeed, name, publicKey, permissions = {}, expire
 
 export type UserCredentials = { jwt: string; seed: string };
 
-/** A user of its own, made for this occasion. */
-export const newUser = (claims: Omit<UserClaims, 'publicKey'>): UserCredentials => {
+/** Creates a user with a new nkey. The server needs no registration: the JWT names the account. */
+export const createUserCredentials = (claims: Omit<UserClaims, 'publicKey'>): UserCredentials => {
   const user = createUser();
   return { jwt: userJwt({ ...claims, publicKey: user.getPublicKey() }), seed: seedOf(user) };
 };
 
-/** Credentials in the form of the files that NATS' own tools read. */
+/** Credentials in the file format of the NATS command-line tools. */
 export const credentialsFile = ({ jwt, seed }: UserCredentials): string =>
   [
     '-----BEGIN NATS USER JWT-----',

@@ -8,7 +8,7 @@ import { seedOf, userJwt } from './jwt.ts';
 
 export type BrokerAddress = { natsUrl?: string | undefined; natsAccountSeed?: string | undefined };
 
-/** The addresses as a runner may know them: without our own user and password. */
+/** The broker's URLs without our own user and password. */
 const publicAddress = (urls: string): string =>
   urls
     .split(',')
@@ -18,22 +18,24 @@ const publicAddress = (urls: string): string =>
     })
     .join(',');
 
-const require = (value: string | undefined, name: string): string => {
+const requireSetting = (value: string | undefined, name: string): string => {
   if (value) return value;
-  throw new Refusal('not_configured', `runner credentials need ${name}`);
+  throw new Refusal('not_configured', `runner credentials need ${name}: set it and restart Annals`);
 };
 
-/** Makes broker users whose permissions end at one agent's consumer; the runner's whole right is in its signed claim. */
-export const brokerUsers =
+const unavailable = (cause: unknown): Refusal =>
+  Object.assign(new Refusal('unavailable', 'the message broker does not answer: try again', { retryAfter: 2 }), { cause });
+
+/** Creates broker users that may read one agent's messages. The signed JWT of the user states all its permissions. */
+export const brokerUserFactory =
   (nats: NatsConnection, { natsUrl, natsAccountSeed }: BrokerAddress): CreateBrokerUser =>
   async ({ tenant, agent, credential, expires_at }) => {
-    const url = publicAddress(require(natsUrl, 'NATS_URL'));
-    const accountSeed = require(natsAccountSeed, 'NATS_ACCOUNT_SEED');
+    const url = publicAddress(requireSetting(natsUrl, 'NATS_URL'));
+    const accountSeed = requireSetting(natsAccountSeed, 'NATS_ACCOUNT_SEED');
     await ensureInbound(nats)
       .then(() => ensureConsumer(nats, tenant, agent))
       .catch((error: unknown) => {
-        if (error instanceof Refusal) throw error;
-        throw Object.assign(new Refusal('unavailable', 'the message broker does not answer', { retryAfter: 2 }), { cause: error });
+        throw error instanceof Refusal ? error : unavailable(error);
       });
     const user = createUser();
     const { publish, subscribe } = permissionsOf(agent, inboxOf(credential));

@@ -1,35 +1,13 @@
-import { createHash } from 'node:crypto';
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { runHelper } from '../supervision/helper-programs.ts';
-import { isOld, MIN_SAFE_VERSION } from './server-version.ts';
-
-const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
-const ARCHIVE = 'http://deb.debian.org/debian';
-const APT_MS = 60_000;
-const POOL_MS = 20_000;
-
-/** Debian's package as it was read once: SHA-256 by architecture. One small download, and it needs no apt; but its name dies with the next rebuild. */
-const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string }>> = {
-  x64: { file: 'nats-server_2.10.27-1+b2_amd64.deb', sha256: '6d913ac987b78734c08537c2adeb1526cf735f216173a9170d94b185fcfe6f8a' },
-  arm64: { file: 'nats-server_2.10.27-1+b2_arm64.deb', sha256: '0c9a617510b28c1b4fb4a38aabea6ab8cd7f026247f2abdff8b955b2278ce049' },
-};
+import { downloads, unpackServer } from './server-package.ts';
+import { isUnsafeVersion, MIN_SAFE_VERSION } from './server-version.ts';
 
 const isUsable = async (binary: string): Promise<boolean> =>
   existsSync(binary) &&
   runHelper(binary, ['--version']).then(
-    (says) => !isOld(says),
+    (output) => !isUnsafeVersion(output),
     () => false,
   );
 
@@ -38,7 +16,7 @@ const firstUsable = async (binaries: readonly string[]): Promise<string | undefi
   return undefined;
 };
 
-const installed = (): string[] =>
+const installedBinaries = (): string[] =>
   [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/bin', '/opt/local/bin']
     .filter(Boolean)
     .map((dir) => join(dir, 'nats-server'));
@@ -55,95 +33,42 @@ const isWritable = (dir: string): boolean => {
 
 const packageCache = join(import.meta.dirname, '../../node_modules/.cache/annals');
 
-/** Moves the server out of an unpacked package to where later starts find it. */
-const keep = (unpacked: string, cached: string): void => {
-  const server = ['usr/sbin', 'usr/bin'].map((dir) => join(unpacked, dir, 'nats-server')).find((path) => existsSync(path));
-  if (!server) throw new Error('the package holds no nats-server');
-  chmodSync(server, 0o755);
-  renameSync(server, cached);
-};
-
-const packageIn = (dir: string): string => {
-  const file = readdirSync(dir).find((name) => name.endsWith('.deb'));
-  if (!file) throw new Error('no package came');
-  return join(dir, file);
-};
-
-/** dpkg where it is, else the two tools that a .deb is made of. */
-const unpack = async (file: string, to: string): Promise<void> => {
-  mkdirSync(to);
-  await runHelper('dpkg-deb', ['-x', file, to]).catch(async () => {
-    await runHelper('ar', ['x', file, 'data.tar.xz'], { cwd: to });
-    await runHelper('tar', ['-xJf', 'data.tar.xz'], { cwd: to });
-  });
-};
-
-type Fetch = (work: string) => Promise<void>;
-
-const apt = async (work: string, options: readonly string[]): Promise<void> => {
-  const lists = join(work, 'lists');
-  for (const dir of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(work, dir), { recursive: true });
-  const own = [
-    `Dir::State::lists=${lists}`,
-    `Dir::Cache=${join(work, 'cache')}`,
-    'Debug::NoLocking=1',
-    'Acquire::Languages=none',
-    'APT::Sandbox::User=root',
-  ];
-  const flags = [...own, ...options].flatMap((option) => ['-o', option]);
-  for (const words of [['update'], ['download', 'nats-server']])
-    await runHelper('apt-get', [...flags, ...words], { cwd: work, timeout: APT_MS });
-};
-
-/** From Debian's stable archive, whose signature apt checks, without touching the system's own package lists. */
-const fromDebian: Fetch = async (work) => {
-  if (!existsSync(KEYRING)) throw new Error('no keyring of Debian');
-  const source = join(work, 'source.list');
-  writeFileSync(source, `deb [signed-by=${KEYRING}] ${ARCHIVE} trixie main\n`);
-  await apt(work, [`Dir::Etc::sourcelist=${source}`, 'Dir::Etc::sourceparts=/dev/null']);
-};
-
-const fromOwnSources: Fetch = (work) => apt(work, []);
-
-const fromPool: Fetch = async (work) => {
-  const pinned = PINNED[process.arch];
-  if (!pinned) throw new Error(`no package for ${process.arch}`);
-  const response = await fetch(`${ARCHIVE}/pool/main/n/nats-server/${pinned.file}`, { signal: AbortSignal.timeout(POOL_MS) });
-  const bytes = Buffer.from(await response.arrayBuffer());
-  if (createHash('sha256').update(bytes).digest('hex') !== pinned.sha256) throw new Error('the package is not the one that was read');
-  writeFileSync(join(work, pinned.file), bytes);
-};
-
-const fetched = async (fetch: Fetch, cache: string, cached: string): Promise<boolean> => {
-  const work = mkdtempSync(join(cache, 'fetch-'));
+/** Downloads the server to `cached`. @returns whether that succeeded with a usable version */
+const downloadTo = async (download: (dir: string) => Promise<void>, cacheDir: string, cached: string): Promise<boolean> => {
+  const dir = mkdtempSync(join(cacheDir, 'fetch-'));
   try {
-    await fetch(work);
-    await unpack(packageIn(work), join(work, 'x'));
-    if (!(await firstUsable(['usr/sbin', 'usr/bin'].map((dir) => join(work, 'x', dir, 'nats-server'))))) return false;
-    keep(join(work, 'x'), cached);
+    await download(dir);
+    const server = await firstUsable(await unpackServer(dir));
+    if (!server) return false;
+    chmodSync(server, 0o755);
+    renameSync(server, cached);
     return true;
   } catch {
     return false;
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true });
   }
 };
 
-const HELP =
-  `nats-server ${MIN_SAFE_VERSION} or later was not found and could not be fetched: install it (macOS: brew install nats-server; Debian 13: apt-get download nats-server; ` +
-  'others: the binary from nats.io on the PATH), or set NATS_URL to use a server of your own';
+const NOT_FOUND =
+  `nats-server ${MIN_SAFE_VERSION} or later was not found and could not be downloaded. Install it (macOS: brew install nats-server; ` +
+  'Debian 13: apt-get download nats-server; others: the binary from nats.io on the PATH), or set NATS_URL to use a server of your own';
 
-/** A nats-server that may be run: kept from an earlier start, installed, or fetched without being root. @throws where there is none */
-export const natsBinary = async (own: string): Promise<string> => {
-  const caches = [packageCache, own];
-  // What lies there was asked for its version when it came.
-  const kept = caches.map((dir) => join(dir, 'nats-server')).find((file) => existsSync(file));
-  const found = kept ?? (await firstUsable(installed()));
+/**
+ * The path of a usable nats-server: from the cache of an earlier start, installed, or downloaded. Needs no root. `ownDir` is the cache if
+ * the one of the package cannot be written.
+ * @throws if there is none
+ */
+export const natsBinary = async (ownDir: string): Promise<string> => {
+  const caches = [packageCache, ownDir];
+  // A cached server's version was checked before it was cached.
+  const alreadyCached = caches.map((dir) => join(dir, 'nats-server')).find((file) => existsSync(file));
+  const found = alreadyCached ?? (await firstUsable(installedBinaries()));
   if (found) return found;
-  if (process.platform !== 'linux') throw new Error(HELP);
-  const cache = caches.find(isWritable);
-  if (!cache) throw new Error(HELP);
-  const cached = join(cache, 'nats-server');
-  for (const fetch of [fromPool, fromDebian, fromOwnSources]) if (await fetched(fetch, cache, cached)) return cached;
-  throw new Error(HELP);
+  if (process.platform !== 'linux') throw new Error(NOT_FOUND);
+  const cacheDir = caches.find(isWritable);
+  if (!cacheDir) throw new Error(NOT_FOUND);
+  const cached = join(cacheDir, 'nats-server');
+  for (const download of downloads) if (await downloadTo(download, cacheDir, cached)) return cached;
+  throw new Error(NOT_FOUND);
 };

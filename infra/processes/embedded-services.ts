@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { nats } from '../nats/embedded-nats.ts';
+import { natsProcess } from '../nats/embedded-nats.ts';
 import { postgres } from '../postgres/embedded-postgres.ts';
 import { storeProcess } from '../supervision/child-processes.ts';
 import type { ManagedProcess } from '../supervision/managed-process.ts';
@@ -76,7 +76,7 @@ export const startEmbeddedServices = async ({ config, lastPorts, run, onStarting
   const services = await Promise.all([
     start('store', config.eventstoreUrl, (dir, port) => storeProcess({ dir, port })),
     start('postgres', config.databaseUrl, (dir, port) => postgres({ dir, port })),
-    start('nats', config.natsUrl, (dir, port) => nats({ dir, port })),
+    start('nats', config.natsUrl, (dir, port) => natsProcess({ dir, port })),
   ]);
   const [store, database, broker] = services;
   if (store && !store.spec.isUrlKnown()) await store.ready;

@@ -23,7 +23,7 @@ import { listen } from '../http/listen.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
-import { brokerUsers } from '../nats/runner-users.ts';
+import { brokerUserFactory } from '../nats/runner-users.ts';
 import { openSignInMethods } from '../oidc/sign-in.ts';
 import { openProjectionAdmin } from '../projector/projection-admin.ts';
 import { createRateLimiter } from '../ratelimit/limiter.ts';
@@ -107,7 +107,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const operators = openProjectionAdmin(config.databaseUrl!, log, logger);
   const storedDelivery = readDelivery(log);
   const operations = operationsOf({
-    createBrokerUser: (asked) => broker.connection().then((nats) => brokerUsers(nats, config)(asked)),
+    createBrokerUser: (asked) => broker.connection().then((nats) => brokerUserFactory(nats, config)(asked)),
     storedDelivery,
     projectionAdmin: operators,
   });
@@ -122,7 +122,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     return [
       ...corruption.degradedParts(),
       ...(readModelsReady(reads) ? [] : ['read models']),
-      ...(broker.healthy() ? [] : ['message broker']),
+      ...(broker.isHealthy() ? [] : ['message broker']),
       ...workers,
     ];
   };

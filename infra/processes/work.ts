@@ -35,7 +35,7 @@ export const work = async (config: Config): Promise<Closing> => {
   logger.info('working');
   return {
     close: async () => {
-      if (!broker.healthy()) await broker.close();
+      if (!broker.isHealthy()) await broker.close();
       await Promise.all((await running).map((reactor) => reactor.close()));
       await broker.close();
       await closings.close();

@@ -11,7 +11,8 @@ import { derivedId } from '../aggregates/transact.ts';
 import { createBackoff } from '../backoff.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { openAdvisories } from '../nats/advisories.ts';
-import { ensureInbound, errorReason } from '../nats/jetstream.ts';
+import { ensureInbound } from '../nats/jetstream.ts';
+import { errorReason } from '../nats/jetstream-errors.ts';
 
 export type RecorderParts = { log: Log; nats: NatsConnection; logger: Logger; intervalMs?: number };
 

@@ -6,7 +6,8 @@ import type { Recorded } from '../../domain/event.ts';
 import { type Backoff, createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type ChainedPublisher, createChainedPublisher, SequenceConflict } from '../nats/chained-publisher.ts';
-import { ensureInbound, errorReason, isWrongSequence, readTip } from '../nats/jetstream.ts';
+import { ensureInbound, readTip } from '../nats/jetstream.ts';
+import { errorReason, isWrongSequence } from '../nats/jetstream-errors.ts';
 import { acknowledgedIdsSince, type IdSet } from './acknowledged-ids.ts';
 import { resumePosition } from './resume-position.ts';
 

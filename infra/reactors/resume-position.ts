@@ -1,6 +1,6 @@
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { type LastMessage, MAX_AGE_MS, STREAM } from '../nats/jetstream.ts';
+import { type LastMessage, MAX_MESSAGE_AGE_MS, STREAM } from '../nats/jetstream.ts';
 
 /**
  * Reads the log backwards. @returns the position of the last event that is older than `ageMs`; undefined if the whole log is younger
@@ -28,5 +28,5 @@ const requireReached = async (log: Log, position: Position): Promise<Position> =
  */
 export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {
   const position = token === null ? null : parseToken(token);
-  return position ? requireReached(log, position) : lastPositionOlderThan(log, MAX_AGE_MS, signal);
+  return position ? requireReached(log, position) : lastPositionOlderThan(log, MAX_MESSAGE_AGE_MS, signal);
 };

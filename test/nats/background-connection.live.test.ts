@@ -5,22 +5,22 @@ import { silentLogger } from '../fixtures/live-projections.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
 
 test(
-  'a broker that is gone counts as away until it is there again',
+  'the connection is unhealthy while the broker is down',
   withNatsServer(async ({ address, kill, start }) => {
-    const later = connectInBackground(address, silentLogger);
-    assert.not(later.healthy());
-    await later.whenConnected();
+    const connection = connectInBackground(address, silentLogger);
+    assert.not(connection.isHealthy());
+    await connection.whenConnected();
     for (let round = 0; round < 2; round++) {
-      assert.ok(later.healthy());
+      assert.ok(connection.isHealthy());
       await kill();
-      await waitUntil(() => !later.healthy(), 5_000, 'the loss');
+      await waitUntil(() => !connection.isHealthy(), 5_000, 'the disconnection');
       await start();
-      await waitUntil(later.healthy, 10_000, 'the return');
+      await waitUntil(connection.isHealthy, 10_000, 'the reconnection');
     }
     await kill();
-    await waitUntil(() => !later.healthy(), 5_000, 'the loss');
-    await later.close();
-    assert.not(later.healthy());
+    await waitUntil(() => !connection.isHealthy(), 5_000, 'the disconnection');
+    await connection.close();
+    assert.not(connection.isHealthy());
     await start();
   }),
 );

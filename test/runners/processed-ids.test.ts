@@ -7,26 +7,26 @@ import { openLedger } from '../../infra/runner/processed-ids.ts';
 import { eventIdOf } from '../fixtures/generated-log.ts';
 
 const inDirectory = (body: (file: string) => void) => () => {
-  const dir = mkdtempSync(join(tmpdir(), 'annals-ledger-'));
+  const dir = mkdtempSync(join(tmpdir(), 'annals-processed-ids-'));
   try {
-    body(join(dir, 'deep', 'ledger'));
+    body(join(dir, 'deep', 'processed-ids'));
   } finally {
     rmSync(dir, { recursive: true });
   }
 };
 
 test(
-  'what was added is there after it is opened again',
+  'added ids are found after the file is opened again',
   inDirectory((file) => {
     openLedger(file).add(eventIdOf(0));
-    const again = openLedger(file);
-    assert.equal([again.has(eventIdOf(0)), again.has(eventIdOf(1))], [true, false]);
+    const reopened = openLedger(file);
+    assert.equal([reopened.has(eventIdOf(0)), reopened.has(eventIdOf(1))], [true, false]);
     assert.is(statSync(file).mode & 0o777, 0o600);
   }),
 );
 
 test(
-  'two runners on one machine know what either did, also after one of them has made the file anew',
+  'two runners share one file, also after one of them has rewritten it',
   inDirectory((file) => {
     const [one, other] = [openLedger(file, 5), openLedger(file, 5)];
     for (let index = 0; index < 40; index++) {
@@ -37,14 +37,14 @@ test(
 );
 
 test(
-  'what another runner did since this one looked last outlives a file that this one makes anew, and is heard of by a third',
+  'a runner that rewrites the file keeps the ids that another has just added, and a third runner reads them',
   inDirectory((file) => {
     const [one, other, third] = [openLedger(file, 5), openLedger(file, 5), openLedger(file, 5)];
     for (let index = 0; index < 10; index++) one.add(eventIdOf(index));
     assert.ok(third.has(eventIdOf(9)));
     other.add(eventIdOf(10));
     one.add(eventIdOf(11));
-    assert.ok(readFileSync(file, 'latin1').split('\n').length <= 8, 'it was made anew');
+    assert.ok(readFileSync(file, 'latin1').split('\n').length <= 8, 'the file was rewritten');
     for (let index = 12; index < 16; index++) one.add(eventIdOf(index));
     for (const ledger of [third, openLedger(file, 5)])
       assert.equal(
@@ -55,33 +55,33 @@ test(
 );
 
 test(
-  'a line that a crash tore is no id and spoils none',
+  'a line that a crash cut off is ignored, and the following line is read',
   inDirectory((file) => {
     openLedger(file).add(eventIdOf(0));
     appendFileSync(file, eventIdOf(1).slice(0, 20));
     openLedger(file).add(eventIdOf(2));
-    const again = openLedger(file);
+    const reopened = openLedger(file);
     assert.equal(
-      [0, 1, 2].map((index) => again.has(eventIdOf(index))),
+      [0, 1, 2].map((index) => reopened.has(eventIdOf(index))),
       [true, false, true],
     );
   }),
 );
 
 test(
-  'it keeps the last ones and no more than twice as many',
+  'the file keeps the last ids, and at most twice as many',
   inDirectory((file) => {
     const ledger = openLedger(file, 10);
     for (let index = 0; index < 95; index++) ledger.add(eventIdOf(index));
     assert.ok(readFileSync(file, 'latin1').split('\n').length <= 21);
-    const again = openLedger(file, 10);
-    assert.ok(Array.from({ length: 10 }, (_, index) => again.has(eventIdOf(94 - index))).every(Boolean));
-    assert.not(again.has(eventIdOf(0)));
+    const reopened = openLedger(file, 10);
+    assert.ok(Array.from({ length: 10 }, (_, index) => reopened.has(eventIdOf(94 - index))).every(Boolean));
+    assert.not(reopened.has(eventIdOf(0)));
   }),
 );
 
 test(
-  'what is none of its lines is passed over',
+  'lines of another form are ignored',
   inDirectory((file) => {
     openLedger(file);
     writeFileSync(file, `garbage\n\n${eventIdOf(3)}\n`);

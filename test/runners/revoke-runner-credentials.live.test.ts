@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import * as assert from 'uvu/assert';
 import type { Actor } from '../../domain/event.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { brokerUsers } from '../../infra/nats/runner-users.ts';
+import { brokerUserFactory } from '../../infra/nats/runner-users.ts';
 import { startCredentialRevoker } from '../../infra/reactors/revoke-runner-credentials.ts';
 import { retryTransient } from '../../infra/runner/api-client.ts';
 import { agentOf, TENANT } from '../fixtures/generated-log.ts';
@@ -38,7 +38,7 @@ const issueCredential = async (
 ) => {
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
   // The server does not answer while it applies an update of the account.
-  const make = () => brokerUsers(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
+  const make = () => brokerUserFactory(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
   const user = await retryTransient(make, () => {}, AbortSignal.timeout(10_000));
   const data = { agent_id: agent, owner_id, public_key: user.public_key, subject: '', stream: '', consumer: '', expires_at };
   await appendEvent(log, `runnercredential-${TENANT}.${id}`, 'none', 'RunnerCredentialIssued', data, {

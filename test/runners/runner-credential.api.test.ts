@@ -17,7 +17,7 @@ const issued = {
 const made = { type: 'RunnerCredentialIssued', data: issued } as const;
 const revoked = { type: 'RunnerCredentialRevoked', data: {} } as const;
 
-test('a credential is issued once and revoked once, by its own agent alone', () => {
+test('a credential is issued once and revoked once, and only for its own agent', () => {
   given(RunnerCredential).when(RunnerCredential.issue(issued)).emits(made);
   given(RunnerCredential, made).when(RunnerCredential.issue(issued)).emits();
   given(RunnerCredential, made)
@@ -29,7 +29,7 @@ test('a credential is issued once and revoked once, by its own agent alone', () 
   given(RunnerCredential).when(RunnerCredential.revoke(issued.agent_id)).refuses('not_found');
 });
 
-test('its permissions name one consumer, its acknowledgements and one inbox', () =>
+test('the permissions of a credential cover one consumer, its acknowledgements and one inbox', () =>
   assert.equal(RunnerCredential.permissionsOf('a', RunnerCredential.inboxOf('c')), {
     publish: ['$JS.API.CONSUMER.MSG.NEXT.AGENTS.runner-a', '$JS.ACK.AGENTS.runner-a.>'],
     subscribe: ['_INBOX_c.>'],
@@ -48,7 +48,7 @@ const withAgent = async (options: Parameters<typeof createInMemoryPlatform>[0] =
   return { p, agent: id, path: `${p.tenant}/agents/${id}/runner-credentials` };
 };
 
-test('a credential bears whose rights it rests on: who asked for it, or made the key that did', async () => {
+test('the owner of a credential is the user who requested it, or the owner of the runner key that did', async () => {
   const { p, agent, path } = await withAgent({ createBrokerUser: broker });
   const ann = await addMember(p, 'ADMIN', p.tenant_id, 'ann@example.com');
   const runner = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'R' }, key: ann.key })).body as {
@@ -62,7 +62,7 @@ test('a credential bears whose rights it rests on: who asked for it, or made the
   );
 });
 
-test('the log and the list know a credential, and neither holds anything to use it by', async () => {
+test('the log and the list show a credential without its secrets', async () => {
   const { p, agent, path } = await withAgent();
   const ctx = p.systemContext(p.tenant_id);
   const { state } = await issueRunnerCredential(broker)(ctx, { tenant_id: p.tenant_id, agent_id: agent });
@@ -82,14 +82,14 @@ test('the log and the list know a credential, and neither holds anything to use 
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('without a broker to make users on, the answer names what is missing', async () => {
+test('without a configured broker the request is refused as not_configured', async () => {
   const { p, path } = await withAgent();
   const answer = await p.send('POST', path);
   assert.equal([answer.status, (answer.body as { code: string }).code], [409, 'not_configured']);
   assert.is(p.eventsOf('RunnerCredentialIssued').length, 0);
 });
 
-test("an agent's own runner key may ask and look, another agent's and a mere member may not", async () => {
+test("an agent's own runner key may request and list credentials; another agent's key and a member without a role may not", async () => {
   const { p, agent, path } = await withAgent();
   const { id: other } = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as { id: string };
   const owner = await addMember(p, 'OWNER');
