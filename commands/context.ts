@@ -70,7 +70,7 @@ export type Ctx = {
     decide: Decision<S, E>,
     options?: TransactOptions<S>,
   ) => Promise<Loaded<S>>;
-  /** Returns the aggregate's present state, from the cache if possible. */
+  /** Returns the aggregate at `asOf`, or its present state, from the cache if possible. */
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
   /**
    * Returns the present end of the log as a consistency token; null while the log is empty.

@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
-import { asUser } from '../../commands/identity/authenticate-api-key.ts';
 import type { IsMember } from '../../commands/identity/membership.ts';
 import { type Claims, resolveSignedInUser, SIGN_IN_TTL_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
+import { principalOf } from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
@@ -96,7 +96,7 @@ const finishSignIn =
       throw new Refusal('unauthorized', 'This browser has no such sign-in in progress, or it has expired: start again at /auth/login');
     const { claims, state, returnTo } = await attempt(c, () => flow.finish(new URL(c.req.url).search, sealed));
     const user = await resolveSignedInUser(runtime.context(requestInfoOf(c, runtime, signInPrincipal)), claims, isMember);
-    const { cookie } = (await signIn(runtime.context(requestInfoOf(c, runtime, asUser(user.state))), user.id, state)).state;
+    const { cookie } = (await signIn(runtime.context(requestInfoOf(c, runtime, principalOf(user.state))), user.id, state)).state;
     cookies.keepSignedIn(c, cookie);
     return c.body(null, 303, { location: returnTo });
   };

@@ -33,15 +33,6 @@ export type ApiKeyAuthenticator = {
 
 export const unauthorized = (detail = 'Send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
 
-/** A user without an API key: they may do what their roles allow, in every tenant of which they are a member. */
-export const asUser = ({ id, is_super_admin }: User.User): Principal & { kind: 'user' } => ({
-  kind: 'user',
-  user_id: id,
-  key_id: null,
-  bound_to: null,
-  super_admin: is_super_admin,
-});
-
 /** A name that belongs to no key: as long as a public id, and different for each key. */
 const unusedNameFor = (text: string): string => `?${text.slice(-7)}`;
 
@@ -74,7 +65,7 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
 
   const identify = async (key: ApiKey.ApiKey): Promise<Principal> => {
     const user = await loadOwner(key);
-    if (key.kind === 'platform') return { ...asUser(user), key_id: key.id };
+    if (key.kind === 'platform') return { ...User.principalOf(user), key_id: key.id };
     const { state: tenant } = await cache.loadCached(Tenant, key.tenant_id!, key.tenant_id!);
     if (Tenant.isClosed(tenant)) throw unauthorized('The API key is not valid');
     if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'The owner of this API key is no longer a member of the tenant');

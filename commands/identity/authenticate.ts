@@ -4,7 +4,7 @@ import * as SignIn from '../../domain/identity/sign-in.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Ctx } from '../context.ts';
-import { type ApiKeyAuthenticatorDeps, asUser, createApiKeyAuthenticator, unauthorized } from './authenticate-api-key.ts';
+import { type ApiKeyAuthenticatorDeps, createApiKeyAuthenticator, unauthorized } from './authenticate-api-key.ts';
 import type { IsMember } from './membership.ts';
 import { assertMaySignIn, type Claims, resolveSignedInUser } from './sign-in.ts';
 
@@ -46,7 +46,7 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
   const byToken = async (claims: Claims): Promise<Principal> => {
     const { state } = await resolveSignedInUser(systemContext(), claims, isMember);
     onUserSeen(state);
-    return asUser(state);
+    return User.principalOf(state);
   };
 
   return {
@@ -65,7 +65,7 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
       const { state: user } = await cache.loadCached(User, PLATFORM, signIn.user_id);
       await assertMaySignIn(systemContext(), user, isMember);
       onUserSeen(user);
-      return { ...asUser(user), sign_in_id: id };
+      return { ...User.principalOf(user), sign_in_id: id };
     },
   };
 };

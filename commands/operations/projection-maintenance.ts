@@ -1,6 +1,6 @@
 import type { Decision } from '../../domain/aggregate.ts';
 import { PLATFORM } from '../../domain/event.ts';
-import * as Upkeep from '../../domain/operations/projection-maintenance.ts';
+import * as Maintenance from '../../domain/operations/projection-maintenance.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Ctx, Loaded } from '../context.ts';
 
@@ -32,11 +32,11 @@ export type MaintenanceContext = Pick<Ctx, 'uniqueId' | 'transact'>;
 const record = async <T>(
   ctx: MaintenanceContext,
   projection: string,
-  decide: Decision<Upkeep.ProjectionMaintenance, Upkeep.ProjectionMaintenanceEvent>,
+  decide: Decision<Maintenance.ProjectionMaintenance, Maintenance.ProjectionMaintenanceEvent>,
   state: T,
 ): Promise<Loaded<T>> => {
   const id = ctx.uniqueId('projection', projection, 0, PLATFORM);
-  const { position } = await ctx.transact(Upkeep, id, decide, { ignoreIfMatch: true });
+  const { position } = await ctx.transact(Maintenance, id, decide, { ignoreIfMatch: true });
   return { id, revision: -1, position, state };
 };
 
@@ -44,11 +44,11 @@ const record = async <T>(
 export const recordPromotion = <T extends { id: string; projection: string; version: number }>(
   ctx: MaintenanceContext,
   rebuild: T,
-): Promise<Loaded<T>> => record(ctx, rebuild.projection, Upkeep.promote(rebuild.projection, rebuild.version, rebuild.id), rebuild);
+): Promise<Loaded<T>> => record(ctx, rebuild.projection, Maintenance.promote(rebuild.projection, rebuild.version, rebuild.id), rebuild);
 
 /**
  * Records that the caller had a parked event applied again.
  * @returns the parked event, with the position of the new event
  */
 export const recordRetry = <T extends { projection: string; event_id: string }>(ctx: MaintenanceContext, parked: T): Promise<Loaded<T>> =>
-  record(ctx, parked.projection, Upkeep.retry(parked.projection, parked.event_id), parked);
+  record(ctx, parked.projection, Maintenance.retry(parked.projection, parked.event_id), parked);

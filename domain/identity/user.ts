@@ -1,4 +1,5 @@
 import type { Recorded } from '../event.ts';
+import type { Principal } from '../principal.ts';
 import { Refusal } from '../refusal.ts';
 import { isUsageDue } from './usage.ts';
 
@@ -51,6 +52,15 @@ export const evolve = (user: User, event: Recorded<UserEvent>): User => {
       return { ...user, is_super_admin: false };
   }
 };
+
+/** The user as a caller without an API key: their roles apply in every tenant of which they are a member. */
+export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: 'user' } => ({
+  kind: 'user',
+  user_id: id,
+  key_id: null,
+  bound_to: null,
+  super_admin: is_super_admin,
+});
 
 /** Whether the user is registered and not suspended. */
 export const isActive = (user: User): boolean => user.status === 'registered' && !user.is_suspended;
