@@ -8,8 +8,8 @@ import type { LogError } from './event-log.ts';
 const FIRST_EVENT_TIMEOUT_MS = 5_000;
 
 /**
- * How long to wait after "no such stream" before cancelling the call. By then the server has ended its side; an earlier cancellation would
- * reset the call, and servers close connections that reset many calls.
+ * How long to wait after "no such stream" before cancelling the call. By then the server has ended its side; an earlier
+ * cancellation would reset the call, and servers close connections that reset many calls.
  */
 const CANCEL_DELAY_MS = 20;
 
@@ -20,10 +20,14 @@ type ClientStream = {
   on: (event: 'error', listener: () => void) => unknown;
 };
 
-/** Yields the application events of a read; a stream that does not exist yields none. @throws LogError as `toLogError` returns it */
+/**
+ * Yields the application events of a read; a stream that does not exist yields none.
+ * @throws LogError as `toLogError` returns it
+ */
 export async function* readEvents(source: ClientStream, toLogError: (error: unknown) => LogError): AsyncGenerator<Recorded> {
   let isNotFound = false;
-  // A client stream that is destroyed before its end never releases its call, and `dispose` would wait for it. So it is drained instead.
+  // A client stream that is destroyed before its end never releases its call, and `dispose` would wait for it. So it is
+  // drained instead.
   const events = source.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
   try {
     for (let step = await withDeadline(FIRST_EVENT_TIMEOUT_MS, events.next()); !step.done; step = await events.next()) {

@@ -53,7 +53,10 @@ const tryAppend = async (connection: Connection, append: Append, deadline: numbe
   throw new LogError('conflict', 'the server answered the append without a position, and the stream does not contain its events');
 };
 
-/** Retries until `deadline` (ms). A conflict after a retry may be this append itself, written by an attempt whose answer was lost. */
+/**
+ * Retries until `deadline` (ms). A conflict after a retry may be this append itself, written by an attempt whose answer
+ * was lost.
+ */
 const appendWithRetries = async (connection: Connection, append: Append, deadline: number): Promise<Appended> => {
   const end = Date.now() + deadline;
   const timeLeft = (): number => Math.max(1, Math.min(ATTEMPT_TIMEOUT_MS, end - Date.now()));
@@ -73,8 +76,8 @@ const appendWithRetries = async (connection: Connection, append: Append, deadlin
 };
 
 /**
- * Opens the log at a connection string (esdb://…) through the unmodified EventStoreDB client. Nothing is sent until the first call.
- * `onDamage` is called with the error message each time a call meets a damaged record.
+ * Opens the log at a connection string (esdb://…) through the unmodified EventStoreDB client. Nothing is sent until the
+ * first call. `onDamage` is called with the error message each time a call meets a damaged record.
  */
 export const openLog = (url: string, { onDamage = () => {} }: { readonly onDamage?: (message: string) => void } = {}): Log => {
   const client = EventStoreDBClient.connectionString(url as never);

@@ -1,8 +1,8 @@
 import { LogError } from './event-log.ts';
 
 /**
- * Rejects after `ms` if `work` has not settled. The client sets no timer on batch appends and reads, so one that the server never answers
- * would never settle.
+ * Rejects after `ms` if `work` has not settled. The client sets no timer on batch appends and reads, so one that the
+ * server never answers would never settle.
  * @throws LogError unavailable
  */
 export const withDeadline = <T>(ms: number, work: Promise<T>): Promise<T> => {

@@ -9,7 +9,9 @@ const encoder = new TextEncoder();
 /** A server accepts 1,048,576 bytes of data in one append; this limit stays below. */
 const MAX_DATA_BYTES = 1_000_000;
 
-/** Converts an event to the client's type. Metadata is passed as bytes, because the client would encode its JSON twice. */
+/**
+ * Converts an event to the client's type. Metadata is passed as bytes, because the client would encode its JSON twice.
+ */
 const toEventData = ({ id, type, data, meta }: NewEvent): EventData => {
   const metadata = encoder.encode(JSON.stringify(meta));
   return data instanceof Uint8Array
@@ -20,8 +22,8 @@ const toEventData = ({ id, type, data, meta }: NewEvent): EventData => {
 const sizeOf = ({ data }: NewEvent): number => (data instanceof Uint8Array ? data.length : Buffer.byteLength(JSON.stringify(data)));
 
 /**
- * Validates and encodes events for one append. What it rejects must never be sent: a server answers such a request twice, and the second
- * answer ends the process.
+ * Validates and encodes events for one append. What it rejects must never be sent: a server answers such a request
+ * twice, and the second answer ends the process.
  * @throws LogError wrong-request, too-large
  */
 export const encodeEvents = (events: readonly NewEvent[]): EventData[] => {

@@ -51,8 +51,8 @@ type FollowRun = {
 };
 
 /**
- * Runs one subscription until it ends. Resolves when `signal` is aborted; rejects when the subscription or the follower failed, but not
- * before the follower has finished the event it was handling.
+ * Runs one subscription until it ends. Resolves when `signal` is aborted; rejects when the subscription or the follower
+ * failed, but not before the follower has finished the event it was handling.
  */
 const runSubscription = (client: EventStoreDBClient, { follower, from, onPosition, signal }: FollowRun) =>
   new Promise<void>((resolve, reject) => {
@@ -61,8 +61,8 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
     let handled: Promise<void> = Promise.resolve();
     const passes = typeFilter(follower.filter);
     const isIdle = () => !isHandling && subscription.readableLength === 0;
-    // A checkpoint may overtake events that are still buffered, so it counts only while nothing waits. A failed subscription still delivers
-    // its buffer and later checkpoints; they are ignored.
+    // A checkpoint may overtake events that are still buffered, so it counts only while nothing waits. A failed
+    // subscription still delivers its buffer and later checkpoints; they are ignored.
     const subscription = openSubscription(client, from, follower.filter, async (_, position) => {
       if (isOver || !isIdle()) return;
       await follower.checkpoint?.(position);
@@ -115,8 +115,8 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
   });
 
 /**
- * Follows $all until stopped. After a connection error it resubscribes at the last handled position. An error of the follower, or a damaged
- * record that it cannot pass, ends it.
+ * Follows $all until stopped. After a connection error it resubscribes at the last handled position. An error of the
+ * follower, or a damaged record that it cannot pass, ends it.
  */
 export const follow = (client: () => EventStoreDBClient, follower: Follower, toLogError = classify): Subscription => {
   const control = new AbortController();

@@ -30,7 +30,11 @@ export const textMethod =
       );
     });
 
-/** Calls a method of the process that serves a directory. @returns its text @throws if the process rejects the call or does not answer */
+/**
+ * Calls a method of the process that serves a directory.
+ * @returns its text
+ * @throws if the process rejects the call or does not answer
+ */
 export const callRunningStore = (dir: string, method: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const session = connect(`http://${fs.readFileSync(path(dir), 'utf8').trim()}`);

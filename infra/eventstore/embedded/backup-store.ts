@@ -40,8 +40,9 @@ const copyIndex = (from: string, to: string, attempt = 0): void => {
 };
 
 /**
- * Copies a store, running or not, into a new directory. The index is copied before the log, so that it never knows more than the copied log.
- * An incomplete append at the end is cut off. The secret is not copied: the copy gets its own at its first start.
+ * Copies a store, running or not, into a new directory. The index is copied before the log, so that it never knows more
+ * than the copied log. An incomplete append at the end is cut off. The secret is not copied: the copy gets its own at
+ * its first start.
  * @returns the exit code
  */
 export const backupStore = async (dir: string, to: string): Promise<number> => {

@@ -30,7 +30,10 @@ const responseTo = (open: OpenAppend, result: AppendResult): Buffer => {
   return result.kind === 'late' ? batchTimeout(reference) : batchNotReady(reference, result.reason);
 };
 
-/** The response to an append that is not accepted, or undefined. `unfinishedBytes` is what all open appends of the call hold. */
+/**
+ * The response to an append that is not accepted, or undefined. `unfinishedBytes` is what all open appends of the call
+ * hold.
+ */
 const rejectionOf = (open: OpenAppend, unfinishedBytes: number): Buffer | undefined => {
   const reference = referenceOf(open);
   if (open.part.rejection !== undefined) return batchInvalidEvent(reference, open.part.rejection);

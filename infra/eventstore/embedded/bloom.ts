@@ -1,7 +1,10 @@
 const BITS_PER_KEY = 12;
 const PROBES = 5;
 
-/** A Bloom filter of stream keys: `mayHave` is false only for a key that is certainly absent; about 0.5 % of absent keys pass. */
+/**
+ * A Bloom filter of stream keys: `mayHave` is false only for a key that is certainly absent; about 0.5 % of absent keys
+ * pass.
+ */
 export type Bloom = { bits: Uint8Array; add: (key: number) => void; mayHave: (key: number) => boolean };
 
 export const bloomSize = (keys: number): number => Math.max(8, Math.ceil((keys * BITS_PER_KEY) / 8));

@@ -37,7 +37,10 @@ const fillSlice = (sources: Source[], slice: Float64Array): number => {
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
-/** Merges tables into one, in slices of a millisecond or two, so that reads and appends go on meanwhile. @returns false if it was cancelled */
+/**
+ * Merges tables into one, in slices of a millisecond or two, so that reads and appends go on meanwhile.
+ * @returns false if it was cancelled
+ */
 export const mergeTables = async (tables: Table[], path: string, isCancelled: () => boolean): Promise<boolean> => {
   const writer = createTableWriter(
     path,

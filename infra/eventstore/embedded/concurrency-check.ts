@@ -75,7 +75,10 @@ const decideAtAnyRevision = (parts: Parts, stream: Stream, metadata: StreamMetad
   return events.length === 0 ? write(parts, stream, metadata, request) : repeatOutcome(parts, stream, metadata, revision);
 };
 
-/** The stream has passed the expected revision: the same ids at the same revisions are a repeat, anything else is a conflict. */
+/**
+ * The stream has passed the expected revision: the same ids at the same revisions are a repeat, anything else is a
+ * conflict.
+ */
 const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMetadata | null, request: AppendRequest): Outcome => {
   const { kind, events, expected } = request;
   const from = Number(expected) + 1;
@@ -87,7 +90,8 @@ const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMe
 };
 
 /**
- * Decides requests one by one in the order of the log, each on top of those before it, and adds their events to the log's batch.
+ * Decides requests one by one in the order of the log, each on top of those before it, and adds their events to the
+ * log's batch.
  * @throws if a record that the decision needs is damaged; then nothing was added
  */
 export const createConcurrencyCheck = (parts: Parts) => {

@@ -29,7 +29,9 @@ export type Call = {
   readonly end: (status?: Status) => void;
   /** Ends the call early: with the status if nothing was sent yet, otherwise at once, as cancelled. */
   readonly abort: (status: Status) => void;
-  /** Sets the one listener that runs when the call is over, whichever side ended it. It replaces the previous listener. */
+  /**
+   * Sets the one listener that runs when the call is over, whichever side ended it. It replaces the previous listener.
+   */
   readonly onClose: (then: () => void) => void;
 };
 
@@ -218,7 +220,8 @@ export const grpcServer = (
   const server = createServer({
     maxSessionMemory: 1024,
     settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 },
-    // Only the platform calls this server, and it cancels many reads early: a limit would end the connection with all its calls.
+    // Only the platform calls this server, and it cancels many reads early: a limit would end the connection with all
+    // its calls.
     streamResetBurst: MAX_RESETS,
     streamResetRate: MAX_RESETS,
   });

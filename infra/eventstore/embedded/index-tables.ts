@@ -70,7 +70,9 @@ const writeTableNow = (path: string, memtable: Memtable): void => {
 
 export type IndexTables = ReturnType<typeof openIndexTables>;
 
-/** The sorted tables of the index and the manifest that names them. Tables of one level are merged in the background. */
+/**
+ * The sorted tables of the index and the manifest that names them. Tables of one level are merged in the background.
+ */
 export const openIndexTables = (dir: string) => {
   const manifest = readManifest(dir);
   let tables = openTables(dir, manifest);
@@ -115,8 +117,8 @@ export const openIndexTables = (dir: string) => {
   return {
     merge,
     /**
-     * Writes a memtable as the newest table, without blocking the event loop. Calls `onPublished` in the moment in which look-ups find the
-     * table: the caller must drop the memtable then, or its entries would be found twice.
+     * Writes a memtable as the newest table, without blocking the event loop. Calls `onPublished` in the moment in
+     * which look-ups find the table: the caller must drop the memtable then, or its entries would be found twice.
      */
     add: async (memtable: Memtable, checkpoint: number, onPublished: () => void): Promise<void> => {
       const path = nextPath();

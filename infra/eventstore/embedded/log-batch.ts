@@ -5,7 +5,10 @@ const INITIAL_BYTES = 4 << 20;
 
 export type LogBatch = ReturnType<typeof createLogBatch>;
 
-/** The records of one batch, in memory. They stay readable after the commit until the next batch begins: live subscribers read them here. */
+/**
+ * The records of one batch, in memory. They stay readable after the commit until the next batch begins: live
+ * subscribers read them here.
+ */
 export const createLogBatch = () => {
   let bytes = Buffer.allocUnsafe(INITIAL_BYTES);
   /** The log position of the first byte; Infinity while there is no batch. */

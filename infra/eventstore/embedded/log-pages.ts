@@ -12,7 +12,9 @@ import {
   type Segment,
 } from './segment.ts';
 
-/** Whole records in the log's order; `next` is the position at which to continue. No bytes: there are no more records. */
+/**
+ * Whole records in the log's order; `next` is the position at which to continue. No bytes: there are no more records.
+ */
 export type Page = { bytes: Buffer; next: number };
 
 export const endOf = (segments: Segment[]): number => segments.at(-1)!.base + segments.at(-1)!.length;
@@ -25,11 +27,17 @@ const indexOf = (segments: Segment[], position: number): number => {
 
 export const segmentAt = (segments: Segment[], position: number): Segment => segments[indexOf(segments, position)]!;
 
-/** The position that an intact record must have. Records of a packed segment were moved, so there the record's own header counts. */
+/**
+ * The position that an intact record must have. Records of a packed segment were moved, so there the record's own
+ * header counts.
+ */
 const expectedPosition = (segment: Segment, bytes: Buffer, at: number, offset: number): number =>
   segment.packed ? positionAt(bytes, at) : segment.base + offset + at;
 
-/** Records from a position on, about `size` bytes of them. Their checksums are not verified. @throws if the first record is unreadable */
+/**
+ * Records from a position on, about `size` bytes of them. Their checksums are not verified.
+ * @throws if the first record is unreadable
+ */
 export const readPage = (segments: Segment[], position: number, size: number): Page => {
   for (let index = indexOf(segments, position); index < segments.length; index++) {
     const segment = segments[index]!;
@@ -41,7 +49,10 @@ export const readPage = (segments: Segment[], position: number, size: number): P
   return { bytes: Buffer.alloc(0), next: endOf(segments) };
 };
 
-/** The intact records from an offset on, up to the first damaged one; undefined if the first is damaged or there is none. */
+/**
+ * The intact records from an offset on, up to the first damaged one; undefined if the first is damaged or there is
+ * none.
+ */
 const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: number): Page | undefined => {
   if (offset === undefined) return undefined;
   const bytes = readRecords(segment, offset, size);
@@ -57,7 +68,10 @@ const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: n
   return { bytes: bytes.subarray(0, at), next };
 };
 
-/** Like `readPage`, but with verified records only: the page ends before the first damaged one. @throws if the first record is damaged */
+/**
+ * Like `readPage`, but with verified records only: the page ends before the first damaged one.
+ * @throws if the first record is damaged
+ */
 export const readIntactPage = (segments: Segment[], position: number, size: number): Page => {
   for (let index = indexOf(segments, position); index < segments.length; index++) {
     const segment = segments[index]!;
@@ -81,7 +95,10 @@ const offsetBefore = (segment: Segment, position: number): number => {
   return exact ?? offset;
 };
 
-/** The intact records before a position; `next` is the position of the first of them. @throws if the record just before is damaged */
+/**
+ * The intact records before a position; `next` is the position of the first of them.
+ * @throws if the record just before is damaged
+ */
 export const readPageBefore = (segments: Segment[], position: number, size: number): Page => {
   for (let index = indexOf(segments, position - 1); index >= 0; index--) {
     const segment = segments[index]!;

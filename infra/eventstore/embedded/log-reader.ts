@@ -22,7 +22,10 @@ const readRecord = (segments: Segment[], position: number, scratch: Buffer): Buf
   return isIntactAt(bytes, 0, position) ? bytes.subarray(0, size) : undefined;
 };
 
-/** Whether scavenging removed the record at a position: the record that follows in its segment is intact, or none follows. */
+/**
+ * Whether scavenging removed the record at a position: the record that follows in its segment is intact, or none
+ * follows.
+ */
 const isFreed = (segment: Segment, position: number): boolean => {
   if (!segment.packed) return false;
   const offset = offsetOf(segment, position);
@@ -31,7 +34,10 @@ const isFreed = (segment: Segment, position: number): boolean => {
   return positionAt(bytes, 0) > position && isIntactAt(bytes, 0, positionAt(bytes, 0));
 };
 
-/** The record at the position of an event after the normal look-up missed it; undefined if it was freed. @throws if it is damaged */
+/**
+ * The record at the position of an event after the normal look-up missed it; undefined if it was freed.
+ * @throws if it is damaged
+ */
 const findMissedRecord = (segments: Segment[], position: number): Buffer | undefined => {
   const segment = segmentAt(segments, position);
   if (isFreed(segment, position)) return undefined;
@@ -58,11 +64,17 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
     page: (position: number, size = PAGE_BYTES): Page =>
       batch.contains(position) ? batch.page(position, size) : readPage(segments, position, size),
 
-    /** Verified records from a position on, up to the first damaged one. The batch in memory is trusted. @throws if the first is damaged */
+    /**
+     * Verified records from a position on, up to the first damaged one. The batch in memory is trusted.
+     * @throws if the first is damaged
+     */
     intactPage: (position: number, size = PAGE_BYTES): Page =>
       batch.contains(position) ? batch.page(position, size) : readIntactPage(segments, position, size),
 
-    /** Verified records before a position; `next` is the position of the first. @throws if the record just before is damaged */
+    /**
+     * Verified records before a position; `next` is the position of the first.
+     * @throws if the record just before is damaged
+     */
     pageBefore: (position: number, size = PAGE_BYTES): Page => readPageBefore(segments, position, size),
 
     /** The record at the position of an event; undefined if scavenging removed it. @throws if it is damaged */
@@ -75,7 +87,10 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
       return found ?? findMissedRecord(segments, position);
     },
 
-    /** Whether a position belongs to an event, or to one that scavenging may have removed. @throws if the event there is damaged */
+    /**
+     * Whether a position belongs to an event, or to one that scavenging may have removed.
+     * @throws if the event there is damaged
+     */
     isReadablePosition: (position: number): boolean => {
       if (record(position)) return true;
       const segment = segmentAt(segments, position);
@@ -85,7 +100,10 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
       return false;
     },
 
-    /** The position after a damaged record, if an intact one begins there or the log ends: a reader that had passed it can go on. */
+    /**
+     * The position after a damaged record, if an intact one begins there or the log ends: a reader that had passed it
+     * can go on.
+     */
     positionAfterDamaged: (position: number): number | undefined => {
       const segment = segmentAt(segments, position);
       const next = position + sizeAt(readUpTo(segment.file, offsetOf(segment, position), HEADER_BYTES), 0);

@@ -36,9 +36,9 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
   };
 
   /**
-   * Writes and syncs the batch. If the disk is full, nothing was written; after any other error the contents of the disk are unknown.
-   * Space is preallocated only while batches are small: a large batch spreads the journal's cost over many events, and writing zeros at the
-   * same time would only slow the disk down.
+   * Writes and syncs the batch. If the disk is full, nothing was written; after any other error the contents of the
+   * disk are unknown. Space is preallocated only while batches are small: a large batch spreads the journal's cost over
+   * many events, and writing zeros at the same time would only slow the disk down.
    */
   const commit = (isSmall: boolean): void => {
     const segment = last();

@@ -3,7 +3,10 @@ import { TOMBSTONE_REVISION } from './record.ts';
 /** A stream's last event, as the index knows it. */
 export type Entry = { revision: number; position: number };
 
-/** Positions of one stream, from revision `first` on; ABSENT where scavenging removed an event. `tombstone` is a position, or -1. */
+/**
+ * Positions of one stream, from revision `first` on; ABSENT where scavenging removed an event. `tombstone` is a
+ * position, or -1.
+ */
 type StreamEntries = { first: number; positions: number[]; tombstone: number };
 
 const ABSENT = -1;

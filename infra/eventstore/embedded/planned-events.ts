@@ -46,15 +46,18 @@ export const writePlanned = ({ log, index, streams, recent, markAppended }: Part
   return position;
 };
 
-/** A new metadata event of a stream; `ahead` counts events that the same append writes to the metadata stream before it. */
+/**
+ * A new metadata event of a stream; `ahead` counts events that the same append writes to the metadata stream before it.
+ */
 export const plannedMetadata = (streams: StreamCache, { name }: Stream, text: string, ahead = 0): PlannedEvent => {
   const stream = streams.get(`$$${name}`);
   return { stream, event: metadataEvent(text), revision: stream.last + 1 + ahead };
 };
 
 /**
- * The metadata event that an append adds when it revives a soft-deleted stream. Metadata written to a deleted stream revives it too: like a
- * real node, the store writes that metadata once more, with the revision at which the stream begins again.
+ * The metadata event that an append adds when it revives a soft-deleted stream. Metadata written to a deleted stream
+ * revives it too: like a real node, the store writes that metadata once more, with the revision at which the stream
+ * begins again.
  */
 export const revivalOf = (
   streams: StreamCache,

@@ -20,8 +20,9 @@ const writeZeros = (file: number, at: number): Promise<void> =>
 export type Preallocation = ReturnType<typeof createPreallocation>;
 
 /**
- * Fills the space after the log's end with zeros before it is needed. A batch then does not change the file's size, so its sync does not wait
- * for the file system's journal. The zeros are written beside appends; an append that finds none simply extends the file.
+ * Fills the space after the log's end with zeros before it is needed. A batch then does not change the file's size, so
+ * its sync does not wait for the file system's journal. The zeros are written beside appends; an append that finds none
+ * simply extends the file.
  */
 export const createPreallocation = (segment: Segment) => {
   /** The offset up to which zeros, or events, are written. */
@@ -30,8 +31,8 @@ export const createPreallocation = (segment: Segment) => {
   let pausedUntil = 0;
   let isStopped = false;
   /**
-   * A descriptor of its own, opened on first use. The system reports a failed write once per open file: if both shared one, the sync of the
-   * zeros could take an error report that the sync of a batch needs.
+   * A descriptor of its own, opened on first use. The system reports a failed write once per open file: if both shared
+   * one, the sync of the zeros could take an error report that the sync of a batch needs.
    */
   let file: number | undefined;
 

@@ -58,7 +58,9 @@ const isNil = ({ bytes, at, length }: Span): boolean => {
   return true;
 };
 
-/** Whether `length` bytes from `at` are the wanted ones. For so few bytes a loop is faster than a call into the runtime. */
+/**
+ * Whether `length` bytes from `at` are the wanted ones. For so few bytes a loop is faster than a call into the runtime.
+ */
 const hasBytesAt = (bytes: Buffer, at: number, length: number, wanted: Buffer): boolean => {
   if (length !== wanted.length) return false;
   for (let k = 0; k < length; k++) if (bytes[at + k] !== wanted[k]) return false;

@@ -37,7 +37,9 @@ export const readLength = (c: Cursor): number => {
   return length;
 };
 
-/** A slice of a buffer, without a view: creating a Buffer view costs about as much as all other work on a small event. */
+/**
+ * A slice of a buffer, without a view: creating a Buffer view costs about as much as all other work on a small event.
+ */
 export type Span = { readonly bytes: Buffer; readonly at: number; readonly length: number };
 
 export const spanOf = (bytes: Buffer): Span => ({ bytes, at: 0, length: bytes.length });

@@ -3,7 +3,10 @@ import type { Packed, Segment } from './segment.ts';
 /** How many bytes of a record are read at first. Most records are smaller. */
 export const FIRST_READ_BYTES = 4 << 10;
 
-/** A buffer that keeps the last record read into it: whoever looks up a stream's last event usually reads that event next. */
+/**
+ * A buffer that keeps the last record read into it: whoever looks up a stream's last event usually reads that event
+ * next.
+ */
 export const createReadBuffer = () => {
   const bytes = Buffer.alloc(FIRST_READ_BYTES);
   let cached: { position: number; segment: Segment; packed: Packed | undefined; size: number } | undefined;

@@ -53,7 +53,10 @@ const createTable = () => {
 
 export type RecentIds = ReturnType<typeof createRecentIds>;
 
-/** Where the latest event ids were first written, to recognise a repeated append without a revision. In memory only, as on a real node. */
+/**
+ * Where the latest event ids were first written, to recognise a repeated append without a revision. In memory only, as
+ * on a real node.
+ */
 export const createRecentIds = () => {
   let young = createTable();
   let old = createTable();

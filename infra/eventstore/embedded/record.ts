@@ -1,7 +1,10 @@
 import { crc32 } from 'node:zlib';
 import { readVarint, type Span, varintSize, type Wide, writeVarint } from './protobuf.ts';
 
-/** Bytes of a record before its frame. The frame is the event as the server sends it to readers, a framed ReadResp: reading only copies it. */
+/**
+ * Bytes of a record before its frame. The frame is the event as the server sends it to readers, a framed ReadResp:
+ * reading only copies it.
+ */
 export const HEADER_BYTES = 56;
 const TRAILER_BYTES = 4;
 export const OVERHEAD_BYTES = HEADER_BYTES + TRAILER_BYTES;

@@ -6,7 +6,10 @@ import { nonZeroLength, offsetOf, readRecords, recordsEnd, type Segment } from '
 
 const WINDOW_BYTES = 1 << 20;
 
-/** File offsets: the start of the last complete append's batch, the end of that append, and the first damaged record or the end. */
+/**
+ * File offsets: the start of the last complete append's batch, the end of that append, and the first damaged record or
+ * the end.
+ */
 type Scan = { batch: number; complete: number; stop: number };
 
 const scan = (segment: Segment, from: number): Scan => {
@@ -26,7 +29,10 @@ const scan = (segment: Segment, from: number): Scan => {
   return { batch, complete, stop: at };
 };
 
-/** Whether an intact record of a later batch follows. Then the bad record had been synced: it is damage, not a torn write. */
+/**
+ * Whether an intact record of a later batch follows. Then the bad record had been synced: it is damage, not a torn
+ * write.
+ */
 const hasLaterBatch = (segment: Segment, stop: number): boolean => {
   const bytes = readUpTo(segment.file, stop, segment.length - stop);
   for (let at = 1; at + OVERHEAD_BYTES <= bytes.length; at++) {
@@ -48,8 +54,9 @@ const truncate = (segment: Segment, length: number): void => {
 };
 
 /**
- * Writes and syncs the last batch again. The process that wrote it may have ended before the sync, or because the sync failed. Then the batch is
- * only in the system's page cache: reads return it, but a sync alone would not write it to the disk.
+ * Writes and syncs the last batch again. The process that wrote it may have ended before the sync, or because the sync
+ * failed. Then the batch is only in the system's page cache: reads return it, but a sync alone would not write it to
+ * the disk.
  */
 const rewriteLastBatch = (segment: Segment, { batch, complete }: Scan): void => {
   for (let at = batch; at < complete; at += WINDOW_BYTES)

@@ -14,7 +14,10 @@ const rethrow = (error: unknown): never => {
   throw error;
 };
 
-/** Removes events that $maxAge, $maxCount and deletions released; if the store is running, that process does it. @returns the exit code */
+/**
+ * Removes events that $maxAge, $maxCount and deletions released; if the store is running, that process does it.
+ * @returns the exit code
+ */
 export const scavengeStore = async (dir: string): Promise<number> => {
   if (!existsSync(join(dir, 'log'))) {
     printLine(`${dir} contains no event store`);

@@ -12,7 +12,10 @@ const WINDOW_BYTES = 1 << 20;
 type Parts = { log: Log; index: Index; streams: StreamCache };
 export type Scavenged = { events: number; bytes: number };
 
-/** Whether readers may see the event, or it is the stream's last, from which revisions continue. Of a tombstoned stream only the tombstone. */
+/**
+ * Whether readers may see the event, or it is the stream's last, from which revisions continue. Of a tombstoned stream
+ * only the tombstone.
+ */
 const isNeeded = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   if (flagsAt(bytes, at) & (EMPTY_APPEND | TOMBSTONE)) return true;
   const stream = streams.get(nameAt(bytes, at).toString());
@@ -60,7 +63,10 @@ const hasFreeable = async (parts: Parts, segment: Segment): Promise<boolean> => 
   return false;
 };
 
-/** Rewrites the segments that contain freeable events, without them. Positions do not change; reads and appends go on meanwhile. */
+/**
+ * Rewrites the segments that contain freeable events, without them. Positions do not change; reads and appends go on
+ * meanwhile.
+ */
 export const scavenge = async (parts: Parts): Promise<Scavenged> => {
   const { log } = parts;
   const freed: Scavenged = { events: 0, bytes: 0 };

@@ -5,9 +5,9 @@ import { damageError } from './corruption.ts';
 import { HEADER_BYTES, isIntactAt, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
 
 /**
- * A file of the log. A record's position is the segment's base plus its offset in the file. Scavenging rewrites a segment as a packed one:
- * there the records' headers tell their positions, and a table lists every 32nd of them. `length` is how much of the log the segment covers,
- * header included; the next segment begins there.
+ * A file of the log. A record's position is the segment's base plus its offset in the file. Scavenging rewrites a
+ * segment as a packed one: there the records' headers tell their positions, and a table lists every 32nd of them.
+ * `length` is how much of the log the segment covers, header included; the next segment begins there.
  */
 export type Segment = { path: string; file: number; base: number; length: number; packed: Packed | undefined };
 export type Packed = { positions: Float64Array; offsets: Float64Array; bytes: number };
@@ -40,7 +40,10 @@ export const createSegment = (dir: string, base: number): Segment => {
   }
 };
 
-/** Writes a packed copy of a segment: header, records, covered length, table of positions and offsets. `replaceSegment` puts it in use. */
+/**
+ * Writes a packed copy of a segment: header, records, covered length, table of positions and offsets. `replaceSegment`
+ * puts it in use.
+ */
 export const writePacked = async (path: string, { base, length }: Segment, records: AsyncIterable<Buffer>): Promise<void> => {
   const file = fs.openSync(path, 'w', 0o600);
   try {
@@ -96,7 +99,8 @@ export const openSegment = (path: string): Segment => {
 };
 
 /**
- * Sets the length of each segment but the last to where the next begins. A power cut may have left preallocated zeros after that.
+ * Sets the length of each segment but the last to where the next begins. A power cut may have left preallocated zeros
+ * after that.
  * @throws if anything but zeros lies there
  */
 export const setSegmentEnds = (segments: Segment[]): Segment[] => {
@@ -145,8 +149,9 @@ const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, posit
 };
 
 /**
- * Walks the records from the nearest mark. The walk stops at a record whose header or trailer does not fit its neighbours, so that the reader
- * meets the damage there. It also returns the last record it passed if that one is damaged: it may be the one looked for.
+ * Walks the records from the nearest mark. The walk stops at a record whose header or trailer does not fit its
+ * neighbours, so that the reader meets the damage there. It also returns the last record it passed if that one is
+ * damaged: it may be the one looked for.
  */
 const packedOffset = (file: number, packed: Packed, position: number): number => {
   const { from, until, peek } = markedSpanOf(file, packed, position);
@@ -164,7 +169,10 @@ const packedOffset = (file: number, packed: Packed, position: number): number =>
   return passed.size > 0 && !isIntactAt(peek(passed.offset, passed.size), 0, passed.position) ? passed.offset : offset;
 };
 
-/** The offset of the record with exactly this position in a packed segment. Tries every offset, since a record before it may be damaged. */
+/**
+ * The offset of the record with exactly this position in a packed segment. Tries every offset, since a record before it
+ * may be damaged.
+ */
 export const findExactOffset = ({ file, packed }: Segment, position: number): number | undefined => {
   if (!packed) return undefined;
   const { from, until, peek } = markedSpanOf(file, packed, position);

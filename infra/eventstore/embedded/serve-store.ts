@@ -89,7 +89,10 @@ export type ServeOptions = {
   host?: string;
 };
 
-/** Serves the store of a directory on the loopback interface. @throws if it is served already, its log is damaged, or the port is in use */
+/**
+ * Serves the store of a directory on the loopback interface.
+ * @throws if it is served already, its log is damaged, or the port is in use
+ */
 export const serveStore = async ({
   dir,
   port,

@@ -103,7 +103,10 @@ const hasValidChecksum = ({ file, count, checksum }: OpenTable): boolean => {
 
 export type Table = ReturnType<typeof openTable>;
 
-/** Opens a sorted file of index entries. Its page starts and the filter of its stream keys are held in memory. @throws if it is damaged */
+/**
+ * Opens a sorted file of index entries. Its page starts and the filter of its stream keys are held in memory.
+ * @throws if it is damaged
+ */
 export const openTable = (path: string) => {
   const file = fs.openSync(path, 'r');
   const table = readFooter(path, file);

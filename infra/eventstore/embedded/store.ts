@@ -26,7 +26,8 @@ const writeFirstEvent = (streams: StreamCache, writer: Writer): void => {
 };
 
 /**
- * Opens the store of a directory, without a server. `onFatalError` is called when the contents of the disk are unknown after a failed write.
+ * Opens the store of a directory, without a server. `onFatalError` is called when the contents of the disk are unknown
+ * after a failed write.
  * @throws if its log is damaged
  */
 export const openStore = (dir: string, onFatalError: (error: unknown) => void) => {

@@ -4,7 +4,9 @@ import { nameAt, recordedAt, TOMBSTONE_REVISION } from './record.ts';
 import type { Index } from './stream-index.ts';
 import { keyOf } from './stream-key.ts';
 
-/** What the store knows of a stream. `last` is -1 if it has no event; `metadata` is undefined until it is first needed. */
+/**
+ * What the store knows of a stream. `last` is -1 if it has no event; `metadata` is undefined until it is first needed.
+ */
 export type Stream = {
   name: string;
   key: number;
@@ -24,7 +26,10 @@ const MAX_GENERATION_SIZE = 20_000;
 
 export type StreamCache = ReturnType<typeof createStreamCache>;
 
-/** Streams by name. The recently used ones are in memory, in two generations: when the young one is full, it replaces the old one. */
+/**
+ * Streams by name. The recently used ones are in memory, in two generations: when the young one is full, it replaces
+ * the old one.
+ */
 export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = keyOf) => {
   let young = new Map<string, Stream>();
   let old = new Map<string, Stream>();

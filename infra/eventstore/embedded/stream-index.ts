@@ -7,8 +7,9 @@ const RETRY_DELAY_MS = 5_000;
 export type Index = ReturnType<typeof openIndex>;
 
 /**
- * The position of every event by stream key and revision: the newest in memory, the others in sorted tables that are written in the
- * background. The index can always be rebuilt from the log; what the tables do not contain yet is read from the log at the start.
+ * The position of every event by stream key and revision: the newest in memory, the others in sorted tables that are
+ * written in the background. The index can always be rebuilt from the log; what the tables do not contain yet is read
+ * from the log at the start.
  */
 export const openIndex = (dir: string) => {
   makeDirectory(dir);
@@ -75,8 +76,8 @@ export const openIndex = (dir: string) => {
       active.find(key, revision) ?? frozen?.find(key, revision) ?? tables.find(key, revision),
     range,
     /**
-     * Whether this may be the stream's last event as the index knows it after a crash, before it has read the log again. Then scavenging must
-     * keep the record, because it holds the stream's name.
+     * Whether this may be the stream's last event as the index knows it after a crash, before it has read the log
+     * again. Then scavenging must keep the record, because it holds the stream's name.
      */
     isPersistedLast: (key: number, revision: number): boolean =>
       frozen?.last(key)?.revision === revision || tables.last(key)?.revision === revision,

@@ -4,7 +4,10 @@ import type { Stream } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
 
 export const PAGE_EVENTS = 256;
-/** A page ends with the event that reaches this size, so that a slow reader of large events holds no more memory than one of small events. */
+/**
+ * A page ends with the event that reaches this size, so that a slow reader of large events holds no more memory than
+ * one of small events.
+ */
 const PAGE_BYTES = 128 << 10;
 /** Records at most this far apart are read together. */
 const MAX_GAP_BYTES = 64 << 10;
@@ -32,7 +35,9 @@ const eachRecord = (log: Log, positions: number[], handle: (found: Found) => boo
   }
 };
 
-/** Groups of positions, the last first, each of so few bytes of the log that its records can be held in memory together. */
+/**
+ * Groups of positions, the last first, each of so few bytes of the log that its records can be held in memory together.
+ */
 const groupsBackwards = function* (positions: number[]): Generator<number[]> {
   for (let end = positions.length; end > 0; ) {
     let start = end - 1;
@@ -43,7 +48,8 @@ const groupsBackwards = function* (positions: number[]): Generator<number[]> {
 };
 
 /**
- * Calls `handle` with the stream's events of revisions `from` to `to`, at most a page of them; descending if `backwards`.
+ * Calls `handle` with the stream's events of revisions `from` to `to`, at most a page of them; descending if
+ * `backwards`.
  * @returns the revision at which to continue
  */
 export const streamPage = (

@@ -37,7 +37,10 @@ const sendTombstone = ({ index, log, streams }: Parts, { response }: Reading, na
   response.flush();
 };
 
-/** Sends a stream's events after a revision, and new ones as they are appended. @returns the status with which the call ends */
+/**
+ * Sends a stream's events after a revision, and new ones as they are appended.
+ * @returns the status with which the call ends
+ */
 export const followStream = async (
   parts: Parts,
   reading: Reading,
@@ -65,7 +68,10 @@ export const followStream = async (
   return undefined;
 };
 
-/** Checkpoints of a filtered subscription: after every `interval` considered events and at the live end. They never go back. */
+/**
+ * Checkpoints of a filtered subscription: after every `interval` considered events and at the live end. They never go
+ * back.
+ */
 const createCheckpoints = (interval: number, start: number) => {
   let sinceLast = 0;
   let seen = start;
@@ -83,7 +89,10 @@ const createCheckpoints = (interval: number, start: number) => {
   return { report, consider };
 };
 
-/** The start position, and where to read on if its record is damaged: the subscriber had that event already, so it is not needed again. */
+/**
+ * The start position, and where to read on if its record is damaged: the subscriber had that event already, so it is
+ * not needed again.
+ */
 const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?] => {
   try {
     return [startPositionOf(parts, from)];
@@ -94,7 +103,10 @@ const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?]
   }
 };
 
-/** Sends the log's events after a position, and new ones as they are appended. @returns the status with which the call ends */
+/**
+ * Sends the log's events after a position, and new ones as they are appended.
+ * @returns the status with which the call ends
+ */
 export const followAll = async (parts: Parts, reading: Reading, { from }: AllSource): Promise<Status | undefined> => {
   const { call, response, request } = reading;
   const { log } = parts;

@@ -33,7 +33,9 @@ const maxSizeOf = ({ events, stream }: AppendRequest): number =>
 
 const maxSizeOfAll = (jobs: Job[]): number => jobs.reduce((sum, { request }) => sum + maxSizeOf(request), 0);
 
-/** A decision reads before it writes: one that meets a damaged record has added nothing, and the other requests go on. */
+/**
+ * A decision reads before it writes: one that meets a damaged record has added nothing, and the other requests go on.
+ */
 const decideOne = (decide: Decide, request: AppendRequest): Outcome => {
   try {
     return decide(request);
@@ -65,7 +67,10 @@ const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined =>
 
 export type Writer = ReturnType<typeof createWriter>;
 
-/** Group commit: the requests that arrive in one turn of the event loop are decided, written and synced together, and then answered. */
+/**
+ * Group commit: the requests that arrive in one turn of the event loop are decided, written and synced together, and
+ * then answered.
+ */
 export const createWriter = (parts: Parts) => {
   const { log } = parts;
   let queue: Job[] = [];
@@ -91,7 +96,10 @@ export const createWriter = (parts: Parts) => {
     submit: (job: Job): void => {
       if (queue.push(job) === 1) setImmediate(flush);
     },
-    /** Calls `callback` once, after all requests of the batch are answered, so that a connection can send its answers in one write. */
+    /**
+     * Calls `callback` once, after all requests of the batch are answered, so that a connection can send its answers in
+     * one write.
+     */
     afterBatch: (callback: () => void): void => void callbacks.add(callback),
     /** Resolves when everything submitted is answered. */
     idle: async (): Promise<void> => {
