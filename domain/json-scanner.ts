@@ -22,55 +22,57 @@ const literals = [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')
 export const scanJson = (bytes: Uint8Array, maxDepth = 64): JsonVerdict => {
   const inObject = new Uint8Array(maxDepth + 1);
   let depth = 0;
-  let at = afterSpace(bytes, 0);
+  let at = skipWhitespace(bytes, 0);
   for (;;) {
     const opener = bytes[at];
     if (opener === OPEN_ARRAY || opener === OPEN_OBJECT) {
       if (depth === maxDepth) return 'too_deep';
       const isObject = opener === OPEN_OBJECT;
       inObject[++depth] = isObject ? 1 : 0;
-      at = afterSpace(bytes, at + 1);
-      if (bytes[at] === (isObject ? CLOSE_OBJECT : CLOSE_ARRAY)) at = afterClosing(bytes, at, inObject, depth--);
+      at = skipWhitespace(bytes, at + 1);
+      if (bytes[at] === (isObject ? CLOSE_OBJECT : CLOSE_ARRAY)) at = skipClosing(bytes, at, inObject, depth--);
       else {
-        if (isObject) at = afterName(bytes, at);
+        if (isObject) at = skipName(bytes, at);
         if (at === NONE) return 'not_json';
         continue;
       }
-    } else at = afterScalar(bytes, at);
+    } else at = skipScalar(bytes, at);
     // A value has ended. Skip the brackets that close after it, up to the next value or the end of the text.
     for (;;) {
       if (at === NONE) return 'not_json';
-      at = afterSpace(bytes, at);
+      at = skipWhitespace(bytes, at);
       if (depth === 0) return at === bytes.length ? 'json' : 'not_json';
       if (bytes[at] === COMMA) break;
-      at = afterClosing(bytes, at, inObject, depth--);
+      at = skipClosing(bytes, at, inObject, depth--);
     }
-    at = afterSpace(bytes, at + 1);
-    if (inObject[depth] === 1) at = afterName(bytes, at);
+    at = skipWhitespace(bytes, at + 1);
+    if (inObject[depth] === 1) at = skipName(bytes, at);
     if (at === NONE) return 'not_json';
   }
 };
 
-const afterSpace = (bytes: Uint8Array, from: number): number => {
+// Each skip function returns the offset after what it skips, or NONE if that is malformed.
+
+const skipWhitespace = (bytes: Uint8Array, from: number): number => {
   let at = from;
   for (let byte = bytes[at]; byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09; byte = bytes[at]) at++;
   return at;
 };
 
-const afterClosing = (bytes: Uint8Array, at: number, inObject: Uint8Array, depth: number): number =>
+const skipClosing = (bytes: Uint8Array, at: number, inObject: Uint8Array, depth: number): number =>
   bytes[at] === (inObject[depth] === 1 ? CLOSE_OBJECT : CLOSE_ARRAY) ? at + 1 : NONE;
 
 /** Skips a member's name and the colon. */
-const afterName = (bytes: Uint8Array, at: number): number => {
-  const end = bytes[at] === QUOTE ? afterString(bytes, at + 1) : NONE;
-  const colon = end === NONE ? NONE : afterSpace(bytes, end);
-  return colon !== NONE && bytes[colon] === COLON ? afterSpace(bytes, colon + 1) : NONE;
+const skipName = (bytes: Uint8Array, at: number): number => {
+  const end = bytes[at] === QUOTE ? skipString(bytes, at + 1) : NONE;
+  const colon = end === NONE ? NONE : skipWhitespace(bytes, end);
+  return colon !== NONE && bytes[colon] === COLON ? skipWhitespace(bytes, colon + 1) : NONE;
 };
 
-const afterScalar = (bytes: Uint8Array, at: number): number => {
+const skipScalar = (bytes: Uint8Array, at: number): number => {
   const byte = bytes[at] ?? 0;
-  if (byte === QUOTE) return afterString(bytes, at + 1);
-  if (byte === MINUS || isDigit(byte)) return afterNumber(bytes, at);
+  if (byte === QUOTE) return skipString(bytes, at + 1);
+  if (byte === MINUS || isDigit(byte)) return skipNumber(bytes, at);
   const literal = literals.find((word) => word.every((letter, index) => bytes[at + index] === letter));
   return literal ? at + literal.length : NONE;
 };
@@ -80,21 +82,21 @@ const unescapedAscii = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 );
 
-const afterString = (bytes: Uint8Array, from: number): number => {
+const skipString = (bytes: Uint8Array, from: number): number => {
   let at = from;
   while (at !== NONE && at < bytes.length) {
     while (unescapedAscii[bytes[at]!] === 1) at++;
     const byte = bytes[at] ?? 0;
     if (byte === QUOTE) return at + 1;
     if (byte < 0x20) return NONE;
-    at = byte === BACKSLASH ? afterEscape(bytes, at + 1) : afterMultibyte(bytes, at, byte);
+    at = byte === BACKSLASH ? skipEscape(bytes, at + 1) : skipMultibyte(bytes, at, byte);
   }
   return NONE;
 };
 
 const escapes = new Set(Buffer.from('"\\/bfnrt'));
 
-const afterEscape = (bytes: Uint8Array, at: number): number => {
+const skipEscape = (bytes: Uint8Array, at: number): number => {
   const byte = bytes[at] ?? 0;
   if (escapes.has(byte)) return at + 1;
   if (byte !== 0x75) return NONE;
@@ -103,7 +105,7 @@ const afterEscape = (bytes: Uint8Array, at: number): number => {
 };
 
 /** Skips a UTF-8 sequence (RFC 3629: the shortest form, no surrogates, nothing above U+10FFFF). */
-const afterMultibyte = (bytes: Uint8Array, at: number, lead: number): number => {
+const skipMultibyte = (bytes: Uint8Array, at: number, lead: number): number => {
   const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4) return NONE;
   const second = bytes[at + 1] ?? 0;
@@ -114,16 +116,16 @@ const afterMultibyte = (bytes: Uint8Array, at: number, lead: number): number => 
   return at + length;
 };
 
-const afterNumber = (bytes: Uint8Array, from: number): number => {
+const skipNumber = (bytes: Uint8Array, from: number): number => {
   let at = bytes[from] === MINUS ? from + 1 : from;
-  at = bytes[at] === ZERO ? at + 1 : afterDigits(bytes, at);
-  if (at !== NONE && bytes[at] === 0x2e) at = afterDigits(bytes, at + 1);
+  at = bytes[at] === ZERO ? at + 1 : skipDigits(bytes, at);
+  if (at !== NONE && bytes[at] === 0x2e) at = skipDigits(bytes, at + 1);
   if (at === NONE || (bytes[at] !== 0x65 && bytes[at] !== 0x45)) return at;
   const sign = bytes[at + 1];
-  return afterDigits(bytes, sign === MINUS || sign === 0x2b ? at + 2 : at + 1);
+  return skipDigits(bytes, sign === MINUS || sign === 0x2b ? at + 2 : at + 1);
 };
 
-const afterDigits = (bytes: Uint8Array, from: number): number => {
+const skipDigits = (bytes: Uint8Array, from: number): number => {
   let at = from;
   while (isDigit(bytes[at] ?? 0)) at++;
   return at === from ? NONE : at;

@@ -17,14 +17,17 @@ export const MemberUpdate = z.strictObject({ role: z.enum(Tenant.TENANT_ROLES) }
 
 export type MemberView = { user_id: string; email: string; name: string | null; role: Tenant.TenantRole; created_at: string };
 
-const callerRole = ({ principal }: Ctx, { members }: Tenant.Tenant): Tenant.TenantRole =>
+const callerRoleIn = ({ principal }: Ctx, { members }: Tenant.Tenant): Tenant.TenantRole =>
   (principal.kind === 'user' && members[principal.user_id]?.role) || 'MEMBER';
 
 /** Decides with the role that the caller has in the loaded tenant: only an OWNER may change OWNERs. */
 const asCaller =
-  (ctx: Ctx, decide: (by: Tenant.TenantRole) => Decision<Tenant.Tenant, Tenant.TenantEvent>): Decision<Tenant.Tenant, Tenant.TenantEvent> =>
+  (
+    ctx: Ctx,
+    decide: (callerRole: Tenant.TenantRole) => Decision<Tenant.Tenant, Tenant.TenantEvent>,
+  ): Decision<Tenant.Tenant, Tenant.TenantEvent> =>
   (tenant) =>
-    decide(callerRole(ctx, tenant))(tenant);
+    decide(callerRoleIn(ctx, tenant))(tenant);
 
 /** A member with their name and address. */
 export const memberView = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<MemberView> => {
@@ -46,10 +49,10 @@ export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof Membe
   const limits = await limitsOf(ctx);
   const { state } = await ctx.load(Tenant, ctx.tenant);
   // Check first: a refused invitation must not register a user.
-  Member.assertMayChangeOwners(callerRole(ctx, state), role);
+  Member.assertMayChangeOwners(callerRoleIn(ctx, state), role);
   if (!state.members[userIdOf(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
   const user = await registerUser(ctx, email);
-  const add = asCaller(ctx, (by) => Member.add(user.id, role, by, limits));
+  const add = asCaller(ctx, (callerRole) => Member.add(user.id, role, callerRole, limits));
   return withMemberView(ctx, await ctx.transact(Tenant, ctx.tenant, add), user.id);
 };
 
@@ -59,7 +62,7 @@ export const changeMemberRole = async (ctx: Ctx, { user_id, role }: Input<typeof
     await ctx.transact(
       Tenant,
       ctx.tenant,
-      asCaller(ctx, (by) => Member.changeRole(user_id, role, by)),
+      asCaller(ctx, (callerRole) => Member.changeRole(user_id, role, callerRole)),
     ),
     user_id,
   );
@@ -73,6 +76,6 @@ export const removeMember = async (ctx: Ctx, user_id: string, findOwnedAgentIds:
   return ctx.transact(
     Tenant,
     ctx.tenant,
-    asCaller(ctx, (by) => Member.remove(user_id, by, agents)),
+    asCaller(ctx, (callerRole) => Member.remove(user_id, callerRole, agents)),
   );
 };

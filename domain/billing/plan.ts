@@ -40,7 +40,7 @@ export const create =
     plan.status === 'absent' ? [{ type: 'PlanCreated', data: fields }] : [];
 
 /** Checks that one more fits into the plan. `current` is how many there are. @throws Refusal plan_limit */
-export const checkLimit = (limits: Limits, what: keyof Limits, current: number): void => {
-  if (current < limits[what]) return;
-  throw new Refusal('plan_limit', `The plan allows at most ${limits[what]} ${what}`, { members: { limit: what, allowed: limits[what] } });
+export const checkLimit = (limits: Limits, limit: keyof Limits, current: number): void => {
+  if (current < limits[limit]) return;
+  throw new Refusal('plan_limit', `The plan allows at most ${limits[limit]} ${limit}`, { members: { limit, allowed: limits[limit] } });
 };

@@ -11,8 +11,8 @@ const memberOf = (tenant: Tenant, user_id: string): Member => {
 };
 
 /** Only an OWNER may change members who are OWNER, or make a member OWNER. @throws Refusal forbidden */
-export const assertMayChangeOwners = (by: TenantRole, ...roles: TenantRole[]): void => {
-  if (by !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'Only an OWNER may add, change or remove an OWNER');
+export const assertMayChangeOwners = (callerRole: TenantRole, ...roles: TenantRole[]): void => {
+  if (callerRole !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'Only an OWNER may add, change or remove an OWNER');
 };
 
 const assertNotLastOwner = (tenant: Tenant, user_id: string): void => {
@@ -21,30 +21,30 @@ const assertNotLastOwner = (tenant: Tenant, user_id: string): void => {
 };
 
 /**
- * Adds a member. `by` is the caller's role.
+ * Adds a member.
  * @throws Refusal not_found, conflict if the user is a member already, plan_limit, forbidden
  */
 export const add =
-  (user_id: string, role: TenantRole, by: TenantRole, limits?: Limits) =>
+  (user_id: string, role: TenantRole, callerRole: TenantRole, limits?: Limits) =>
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
-    assertMayChangeOwners(by, role);
+    assertMayChangeOwners(callerRole, role);
     if (tenant.members[user_id]) throw new Refusal('conflict', 'The user is already a member');
     if (limits) checkLimit(limits, 'members', Object.keys(tenant.members).length);
     return [{ type: 'MemberAdded', data: { user_id, role } }];
   };
 
 /**
- * Changes a member's role. `by` is the caller's role.
+ * Changes a member's role.
  * @throws Refusal not_found, forbidden, conflict for the last OWNER
  */
 export const changeRole =
-  (user_id: string, role: TenantRole, by: TenantRole) =>
+  (user_id: string, role: TenantRole, callerRole: TenantRole) =>
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
     const member = memberOf(tenant, user_id);
     if (member.role === role) return [];
-    assertMayChangeOwners(by, member.role, role);
+    assertMayChangeOwners(callerRole, member.role, role);
     if (member.role === 'OWNER') assertNotLastOwner(tenant, user_id);
     return [{ type: 'MemberRoleChanged', data: { user_id, role } }];
   };
@@ -61,15 +61,15 @@ const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, 
 };
 
 /**
- * Removes a member. `by` is the caller's role, `agents` are those that the user may own.
+ * Removes a member. `agents` are those that the user may own.
  * @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or of agents (with their ids)
  */
 export const remove =
-  (user_id: string, by: TenantRole, agents: readonly Agent[] = []) =>
+  (user_id: string, callerRole: TenantRole, agents: readonly Agent[] = []) =>
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
     const { role } = memberOf(tenant, user_id);
-    assertMayChangeOwners(by, role);
+    assertMayChangeOwners(callerRole, role);
     if (role === 'OWNER') assertNotLastOwner(tenant, user_id);
     assertNotOnlyAgentOwner(agents, tenant, user_id);
     return [{ type: 'MemberRemoved', data: { user_id } }];
