@@ -18,7 +18,10 @@ export type AcknowledgementLog = {
   ) => Promise<void>;
 };
 
-/** Appends the advisories of one agent that its stream does not yet hold, in as many rounds as the size of an event demands. */
+/**
+ * Appends the advisories of one agent that its stream does not yet hold, in as many rounds as the size of an event
+ * demands.
+ */
 const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: readonly AddressedAdvisory[]): Promise<void> => {
   const { tenant, agent } = group[0]!;
   const decide = Acknowledgement.recordAdvisories(
@@ -34,8 +37,9 @@ const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: rea
 };
 
 /**
- * Records what runners acknowledged and what the broker gave up, per agent. The stream of an agent holds how far its advisories are
- * recorded, so a repetition after a crash, or a second process, records nothing twice. `epoch` identifies the capture stream.
+ * Records what runners acknowledged and what the broker gave up, per agent. The stream of an agent holds how far its
+ * advisories are recorded, so a repetition after a crash, or a second process, records nothing twice. `epoch`
+ * identifies the capture stream.
  */
 export const recordAcknowledgements = async (
   log: AcknowledgementLog,

@@ -1,7 +1,9 @@
 import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { encodeCloudEvent, inboundSubject, MAX_INLINE_BYTES, runnerMessages } from '../../domain/runners/cloud-event.ts';
 
-/** A message for the broker. `id` is the event's id, `token` its position in the log, `delivery` the id of the delivery. */
+/**
+ * A message for the broker. `id` is the event's id, `token` its position in the log, `delivery` the id of the delivery.
+ */
 export type OutgoingMessage = {
   readonly id: string;
   readonly token: string;
@@ -16,7 +18,10 @@ export const relayedEventTypes = Object.keys(runnerMessages);
 /** Space in a message for everything but the body: the subject, the headers and the attributes of the CloudEvent. */
 const MAX_ENVELOPE_BYTES = 16_384;
 
-/** The largest body in bytes that a message carries on a broker that takes payloads of `maxPayload` bytes. Base64 makes 4 bytes of 3. */
+/**
+ * The largest body in bytes that a message carries on a broker that takes payloads of `maxPayload` bytes. Base64 makes
+ * 4 bytes of 3.
+ */
 export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 

@@ -84,7 +84,10 @@ const addCredential = ({ credentials, endedAt }: Revocations, event: CredentialI
   return dependencies.some((id) => endedAt.has(id));
 };
 
-/** Ends a resource, and each credential that depends on it by its own id: it stays revoked if the resource is reinstated. */
+/**
+ * Ends a resource, and each credential that depends on it by its own id: it stays revoked if the resource is
+ * reinstated.
+ */
 const endResource = ({ credentials, endedAt }: Revocations, resource: string, at: number): boolean => {
   const revoked = [...credentials].filter(([, { dependencies }]) => dependencies.includes(resource)).map(([id]) => id);
   for (const id of [resource, ...revoked]) {
@@ -115,13 +118,17 @@ const revokedKeys = (revocations: Revocations, now: number): Record<string, numb
   return Object.fromEntries(revoked.map(({ publicKey }) => [publicKey, Math.floor(now / 1_000)]));
 };
 
-/** The revoked credentials of the last hour, as the events tell. Older credentials have expired and are forgotten. */
+/** The revoked credentials of the last hour, according to the events. Older credentials have expired and are forgotten. */
 export const createRevocationList = () => {
   const revocations: Revocations = { credentials: new Map(), endedAt: new Map() };
   return {
-    /** Takes the next event in log order. @returns true if it revokes a credential, so that the broker must be informed */
+    /**
+     * Takes the next event in log order. @returns true if it revokes a credential, so that the broker must be informed
+     */
     apply: (event: RecordedAccessEvent): boolean => applyEvent(revocations, event),
-    /** The revoked credentials that have not expired: public key → second up to which credentials of that key are void. */
+    /**
+     * The revoked credentials that have not expired: public key → second up to which credentials of that key are void.
+     */
     current: (now: number): Record<string, number> => revokedKeys(revocations, now),
   };
 };

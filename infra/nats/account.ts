@@ -27,8 +27,8 @@ const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnectio
 };
 
 /**
- * Opens the account of the embedded server; null if another server is in use. `onReconnect` is called after a reconnection: a server
- * that was restarted has lost the revocations.
+ * Opens the account of the embedded server; null if another server is in use. `onReconnect` is called after a
+ * reconnection: a restarted server has lost the revocations.
  */
 export const openAccount = async (parts: AccountParts, onReconnect: () => void) => {
   const seeds = seedsInUse(parts);
@@ -41,7 +41,8 @@ export const openAccount = async (parts: AccountParts, onReconnect: () => void) 
   })();
   return {
     /**
-     * Refuses these users and ends their connections. `revocations`: public key → second up to which credentials of that key are void.
+     * Refuses these users and ends their connections. `revocations`: public key → second up to which credentials of
+     * that key are void.
      * @throws if the server does not accept the update
      */
     revoke: async (revocations: Readonly<Record<string, number>>): Promise<void> => {

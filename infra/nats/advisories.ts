@@ -45,7 +45,9 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
   return tenant && agent && eventId && delivery ? { tenant, agent, eventId, delivery } : null;
 };
 
-/** The advisory in a message and the agent it concerns; null if it is of another kind or its message no longer exists. */
+/**
+ * The advisory in a message and the agent it concerns; null if it is of another kind or its message no longer exists.
+ */
 const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: JsMsg): Promise<AddressedAdvisory | null> => {
   const payload = parsePayload(message);
   const outcome = payload && outcomeOf(payload);
@@ -88,7 +90,9 @@ export const openAdvisories = async (nats: NatsConnection) => {
   return {
     /** When the advisory stream was created. A stream that is created again counts its sequences from 1 again. */
     epoch,
-    /** Waits up to `ms` for messages. @returns null if none arrived @throws if the server no longer knows this reader */
+    /**
+     * Waits up to `ms` for messages. @returns null if none arrived @throws if the server no longer knows this reader
+     */
     next: async (ms: number): Promise<AdvisoryBatch | null> => {
       const messages: JsMsg[] = [];
       for await (const message of await consumer.fetch({ max_messages: MAX_BATCH, expires: ms })) messages.push(message);

@@ -36,7 +36,9 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
   const closing = new AbortController();
   const closed = Promise.withResolvers<undefined>();
   let connected: NatsConnection | undefined;
-  /** Whether the server is gone and the client is looking for one. The client counts the connection as open meanwhile. */
+  /**
+   * Whether the server is gone and the client is looking for one. The client counts the connection as open meanwhile.
+   */
   let isLost = false;
 
   const watch = async (nats: NatsConnection): Promise<void> => {

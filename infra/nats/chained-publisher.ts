@@ -1,7 +1,10 @@
 import { headers, type NatsConnection } from 'nats';
 import type { OutgoingMessage } from '../../commands/runners/relay.reactor.ts';
 
-/** The stream's last message, as the next one must find it. `messageId` is null if the server's memory of ids may not hold it. */
+/**
+ * The stream's last message, as the next one must find it. `messageId` is null if the server's memory of ids may not
+ * hold it.
+ */
 export type ExpectedLastMessage = { sequence: number; messageId: string | null };
 
 const MAX_BATCH_MESSAGES = 512;
@@ -27,7 +30,8 @@ const headersOf = ({ id, token, delivery }: OutgoingMessage, { sequence, message
 };
 
 /**
- * Sends a batch in which each message names the one before it, so the acknowledgement of the last message confirms them all.
+ * Sends a batch in which each message names the one before it, so the acknowledgement of the last message confirms them
+ * all.
  * @throws SequenceConflict, NatsError
  */
 const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[], expected: ExpectedLastMessage): Promise<void> => {
@@ -42,7 +46,10 @@ const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[]
   if (ack.seq !== previous.sequence + 1) throw new SequenceConflict(`a message was stored as ${ack.seq}, not as ${previous.sequence + 1}`);
 };
 
-/** The first message is sent alone: its error names the cause, while the ones after it would only report that it is missing. */
+/**
+ * The first message is sent alone: its error names the cause, while the ones after it would only report that it is
+ * missing.
+ */
 const batchSize = (pending: readonly OutgoingMessage[], { messageId }: ExpectedLastMessage): number => {
   if (messageId === null) return 1;
   let bytes = 0;
@@ -135,8 +142,8 @@ const add = (publisher: Publisher, message: OutgoingMessage): void | Promise<voi
 };
 
 /**
- * Publishes added messages in their order, after the message that `expectedLast` names. The first error is final: the batches in flight
- * behind it name messages that were not stored, so the server stores none of them.
+ * Publishes added messages in their order, after the message that `expectedLast` names. The first error is final: the
+ * batches in flight behind it name messages that were not stored, so the server stores none of them.
  */
 export const createChainedPublisher = (
   nats: NatsConnection,

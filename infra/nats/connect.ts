@@ -20,8 +20,8 @@ const authentication = (accountSeed: string | undefined, urls: readonly string[]
 };
 
 /**
- * Connects to NATS: with a user of the account if its seed is configured, else with the user and password of the first URL. Waits for an
- * unreachable server unless `waitForServer` is false, and reconnects without limit.
+ * Connects to NATS: with a user of the account if its seed is configured, else with the user and password of the first
+ * URL. Waits for an unreachable server unless `waitForServer` is false, and reconnects without limit.
  * @throws if the server refuses the user, or if no URL is configured
  */
 export const connectNats = async (

@@ -31,8 +31,8 @@ const configuration = (dir: string, port: number, seeds: ServerSeeds): object =>
 };
 
 /**
- * Prepares nats-server with JetStream on 127.0.0.1. It accepts only users of its accounts. The file `annals.creds` lets the NATS
- * command-line tools connect. @throws if no nats-server is found or downloaded
+ * Prepares nats-server with JetStream on 127.0.0.1. It accepts only users of its accounts. The file `annals.creds` lets
+ * the NATS command-line tools connect. @throws if no nats-server is found or downloaded
  */
 export const natsProcess = async ({ dir, port }: { dir: string; port: number }): Promise<NatsProcess> => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -41,8 +41,8 @@ const findOrCreate = async <T>(find: () => Promise<T | null>, create: () => Prom
   }));
 
 /**
- * The description marks the streams that Annals created; servers before 2.10 store no metadata. Earlier versions of Annals marked them in
- * the metadata.
+ * The description marks the streams that Annals created; servers before 2.10 store no metadata. Earlier versions of
+ * Annals marked them in the metadata.
  */
 const MARK = 'made by Annals';
 const isOurs = ({ config: { description, metadata } }: StreamInfo): boolean => description === MARK || metadata?.['made-by'] === 'annals';
@@ -90,7 +90,9 @@ export const assertStreamIsOurs = async (nats: NatsConnection): Promise<void> =>
   if (found && isForeign(found, MESSAGE_STREAM_CONFIG)) throw foreignStream(STREAM);
 };
 
-/** The stream that captures the server's advisories about acknowledged and given-up messages until the log holds them. */
+/**
+ * The stream that captures the server's advisories about acknowledged and given-up messages until the log holds them.
+ */
 export const ADVISORY_STREAM = `${STREAM}_NOTICES`;
 const ADVISORY_SUBJECTS = ['METRIC.CONSUMER.ACK', 'ADVISORY.CONSUMER.MAX_DELIVERIES', 'ADVISORY.CONSUMER.MSG_TERMINATED'].map(
   (kind) => `$JS.EVENT.${kind}.${STREAM}.>`,
@@ -107,8 +109,8 @@ const ensureAdvisoryStream = (nats: NatsConnection): Promise<StreamInfo> =>
   });
 
 /**
- * Creates the stream that runners read. A full stream refuses new messages instead of dropping old ones. The advisory stream is created
- * first, so that no acknowledgement is missed.
+ * Creates the stream that runners read. A full stream refuses new messages instead of dropping old ones. The advisory
+ * stream is created first, so that no acknowledgement is missed.
  */
 export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> => {
   await assertStreamIsOurs(nats);
@@ -119,7 +121,10 @@ export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> =
 /** The end of the stream: its last sequence, and the id and log position of its last message if it holds one. */
 export type LastMessage = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
 
-/** Reads the end from the stream's leader. The sequence is read first: a message that arrives in between can only increase it. */
+/**
+ * Reads the end from the stream's leader. The sequence is read first: a message that arrives in between can only
+ * increase it.
+ */
 export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   const { streams } = await manager(nats);
   const { state } = await streams.info(STREAM);

@@ -76,7 +76,10 @@ export const accountJwt = (operator: KeyPair, { publicKey, name, jetstream, revo
     },
   });
 
-/** The JWT of a user, signed by its account. A client proves with a signature by the user's nkey that the JWT is its own. */
+/**
+ * The JWT of a user, signed by its account. A client proves with a signature by the user's nkey that the JWT is its
+ * own.
+ */
 export const userJwt = ({ accountSeed, name, publicKey, permissions = {}, expiresAt }: UserClaims): string =>
   sign(keyPairOf(accountSeed), {
     sub: publicKey,

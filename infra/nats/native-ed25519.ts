@@ -12,8 +12,9 @@ const privateKey = (seed: Uint8Array): KeyObject =>
 const publicKey = (key: KeyObject): Buffer => Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x!, 'base64url');
 
 /**
- * Makes nkeys.js, also inside the NATS client, use Node's own Ed25519. Its JavaScript blocks the event loop for 25 to 60 ms per set of
- * user credentials, Node for 0.3 ms. `@nats-io/jwt` takes 40 to 80 ms, and the NATS client would still need nkeys.js beside it.
+ * Makes nkeys.js, also inside the NATS client, use Node's own Ed25519. Its JavaScript blocks the event loop for 25 to
+ * 60 ms per set of user credentials, Node for 0.3 ms. `@nats-io/jwt` takes 40 to 80 ms, and the NATS client would still
+ * need nkeys.js beside it.
  */
 export const installNativeEd25519 = (): void => {
   const { fromSeed: _, sign: __, ...others } = getEd25519Helper();

@@ -55,8 +55,8 @@ const NOT_FOUND =
   'Debian 13: apt-get download nats-server; others: the binary from nats.io on the PATH), or set NATS_URL to use a server of your own';
 
 /**
- * The path of a usable nats-server: from the cache of an earlier start, installed, or downloaded. Needs no root. `ownDir` is the cache if
- * the one of the package cannot be written.
+ * The path of a usable nats-server: from the cache of an earlier start, installed, or downloaded. Needs no root.
+ * `ownDir` is the cache if the one of the package cannot be written.
  * @throws if there is none
  */
 export const natsBinary = async (ownDir: string): Promise<string> => {

@@ -9,8 +9,8 @@ const APT_TIMEOUT_MS = 60_000;
 const DOWNLOAD_TIMEOUT_MS = 20_000;
 
 /**
- * Debian packages with their SHA-256, by architecture. One small download, which needs no apt. Debian deletes the file when it rebuilds
- * the package; then the other sources are used.
+ * Debian packages with their SHA-256, by architecture. One small download, which needs no apt. Debian deletes the file
+ * when it rebuilds the package; then the other sources are used.
  */
 const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string }>> = {
   x64: { file: 'nats-server_2.10.27-1+b2_amd64.deb', sha256: '6d913ac987b78734c08537c2adeb1526cf735f216173a9170d94b185fcfe6f8a' },

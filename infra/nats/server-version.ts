@@ -1,9 +1,15 @@
 const MIN_VERSION = [2, 10, 23] as const;
 
-/** Earlier versions of nats-server may lose a stream when they are killed. Before 2.10 they cannot be configured to sync. */
+/**
+ * Earlier versions of nats-server may lose a stream when they are killed. Before 2.10 they cannot be configured to
+ * sync.
+ */
 export const MIN_SAFE_VERSION = MIN_VERSION.join('.');
 
-/** Whether the version in a text such as `2.10.27` or `nats-server: v2.10.27` is below MIN_SAFE_VERSION. True if there is none. */
+/**
+ * Whether the version in a text such as `2.10.27` or `nats-server: v2.10.27` is below MIN_SAFE_VERSION. True if there
+ * is none.
+ */
 export const isUnsafeVersion = (text: string): boolean => {
   const parts = /(\d+)\.(\d+)\.(\d+)/.exec(text)?.slice(1).map(Number);
   if (!parts) return true;

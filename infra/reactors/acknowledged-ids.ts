@@ -47,7 +47,8 @@ const addSettled = (ids: IdSet, { type, data }: Recorded<AcknowledgementEvent>):
   type === 'DeliveriesAcknowledged' ? data.deliveries.forEach(({ event_id }) => void ids.add(event_id)) : ids.add(data.event_id);
 
 /**
- * Reads the log from a position to its present end. @returns the ids of the messages that were acknowledged or given up there
+ * Reads the log from a position to its present end. @returns the ids of the messages that were acknowledged or given up
+ * there
  * @throws the error that ended the subscription, or the reason of the aborted signal
  */
 export const acknowledgedIdsSince = async (log: Log, from: Position | undefined, signal: AbortSignal): Promise<IdSet> => {

@@ -37,7 +37,9 @@ export type TenantCloserParts = {
   readonly intervalMs?: number;
 };
 
-/** The lock that lets one process at a time close tenants. Its methods throw the driver's error if the database is down. */
+/**
+ * The lock that lets one process at a time close tenants. Its methods throw the driver's error if the database is down.
+ */
 const openLock = (databaseUrl: string) => {
   let isHeld = false;
   const locks: AdvisoryLocks = openAdvisoryLocks(databaseUrl, () => {
@@ -55,8 +57,8 @@ const openLock = (databaseUrl: string) => {
 };
 
 /**
- * Looks every five minutes for tenants that are to be closed for good. If there are none, this costs one look-up in an index. A lock
- * lets one process at a time do this; the others are on standby.
+ * Looks every five minutes for tenants that are to be closed for good. If there are none, this costs one look-up in an
+ * index. A lock lets one process at a time do this; the others are on standby.
  */
 export const startTenantCloser = ({ log, databaseUrl, logger, now = Date.now, intervalMs = INTERVAL_MS }: TenantCloserParts) => {
   const close = tenantCloser(log);

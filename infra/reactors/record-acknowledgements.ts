@@ -48,8 +48,8 @@ const acknowledgementLog = (log: Log): AcknowledgementLog => ({
 });
 
 /**
- * Records in the log what runners acknowledged and what the broker gave up: one event per agent every few seconds. Any number of
- * processes may run this.
+ * Records in the log what runners acknowledged and what the broker gave up: one event per agent every few seconds. Any
+ * number of processes may run this.
  */
 export const startAcknowledgementRecorder = ({ log, nats, logger, intervalMs = INTERVAL_MS }: RecorderParts) => {
   const closing = new AbortController();

@@ -11,7 +11,9 @@ import { errorReason, isWrongSequence } from '../nats/jetstream-errors.ts';
 import { acknowledgedIdsSince, type IdSet } from './acknowledged-ids.ts';
 import { resumePosition } from './resume-position.ts';
 
-/** `relaying`: follows the log. `waiting`: a service is unavailable, or another relay is ahead; the relay tries again. */
+/**
+ * `relaying`: follows the log. `waiting`: a service is unavailable, or another relay is ahead; the relay tries again.
+ */
 export type RelayStatus = {
   readonly state: 'starting' | 'relaying' | 'waiting' | 'closed';
   readonly position: string | null;
@@ -52,7 +54,10 @@ const recordPublished = (relay: RunningRelay, batch: readonly OutgoingMessage[])
 const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
 
-/** Rejects if the stream no longer ends where this relay left it: it was purged, created again, or another relay wrote to it. */
+/**
+ * Rejects if the stream no longer ends where this relay left it: it was purged, created again, or another relay wrote
+ * to it.
+ */
 const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublisher, signal: AbortSignal): Promise<never> => {
   for (;;) {
     await sleep(CHECK_INTERVAL_MS, undefined, { signal }).catch(() => {});
@@ -64,7 +69,10 @@ const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublishe
   }
 };
 
-/** Handles the events of the subscription. An event that cannot be encoded is logged and skipped, so that it blocks no other. */
+/**
+ * Handles the events of the subscription. An event that cannot be encoded is logged and skipped, so that it blocks no
+ * other.
+ */
 const publishEvents = ({ nats, logger, publicUrl }: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
   const maxBodyBytes = inlineLimit(nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
   return (event: Recorded): void | Promise<void> => {
@@ -79,7 +87,10 @@ const publishEvents = ({ nats, logger, publicUrl }: RelayParts, publisher: Chain
   };
 };
 
-/** Publishes from the stream's end on. Resolves when the signal is aborted. @throws the first failure of a service, SequenceConflict */
+/**
+ * Publishes from the stream's end on. Resolves when the signal is aborted. @throws the first failure of a service,
+ * SequenceConflict
+ */
 const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Promise<void> => {
   const { log, nats } = relay;
   await ensureInbound(nats);
@@ -87,7 +98,8 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   const from = await resumePosition(log, tip, signal);
   const acknowledged = await acknowledgedIdsSince(log, from, signal);
   relay.position = tip.token ?? relay.position;
-  // The server forgets message ids after a while, so the first message is checked by the sequence alone, which was just read.
+  // The server forgets message ids after a while, so the first message is checked by the sequence alone, which was just
+  // read.
   const publisher = createChainedPublisher(nats, { sequence: tip.sequence, messageId: null }, (batch) => recordPublished(relay, batch));
   relay.publisher = publisher;
   const subscription = log.follow({
@@ -108,7 +120,10 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   }
 };
 
-/** Logs the failure and waits. Only the first failure since the last message is a warning; losing a race to another relay is none. */
+/**
+ * Logs the failure and waits. Only the first failure since the last message is a warning; losing a race to another
+ * relay is none.
+ */
 const backOff = async (relay: RunningRelay, error: unknown, signal: AbortSignal): Promise<void> => {
   relay.state = 'waiting';
   relay.lastError = errorReason(error);
@@ -136,8 +151,9 @@ const run = async (relay: RunningRelay, closing: AbortSignal): Promise<void> => 
 };
 
 /**
- * Publishes every relayed event of the log to the stream, once and in log order, however often the relay is restarted and however many
- * run at the same time. The stream's last message holds the position, so the relay stores nothing itself.
+ * Publishes every relayed event of the log to the stream, once and in log order, however often the relay is restarted
+ * and however many run at the same time. The stream's last message holds the position, so the relay stores nothing
+ * itself.
  */
 export const startRelay = async (parts: RelayParts): Promise<Relay> => {
   const closing = new AbortController();

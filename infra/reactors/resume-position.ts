@@ -3,7 +3,8 @@ import type { Log } from '../eventstore/event-log.ts';
 import { type LastMessage, MAX_MESSAGE_AGE_MS, STREAM } from '../nats/jetstream.ts';
 
 /**
- * Reads the log backwards. @returns the position of the last event that is older than `ageMs`; undefined if the whole log is younger
+ * Reads the log backwards. @returns the position of the last event that is older than `ageMs`; undefined if the whole
+ * log is younger
  * @throws the reason of the aborted signal
  */
 export const lastPositionOlderThan = async (log: Log, ageMs: number, signal: AbortSignal): Promise<Position | undefined> => {
@@ -15,15 +16,17 @@ export const lastPositionOlderThan = async (log: Log, ageMs: number, signal: Abo
   return undefined;
 };
 
-/** @throws if the log ends before the position: a relay that started there would skip the events that are still to come */
+/**
+ * @throws if the log ends before the position: a relay that started there would skip the events that are still to come
+ */
 const requireReached = async (log: Log, position: Position): Promise<Position> => {
   for await (const last of log.readAll({ backwards: true, limit: 1 })) if (comparePositions(last.position, position) >= 0) return position;
   throw new Error(`the stream ${STREAM} on the broker holds messages of another log, or of a later state of this log: delete the stream`);
 };
 
 /**
- * The position after which the relay publishes: that of the stream's last message. For an empty stream, the start of the period for
- * which the stream keeps messages; undefined is the start of the log.
+ * The position after which the relay publishes: that of the stream's last message. For an empty stream, the start of
+ * the period for which the stream keeps messages; undefined is the start of the log.
  * @throws if the stream belongs to another log
  */
 export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {

@@ -27,7 +27,9 @@ const retryUntilDone = async <T>(work: () => Promise<T>, signal: AbortSignal, on
   return null;
 };
 
-/** A flag that one side raises and the other side waits for. Raising it several times before the next wait counts once. */
+/**
+ * A flag that one side raises and the other side waits for. Raising it several times before the next wait counts once.
+ */
 const createWakeUp = () => {
   let raised = Promise.withResolvers<void>();
   return {
@@ -62,8 +64,9 @@ const publishList = async ({ account, list, changed, signal, logger }: Publicati
 };
 
 /**
- * Closes, within a moment of the event, the broker connections of credentials that were revoked, or whose API key, agent, tenant, owner
- * or membership ended. This needs the operator key of the embedded server. On another broker credentials end when they expire.
+ * Closes, within a moment of the event, the broker connections of credentials that were revoked, or whose API key,
+ * agent, tenant, owner or membership ended. This needs the operator key of the embedded server. On another broker
+ * credentials end when they expire.
  */
 export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
   const { log, logger } = parts;

@@ -11,8 +11,8 @@ import { errorCode, isWrongSequence } from '../../infra/nats/jetstream-errors.ts
 import { createUserCredentials } from '../../infra/nats/jwt.ts';
 import { services } from '../fixtures/test-services.ts';
 
-// What the platform requires of any broker. NATS_URL selects one; otherwise the test starts its own. The platform's own streams may be in
-// use there, so the streams of this test have unique names and are deleted at the end.
+// What the platform requires of any broker. NATS_URL selects one; otherwise the test starts its own. The platform's own
+// streams may be in use there, so the streams of this test have unique names and are deleted at the end.
 const address = await services();
 const nats = await connectNats(address);
 const { streams, consumers } = await manager(nats);

@@ -132,7 +132,8 @@ test(
     await broker.start();
     await waitUntil(() => ensureConsumer(nats, TENANT, AGENT).then(Boolean, () => false));
     let acknowledged = 60;
-    // A killed broker may deliver messages again whose acknowledgement it had not stored. The log then counts them once.
+    // A killed broker may deliver messages again whose acknowledgement it had not stored. The log then counts them
+    // once.
     for (; acknowledged < 70; acknowledged = await acknowledgedCount(log)) {
       await settle(nats, 70 - acknowledged, 'ack');
       await waitUntil(async () => (await acknowledgedCount(log)) >= 70, 4_000).catch(() => {});

@@ -37,7 +37,7 @@ const parsed = (event: Recorded, limit?: number) => JSON.parse(textOf(event, lim
 
 const document = asyncapi({ publicUrl: 'https://annals.test', version: '1.0.0' });
 
-test('the description says what every message is made of, whatever its body', () => {
+test('every message matches its schema in the AsyncAPI document, whatever its body', () => {
   const schema = document.components.messages.annalsWebhookAccepted!.payload as unknown as Schema;
   const events = [accepted('{"a":1}'), accepted('{"a":', { event: null }), accepted('x', { content_type: 'text/plain' })];
   const messages = [...events.map((event) => parsed(event)), parsed(accepted('[1,2,3]'), 2)];
@@ -50,7 +50,7 @@ test('the description says what every message is made of, whatever its body', ()
   }
 });
 
-test('every reference in the description leads somewhere', () => {
+test('every reference in the AsyncAPI document resolves', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path!);
   assert.ok(references.length >= 3);
   for (const path of references) {
@@ -59,12 +59,12 @@ test('every reference in the description leads somewhere', () => {
   }
 });
 
-test('the first delivery_id in a message is its own, whatever the body says', () => {
+test('the first delivery_id in a message is its own, even if the body contains another', () => {
   const text = textOf(accepted('{"delivery_id":"another"}', { provider_delivery_id: 'mine' }));
   assert.is(/"delivery_id":"([^"]+)"/.exec(text)?.[1], 'mine');
 });
 
-test('a body is JSON only where both its type and its bytes say so', () => {
+test('a body is sent as JSON only if its content type and its bytes are JSON', () => {
   const formOf = (body: string | Uint8Array, content_type: string): string =>
     ['data', 'data_base64', 'dataref'].filter((name) => name in parsed(accepted(body, { content_type }))).join();
   assert.is(formOf('{}', 'application/json'), 'data');
@@ -79,6 +79,7 @@ test('a body is JSON only where both its type and its bytes say so', () => {
   assert.is(formOf(`"${'x'.repeat(MAX_INLINE_BYTES)}"`, 'application/json'), 'dataref');
 });
 
-test('a body without a type bears none', () => assert.not('datacontenttype' in parsed(accepted('x', { content_type: '' }))));
+test('a message without a content type has no datacontenttype', () =>
+  assert.not('datacontenttype' in parsed(accepted('x', { content_type: '' }))));
 
 test.run();

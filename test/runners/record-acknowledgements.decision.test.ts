@@ -21,7 +21,9 @@ type Events = readonly Acknowledgement.AcknowledgementEvent[];
 const deliveriesIn = (events: Events): string[] =>
   events.flatMap(({ type, data }) => (type === 'DeliveriesAcknowledged' ? data.deliveries : [data])).map(({ delivery_id }) => delivery_id);
 
-/** Acknowledgement streams in memory. `rival` appends its events just before the first append, which then does nothing. */
+/**
+ * Acknowledgement streams in memory. `rival` appends its events just before the first append, which then does nothing.
+ */
 const memoryStreams = (rival: Events = []) => {
   const streams = new Map<string, Acknowledgement.AcknowledgementEvent[]>();
   const eventsOf = (agent: string) => streams.getOrInsertComputed(agent, () => []);

@@ -14,18 +14,18 @@ const issued = {
   consumer: 'c',
   expires_at: '2026-01-01T01:00:00.000Z',
 };
-const made = { type: 'RunnerCredentialIssued', data: issued } as const;
-const revoked = { type: 'RunnerCredentialRevoked', data: {} } as const;
+const issuedEvent = { type: 'RunnerCredentialIssued', data: issued } as const;
+const revokedEvent = { type: 'RunnerCredentialRevoked', data: {} } as const;
 
 test('a credential is issued once and revoked once, and only for its own agent', () => {
-  given(RunnerCredential).when(RunnerCredential.issue(issued)).emits(made);
-  given(RunnerCredential, made).when(RunnerCredential.issue(issued)).emits();
-  given(RunnerCredential, made)
+  given(RunnerCredential).when(RunnerCredential.issue(issued)).emits(issuedEvent);
+  given(RunnerCredential, issuedEvent).when(RunnerCredential.issue(issued)).emits();
+  given(RunnerCredential, issuedEvent)
     .when(RunnerCredential.issue({ ...issued, public_key: 'U2' }))
     .refuses('secret_already_shown');
-  given(RunnerCredential, made).when(RunnerCredential.revoke(issued.agent_id)).emits(revoked);
-  given(RunnerCredential, made, revoked).when(RunnerCredential.revoke(issued.agent_id)).emits();
-  given(RunnerCredential, made).when(RunnerCredential.revoke('another')).refuses('not_found');
+  given(RunnerCredential, issuedEvent).when(RunnerCredential.revoke(issued.agent_id)).emits(revokedEvent);
+  given(RunnerCredential, issuedEvent, revokedEvent).when(RunnerCredential.revoke(issued.agent_id)).emits();
+  given(RunnerCredential, issuedEvent).when(RunnerCredential.revoke('another')).refuses('not_found');
   given(RunnerCredential).when(RunnerCredential.revoke(issued.agent_id)).refuses('not_found');
 });
 
