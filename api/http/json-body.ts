@@ -9,7 +9,7 @@ const tooLarge = (limit: number) => new Refusal('too_large', `The body may have 
 
 /** Turns a failure to read the body into a refusal: the client disconnected or sent malformed chunks. */
 export const rejectTruncated = (error: unknown): never => {
-  throw error instanceof Refusal ? error : new Refusal('malformed', 'The body is shorter than its Content-Length');
+  throw error instanceof Refusal ? error : new Refusal('malformed', 'The body ended before it was complete');
 };
 
 /** Reads a body without a Content-Length. */

@@ -22,9 +22,9 @@ const linesOf = ({ text }: Answer): Line[] =>
     .map((line) => JSON.parse(line) as Line);
 const write = async (voice: string, agent = 'curl'): Promise<Answer> => {
   const body = { name: 'Agent', voice, slug: `a${p.log.events.length}` };
-  const made = await p.send('POST', `${p.tenant}/agents`, { body, headers: { 'user-agent': agent } });
-  assert.is(made.status, 201, made.text);
-  return made;
+  const created = await p.send('POST', `${p.tenant}/agents`, { body, headers: { 'user-agent': agent } });
+  assert.is(created.status, 201, created.text);
+  return created;
 };
 
 await write('A "quoted", name', HOSTILE);
@@ -158,9 +158,9 @@ test('ocsf has the required fields of an API Activity, and loses nothing of the 
 
 test('an export waits for its position; positions beyond the log and malformed ones are refused', async () => {
   p.projectionDelay.ms = 150;
-  const made = await write('Just now');
-  const token = tokenOf(made);
-  const id = (made.body as { id: string }).id;
+  const created = await write('Just now');
+  const token = tokenOf(created);
+  const id = (created.body as { id: string }).id;
   assert.ok((await exportLog('', { 'consistency-token': token })).text.includes(id), 'by the header');
   const next = await write('And now');
   assert.ok((await exportLog(`to_position=${tokenOf(next)}`)).text.includes((next.body as { id: string }).id), 'by the parameter');

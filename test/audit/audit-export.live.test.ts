@@ -44,15 +44,15 @@ const startServer = async (lines: number) => {
     },
     passed: (name: string, token: string, ms?: number) => (name === audit.name ? reads : memory).passed(name, token, ms),
   });
-  for (let made = 0; made < lines; made += BATCH) {
+  for (let created = 0; created < lines; created += BATCH) {
     const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
-    const events = Array.from({ length: Math.min(BATCH, lines - made) }, (_, index) => ({
+    const events = Array.from({ length: Math.min(BATCH, lines - created) }, (_, index) => ({
       id: randomUUID(),
       type: 'SuperAdminRead',
-      data: { what: `GET ${'x'.repeat(500)} ${made + index}` },
+      data: { what: `GET ${'x'.repeat(500)} ${created + index}` },
       meta,
     }));
-    await p.log.append(`visit-${p.tenant_id}.made${made}`, 'none', events);
+    await p.log.append(`visit-${p.tenant_id}.made${created}`, 'none', events);
   }
   await waitForProjection(reads, p.log, audit.name);
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });

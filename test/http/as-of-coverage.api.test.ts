@@ -163,11 +163,11 @@ test('a delivery as of each step shows its own state then, whatever the runner d
 });
 
 test('an integration as of a position shows the times of its last deliveries until then, also for the replaced secret', async () => {
-  const made = await dataset.send('POST', `/tenant/${own.tenant}/webhook-integrations`, {
+  const created = await dataset.send('POST', `/tenant/${own.tenant}/webhook-integrations`, {
     key: dataset.keys.owner,
     body: { provider: 'github', agent_id: own.agent, label: 'Rotated' },
   });
-  const { id, url, secret } = made.body as { id: string; url: string; secret: string };
+  const { id, url, secret } = created.body as { id: string; url: string; secret: string };
   const path = `/tenant/${own.tenant}/webhook-integrations/${id}`;
   const steps: [string, Answer][] = [];
   const look = async () => {

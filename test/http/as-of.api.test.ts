@@ -22,9 +22,9 @@ test('an agent as of the token of a response equals that response, and as of now
   let number = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 6 }), async (changes) => {
-      const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: `agent-${number++}` } });
-      const path = `${p.tenant}/agents/${bodyOf(made).id}`;
-      const answers = [made];
+      const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: `agent-${number++}` } });
+      const path = `${p.tenant}/agents/${bodyOf(created).id}`;
+      const answers = [created];
       for (const body of changes) answers.push(await p.send('PATCH', path, { body }));
       for (const answer of answers) {
         const then = await p.send('GET', `${path}?as_of=${tokenOf(answer)}`);
@@ -55,8 +55,8 @@ test('a list as of a time contains the agents that existed then, also those dele
   later(30);
   await p.send('PATCH', `${p.tenant}/agents/${first}`, { body: { name: 'Renamed' } });
   later(40);
-  const gone = await p.send('DELETE', `${p.tenant}/agents/${first}`);
-  const headers = { 'consistency-token': tokenOf(gone) };
+  const deleted = await p.send('DELETE', `${p.tenant}/agents/${first}`);
+  const headers = { 'consistency-token': tokenOf(deleted) };
   const names = async (seconds: number) =>
     bodyOf<{ name: string }[]>(await p.send('GET', `${p.tenant}/agents?as_of=${at(seconds)}`, { headers })).map(({ name }) => name);
   assert.equal(
@@ -74,8 +74,8 @@ test('a list as of a time contains the agents that existed then, also those dele
 
 test('a position beyond the end of the log means the end of the log, in a diff too', async () => {
   const p = await createInMemoryPlatform();
-  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
-  const path = `${p.tenant}/agents/${bodyOf(made).id}`;
+  const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
+  const path = `${p.tenant}/agents/${bodyOf(created).id}`;
   await p.waitForProjections();
   p.projectionDelay.ms = 300;
   const end = tokenOf(await p.send('PATCH', path, { body: { name: 'Better' } }));
@@ -92,8 +92,8 @@ test('a position beyond the end of the log means the end of the log, in a diff t
 test('restoring a revision restores settings and model chain, but never roles and grants', async () => {
   const p = await createInMemoryPlatform();
   const models = bodyOf<{ id: string }[]>(await p.send('GET', `${p.tenant}/models`)).map(({ id }) => id);
-  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent', voice: 'alto' } });
-  const path = `${p.tenant}/agents/${bodyOf(made).id}`;
+  const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent', voice: 'alto' } });
+  const path = `${p.tenant}/agents/${bodyOf(created).id}`;
   await p.send('PUT', `${path}/models`, { body: { model_ids: models } });
   const then = await p.send('GET', path);
   await p.send('PUT', `${path}/models`, { body: { model_ids: [models[0]] } });
@@ -101,8 +101,8 @@ test('restoring a revision restores settings and model chain, but never roles an
     body: { name: 'Other', voice: null, can_author_skills: true, is_active: false, ssh_public_key: 'ssh-ed25519 A' },
   });
   const restored = await p.send('POST', `${path}/restore`, { body: { revision: 1 } });
-  const kept = { can_author_skills: true, is_active: false, ssh_public_key: 'ssh-ed25519 A', updated_at: bodyOf(restored).updated_at };
-  assert.equal(bodyOf(restored), { ...bodyOf(then), ...kept });
+  const stored = { can_author_skills: true, is_active: false, ssh_public_key: 'ssh-ed25519 A', updated_at: bodyOf(restored).updated_at };
+  assert.equal(bodyOf(restored), { ...bodyOf(then), ...stored });
   const headers = { 'consistency-token': tokenOf(restored) };
   assert.equal((await p.send('GET', path, { headers })).body, restored.body);
   const chain = bodyOf<{ model_id: string }[]>(await p.send('GET', `${path}/models`, { headers }));
@@ -131,8 +131,8 @@ test('a deleted agent can be restored until its slug is reused', async () => {
 
 test('the history lists each change with its actor; a diff lists the changes between two positions', async () => {
   const p = await createInMemoryPlatform();
-  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
-  const path = `${p.tenant}/agents/${bodyOf(made).id}`;
+  const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
+  const path = `${p.tenant}/agents/${bodyOf(created).id}`;
   const renamed = await p.send('PATCH', path, { body: { name: 'Better', voice: 'alto' } });
   const [last, first] = bodyOf<{ type: string; actor: { kind: string }; changes: unknown[]; revision: number }[]>(
     await p.send('GET', `${path}/history`),
@@ -143,7 +143,9 @@ test('the history lists each change with its actor; a diff lists the changes bet
     { pointer: '/voice', from: null, to: 'alto' },
   ];
   assert.equal(last!.changes, changes);
-  const diff = bodyOf<{ changes: { pointer: string }[] }>(await p.send('GET', `${path}/diff?from=${tokenOf(made)}&to=${tokenOf(renamed)}`));
+  const diff = bodyOf<{ changes: { pointer: string }[] }>(
+    await p.send('GET', `${path}/diff?from=${tokenOf(created)}&to=${tokenOf(renamed)}`),
+  );
   assert.equal(
     diff.changes.filter(({ pointer }) => pointer !== '/updated_at'),
     changes,

@@ -26,10 +26,10 @@ const checkProblems = async (expected: number, answers: (readonly [string, Answe
 };
 /** Asserts that each body is refused with this status and that no event is appended. */
 const refused = async (expected: number, bodies: readonly (string | Uint8Array)[], send = post): Promise<void> => {
-  const made = () => p.eventsOf('AgentCreated', 'ModelRegistered').length;
-  const before = made();
+  const created = () => p.eventsOf('AgentCreated', 'ModelRegistered').length;
+  const before = created();
   await checkProblems(expected, await Promise.all(bodies.map(async (raw) => [String(raw), await send(raw)] as const)));
-  assert.is(made(), before);
+  assert.is(created(), before);
 };
 
 test('a body that is not JSON is 400; JSON that is not an object is 422', async () => {
@@ -232,8 +232,8 @@ test('a truncated body is refused as malformed, with and without a Content-Lengt
 });
 
 test('a restore that is too large for one event is refused, even if the fields were set one by one', async () => {
-  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Large', slug: 'large' } });
-  const path = `${p.tenant}/agents/${(made.body as { id: string }).id}`;
+  const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Large', slug: 'large' } });
+  const path = `${p.tenant}/agents/${(created.body as { id: string }).id}`;
   // Each character has two bytes.
   const text = 'é'.repeat(250_000);
   const parts = ['description', 'description_prompt', 'initial_greeting'];

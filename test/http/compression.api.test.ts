@@ -43,8 +43,8 @@ test('a long response is compressed for clients that accept it, with the same co
 });
 
 test('a short response is not compressed; a compressed one has a weak ETag that If-Match and If-None-Match accept', async () => {
-  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Long', slug: 'long', description: 'long '.repeat(500) } });
-  const path = made.headers.get('location')!;
+  const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Long', slug: 'long', description: 'long '.repeat(500) } });
+  const path = created.headers.get('location')!;
   assert.is((await ask('/livez', 'gzip')).answer.headers['content-encoding'], undefined);
   const { answer } = await ask(path, 'gzip');
   assert.equal([answer.headers['content-encoding'], answer.headers.etag], ['gzip', 'W/"0"']);

@@ -7,7 +7,7 @@ type Json = Record<string, unknown>;
 
 const p = await createInMemoryPlatform();
 let count = 0;
-const made = async (): Promise<string> => {
+const createAgent = async (): Promise<string> => {
   const { body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${count}`, slug: `a${count++}` } });
   return `${p.tenant}/agents/${(body as Json).id}`;
 };
@@ -20,7 +20,7 @@ const list = async (query: string): Promise<{ names: unknown[]; answer: Answer }
 const nextOf = ({ headers }: Answer): string | undefined => /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
 
 test('If-Match allows a change only at its revision; a refused change has no effect', async () => {
-  const path = await made();
+  const path = await createAgent();
   assert.is((await patch(path, 'One', { 'if-match': '"0"' })).headers.get('etag'), '"1"');
   const unmatched = ['"0"', '"2"', '"x"', '1', '', '"999999999999999999"', '"01"', '"0", "2"', '"0,"1",', '"1" "0"', '"0", 1', '*, "1"'];
   for (const tag of unmatched) {
@@ -43,14 +43,14 @@ test('If-Match applies to the resource of the request, not to others that it wri
 });
 
 test('of many concurrent changes with one ETag exactly one succeeds', async () => {
-  const path = await made();
+  const path = await createAgent();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`, { 'if-match': '"0"' })));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
   assert.equal(answers.filter(({ status }) => status === 412).length, 19);
 });
 
 test('without If-Match all concurrent changes succeed, one after another', async () => {
-  const path = await made();
+  const path = await createAgent();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`)));
   const tags = answers.map(({ headers }) => headers.get('etag'));
   assert.equal(new Set(tags).size, 20);
@@ -79,7 +79,7 @@ test('a resource without ETag matches only If-Match: *, and is never 304', async
 });
 
 test('a read is 304 if If-None-Match has its ETag: alone, in a list, weak or as *', async () => {
-  const path = await made();
+  const path = await createAgent();
   await p.waitForProjections();
   const read = (tag: string) => p.send('GET', path, { headers: { 'if-none-match': tag } });
   for (const tag of ['"0"', 'W/"0"', '"7", "0"', '*']) {
@@ -103,7 +103,7 @@ test('the script of the API reference is 304 by the same rules', async () => {
 });
 
 test('a response with data of other streams is never 304, and its ETag works for If-Match', async () => {
-  const path = await made();
+  const path = await createAgent();
   const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, 'changing@example.com');
   const hook = { provider: 'github', agent_id: path.split('/').at(-1), label: 'Repo' };
   const { id } = (await p.send('POST', `${p.tenant}/webhook-integrations`, { body: hook })).body as Json;
@@ -117,26 +117,26 @@ test('a response with data of other streams is never 304, and its ETag works for
   for (const [one, body] of changes) {
     const tag = (await p.send('GET', one)).headers.get('etag');
     assert.is(tag !== null, body !== null, one);
-    for (const asked of [tag ?? '"0"', '*'])
-      assert.is((await p.send('GET', one, { headers: { 'if-none-match': asked } })).status, 200, `${one} ${asked}`);
+    for (const condition of [tag ?? '"0"', '*'])
+      assert.is((await p.send('GET', one, { headers: { 'if-none-match': condition } })).status, 200, `${one} ${condition}`);
     if (body && tag) assert.is((await p.send('PATCH', one, { body, headers: { 'if-match': tag } })).status, 200, one);
   }
 });
 
 test('a read waits for the Consistency-Token, and every read has a Projection-Position', async () => {
-  const path = await made();
+  const path = await createAgent();
   for (let turn = 0; turn < 20; turn++) {
     const changed = await patch(path, `Turn ${turn}`);
     const token = changed.headers.get('consistency-token')!;
     const read = await p.send('GET', path, { headers: { 'consistency-token': token } });
     assert.is((read.body as Json).name, `Turn ${turn}`);
-    const [stands, asked] = [read.headers.get('projection-position')!, token].map((one) => BigInt(one.split(':')[0]!));
-    assert.ok(stands! >= asked!, `${stands} ${asked}`);
+    const [projected, required] = [read.headers.get('projection-position')!, token].map((one) => BigInt(one.split(':')[0]!));
+    assert.ok(projected! >= required!, `${projected} ${required}`);
   }
 });
 
 test('a malformed token is refused; a token beyond the log is 503 with Retry-After after 2 s', async () => {
-  const path = await made();
+  const path = await createAgent();
   const read = (token: string) => p.send('GET', path, { headers: { 'consistency-token': token } });
   for (const token of ['', 'x', '1', '1:', ':1', '-1:-1', '1:1:1', `${'9'.repeat(20)}:1`, '1.5:1', '1:1 ']) {
     const { status } = await read(token);
@@ -156,15 +156,15 @@ test('a malformed token is refused; a token beyond the log is 503 with Retry-Aft
   assert.equal(await statuses(unseen), Array(4).fill(200), 'and waits for no view');
   assert.ok(performance.now() - early < 1_500);
   p.projectionDelay.ms = 0;
-  const began = performance.now();
+  const startedAt = performance.now();
   const answer = await read('9223372036854775807:9223372036854775807');
-  const ms = performance.now() - began;
+  const ms = performance.now() - startedAt;
   assert.equal([answer.status, codeOf(answer)], [503, 'not_caught_up']);
   assert.ok(answer.headers.get('retry-after') && ms > 1_900 && ms < 4_000, `${ms}`);
 });
 
 test('pages follow by Link, newest first, each item once, whatever is created meanwhile', async () => {
-  for (let n = 0; n < 7; n++) await made();
+  for (let n = 0; n < 7; n++) await createAgent();
   await p.waitForProjections();
   const all = (await list('limit=200')).names;
   let path: string | undefined = `${p.tenant}/agents?limit=3`;
@@ -172,7 +172,7 @@ test('pages follow by Link, newest first, each item once, whatever is created me
   while (path) {
     const page: Answer = await p.send('GET', path);
     seen.push(...(page.body as Json[]).map(({ name }) => name));
-    await made();
+    await createAgent();
     path = nextOf(page);
     if (path) assert.match(path, new RegExp(`^${p.tenant}/agents\\?limit=3&cursor=[\\w-]+$`));
   }
@@ -219,7 +219,7 @@ test('an invalid paging parameter is refused with a pointer to it', async () => 
     const { status, body, text } = await p.send('GET', `${p.tenant}/agents?${query}`);
     assert.equal([status, (body as { errors: { pointer: string }[] }).errors?.[0]?.pointer], [422, pointer], `${query} ${text}`);
   }
-  assert.is((await p.send('DELETE', `${await made()}?force=true`)).status, 422);
+  assert.is((await p.send('DELETE', `${await createAgent()}?force=true`)).status, 422);
 });
 
 test('the platform stops', () => p.close());

@@ -96,8 +96,8 @@ test('a repeated grant returns the same response, though the user is no longer a
 test('a repeated change of an integration returns the same response, though its agent is deleted since', async () => {
   const p = await createInMemoryPlatform();
   const agentOf = async (slug: string) => {
-    const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug } });
-    return { id: (made.body as { id: string }).id, path: made.headers.get('location')! };
+    const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug } });
+    return { id: (created.body as { id: string }).id, path: created.headers.get('location')! };
   };
   const [first, second] = [await agentOf('first'), await agentOf('second')];
   const connected = { provider: 'github', agent_id: first.id, label: 'Hook' };

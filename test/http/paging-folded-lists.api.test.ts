@@ -88,8 +88,8 @@ test("the next page of an agent's history starts where the previous one ended, w
 });
 
 test('a page of a long history reads only its own events and few before them', async () => {
-  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Old', slug: 'old' } });
-  const long = made.headers.get('location')!;
+  const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Old', slug: 'old' } });
+  const long = created.headers.get('location')!;
   const CHANGES = 1_000;
   for (let n = 0; n < CHANGES; n++) await p.send('PATCH', long, { body: { voice: `voice ${n}` } });
   const { read } = p.log;

@@ -6,7 +6,7 @@ import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 const p = await createInMemoryPlatform();
 const AGENTS = 24;
 const LARGE = 'x'.repeat(450_000);
-const made: string[] = [];
+const created: string[] = [];
 let token = '';
 
 /** Reads all pages of a list and returns the ids of each page. */
@@ -26,22 +26,22 @@ const idOf = ({ id }: { id: string }) => id;
 test('a page of large agents ends early, and the next page continues after it', async () => {
   for (let n = 0; n < AGENTS; n++) {
     const { body, headers } = await p.send('POST', `${p.tenant}/agents`, { body: { name: `A${n}`, slug: `a${n}`, description: LARGE } });
-    made.unshift((body as { id: string }).id);
+    created.unshift((body as { id: string }).id);
     token = headers.get('consistency-token')!;
   }
   await p.waitForProjections();
   const pages = await pagesOf(`${p.tenant}/agents?limit=200`, idOf);
-  assert.equal([pages.length, pages.flat()], [2, made]);
+  assert.equal([pages.length, pages.flat()], [2, created]);
 });
 
 test('a page of an as-of list ends early too', async () => {
   const pages = await pagesOf(`${p.tenant}/agents?limit=200&as_of=${encodeURIComponent(token)}`, idOf);
-  assert.equal([pages.length, pages.flat()], [2, made]);
+  assert.equal([pages.length, pages.flat()], [2, created]);
 });
 
 test('pages of the audit log and of a history end early too', async () => {
   for (let n = 0; n < 10; n++) {
-    const { status } = await p.send('PATCH', `${p.tenant}/agents/${made[0]}`, { body: { description: `${n}${LARGE}` } });
+    const { status } = await p.send('PATCH', `${p.tenant}/agents/${created[0]}`, { body: { description: `${n}${LARGE}` } });
     assert.is(status, 200);
   }
   await p.waitForProjections();
@@ -52,7 +52,7 @@ test('pages of the audit log and of a history end early too', async () => {
     lines.flat().length,
     p.log.events.filter(({ meta, category }) => meta.tenant === p.tenant_id && !['key', 'idempotency'].includes(category)).length,
   );
-  const history = await pagesOf(`${p.tenant}/agents/${made[0]}/history?limit=200`, ({ event_id }: { event_id: string }) => event_id);
+  const history = await pagesOf(`${p.tenant}/agents/${created[0]}/history?limit=200`, ({ event_id }: { event_id: string }) => event_id);
   assert.ok(history.length > 1);
   assert.is(new Set(history.flat()).size, 11);
 });

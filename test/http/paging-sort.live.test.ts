@@ -24,9 +24,9 @@ const filled = async () => {
   const p = await createInMemoryPlatform();
   for (const [n, name] of ['Zed', 'anna', 'Emile', 'Bob', 'bob'].entries()) {
     const kind = n % 2 === 0 ? 'user' : 'coding';
-    const made = await p.send('POST', `${p.tenant}/agents`, { body: { name, slug: `slug-${5 - n}`, kind } });
-    assert.is(made.status, 201, made.text);
-    const { id } = made.body as { id: string };
+    const created = await p.send('POST', `${p.tenant}/agents`, { body: { name, slug: `slug-${5 - n}`, kind } });
+    assert.is(created.status, 201, created.text);
+    const { id } = created.body as { id: string };
     if (n > 2) await p.send('PATCH', `${p.tenant}/agents/${id}`, { body: { is_active: false } });
     const hook = { agent_id: id, label: `L${n % 3}`, provider: 'github' };
     const connected = await p.send('POST', `${p.tenant}/webhook-integrations`, { body: hook });
@@ -151,9 +151,9 @@ test('Postgres lists agents as of a position like the in-memory read model, also
   await waitForProjection(reads, p.log, 'agents');
   const window = { sort: { column: 'created_at', descending: true }, limit: 3 };
   for (const [n, at] of positions.entries()) {
-    const there = await agentIdsAsOf(reads, p.tenant_id, at, window);
-    assert.equal(there, await agentIdsAsOf(p.memoryStore.reads, p.tenant_id, at, window));
-    assert.equal([there.ids.includes(String(first!.id)), there.ids.includes(String(second!.id))], [true, n === 0]);
+    const found = await agentIdsAsOf(reads, p.tenant_id, at, window);
+    assert.equal(found, await agentIdsAsOf(p.memoryStore.reads, p.tenant_id, at, window));
+    assert.equal([found.ids.includes(String(first!.id)), found.ids.includes(String(second!.id))], [true, n === 0]);
   }
   await close();
   await p.close();

@@ -23,9 +23,9 @@ const lists = async (path: string, query = '', key?: string) => {
 
 const hooks = `${p.tenant}/webhook-integrations`;
 const connected = async (agent_id: string) => {
-  const made = await p.send('POST', hooks, { body: { provider: 'github', agent_id, label: 'Code' } });
-  assert.is(made.status, 201, made.text);
-  return (made.body as Item).id;
+  const created = await p.send('POST', hooks, { body: { provider: 'github', agent_id, label: 'Code' } });
+  assert.is(created.status, 201, created.text);
+  return (created.body as Item).id;
 };
 
 test('disconnected integrations are not counted', async () => {
@@ -66,9 +66,9 @@ test('Postgres counts like the in-memory read model; a projection of an older ve
   const { reads, close } = await startProjectionPlatform(p.log, databaseUrl, projections);
   for (const { name } of projections) await waitForProjection(reads, p.log, name);
   for (const count of [agentCount, integrationCount, auditCount]) {
-    const kept = await count(reads, p.tenant_id);
-    assert.ok(kept > 0);
-    assert.is(kept, await count(p.memoryStore.reads, p.tenant_id));
+    const stored = await count(reads, p.tenant_id);
+    assert.ok(stored > 0);
+    assert.is(stored, await count(p.memoryStore.reads, p.tenant_id));
   }
   await query(databaseUrl, 'drop table audit.audit_counts');
   const newest = { sort: { column: 'created_at', descending: true }, limit: 1 };

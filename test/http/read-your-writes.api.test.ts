@@ -45,8 +45,8 @@ test("a tenant's agent count includes the agent that the caller just created; wi
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
   assert.is(await counted(), 1);
   p.projectionDelay.ms = 300;
-  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Two', slug: 'two' } });
-  assert.is(await counted({ 'consistency-token': made.headers.get('consistency-token')! }), 2);
+  const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Two', slug: 'two' } });
+  assert.is(await counted({ 'consistency-token': created.headers.get('consistency-token')! }), 2);
   await p.close();
 });
 
@@ -108,7 +108,7 @@ test('a fresh change of an agent is read from the aggregate cache, and equals th
     () => p.send('DELETE', path),
     () => p.send('POST', `${path}/restore`, { body: {} }),
   ];
-  const asked = async (token: string): Promise<Answer[]> => {
+  const readAll = async (token: string): Promise<Answer[]> => {
     const answers = [];
     for (const url of [path, `${path}/models`])
       answers.push(await p.send('GET', url), await p.send('GET', url, { key: admin.key, headers: { 'consistency-token': token } }));
@@ -120,12 +120,12 @@ test('a fresh change of an agent is read from the aggregate cache, and equals th
     const written = await step();
     path ||= `${p.tenant}/agents/${(written.body as { id: string }).id}`;
     const token = written.headers.get('consistency-token')!;
-    const early = await asked(token);
+    const early = await readAll(token);
     for (const { status, headers } of early) if (status === 200) assert.is(headers.get('projection-position'), token);
     const etag = early[0]!.headers.get('etag');
     if (etag) assert.is((await p.send('GET', path, { headers: { 'if-none-match': etag } })).status, 304);
     await release();
-    assert.equal(early.map(shown), (await asked(token)).map(shown));
+    assert.equal(early.map(shown), (await readAll(token)).map(shown));
   }
   await p.close();
 });
@@ -135,11 +135,11 @@ test('a read of an agent that another caller changed does not wait; with a token
   const admin = await addMember(p, 'ADMIN');
   await p.waitForProjections();
   const release = stopProjections(p);
-  const made = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
-  const path = `${p.tenant}/agents/${(made.body as { id: string }).id}`;
+  const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
+  const path = `${p.tenant}/agents/${(created.body as { id: string }).id}`;
   const changed = await p.send('PATCH', path, { key: admin.key, body: { name: 'Two' } });
   const naming = (answer: Answer) => ({ headers: { 'consistency-token': answer.headers.get('consistency-token')! } });
-  for (const sent of [naming(made), {}]) {
+  for (const sent of [naming(created), {}]) {
     const { body, headers } = await p.send('GET', path, sent);
     assert.is((body as { name: string }).name, 'Two');
     assert.is(headers.get('projection-position'), changed.headers.get('consistency-token'));
@@ -155,34 +155,34 @@ test('a read of an agent that another caller changed does not wait; with a token
 const user: Principal = { kind: 'user', user_id: 'u', key_id: null, bound_to: null, super_admin: false };
 
 test('a read waits for the latest of concurrent writes, if it is less than two seconds old', async () => {
-  const asked: string[] = [];
+  const waits: string[] = [];
   let clock = 0;
-  const ownWrites = readYourWrites({ passed: async (view, token) => void asked.push(`${view} ${token}`) }, () => clock);
+  const ownWrites = readYourWrites({ passed: async (view, token) => void waits.push(`${view} ${token}`) }, () => clock);
   ownWrites.recordWrite(user, { commit: 20n, prepare: 20n });
   ownWrites.recordWrite(user, { commit: 10n, prepare: 10n });
   ownWrites.recordWrite({ kind: 'system', name: 'annals' }, { commit: 30n, prepare: 30n });
   await ownWrites.waitForOwnWrites(user, ['agents', 'audit'], undefined);
   await ownWrites.waitForOwnWrites({ kind: 'system', name: 'annals' }, ['agents'], undefined);
-  assert.equal(asked.splice(0), ['agents 20:20', 'audit 20:20']);
+  assert.equal(waits.splice(0), ['agents 20:20', 'audit 20:20']);
   clock = 2_001;
   await ownWrites.waitForOwnWrites(user, ['agents'], undefined);
-  assert.equal(asked, []);
+  assert.equal(waits, []);
 });
 
 test('after a timeout, reads wait for the projection again after one second', async () => {
   let clock = 0;
-  let asked = 0;
+  let waits = 0;
   const late = async () => {
-    asked++;
+    waits++;
     throw new Refusal('not_caught_up', 'not yet');
   };
   const ownWrites = readYourWrites({ passed: late }, () => clock);
   ownWrites.recordWrite(user, { commit: 20n, prepare: 20n });
   for (clock of [0, 1, 999]) await ownWrites.waitForOwnWrites(user, ['agents'], undefined);
-  assert.is(asked, 1);
+  assert.is(waits, 1);
   clock = 1_001;
   await ownWrites.waitForOwnWrites(user, ['agents'], undefined);
-  assert.is(asked, 2);
+  assert.is(waits, 2);
 });
 
 test.run();

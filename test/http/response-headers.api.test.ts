@@ -59,8 +59,8 @@ const checkHeaders = (name: string, { headers, status }: Answer): void => {
   assert.is(headers['x-content-type-options'], 'nosniff', name);
   assert.ok(headers['x-request-id'], `${name}: x-request-id`);
   assert.ok(headers['cache-control'], `${name}: cache-control`);
-  for (const told of ['server', 'x-powered-by', 'via', 'x-runtime', 'access-control-allow-origin'])
-    assert.not.ok(headers[told], `${name}: ${told}`);
+  for (const header of ['server', 'x-powered-by', 'via', 'x-runtime', 'access-control-allow-origin'])
+    assert.not.ok(headers[header], `${name}: ${header}`);
   if (/html/.test(headers['content-type'] ?? '')) assert.ok(headers['content-security-policy'], `${name}: a page without a policy`);
   if (status >= 400) assert.is(headers['cache-control'], 'no-store', name);
 };
@@ -181,18 +181,18 @@ const refusals = async (): Promise<string[]> => {
   };
   const agents = `${p.tenant}/agents`;
   const agent = JSON.stringify({ name: 'Agent', slug: 'agent' });
-  const made = JSON.parse((await ask('POST', agents, { key: p.key, body: agent })).text) as { id: string };
+  const created = JSON.parse((await ask('POST', agents, { key: p.key, body: agent })).text) as { id: string };
   await refused('no JSON', 'POST', agents, { body: '{"name":' });
   await refused('nobody', 'GET', agents, { key: '' });
   await refused('a role too small', 'POST', agents, { key: auditor.key, body: agent });
   await refused('a missing agent', 'GET', `${agents}/${MISSING}`);
   await refused('a method too many', 'PUT', agents, { body: '{}' });
   await refused('a slug twice', 'POST', agents, { body: agent });
-  await refused('another revision', 'PATCH', `${agents}/${made.id}`, { body: '{"name":"B"}', headers: { 'if-match': '"99"' } });
+  await refused('another revision', 'PATCH', `${agents}/${created.id}`, { body: '{"name":"B"}', headers: { 'if-match': '"99"' } });
   await refused('too large', 'POST', agents, { body: JSON.stringify({ name: 'x'.repeat(600_000) }) });
   await refused('no JSON by its type', 'POST', agents, { body: agent, headers: { 'content-type': 'text/plain' } });
   await refused('a field too many', 'POST', agents, { body: '{"nothing":1}' });
-  await refused('a header too many', 'GET', '/me', { headers: Object.fromEntries(Array.from({ length: 210 }, (_, n) => [`x-${n}`, '1'])) });
+  await refused('too many headers', 'GET', '/me', { headers: Object.fromEntries(Array.from({ length: 210 }, (_, n) => [`x-${n}`, '1'])) });
   await refused('no such projection', 'GET', agents, { headers: { 'consistency-token': '9999999999:9999999999' } });
   const reads = p.memoryStore.reads as { page: unknown };
   const { page } = reads;

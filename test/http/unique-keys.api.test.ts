@@ -46,16 +46,16 @@ test('50 concurrent invitations of one address create one member and one user', 
 
 test('of 50 concurrent agents with a freed slug exactly one takes the next generation', async () => {
   const p = await createInMemoryPlatform();
-  const made = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'First', slug: 'again' } })).body as { id: string };
-  assert.is((await p.send('DELETE', `${p.tenant}/agents/${made.id}`)).status, 204);
+  const created = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'First', slug: 'again' } })).body as { id: string };
+  assert.is((await p.send('DELETE', `${p.tenant}/agents/${created.id}`)).status, 204);
   const answers = await atOnce(() => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Next', slug: 'again' } }));
   assert.equal(counted(answers), { 201: 1, 409: 49 });
   assert.is(p.eventsOf('AgentSlugReleased').length, 1);
   const account = (await p.send('POST', '/admin/allowed-accounts', { body: { email: 'x@again.test' } })).body as { id: string };
-  const gone = await atOnce(() => p.send('DELETE', `/admin/allowed-accounts/${account.id}`));
-  assert.equal(counted(gone), { 204: 1, 404: 49 });
-  const back = await atOnce(() => p.send('POST', '/admin/allowed-accounts', { body: { email: 'x@again.test' } }));
-  assert.equal(counted(back), { 201: 1, 409: 49 });
+  const removals = await atOnce(() => p.send('DELETE', `/admin/allowed-accounts/${account.id}`));
+  assert.equal(counted(removals), { 204: 1, 404: 49 });
+  const additions = await atOnce(() => p.send('POST', '/admin/allowed-accounts', { body: { email: 'x@again.test' } }));
+  assert.equal(counted(additions), { 201: 1, 409: 49 });
   await p.close();
 });
 

@@ -180,10 +180,10 @@ const GUEST_PERMISSIONS = [
 ];
 
 const onAgent = (labels: string, permission: string, agent: State): number => {
-  const held = labels === '*' ? null : LABELS[labels]!;
-  if (held && !held.includes('agent:read')) return 404;
+  const permissions = labels === '*' ? null : LABELS[labels]!;
+  if (permissions && !permissions.includes('agent:read')) return 404;
   if (agent !== 'own') return 404;
-  return !held || held.includes(permission) ? 200 : 403;
+  return !permissions || permissions.includes(permission) ? 200 : 403;
 };
 
 const asHolder = ({ role, labels }: { role: string; labels: string }, permission: string, target: Target): number => {
