@@ -3,30 +3,35 @@ import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { openPool } from '../postgres/pool.ts';
-import { checkDrift } from '../projector/drift-check.ts';
+import { checkDrift, type DriftedRow, type DriftReport } from '../projector/drift-check.ts';
 import { locateServices } from './locate-services.ts';
 
-/** Folds every row again from the log and compares. Resolves to the exit code: 1 where a row is not what the log makes of it. */
+const reportLine = ({ projection, position, checked, drifted }: DriftReport): string => {
+  const result = position ? `${checked} rows at ${position}` : 'nothing to check: this version of the projection has not been built yet';
+  return `${drifted.length === 0 ? 'ok  ' : 'FAIL'}  ${projection.padEnd(20)} ${result}`;
+};
+
+const driftLine = ({ table, key, columns, event }: DriftedRow): string => {
+  const since = event ? `, since ${event.stream}@${event.revision} (${event.type})` : '';
+  return `      ${table} ${JSON.stringify(key)} differs in ${columns.join(', ')}${since}`;
+};
+
+/** Folds every row again from the log and compares. @returns the exit code: 1 if a row differs from what the log yields */
 export const verify = async (config: Config): Promise<number> => {
   const { eventstoreUrl, databaseUrl } = locateServices(config);
   const log = openLog(eventstoreUrl);
   const pool = openPool(databaseUrl, pino({ level: 'silent' }), 'verify', { max: 1 });
-  let drifted = 0;
+  let count = 0;
   try {
     for (const projection of projections) {
       const report = await checkDrift(log, pool, projection, 'all');
-      drifted += report.drifted.length;
-      console.log(
-        `${report.drifted.length === 0 ? 'ok  ' : 'FAIL'}  ${projection.name.padEnd(20)} ${report.position ? `${report.checked} rows at ${report.position}` : 'nothing to check: no rows of this version yet'}`,
-      );
-      for (const { table, key, columns, event } of report.drifted)
-        console.log(
-          `      ${table} ${JSON.stringify(key)} differs in ${columns.join(', ')}${event ? `, first from ${event.stream}@${event.revision} (${event.type}) on` : ''}`,
-        );
+      count += report.drifted.length;
+      console.log(reportLine(report));
+      for (const drifted of report.drifted) console.log(driftLine(drifted));
     }
   } finally {
     await Promise.all([log.close(), pool.end()]);
   }
-  console.log(drifted === 0 ? 'every row is what the log makes of it' : `${drifted} rows are not what the log makes of them`);
-  return drifted === 0 ? 0 : 1;
+  console.log(count === 0 ? 'every row is what the log yields' : `${count} rows differ from what the log yields`);
+  return count === 0 ? 0 : 1;
 };

@@ -1,0 +1,73 @@
+import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
+import type { CompiledTable, StoredRow } from '../../projections/engine/compiled-projection.ts';
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { eventsFor, foldRows, type SampledRow, textOf } from './fold-rows.ts';
+
+type Fields = ReadonlyMap<string, string>;
+
+/**
+ * The events by which the fields of one row diverged from the stored row. Each field is tracked separately, so that an event which was never
+ * applied is found even if later events were.
+ */
+type Track = {
+  readonly stored: Fields;
+  /** By field: the event since which its folded value has differed from the stored one; null while they are equal. */
+  readonly divergedAt: Map<string, Recorded | null>;
+  lastRow: StoredRow | undefined;
+};
+
+/** The fields of a row's documents. The items of a list are its fields. */
+const docFieldsOf = (row: StoredRow | undefined): [string, string][] =>
+  (row?.docs ?? []).flatMap((text, index) =>
+    Object.entries(JSON.parse(text) as object).map(([name, value]): [string, string] => [`${index}.${name}`, textOf(value)]),
+  );
+
+/** Everything that can differ in a row: whether it exists, its columns, the fields of its documents, and its revision. */
+const fieldsOf = ({ table, columns }: CompiledTable, row: StoredRow | undefined): Fields =>
+  new Map([
+    ['', String(row !== undefined)],
+    ...columns.map(([name]): [string, string] => [name, textOf(row?.row[name])]),
+    ...docFieldsOf(row),
+    ...(table.stream ? [['revision', textOf(row?.revision)] as const] : []),
+  ]);
+
+const update = (track: Track, fields: Fields, event: Recorded): void => {
+  for (const name of new Set([...track.stored.keys(), ...fields.keys()])) {
+    if (track.stored.get(name) === fields.get(name)) track.divergedAt.set(name, null);
+    else if (!track.divergedAt.get(name)) track.divergedAt.set(name, event);
+  }
+};
+
+/** The first event by which a field diverged. The revision only counts if no other field did. */
+const firstOf = ({ divergedAt }: Track): Recorded | null => {
+  const diverged = [...divergedAt].flatMap(([name, event]) => (event ? [{ name, event }] : []));
+  const fields = diverged.filter(({ name }) => name !== 'revision');
+  const events = (fields.length > 0 ? fields : diverged).map(({ event }) => event);
+  return events.sort((a, b) => comparePositions(a.position, b.position))[0] ?? null;
+};
+
+/** For each drifted row, the first event that it does not reflect; null if there is none. */
+export const firstDivergences = async (
+  log: Log,
+  projection: AnyProjection,
+  rows: readonly SampledRow[],
+  until: Position,
+): Promise<Map<SampledRow, Recorded | null>> => {
+  const tracks = new Map<SampledRow, Track>(
+    rows.map((sampled) => [sampled, { stored: fieldsOf(sampled.table, sampled.row), divergedAt: new Map(), lastRow: undefined }]),
+  );
+  await foldRows(projection, eventsFor(log, projection), {
+    rows,
+    until,
+    onEvent: (rowOf, event) => {
+      for (const [sampled, track] of tracks) {
+        const row = rowOf(sampled);
+        if (row === track.lastRow) continue;
+        track.lastRow = row;
+        update(track, fieldsOf(sampled.table, row), event);
+      }
+    },
+  });
+  return new Map([...tracks].map(([sampled, track]) => [sampled, firstOf(track)]));
+};
