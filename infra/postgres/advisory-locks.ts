@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { CONNECTION_TIMEOUT_MS, connection } from './pool.ts';
 
-/** So long the server keeps the locks of a session from which nothing comes: its process stands still, or its machine is gone without a word. */
+/** After this time without a message, the server ends a session and frees its locks: its process hangs, or its machine is unreachable. */
 const IDLE_TIMEOUT_MS = 4_000;
-const BEAT_MS = 1_000;
+const HEARTBEAT_INTERVAL_MS = 1_000;
 const SESSION_OPTIONS = `-c idle_session_timeout=${IDLE_TIMEOUT_MS} -c idle_in_transaction_session_timeout=${IDLE_TIMEOUT_MS}`;
 
 /**
- * Advisory locks of one session: who holds a projection's lock is its one writer, until it lets go, its connection ends or nothing is heard of
- * it for some seconds.
+ * Advisory locks of one session. The process that holds the lock of a projection is its only writer, until it releases the lock, its connection
+ * ends, or it is silent for some seconds.
  */
 export type AdvisoryLocks = {
-  /** Connects where there is no connection. @throws the driver's error where the database is down */
+  /** Connects if there is no connection. @throws the driver's error if the database is unavailable */
   readonly connect: () => Promise<pg.Client>;
-  /** Those of the names whose lock is ours from now on. */
+  /** Tries to lock these names. @returns those that this session has locked */
   readonly acquire: (names: readonly string[]) => Promise<string[]>;
   readonly release: (names: readonly string[]) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -22,21 +22,21 @@ export type AdvisoryLocks = {
 
 const keyOf = (name: string): string => createHash('sha256').update(`annals projection ${name}`).digest().readBigInt64BE().toString();
 
-/** Lets the server know that somebody is there, a question at a time, until the connection ends; `silent` is called where no answer comes. */
-const beating = (client: pg.Client, silent: () => void): void => {
-  let asked = false;
+/** Sends a query every second, unless the last one is unanswered, so that the server keeps the session. Calls `onSilence` if a query fails. */
+const startHeartbeat = (client: pg.Client, onSilence: () => void): void => {
+  let isWaiting = false;
   const timer = setInterval(() => {
-    if (asked) return;
-    asked = true;
+    if (isWaiting) return;
+    isWaiting = true;
     client.query('select 1').then(() => {
-      asked = false;
-    }, silent);
-  }, BEAT_MS).unref();
+      isWaiting = false;
+    }, onSilence);
+  }, HEARTBEAT_INTERVAL_MS).unref();
   client.once('end', () => clearInterval(timer));
 };
 
-/** `lost` is called when the connection has ended and with it every lock. */
-export const openAdvisoryLocks = (databaseUrl: string, lost: () => void): AdvisoryLocks => {
+/** `onLost` is called when the connection has ended, and with it every lock. */
+export const openAdvisoryLocks = (databaseUrl: string, onLost: () => void): AdvisoryLocks => {
   let client: pg.Client | null = null;
 
   const connect = async (): Promise<pg.Client> => {
@@ -46,19 +46,19 @@ export const openAdvisoryLocks = (databaseUrl: string, lost: () => void): Adviso
       query_timeout: CONNECTION_TIMEOUT_MS,
       pipeline: true,
     });
-    const ended = () => {
+    const onEnd = () => {
       if (client !== opened) return;
       client = null;
-      lost();
+      onLost();
     };
-    const broken = () => {
-      ended();
+    const onFailure = () => {
+      onEnd();
       void opened.end().catch(() => {});
     };
-    opened.on('error', broken);
-    opened.on('end', ended);
+    opened.on('error', onFailure);
+    opened.on('end', onEnd);
     await opened.connect();
-    beating(opened, broken);
+    startHeartbeat(opened, onFailure);
     client = opened;
     return opened;
   };

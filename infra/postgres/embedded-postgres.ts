@@ -21,13 +21,14 @@ import { type OsUser, postgresUser } from './os-user.ts';
 import { isTraversable, runnableBinaries, sharedDirectory } from './server-binaries.ts';
 
 const SUPERUSER = 'postgres';
+/** The name of the role and of the database. */
 const NAME = 'annals';
-const HALF = 'data.new.';
-/** In the directory, the name of its place; in the place, the name of its directory. */
-const RECORD = 'place';
-const HOLDER = 'holder';
+const PARTIAL_PREFIX = 'data.new.';
+/** If the cluster is elsewhere, a file in the directory names its location, and a file at that location names the directory. */
+const LOCATION_FILE = 'place';
+const OWNER_FILE = 'holder';
 
-/** One collation and one case mapping on every system; and no time zone to look for. */
+/** The same collation and case mapping on every system. */
 const INITDB = [
   '-E',
   'UTF8',
@@ -39,11 +40,15 @@ const INITDB = [
   SUPERUSER,
 ];
 
-/** glibc gives memory back at the end of each transaction and asks for it at the next: a tenth of a small batch's time. */
-const KEPT = { MALLOC_TOP_PAD_: String(1 << 20), MALLOC_TRIM_THRESHOLD_: String(16 << 20), MALLOC_MMAP_THRESHOLD_: String(32 << 20) };
+/** Without these settings, glibc returns memory after each transaction and allocates it again, which takes a tenth of a small batch's time. */
+const MALLOC_SETTINGS = {
+  MALLOC_TOP_PAD_: String(1 << 20),
+  MALLOC_TRIM_THRESHOLD_: String(16 << 20),
+  MALLOC_MMAP_THRESHOLD_: String(32 << 20),
+};
 
-/** Nothing of ours that PostgreSQL would heed (PGDATA, LC_ALL, …). */
-const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...KEPT };
+/** PostgreSQL does not inherit the variables that it would obey (PGDATA, LC_ALL, …). */
+const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...MALLOC_SETTINGS };
 
 const settings = (port: number): Record<string, string | number> => ({
   port,
@@ -52,7 +57,7 @@ const settings = (port: number): Record<string, string | number> => ({
   max_connections: 200,
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Rows and checkpoint commit together and come from the log: a lost last instant is projected again.
+  // Rows and their checkpoint commit together and come from the log: transactions that a crash loses are projected again.
   synchronous_commit: 'off',
   wal_level: 'minimal',
   max_wal_senders: 0,
@@ -60,56 +65,56 @@ const settings = (port: number): Record<string, string | number> => ({
   checkpoint_timeout: '15min',
   shared_buffers: '256MB',
   jit: 'off',
-  // Containers have little shared memory to give to parallel queries.
+  // Containers have little shared memory for parallel queries.
   max_parallel_workers_per_gather: 0,
 });
 
-const FORGETFUL = { fsync: 'off', full_page_writes: 'off', shared_buffers: '128MB' };
+const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', shared_buffers: '128MB' };
 
-/** How another process, or a later start, reaches the server. */
+/** The server's process, and the URLs at which it can be reached. */
 export type Postgres = ManagedProcess & { readonly url: string; readonly superuserUrl: string };
 
 export type PostgresOptions = {
-  /** Holds the cluster, or the record of where it is, and the password. */
+  /** The directory of the cluster (or of the file that names its location) and of the password. */
   dir: string;
   port: number;
-  /** False for tests: nothing is ever flushed. */
+  /** False for tests: nothing is flushed to disk. */
   durable?: boolean;
 };
 
-const secretIn = (file: string): string => {
+const readOrCreatePassword = (file: string): string => {
   if (!existsSync(file)) replaceFile(file, randomBytes(24).toString('base64url'));
   return readFileSync(file, 'utf8').trim();
 };
 
-const own = (path: string, account: OsUser | undefined): void => {
-  if (account) chownSync(path, account.uid, account.gid);
+const changeOwner = (path: string, user: OsUser | undefined): void => {
+  if (user) chownSync(path, user.uid, user.gid);
 };
 
-/** A copy of a directory names the place of the original: two servers there would end each other, and mix two platforms' rows. */
-const isAnothers = (place: string, dir: string): boolean => {
-  const holder = readText(join(place, HOLDER));
-  return holder !== undefined && holder !== realpathSync(dir) && readText(join(holder, RECORD)) === place;
+/** A copy of a directory names the location of the original. Two servers there would stop each other and mix the rows of two platforms. */
+const belongsToOther = (location: string, dir: string): boolean => {
+  const owner = readText(join(location, OWNER_FILE));
+  return owner !== undefined && owner !== realpathSync(dir) && readText(join(owner, LOCATION_FILE)) === location;
 };
 
-/** Where the cluster is: here, or, where its user cannot come here, in an open place whose name is kept here. */
-const placeOf = (dir: string, account: OsUser | undefined): string => {
-  if (!account || isTraversable(dir)) return dir;
-  const record = join(dir, RECORD);
+/** The location of the cluster: the directory itself, or a shared directory if the server's user cannot enter it. */
+const locationOf = (dir: string, user: OsUser | undefined): string => {
+  if (!user || isTraversable(dir)) return dir;
+  const record = join(dir, LOCATION_FILE);
   const known = readText(record);
-  if (known && !isAnothers(known, dir)) return known;
-  const place = join(
+  if (known && !belongsToOther(known, dir)) return known;
+  const location = join(
     sharedDirectory(),
     createHash('sha256')
       .update(`${dir}\n${randomBytes(16).toString('hex')}`)
       .digest('hex')
       .slice(0, 16),
   );
-  replaceFile(record, `${place}\n`);
-  return place;
+  replaceFile(record, `${location}\n`);
+  return location;
 };
 
-const isPasswordless = (error: unknown): boolean =>
+const hasNoUserName = (error: unknown): boolean =>
   /could not look up effective user ID/.test(String((error as { stderr?: string }).stderr));
 
 const reasonOf = (error: unknown): string => {
@@ -119,50 +124,53 @@ const reasonOf = (error: unknown): string => {
 
 type Run = (command: string, args: string[]) => Promise<unknown>;
 
-/** initdb wants a name for its user. Where /etc/passwd has none, a user namespace may lend one. */
+/** initdb requires a name for its user. If /etc/passwd has none, a user namespace may provide one. */
 const initdb = async (run: Run, binary: string, args: string[]): Promise<void> => {
   const failed = await run(binary, args).then(
     () => undefined,
     (error: unknown) => error,
   );
   if (!failed) return;
-  if (!isPasswordless(failed)) throw new Error(`initdb: ${reasonOf(failed)}`);
+  if (!hasNoUserName(failed)) throw new Error(`initdb: ${reasonOf(failed)}`);
   await run('unshare', ['--user', '--map-user=65534', binary, ...args]).catch(() => {
-    throw new Error(`user id ${process.getuid?.()} has no line in /etc/passwd, which PostgreSQL demands; add one, or set DATABASE_URL`);
+    throw new Error(`user id ${process.getuid?.()} has no entry in /etc/passwd, which PostgreSQL requires: add one, or set DATABASE_URL`);
   });
 };
 
-/** What an earlier start did not finish. Its initdb may still be at work: then the next start finds the rest. */
-const dropHalves = (place: string): void => {
-  for (const name of readdirSync(place).filter((each) => each.startsWith(HALF)))
+/** Removes what an interrupted start has left. Its initdb may still be running; then a later start removes the rest. */
+const removePartialClusters = (location: string): void => {
+  for (const name of readdirSync(location).filter((each) => each.startsWith(PARTIAL_PREFIX)))
     try {
-      rmSync(join(place, name), { recursive: true, force: true });
+      rmSync(join(location, name), { recursive: true, force: true });
     } catch {
-      // Somebody writes there.
+      // Another process is writing there.
     }
 };
 
-/** Makes the cluster beside its final place and moves it there whole, so that half a one is never taken for one. */
-const makeCluster = async (native: string, place: string, password: string, account: OsUser | undefined): Promise<void> => {
-  dropHalves(place);
-  const half = join(place, `${HALF}${process.pid}`);
-  const passwordFile = join(place, `${HALF}${process.pid}.password`);
-  mkdirSync(half, { mode: 0o700 });
+/** Creates the cluster under a temporary name and renames it when it is complete, so that an incomplete one is never used. */
+const createCluster = async (native: string, location: string, password: string, user: OsUser | undefined): Promise<void> => {
+  removePartialClusters(location);
+  const partial = join(location, `${PARTIAL_PREFIX}${process.pid}`);
+  const passwordFile = join(location, `${PARTIAL_PREFIX}${process.pid}.password`);
+  mkdirSync(partial, { mode: 0o700 });
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
-  for (const path of [half, passwordFile]) own(path, account);
-  const run: Run = (command, args) => runHelper(command, args, { cwd: '/', env: ENV, ...account });
-  // Not flushed at once: what a power cut may spoil can be thrown away.
-  const args = [...INITDB, '--no-sync', `--pwfile=${passwordFile}`, '-D', half];
+  for (const path of [partial, passwordFile]) changeOwner(path, user);
+  const run: Run = (command, args) => runHelper(command, args, { cwd: '/', env: ENV, ...user });
+  // A power cut may damage the new cluster, but then it can be created again.
+  const args = [...INITDB, '--no-sync', `--pwfile=${passwordFile}`, '-D', partial];
   await initdb(run, join(native, 'bin', 'initdb'), args).finally(() => rmSync(passwordFile, { force: true }));
-  renameSync(half, join(place, 'data'));
+  renameSync(partial, join(location, 'data'));
 };
 
-const derived = (password: string): string => createHash('sha256').update(`${NAME}:${password}`).digest('base64url');
+const rolePasswordOf = (password: string): string => createHash('sha256').update(`${NAME}:${password}`).digest('base64url');
 
 const urlOf = (user: string, password: string, port: number, database: string): string =>
   `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
 
-/** In a process of its own, so that the supervisor, which runs for months, need not load the PostgreSQL client. */
+/**
+ * Creates the role and the database of Annals if they do not exist. After a drop, the next start creates an empty database. This runs in a
+ * process of its own, so that the supervisor, which runs for months, need not load the PostgreSQL client.
+ */
 const ensureDatabase = async (superuserUrl: string, password: string, ended: AbortSignal): Promise<void> => {
   const env = { ...process.env, SUPERUSER_URL: superuserUrl, DATABASE_NAME: NAME, ROLE_PASSWORD: password };
   await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'create-database.ts')], { env, signal: ended }).catch((error) => {
@@ -170,33 +178,36 @@ const ensureDatabase = async (superuserUrl: string, password: string, ended: Abo
   });
 };
 
-/** Prepares PostgreSQL 18 on 127.0.0.1 from the binaries that npm brought: a cluster, its password, and how to run it. `url` in `dir` lets psql in. */
+/**
+ * Prepares PostgreSQL 18 on 127.0.0.1 from the binaries of the npm package: creates the cluster and its password, and returns how to run it.
+ * psql can connect with the URL in the file `url` of `dir`.
+ */
 export const postgres = async ({ dir, port, durable = true }: PostgresOptions): Promise<Postgres> => {
-  const account = postgresUser();
-  mkdirSync(dir, { recursive: true, mode: account ? 0o711 : 0o700 });
-  const place = placeOf(dir, account);
-  const native = await runnableBinaries(account !== undefined, dir);
-  const password = secretIn(join(dir, 'password'));
-  mkdirSync(place, { recursive: true, mode: 0o711 });
-  if (account) chmodSync(place, 0o711);
-  if (place !== dir) writeFileSync(join(place, HOLDER), `${realpathSync(dir)}\n`, { mode: 0o600 });
-  const data = join(place, 'data');
-  if (!existsSync(data)) await makeCluster(native, place, password, account);
-  const options = Object.entries({ ...settings(port), ...(durable ? {} : FORGETFUL) });
+  const user = postgresUser();
+  mkdirSync(dir, { recursive: true, mode: user ? 0o711 : 0o700 });
+  const location = locationOf(dir, user);
+  const native = await runnableBinaries(user !== undefined, dir);
+  const password = readOrCreatePassword(join(dir, 'password'));
+  mkdirSync(location, { recursive: true, mode: 0o711 });
+  if (user) chmodSync(location, 0o711);
+  if (location !== dir) writeFileSync(join(location, OWNER_FILE), `${realpathSync(dir)}\n`, { mode: 0o600 });
+  const data = join(location, 'data');
+  if (!existsSync(data)) await createCluster(native, location, password, user);
+  const options = Object.entries({ ...settings(port), ...(durable ? {} : NOT_DURABLE) });
   const superuserUrl = urlOf(SUPERUSER, password, port, 'postgres');
-  const url = urlOf(NAME, derived(password), port, NAME);
+  const url = urlOf(NAME, rolePasswordOf(password), port, NAME);
   writeFileSync(join(dir, 'url'), `${url}\n`, { mode: 0o600 });
   return {
     name: 'postgres',
     command: join(native, 'bin', 'postgres'),
     args: ['-D', data, ...options.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
     env: ENV,
-    ...account,
+    ...user,
     stopSignal: 'SIGINT',
     graceMs: 10_000,
     ownPidFile: { file: join(data, 'postmaster.pid'), mark: data },
     readyPattern: /database system is ready to accept connections/,
-    prepare: (ended) => ensureDatabase(superuserUrl, derived(password), ended),
+    prepare: (ended) => ensureDatabase(superuserUrl, rolePasswordOf(password), ended),
     isLowPriority: true,
     superuserUrl,
     url,

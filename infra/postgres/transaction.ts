@@ -4,7 +4,7 @@ import pg from 'pg';
 /** A named statement with its values as text. */
 export type Statement = { readonly name: string; readonly text: string; readonly values: readonly string[] };
 
-/** What is called of the driver's connection; its types tell of an older one. */
+/** The methods of the driver's connection that are used here. The driver's own type declarations describe an older version. */
 type Wire = {
   readonly stream: Pick<Socket, 'cork' | 'uncork' | 'destroy' | 'writableLength'>;
   readonly parsedStatements: Record<string, string>;
@@ -15,29 +15,32 @@ type Wire = {
   readonly sync: () => void;
 };
 
-/** So much is gathered before it leaves: each write wakes the server, but of a large batch it should have the beginning early. */
-const PART = 64 << 10;
+/** Data is sent in parts of this size. Each part wakes the server, which should receive the beginning of a large batch early. */
+const PART_BYTES = 64 << 10;
 
-const unparsed = ({ parsedStatements }: Wire, statements: readonly Statement[]): Map<string, string> =>
+const unpreparedStatements = ({ parsedStatements }: Wire, statements: readonly Statement[]): Map<string, string> =>
   new Map(statements.flatMap(({ name, text }) => (parsedStatements[name] ? [] : [[name, text]])));
 
 const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap<string, string>): void => {
   for (const [name, text] of missing) {
-    // A transaction that failed may have left it there.
+    // A failed transaction may have left a statement of this name.
     wire.close({ type: 'S', name });
     wire.parse({ name, text });
   }
   for (const { name, values } of statements) {
     wire.bind({ statement: name, values });
     wire.execute({});
-    if (wire.stream.writableLength < PART) continue;
+    if (wire.stream.writableLength < PART_BYTES) continue;
     wire.stream.uncork();
     wire.stream.cork();
   }
   wire.sync();
 };
 
-/** Gathers what `work` writes. What broke off half-way would be ended by the next query's Sync: its connection is given up instead. */
+/**
+ * Buffers what `work` writes to the connection. If it throws half-way, the next query's Sync would commit what was written, so the connection
+ * is destroyed instead.
+ */
 const corked = ({ stream }: Wire, work: () => void): void => {
   stream.cork();
   try {
@@ -50,9 +53,9 @@ const corked = ({ stream }: Wire, work: () => void): void => {
 };
 
 /**
- * Runs statements in one transaction and one round trip, without asking for their rows: PostgreSQL's extended protocol makes one of all that
- * is sent before a Sync. With a query each, and `begin` and `commit` around them, every one would be answered by itself.
- * @throws the first statement's error that failed: then nothing was done · the connection's own
+ * Runs statements in one transaction and one round trip, and ignores their rows. In PostgreSQL's extended protocol, all statements before a
+ * Sync form one transaction. Separate queries between `begin` and `commit` would need an answer each.
+ * @throws the error of the first statement that failed (nothing has been written then), or of the connection
  */
 export const inTransaction = (client: pg.Client, statements: readonly Statement[]): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -66,7 +69,7 @@ export const inTransaction = (client: pg.Client, statements: readonly Statement[
       Object.assign(query, {
         submit: (connection: unknown) => {
           const wire = connection as Wire;
-          const missing = unparsed(wire, statements);
+          const missing = unpreparedStatements(wire, statements);
           parsed = () => void Object.assign(wire.parsedStatements, Object.fromEntries(missing));
           corked(wire, () => send(wire, statements, missing));
           return null;

@@ -8,21 +8,24 @@ import type { LateError } from './query-queue.ts';
 export type Lookup = { readonly value: unknown; readonly revision: number | null };
 export type Run = <R>(query: { name: string; text: string; values: unknown[] }) => Promise<R[]>;
 
-type Asked = { readonly resolve: (point: Lookup | null) => void; readonly reject: (error: unknown) => void };
-/** What is asked together, by key. */
-type Batch = Map<string, { key: Key; by: Asked[] }>;
-/** Reads of one table and column by one key: those that wait to be asked together until `over`, and how many queries are under way. */
+type Caller = { readonly resolve: (found: Lookup | null) => void; readonly reject: (error: unknown) => void };
+/** Look-ups that share one query, by key text. */
+type Batch = Map<string, { key: Key; callers: Caller[] }>;
+/**
+ * Look-ups of one table and column by the same key columns. `waiting` is the next batch, `deadline` the timer after which it fails, and
+ * `running` the number of queries that have not been answered yet.
+ */
 type Group = {
   readonly column: string;
   readonly names: readonly string[];
   readonly query: { name: string; text: string };
   waiting: Batch;
-  over: NodeJS.Timeout | undefined;
-  asked: number;
+  deadline: NodeJS.Timeout | undefined;
+  running: number;
 };
 
-/** While so many queries are under way, more would only make each of them smaller. */
-const MAX_BATCH = 2;
+/** With more concurrent queries per group, each of them would only be smaller. */
+const MAX_CONCURRENT = 2;
 
 const sqlOf = ({ projection, table }: Source, names: readonly string[], column: string): { name: string; text: string } => {
   const keys = names.map(quoted);
@@ -35,66 +38,66 @@ const sqlOf = ({ projection, table }: Source, names: readonly string[], column: 
   );
 };
 
-const refuse = (batch: Batch, error: unknown): void => {
-  for (const { by } of batch.values()) for (const { reject } of by) reject(error);
+const rejectAll = (batch: Batch, error: unknown): void => {
+  for (const { callers } of batch.values()) for (const { reject } of callers) reject(error);
 };
 
 /**
- * Point reads: those of the same table and column that are asked for in one turn of the event loop, or while others are under way, are one
- * prepared query. `run` is given the statement and its values. Those that had to wait and have no answer `late.ms` after the first of them came
- * fail with `late.error`; those that are asked at once are answered when `run` gives up.
+ * Reads single rows in batches. Look-ups of the same table and column that arrive in one turn of the event loop, or while earlier queries run,
+ * share one prepared query. A batch that has to wait and has no result `late.ms` milliseconds after its first look-up fails with
+ * `late.error`. A batch that starts at once has no such limit; `run` has one.
  */
 export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, key: Key, column: string) => Promise<Lookup | null>) => {
   const groups = new Map<Source['table'], Group[]>();
 
-  const ask = async ({ names, query }: Group, waiting: Batch): Promise<void> => {
-    const all = [...waiting.values()];
+  const runBatch = async ({ names, query }: Group, batch: Batch): Promise<void> => {
+    const all = [...batch.values()];
     const values = names.map((name) => arrayText(all.map(({ key }) => key[name])));
     try {
       const found = new Map((await run<Lookup & { at: number }>({ ...query, values })).map((row) => [row.at, row]));
-      for (const [index, { by }] of all.entries()) for (const { resolve } of by) resolve(found.get(index + 1) ?? null);
+      for (const [index, { callers }] of all.entries()) for (const { resolve } of callers) resolve(found.get(index + 1) ?? null);
     } catch (error) {
-      refuse(waiting, error);
+      rejectAll(batch, error);
     }
   };
-  const next = (group: Group): void => {
-    if (group.waiting.size === 0 || group.asked >= MAX_BATCH) return;
-    const { waiting, over } = group;
+  const startNext = (group: Group): void => {
+    if (group.waiting.size === 0 || group.running >= MAX_CONCURRENT) return;
+    const { waiting, deadline } = group;
     group.waiting = new Map();
-    group.asked++;
-    void ask(group, waiting).finally(() => {
-      clearTimeout(over);
-      group.asked--;
-      next(group);
+    group.running++;
+    void runBatch(group, waiting).finally(() => {
+      clearTimeout(deadline);
+      group.running--;
+      startNext(group);
     });
   };
   const expire = (group: Group, batch: Batch): void => {
     if (group.waiting === batch) group.waiting = new Map();
-    refuse(batch, late.error());
+    rejectAll(batch, late.error());
   };
   const groupOf = (from: Source, names: readonly string[], column: string): Group => {
     const known = groups.get(from.table) ?? [];
-    const same = known.find((one) => one.column === column && one.names.every((name, index) => name === names[index]));
+    const same = known.find((group) => group.column === column && group.names.every((name, index) => name === names[index]));
     if (same) return same;
-    const made: Group = { column, names, query: sqlOf(from, names, column), waiting: new Map(), over: undefined, asked: 0 };
-    groups.set(from.table, [...known, made]);
-    return made;
+    const created: Group = { column, names, query: sqlOf(from, names, column), waiting: new Map(), deadline: undefined, running: 0 };
+    groups.set(from.table, [...known, created]);
+    return created;
   };
 
   return async (from, key, column) => {
     const names = Object.keys(key);
-    // No row bears a key that Postgres cannot hold: it would have been written out.
+    // No row has a key that Postgres cannot store: its characters would have been escaped.
     if (names.some((name) => escapeText(key[name]!) !== key[name])) return null;
     const group = groupOf(from, names, column);
     const text = names.map((name) => key[name]).join('\0');
     if (group.waiting.size === 0) {
-      setImmediate(next, group);
-      group.over = group.asked < MAX_BATCH ? undefined : setTimeout(expire, late.ms, group, group.waiting);
+      setImmediate(startNext, group);
+      group.deadline = group.running < MAX_CONCURRENT ? undefined : setTimeout(expire, late.ms, group, group.waiting);
     }
     return new Promise((resolve, reject) => {
-      const one = group.waiting.get(text);
-      if (one) one.by.push({ resolve, reject });
-      else group.waiting.set(text, { key, by: [{ resolve, reject }] });
+      const same = group.waiting.get(text);
+      if (same) same.callers.push({ resolve, reject });
+      else group.waiting.set(text, { key, callers: [{ resolve, reject }] });
     });
   };
 };

@@ -2,142 +2,168 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { comparePositions, type Position, parseToken, tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { type BackoffOptions, retryDelay } from '../backoff.ts';
 import { connection } from '../postgres/pool.ts';
 import { CHECKPOINT_CHANNEL } from '../projector/commit-batch.ts';
 
-const POLL_MS = 1_000;
-const MIN_RETRY_DELAY_MS = 25;
-const MAX_RETRY_DELAY_MS = 5_000;
+const POLL: BackoffOptions = { minMs: 1_000, maxMs: 1_000, jitter: 0.1 };
+const RECONNECT: BackoffOptions = { minMs: 25, maxMs: 25, jitter: 0.1 };
+const RETRY: BackoffOptions = { minMs: 50, maxMs: 5_000, jitter: 0.1 };
+const QUERY_TIMEOUT_MS = 5_000;
+/** The error code of PostgreSQL for a table that does not exist. */
+const UNDEFINED_TABLE = '42P01';
 
-/** Where the projections are known to stand: told by the database as they move, and asked for once a second. */
+/** The positions of the projections. The database notifies this process when they move, and it also reads them once a second. */
 export type CheckpointWatch = {
   readonly position: (projection: string) => string | null;
+  /** Waits until the projection has reached a position, for at most `ms` milliseconds. @throws Refusal not_caught_up */
   readonly passed: (projection: string, token: string, ms: number) => Promise<void>;
   readonly healthy: () => boolean;
   readonly close: () => Promise<void>;
 };
 
-type Waiting = { readonly projection: string; readonly wanted: Position; readonly resolve: () => void };
+type Waiter = { readonly projection: string; readonly wanted: Position; readonly resolve: () => void };
 
-const late = () => new Refusal('not_caught_up', 'The read model has not come that far yet.', { retryAfter: 1 });
+type State = {
+  readonly databaseUrl: string;
+  readonly logger: Logger;
+  readonly positions: Map<string, Position>;
+  /** The checkpoints that were last read. A projection that has nothing to write announces its position before it moves its checkpoint. */
+  readonly checkpoints: Map<string, Position>;
+  readonly waiters: Set<Waiter>;
+  client: pg.Client | null;
+  timer: NodeJS.Timeout | undefined;
+  failures: number;
+  isClosed: boolean;
+};
 
-/** Listens from now on; while the database is away it tries again. The first look is over when this resolves, or has failed. */
-export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Promise<CheckpointWatch> => {
-  const known = new Map<string, Position>();
-  /** The checkpoints as they were looked at last: of a quiet projection they may stand behind what was heard. */
-  const stored = new Map<string, Position>();
-  const waiting = new Set<Waiting>();
-  let client: pg.Client | null = null;
-  let timer: NodeJS.Timeout | undefined;
-  let failures = 0;
-  let closed = false;
+const isBefore = (position: Position, other: Position | undefined): boolean => other !== undefined && comparePositions(position, other) < 0;
 
-  const reached = ({ projection, wanted }: Omit<Waiting, 'resolve'>): boolean => {
-    const at = known.get(projection);
-    return at !== undefined && comparePositions(at, wanted) >= 0;
-  };
-  const moved = (projection: string, position: Position): void => {
-    known.set(projection, position);
-    for (const one of waiting) if (one.projection === projection && reached(one)) one.resolve();
-  };
-  const heard = (notice: string): void => {
-    const [token = '', ...names] = notice.split(' ');
+const hasReached = ({ positions }: State, { projection, wanted }: Pick<Waiter, 'projection' | 'wanted'>): boolean => {
+  const position = positions.get(projection);
+  return position !== undefined && comparePositions(position, wanted) >= 0;
+};
+
+const setPosition = (state: State, projection: string, position: Position): void => {
+  state.positions.set(projection, position);
+  for (const waiter of state.waiters) if (waiter.projection === projection && hasReached(state, waiter)) waiter.resolve();
+};
+
+const onNotification = (state: State, payload: string): void => {
+  const [token = '', ...names] = payload.split(' ');
+  const position = parseToken(token);
+  if (position) for (const name of names) setPosition(state, name, position);
+};
+
+/** If a checkpoint has moved back, the database was restored: then the checkpoint counts, whatever position was announced before. */
+const readCheckpoints = async (state: State, db: pg.Client): Promise<void> => {
+  const { rows } = await db.query<{ name: string; token: string }>(
+    `select name, commit_position || ':' || prepare_position as token from annals.checkpoints where commit_position >= 0`,
+  );
+  for (const { name, token } of rows) {
     const position = parseToken(token);
-    if (position) for (const name of names) moved(name, position);
-  };
+    if (!position) continue;
+    const movedBack = isBefore(position, state.checkpoints.get(name));
+    state.checkpoints.set(name, position);
+    if (movedBack || !isBefore(position, state.positions.get(name))) setPosition(state, name, position);
+  }
+};
 
-  const isBefore = (one: Position, other: Position | undefined): boolean => other !== undefined && comparePositions(one, other) < 0;
+const disconnect = async (state: State): Promise<void> => {
+  const { client } = state;
+  state.client = null;
+  await client?.end().catch(() => {});
+};
 
-  /** The checkpoints as they are. One that went back is that of a database that was restored: it counts, whatever was heard. */
-  const look = async (db: pg.Client): Promise<void> => {
-    const { rows } = await db.query<{ name: string; token: string }>(
-      `select name, commit_position || ':' || prepare_position as token from annals.checkpoints where commit_position >= 0`,
-    );
-    for (const { name, token } of rows) {
-      const position = parseToken(token);
-      if (!position) continue;
-      const wentBack = isBefore(position, stored.get(name));
-      stored.set(name, position);
-      if (wentBack || !isBefore(position, known.get(name))) moved(name, position);
+const onConnectionEnd = (state: State, client: pg.Client): void => {
+  const isCurrent = state.client === client;
+  if (isCurrent) state.client = null;
+  void client.end().catch(() => {});
+  if (isCurrent && !state.isClosed) schedule(state, retryDelay(RECONNECT, 1));
+};
+
+const connect = async (state: State): Promise<pg.Client> => {
+  const client = new pg.Client({ ...connection(state.databaseUrl, 'positions'), query_timeout: QUERY_TIMEOUT_MS });
+  client.on('error', () => onConnectionEnd(state, client));
+  client.on('end', () => onConnectionEnd(state, client));
+  client.on('notification', ({ payload }) => onNotification(state, payload ?? ''));
+  await client.connect();
+  await client.query(`listen ${CHECKPOINT_CHANNEL}`);
+  // The watch was closed while it was connecting: nothing else would end this connection.
+  if (state.isClosed) await client.end();
+  state.positions.clear();
+  state.checkpoints.clear();
+  state.client = client;
+  return client;
+};
+
+const schedule = (state: State, delayMs: number): void => {
+  clearTimeout(state.timer);
+  if (!state.isClosed) state.timer = setTimeout(() => void poll(state), delayMs).unref();
+};
+
+const poll = async (state: State): Promise<void> => {
+  clearTimeout(state.timer);
+  try {
+    await readCheckpoints(state, state.client ?? (await connect(state)));
+    state.failures = 0;
+  } catch (error) {
+    // Before the first worker has created the tables there are no checkpoints; the database works nevertheless.
+    if ((error as { code?: string }).code !== UNDEFINED_TABLE) {
+      if (state.failures++ === 0) state.logger.warn({ reason: (error as Error).message }, 'the read models cannot be reached');
+      await disconnect(state);
     }
-  };
+  }
+  schedule(state, state.failures === 0 ? retryDelay(POLL, 1) : retryDelay(RETRY, state.failures));
+};
 
-  const connect = async (): Promise<pg.Client> => {
-    const opened = new pg.Client({ ...connection(databaseUrl, 'positions'), query_timeout: 5_000 });
-    const ended = () => {
-      const ours = client === opened;
-      if (ours) client = null;
-      void opened.end().catch(() => {});
-      if (ours && !closed) again(MIN_RETRY_DELAY_MS);
+const waitForPosition = (state: State, projection: string, token: string, ms: number): Promise<void> => {
+  const wanted = parseToken(token);
+  if (!wanted) return Promise.reject(new Refusal('malformed', 'This is not a consistency token.'));
+  if (hasReached(state, { projection, wanted })) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const waiter: Waiter = {
+      projection,
+      wanted,
+      resolve: () => {
+        clearTimeout(timer);
+        state.waiters.delete(waiter);
+        resolve();
+      },
     };
-    opened.on('error', ended);
-    opened.on('end', ended);
-    opened.on('notification', ({ payload }) => heard(payload ?? ''));
-    await opened.connect();
-    await opened.query(`listen ${CHECKPOINT_CHANNEL}`);
-    // Closed while this was on its way: nobody else would end it.
-    if (closed) await opened.end();
-    known.clear();
-    stored.clear();
-    client = opened;
-    return opened;
-  };
+    const timer = setTimeout(() => {
+      state.waiters.delete(waiter);
+      reject(new Refusal('not_caught_up', 'The read model has not reached this position yet.', { retryAfter: 1 }));
+    }, ms);
+    state.waiters.add(waiter);
+  });
+};
 
-  const again = (ms: number): void => {
-    clearTimeout(timer);
-    if (!closed) timer = setTimeout(turn, ms * (0.9 + Math.random() / 5)).unref();
+/** Starts to watch. Resolves after the first attempt to read the checkpoints; while the database is unavailable, the watch retries. */
+export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Promise<CheckpointWatch> => {
+  const state: State = {
+    databaseUrl,
+    logger,
+    positions: new Map(),
+    checkpoints: new Map(),
+    waiters: new Set(),
+    client: null,
+    timer: undefined,
+    failures: 0,
+    isClosed: false,
   };
-  const turn = async (): Promise<void> => {
-    clearTimeout(timer);
-    try {
-      await look(client ?? (await connect()));
-      failures = 0;
-    } catch (error) {
-      // Before the first worker has made the engine's tables there is nothing to know: no failure of the database.
-      if ((error as { code?: string }).code !== '42P01') {
-        if (failures++ === 0) logger.warn({ reason: (error as Error).message }, 'read models are out of reach');
-        const held = client;
-        client = null;
-        await held?.end().catch(() => {});
-      }
-    }
-    again(failures === 0 ? POLL_MS : Math.min(MAX_RETRY_DELAY_MS, MIN_RETRY_DELAY_MS * 2 ** failures));
-  };
-  await turn();
-
+  await poll(state);
   return {
     position: (projection) => {
-      const at = known.get(projection);
-      return at ? tokenOf(at) : null;
+      const position = state.positions.get(projection);
+      return position ? tokenOf(position) : null;
     },
-    passed: (projection, token, ms) => {
-      const wanted = parseToken(token);
-      if (!wanted) return Promise.reject(new Refusal('malformed', 'This is no consistency token.'));
-      if (reached({ projection, wanted })) return Promise.resolve();
-      return new Promise((resolve, reject) => {
-        const one: Waiting = {
-          projection,
-          wanted,
-          resolve: () => {
-            clearTimeout(over);
-            waiting.delete(one);
-            resolve();
-          },
-        };
-        const over = setTimeout(() => {
-          waiting.delete(one);
-          reject(late());
-        }, ms);
-        waiting.add(one);
-      });
-    },
-    healthy: () => client !== null,
+    passed: (projection, token, ms) => waitForPosition(state, projection, token, ms),
+    healthy: () => state.client !== null,
     close: async () => {
-      closed = true;
-      clearTimeout(timer);
-      const held = client;
-      client = null;
-      await held?.end().catch(() => {});
+      state.isClosed = true;
+      clearTimeout(state.timer);
+      await disconnect(state);
     },
   };
 };

@@ -8,26 +8,26 @@ import { watchCheckpoints } from './checkpoint-watch.ts';
 import type { bodyOf, PageRow, pageStatements } from './page-queries.ts';
 import { coalesce } from './query-queue.ts';
 
-/** A schema or table that is not there, of another shape, or gone between planning and reading. */
+/** The schema or table does not exist, has another shape, or was dropped between planning and reading. */
 const isMissing = (error: unknown): boolean =>
   ['42P01', '3F000', '42703', '0A000'].includes((error as { code?: string }).code ?? '') ||
   /could not open relation/.test((error as Error).message);
 
-const unavailable = (retryAfter: number) => new Refusal('unavailable', 'The read models are out of reach for the moment.', { retryAfter });
+const unavailable = (retryAfter: number) => new Refusal('unavailable', 'The read models cannot be reached: try again.', { retryAfter });
 
 const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
   if (!doc || !(doc in table.docs)) throw new Error(`table ${table.name} has no document ${doc}`);
   return doc;
 };
 
-/** More at a time only take turns on the server; those that wait are answered together. */
-const PAGES_AT_ONCE = 3;
+/** More queries at a time would only compete for the server. The queued ones can be coalesced. */
+const MAX_CONCURRENT_PAGES = 3;
 
-/** So long a query may take, and so long a read that waits for its turn. */
-const ANSWER_MS = 5_000;
+/** The time limit for a query, and for a read in the queue. */
+const READ_TIMEOUT_MS = 5_000;
 
-/** The query builder is many files, which nothing that a start waits for needs: loaded so much later, or with the first page that is asked for. */
-const BUILDER_MS = 1_500;
+/** The query builder consists of many files. To keep the start fast, it is loaded after this time, or with the first page. */
+const LOAD_BUILDER_DELAY_MS = 1_500;
 
 const pageBuilder = () => {
   let loading: Promise<{ bodyOf: typeof bodyOf; statementOf: ReturnType<typeof pageStatements> }> | undefined;
@@ -35,20 +35,20 @@ const pageBuilder = () => {
     loading ??= import('./page-queries.ts').then((pages) => ({ bodyOf: pages.bodyOf, statementOf: pages.pageStatements() }));
     return loading;
   };
-  setTimeout(load, BUILDER_MS).unref();
+  setTimeout(load, LOAD_BUILDER_DELAY_MS).unref();
   return load;
 };
 
 export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
 
 /**
- * Opens the read models in Postgres. Never throws: while the database is away every read is refused as unavailable, and the next one
- * after it has come back is answered. One that is there and does not answer is away too, for whoever has waited five seconds.
+ * Opens the read models in Postgres. Never throws. While the database is unavailable, or does not answer within five seconds, every read
+ * throws Refusal unavailable; the next read tries again.
  */
 export const createReads = async (databaseUrl: string, logger: Logger): Promise<PostgresReads> => {
-  const pool = openPool(databaseUrl, logger, 'reads', { max: 6, answerMs: ANSWER_MS });
-  const positions = await watchCheckpoints(databaseUrl, logger);
-  const builder = pageBuilder();
+  const pool = openPool(databaseUrl, logger, 'reads', { max: 6, answerMs: READ_TIMEOUT_MS });
+  const checkpoints = await watchCheckpoints(databaseUrl, logger);
+  const loadBuilder = pageBuilder();
 
   const run: Run = async <R>(query: Parameters<Run>[0]) => {
     for (let repeats = 0; ; repeats++) {
@@ -62,21 +62,21 @@ export const createReads = async (databaseUrl: string, logger: Logger): Promise<
       }
     }
   };
-  const late = { ms: ANSWER_MS, error: () => unavailable(5) };
-  const point = createLookupBatcher(run, late);
-  const pages = coalesce<Page>(PAGES_AT_ONCE, late);
+  const late = { ms: READ_TIMEOUT_MS, error: () => unavailable(5) };
+  const lookUp = createLookupBatcher(run, late);
+  const coalescePages = coalesce<Page>(MAX_CONCURRENT_PAGES, late);
 
   return {
     one: async (from, key, doc) => {
-      const found = await point(from, key, docOf(from, doc));
+      const found = await lookUp(from, key, docOf(from, doc));
       return found && { doc: found.value as string, revision: from.table.stream ? found.revision : null };
     },
     page: async (query) => {
       const place = readCursor(query);
-      const { bodyOf, statementOf } = await builder();
+      const { bodyOf, statementOf } = await loadBuilder();
       const { name, text, values: valuesOf } = statementOf(query, place);
       const values = valuesOf(query, place);
-      return pages(JSON.stringify([name, values]), async () => {
+      return coalescePages(JSON.stringify([name, values]), async () => {
         let [row] = await run<PageRow>({ name, text, values });
         if (row!.held < row!.found) {
           const measured = statementOf(query, place, true);
@@ -86,12 +86,12 @@ export const createReads = async (databaseUrl: string, logger: Logger): Promise<
         return { body: bodyOf(row!, query.limit), next: more ? writeCursor([row!.value as SortValue, row!.id!]) : null };
       });
     },
-    counter: async (from, key, column) => ((await point(from, key, column))?.value as number | null | undefined) ?? 0,
-    passed: (projection, token, ms = 2_000) => positions.passed(projection, token, ms),
-    position: positions.position,
-    healthy: positions.healthy,
+    counter: async (from, key, column) => ((await lookUp(from, key, column))?.value as number | null | undefined) ?? 0,
+    passed: (projection, token, ms = 2_000) => checkpoints.passed(projection, token, ms),
+    position: checkpoints.position,
+    healthy: checkpoints.healthy,
     close: async () => {
-      await positions.close();
+      await checkpoints.close();
       await pool.end();
     },
   };

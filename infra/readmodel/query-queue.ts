@@ -1,42 +1,43 @@
-type Waiting<T> = { readonly ask: () => Promise<T>; readonly answer: PromiseWithResolvers<T> };
+type QueuedQuery<T> = { readonly run: () => Promise<T>; readonly result: PromiseWithResolvers<T> };
+/** The error of a read that has waited for `ms` milliseconds. */
 export type LateError = { readonly ms: number; readonly error: () => Error };
 
 /**
- * Asks at most `most` questions at a time. Whoever comes with a question that is waiting for its turn shares its answer: it is asked after
- * they came, so it is as fresh as one of their own. `key` says which questions are the same. One that had to wait for its turn and has no
- * answer `late.ms` after it came fails with `late.error`; who is asked at once is answered when whoever is asked gives up.
+ * Runs at most `maxConcurrent` queries at a time. A caller whose query (by `key`) is already queued shares its result: the query will start
+ * after the call, so the result is as fresh as that of a query of its own. A queued query that has no result after `late.ms` milliseconds
+ * fails with `late.error`. A query that starts at once has no such limit; the database driver has one.
  */
-export const coalesce = <T>(most: number, late: LateError): ((key: string, ask: () => Promise<T>) => Promise<T>) => {
-  const waiting = new Map<string, Waiting<T>>();
-  let asked = 0;
+export const coalesce = <T>(maxConcurrent: number, late: LateError): ((key: string, run: () => Promise<T>) => Promise<T>) => {
+  const queued = new Map<string, QueuedQuery<T>>();
+  let running = 0;
 
   const next = (): void => {
-    for (const [key, { ask, answer }] of waiting) {
-      if (asked >= most) return;
-      waiting.delete(key);
-      asked++;
-      ask()
-        .then(answer.resolve, answer.reject)
+    for (const [key, { run, result }] of queued) {
+      if (running >= maxConcurrent) return;
+      queued.delete(key);
+      running++;
+      run()
+        .then(result.resolve, result.reject)
         .finally(() => {
-          asked--;
+          running--;
           next();
         });
     }
   };
 
-  return (key, ask) => {
-    const same = waiting.get(key);
-    if (same) return same.answer.promise;
-    const answer = Promise.withResolvers<T>();
-    const mine = { ask, answer };
-    const atOnce = waiting.size === 0 && asked < most;
-    if (waiting.size === 0) setImmediate(next);
-    waiting.set(key, mine);
-    if (atOnce) return answer.promise;
+  return (key, run) => {
+    const same = queued.get(key);
+    if (same) return same.result.promise;
+    const result = Promise.withResolvers<T>();
+    const own = { run, result };
+    const startsAtOnce = queued.size === 0 && running < maxConcurrent;
+    if (queued.size === 0) setImmediate(next);
+    queued.set(key, own);
+    if (startsAtOnce) return result.promise;
     const timer = setTimeout(() => {
-      if (waiting.get(key) === mine) waiting.delete(key);
-      answer.reject(late.error());
+      if (queued.get(key) === own) queued.delete(key);
+      result.reject(late.error());
     }, late.ms);
-    return answer.promise.finally(() => clearTimeout(timer));
+    return result.promise.finally(() => clearTimeout(timer));
   };
 };

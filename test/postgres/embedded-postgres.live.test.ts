@@ -279,7 +279,7 @@ asRoot('a user id that /etc/passwd does not know starts it, or is told in one li
     const running = begin(own, root, { uid: STRANGER, gid: STRANGER });
     const [line] = await running.waitForOutput(/^(\{.*\}|refused: .*)$/m);
     if (line.startsWith('{')) return void is(await running.stop(), 0);
-    match(line, /^refused: user id 54321 has no line in \/etc\/passwd, which PostgreSQL demands; add one, or set DATABASE_URL$/);
+    match(line, /^refused: user id 54321 has no entry in \/etc\/passwd, which PostgreSQL requires: add one, or set DATABASE_URL$/);
     is(await running.ended, 1);
   }),
 );
