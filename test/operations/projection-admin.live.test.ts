@@ -20,7 +20,7 @@ type Status = { name: string; state: string; lag_events: number; position: strin
 
 const AGENTS = '/admin/projections/agents';
 
-/** The platform with what operators reach through a real database, in which a worker keeps the views. */
+/** A platform whose projection administration uses a real database, which a worker writes to. */
 const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = async (url) => url) => {
   const databaseUrl = await freshDatabase();
   const url = await reachedBy(databaseUrl);
@@ -48,7 +48,7 @@ const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = asyn
   return { p, databaseUrl, statuses, rebuild };
 };
 
-test('a rebuild over HTTP is compared, waits, and takes the place of the live rows once somebody says so', async () => {
+test('a rebuild over HTTP is compared, waits, and replaces the live rows when it is promoted', async () => {
   const { p, databaseUrl, rebuild } = await staged();
   await waitUntil(
     'the agents',
@@ -88,7 +88,7 @@ test('a rebuild over HTTP is compared, waits, and takes the place of the live ro
   assert.is((await p.send('POST', `${path}/abort`)).status, 409);
 });
 
-test('a rebuild that is given up leaves the live rows, and no event', async () => {
+test('an aborted rebuild keeps the live rows and records no event', async () => {
   const { p, rebuild } = await staged();
   const path = (await p.send('POST', `${AGENTS}/rebuild`)).headers.get('location')!;
   await waitUntil(
@@ -97,7 +97,7 @@ test('a rebuild that is given up leaves the live rows, and no event', async () =
     ({ state }) => state === 'ready',
   );
   assert.is((await p.send('POST', `${path}/abort`)).status, 200);
-  assert.is((await p.send('POST', `${path}/promote`)).status, 409, 'while it is being given up too');
+  assert.is((await p.send('POST', `${path}/promote`)).status, 409, 'it cannot be promoted while it is being aborted');
   await waitUntil(
     'the end',
     () => rebuild(path),
@@ -108,7 +108,7 @@ test('a rebuild that is given up leaves the live rows, and no event', async () =
   assert.is.not(other, path);
 });
 
-test('a parked event is shown, tried again by an operator, and counts its attempts', async () => {
+test('an operator can list and retry parked events, which count their attempts', async () => {
   const { p } = await staged();
   type Parked = { event_id: string; key: string; error: string; attempts: number };
   const parked = () => p.send('GET', `${AGENTS}/parked`).then(({ body }) => body as Parked[]);
@@ -126,7 +126,7 @@ test('a parked event is shown, tried again by an operator, and counts its attemp
   );
 });
 
-test('what is not there is 404 for operators too, and nobody else may look', async () => {
+test('operators get 404 for what does not exist, and other users get 403', async () => {
   const { p, statuses } = await staged();
   for (const path of ['/admin/projections/nothing/parked', `${AGENTS}/rebuilds/9999`, `${AGENTS}/rebuilds/x`])
     assert.is((await p.send('GET', path)).status, 404, path);
@@ -145,7 +145,7 @@ test('what is not there is 404 for operators too, and nobody else may look', asy
   );
 });
 
-test('operators of a database that does not answer are told so in some seconds', async () => {
+test('if the database does not answer, operators get 503 within seconds', async () => {
   let way: Awaited<ReturnType<typeof startTcpProxy>> | undefined;
   const { p, statuses } = await staged(async (databaseUrl) => {
     way = await startTcpProxy(databaseUrl);

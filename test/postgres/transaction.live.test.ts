@@ -13,7 +13,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
 
-/** Two connections as the projections have them. */
+/** Two pipelined connections, as the projector uses them. */
 const connections = async () => {
   const pool = openPool(await freshDatabase(), logger, 'test', { pipeline: true });
   const clients = [await pool.connect(), await pool.connect()] as const;
@@ -25,48 +25,48 @@ const connections = async () => {
   return { clients, end };
 };
 
-const noting = statement('insert into notes select * from unnest($1::integer[], $2::text[])');
-const renaming = statement('update notes set text = $2 where id = $1::integer returning text');
+const insertStatement = statement('insert into notes select * from unnest($1::integer[], $2::text[])');
+const renameStatement = statement('update notes set text = $2 where id = $1::integer returning text');
 const note = (ids: readonly number[], text = 'as it is'): Statement => ({
-  ...noting,
+  ...insertStatement,
   values: [arrayText(ids), arrayText(ids.map(() => text))],
 });
-const rename = (id: number, text: string): Statement => ({ ...renaming, values: [String(id), text] });
+const rename = (id: number, text: string): Statement => ({ ...renameStatement, values: [String(id), text] });
 
 const notes = async (client: pg.Client): Promise<[number, string][]> =>
   (await client.query<{ id: number; text: string }>('select id, text from notes order by id')).rows.map(({ id, text }) => [id, text]);
 
 const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
   work.then(
-    () => assert.unreachable('it did not fail'),
+    () => assert.unreachable('the call did not fail'),
     (error) => error,
   );
 
-test('statements sent together are one transaction: all of it or nothing, and the next one finds the connection as it was', async () => {
+test('statements that are sent together are one transaction, and a failure leaves the connection usable', async () => {
   const { clients, end } = await connections();
   const [client] = clients;
-  // The first failure comes while nothing is prepared yet, one of the statements being sound.
+  // No statement is prepared yet at the first failure, and one of the statements is valid.
   const failed = await failureOf(inTransaction(client, [note([1, 2]), rename(1, 'new'), note([2])]));
   assert.is(failed.code, '23505');
   assert.equal(await notes(client), []);
   await inTransaction(client, [note([1, 2]), rename(2, 'another "name"\\')]);
   assert.is((await failureOf(inTransaction(client, [note([3]), note([1])]))).code, '23505');
-  // Queries that follow without waiting are answered for themselves.
-  const [, held, failedLater] = await Promise.all([
+  // Queries that are sent without waiting get their own answers.
+  const [, stored, failedLater] = await Promise.all([
     inTransaction(client, [rename(1, 'new')]),
     notes(client),
     failureOf(inTransaction(client, [note([7]), note([7])])),
   ]);
-  assert.equal(held, [
+  assert.equal(stored, [
     [1, 'new'],
     [2, 'another "name"\\'],
   ]);
   assert.is(failedLater.code, '23505');
-  assert.equal(await notes(client), held);
+  assert.equal(await notes(client), stored);
   await end();
 });
 
-test('of a transaction larger than what leaves at once nothing is missing', async () => {
+test('a transaction that is sent in several parts is complete', async () => {
   const { clients, end } = await connections();
   const text = 'a line of some length, with a "quote" and an é '.repeat(20);
   const parts = Array.from({ length: 40 }, (_, part) =>
@@ -81,7 +81,7 @@ test('of a transaction larger than what leaves at once nothing is missing', asyn
   await end();
 });
 
-test('a transaction whose connection is cut fails', async () => {
+test('a transaction fails if its connection is cut', async () => {
   const { clients, end } = await connections();
   const [mine, other] = clients;
   await inTransaction(mine, [note([1])]);
@@ -98,7 +98,7 @@ test('a transaction whose connection is cut fails', async () => {
 
 const at = (commit: number) => ({ commit: BigInt(commit), prepare: BigInt(commit) });
 
-const entry = (name: string, from: number | null, to: number): WriteSet => ({
+const writeSet = (name: string, from: number | null, to: number): WriteSet => ({
   name,
   from: from === null ? null : at(from),
   checkpoint: from === null ? null : at(from),
@@ -112,14 +112,14 @@ const entry = (name: string, from: number | null, to: number): WriteSet => ({
   unapplied: [],
 });
 
-test('a batch that finds one of its checkpoints moved is told that another writer was there, and moves none', async () => {
+test('a batch whose checkpoint was moved by another writer fails and moves no checkpoint', async () => {
   const { clients, end } = await connections();
   const [client] = clients;
   await createSystemTables(client);
   await client.query(`insert into annals.checkpoints (name, version, shape) values ('one', 1, ''), ('two', 1, '')`);
-  await commitBatch(client, [entry('one', null, 10), entry('two', null, 10)]);
-  await commitBatch(client, [entry('two', 10, 20)]);
-  const failed = await failureOf(commitBatch(client, [entry('one', 10, 30), entry('two', 10, 30)]));
+  await commitBatch(client, [writeSet('one', null, 10), writeSet('two', null, 10)]);
+  await commitBatch(client, [writeSet('two', 10, 20)]);
+  const failed = await failureOf(commitBatch(client, [writeSet('one', 10, 30), writeSet('two', 10, 30)]));
   assert.ok(isCheckpointConflict(failed), failed.message);
   const { rows } = await client.query('select name, commit_position::integer as at from annals.checkpoints order by name');
   assert.equal(rows, [

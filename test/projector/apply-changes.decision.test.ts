@@ -25,7 +25,7 @@ const reasons = (events: readonly Recorded[]) =>
     .map(({ reason }) => reason);
 const story = (...given: EventSpec[]) => recordedEvents(given);
 
-test('a row bears its stream’s revision: ignored and unknown events move it, another stream’s do not', () => {
+test('a row has its stream’s revision, which ignored and unknown events move, but not events of other streams', () => {
   const events = story(
     ['a', 'IdeaNoted', { title: 'one' }],
     ['a', 'IdeaViewed'],
@@ -38,13 +38,13 @@ test('a row bears its stream’s revision: ignored and unknown events move it, a
   assert.is(rowOf(events)?.touched, 'idea-t.b@1');
 });
 
-test('an event whose row is gone moves nothing and is no error', () => {
+test('an ignored event whose row was removed changes nothing and is not an error', () => {
   const sink = fed(story(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaDropped'], ['a', 'IdeaViewed']));
   assert.is(sink.rows('ideas', 'ideas').size, 0);
   assert.equal(sink.unapplied('ideas'), []);
 });
 
-test('a patch or a counter without a row parks the event and its followers; the rest goes on', () => {
+test('a patch or a counter without a row parks the event and the later events of its stream, but no other stream', () => {
   const sink = fed(
     story(
       ['a', 'IdeaRenamed', { title: 'x' }],
@@ -65,7 +65,7 @@ test('a patch or a counter without a row parks the event and its followers; the 
   );
 });
 
-test('a tally begins at zero with its first count', () => {
+test('the first change of a tenant counter creates its row at zero', () => {
   const notes = tenantCounter('idea', 'notes');
   const on = { IdeaNoted: ({ tenant }: Recorded) => notes.add(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.add(tenant, -1) };
   const sink = openMemoryStore([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
@@ -77,13 +77,13 @@ test('a tally begins at zero with its first count', () => {
   );
 });
 
-test('an event applies whole or not at all', () => {
+test('an event applies all of its changes or none', () => {
   const sink = fed(story(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaTorn', { title: 'half' }]));
   assert.is(sink.rows('ideas', 'ideas').get('t\0a')?.row.title, 'one');
   assert.match(sink.unapplied('ideas')[0]!.reason, /no row to patch/);
 });
 
-test('a field that neither columns nor documents know, a wrong type, an unrenderable document and a taken row are told apart', () => {
+test('an unknown field, a wrong type, a document that cannot be rendered and an existing row each have their own reason', () => {
   const noted: EventSpec = ['a', 'IdeaNoted', { title: 'one' }];
   assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /has the field colour/);
   assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a string/);
@@ -93,10 +93,10 @@ test('a field that neither columns nor documents know, a wrong type, an unrender
   assert.equal(reasons(story(['a', 'IdeaTagged', { tag: 'x' }], ['a', 'IdeaTagged', { tag: 'x' }])), []);
 });
 
-test('the event after a parked one of another stream is applied though both came in one batch', () =>
+test('an event after a parked one of another stream is applied, even in the same batch', () =>
   assert.is(rowOf(story(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
 
-test('what Postgres refuses is written out, the prototype stays what it was, a long key is parked', () => {
+test('characters that Postgres refuses are escaped, no prototype is changed, and an event with a key that is too long is parked', () => {
   const odd = JSON.parse('{"title":"a\\u0000b\\ud800","extra":{"__proto__":{"x":1},"k\\u0000":"\\udc00"}}') as Record<string, unknown>;
   const row = rowOf(story(['a', 'IdeaNoted', odd]))!.row;
   assert.is(row.title, 'a\\u0000b\\ud800');
@@ -106,21 +106,21 @@ test('what Postgres refuses is written out, the prototype stays what it was, a l
   assert.match(reasons(recordedEvents([['a', 'IdeaNoted', { title: 'new' }]], { v: 9 }))[0]!, /does not know version 9/);
 });
 
-test('types named like members of an object are unknown events', () =>
+test('event types with the names of object members are unknown events', () =>
   assert.equal(reasons(story(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
 
-test('a table that cannot work is refused at start, by name', () => {
+test('compiling an invalid table fails with the name of the table', () => {
   const with_ = (table: Partial<typeof ideasTable>) => () => compileProjection({ ...ideas, tables: [{ ...ideasTable, ...table }] });
   assert.throws(with_({ key: ['nothing'] }), /ideas\.ideas: nothing is not a column/);
   assert.throws(with_({ columns: { ...ideasTable.columns, revision: 'bigint' } }), /two columns have the same name/);
   assert.throws(with_({ name: 'Drop"' }), /is not a valid name/);
 });
 
-test('however the log is cut into batches, the rows are those of a single fold', () =>
+test('the rows do not depend on how the log is divided into batches', () =>
   fc.assert(
     fc.property(scenario, fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 20 }), (given, sizes) => {
       const events = recordedEvents(given);
-      const [cut, whole] = [
+      const [batched, single] = [
         fed(events, sizes),
         fed(
           events,
@@ -128,15 +128,15 @@ test('however the log is cut into batches, the rows are those of a single fold',
         ),
       ];
       for (const { name } of ideas.tables) {
-        const rows = (sink: typeof cut) => [...sink.rows('ideas', name)].sort(([a], [b]) => (a < b ? -1 : 1));
-        assert.equal(rows(cut), rows(whole));
+        const rows = (store: typeof batched) => [...store.rows('ideas', name)].sort(([a], [b]) => (a < b ? -1 : 1));
+        assert.equal(rows(batched), rows(single));
       }
-      const parked = (sink: typeof cut) => sink.unapplied('ideas').map(({ event, reason }) => [event.stream, event.revision, reason]);
-      assert.equal(parked(cut), parked(whole));
+      const parked = (store: typeof batched) => store.unapplied('ideas').map(({ event, reason }) => [event.stream, event.revision, reason]);
+      assert.equal(parked(batched), parked(single));
     }),
     { numRuns: 300 },
   ));
 
-test('idle events touch nothing', () => assert.is(fed(idleEvents(3)).rows('ideas', 'ideas').size, 0));
+test('events that a projection ignores create no rows', () => assert.is(fed(idleEvents(3)).rows('ideas', 'ideas').size, 0));
 
 test.run();

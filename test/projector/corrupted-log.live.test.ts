@@ -8,7 +8,7 @@ import { appendEvents, ideas, recordedEvents } from '../fixtures/test-projection
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-test('a projection stops before an event that is harmed in the store, says so, and goes on where it is put right', async () => {
+test('a projection stops before a corrupted event, reports it, and continues after the repair', async () => {
   const store = await startStore();
   const filling = openLog(store.url);
   await appendEvents(
@@ -30,15 +30,15 @@ test('a projection stops before an event that is harmed in the store, says so, a
   afterTest(log.close);
   const databaseUrl = await freshDatabase();
   const worker = await startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
-  await waitUntil('a word about it', worker.status, ([status]) => /damaged at position/.test(status!.last_error ?? ''));
+  await waitUntil('the error in the status', worker.status, ([status]) => /damaged at position/.test(status!.last_error ?? ''));
   const titles = async () => (await rowsIn(databaseUrl, 'ideas', 'ideas')).map(({ title }) => title).sort();
-  await waitUntil('what lies before', titles, (found) => found.length === 1);
+  await waitUntil('the rows of the events before', titles, (found) => found.length === 1);
   const asked = told.length;
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   assert.ok(told.length - asked < 20, `${told.length - asked} more attempts in two seconds`);
-  assert.equal(await titles(), ['first'], 'nothing is passed over');
+  assert.equal(await titles(), ['first'], 'no event is skipped');
   flipBits(segment!, at);
-  await waitUntil('the rest', titles, (found) => found.length === 3, 20);
+  await waitUntil('the rows of the other events', titles, (found) => found.length === 3, 20);
   await worker.close();
 });
 

@@ -18,7 +18,7 @@ const story: EventSpec[] = [
   ['b', 'IdeaRenamed', { title: 7 }],
 ];
 
-test('a resource as of any position is the fold of its own stream until then', () => {
+test('a resource as of a position is the fold of its stream up to that position', () => {
   const all = recordedEvents(story);
   const own = all.filter(({ id }) => id === 'a');
   const titles = all.map(({ position }) => asOf(ideas, 'ideas', own, position).get('t\0a')?.row.title);
@@ -27,7 +27,7 @@ test('a resource as of any position is the fold of its own stream until then', (
   assert.is(asOf(ideas, 'ideas', own, { commit: 0n, prepare: 0n }).size, 0);
 });
 
-test('rows that are what the log makes of them do not drift; a spoilt one is named with the first event that it shows nothing of', async () => {
+test('the drift check passes rows that the log yields, and reports any other row with the first event that it does not reflect', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -58,7 +58,7 @@ test('rows that are what the log makes of them do not drift; a spoilt one is nam
   await close();
 });
 
-test('an event in the midst that was never applied is named, though those behind it were', async () => {
+test('the drift check finds an event that was not applied even if later ones were', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -89,7 +89,7 @@ test('an event in the midst that was never applied is named, though those behind
   await close();
 });
 
-test('rows that another version made are not held against this one', async () => {
+test('the drift check skips the rows of another version', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);

@@ -34,7 +34,7 @@ const cut = (databaseUrl: string) =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
   );
 
-test('while the database is away reads are refused, and both sides go on by themselves when it is back', async () => {
+test('while the database is down reads are refused; when it is back, reads and projections recover by themselves', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { url, ...way } = await startTcpProxy(databaseUrl);
@@ -72,7 +72,7 @@ test('while the database is away reads are refused, and both sides go on by them
   way.end();
 });
 
-test('a database that does not answer is away: every read is refused in some seconds, those that wait for their turn too', async () => {
+test('if the database does not answer, every read is refused within seconds, including queued ones', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { url, ...way } = await startTcpProxy(databaseUrl);
@@ -121,7 +121,7 @@ test('a database that does not answer is away: every read is refused in some sec
   way.end();
 });
 
-test('while the log is away rows can be read, and they move on when it is back', async () => {
+test('while the log is down rows can be read, and they are updated when it is back', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const events = recordedEvents([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]);
@@ -136,7 +136,7 @@ test('while the log is away rows can be read, and they move on when it is back',
   await close();
 });
 
-test("somebody else's schema of the same name is left as it is, and named; the other projections go on", async () => {
+test("another application's schema of the same name is not changed and is reported; the other projections continue", async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await query(databaseUrl, 'create schema ideas');
@@ -166,7 +166,7 @@ test("somebody else's schema of the same name is left as it is, and named; the o
 
 const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
-test('ten kinds of poison: each stops its own stream at most, and nobody else waits', async () => {
+test('an event that cannot be applied blocks its own stream at most, and delays no other', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const unique: AnyProjection = {
@@ -213,7 +213,7 @@ test('ten kinds of poison: each stops its own stream at most, and nobody else wa
   await close();
 });
 
-test('a projection that nothing concerns moves on with the log', async () => {
+test('a projection that no event concerns still advances with the log', async () => {
   const log = memoryLog();
   const quietOne: AnyProjection = { ...ideasOf('never'), name: 'never' };
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas, quietOne]);
@@ -224,7 +224,7 @@ test('a projection that nothing concerns moves on with the log', async () => {
   await close();
 });
 
-test('wherever the log is cut and connections break, the rows are those of a single fold', () =>
+test('the rows are correct wherever batches end and connections break', () =>
   fc.assert(
     fc.asyncProperty(scenario, fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }), async (given, sizes) => {
       const log = memoryLog();

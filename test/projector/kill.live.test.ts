@@ -25,7 +25,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const KILLS = Number(process.env.TEST_KILLS ?? 20);
 
-/** Small, seeded and repeatable: the same story whenever it is told. */
+/** A small pseudo-random generator: the same seed always gives the same events. */
 const dice = (seed: number) => () => {
   seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
   return seed / 2 ** 32;
@@ -61,7 +61,7 @@ const lockHolders = (databaseUrl: string) =>
      where locktype = 'advisory' and datname = current_database() and application_name = 'annals projection locks'`,
   ).then((rows) => rows.map(({ pid }) => pid));
 
-test('a worker that was taken for silent goes on as it was where nobody else has taken its place', async () => {
+test('a worker that lost its locks continues if no other worker has taken over', async () => {
   const databaseUrl = await freshDatabase();
   const log = memoryLog();
   const said: string[] = [];
@@ -84,7 +84,7 @@ test('a worker that was taken for silent goes on as it was where nobody else has
   assert.is(said.filter((line) => line.includes('following projections')).length, 1, said.join(''));
 });
 
-test('a worker that stands still gives way to another within seconds, and when it goes on it writes nothing twice', async () => {
+test('if a worker is suspended another one takes over within seconds, and after resuming it writes nothing twice', async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const log = openLog(eventstoreUrl);
@@ -97,7 +97,7 @@ test('a worker that stands still gives way to another within seconds, and when i
   await appendEvents(log, before);
   await waitForProjection(reads, log, 'ideas');
   await startWorkerProcess(eventstoreUrl, databaseUrl, 'still');
-  // In the midst of its work, whatever it is at.
+  // The worker is suspended at an arbitrary point of its work.
   const writing = appendEvents(log, meanwhile);
   first.kill('SIGSTOP');
   await writing;
@@ -109,7 +109,7 @@ test('a worker that stands still gives way to another within seconds, and when i
     assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', table)), comparableRows(await foldedRows(log, ideasOf('still'), table)));
 });
 
-test(`a worker that is killed ${KILLS} times leaves the rows of a single fold, and its checkpoint never goes back`, async () => {
+test(`after ${KILLS} kills of the worker the rows are correct, and the checkpoint never went back`, async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const category = `kill${[...crypto.randomUUID()].filter((letter) => /[a-f]/.test(letter)).join('')}`;

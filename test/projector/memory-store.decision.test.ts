@@ -24,7 +24,7 @@ const query = (more: Partial<PageQuery> = {}): PageQuery => ({
 const refusal = (work: Promise<unknown>): Promise<Refusal> =>
   work.then(
     () => {
-      throw new Error('it was not refused');
+      throw new Error('the call was not refused');
     },
     (error: unknown) => {
       assert.instance(error, Refusal);
@@ -32,7 +32,7 @@ const refusal = (work: Promise<unknown>): Promise<Refusal> =>
     },
   );
 
-test('one row is its document as text and its stream’s revision; hidden and foreign ones are not there', async () => {
+test('a look-up returns the document and the stream’s revision, but no soft-deleted row and none of another tenant', async () => {
   const { reads } = sinkOf(noted('a', 'A'), noted('b', 'B'), ['b', 'IdeaRenamed', { gone: true }]);
   const one = await reads.one(from, { tenant_id: 't', id: 'a' });
   assert.equal([JSON.parse(one!.doc).title, one!.revision], ['A', 0]);
@@ -41,7 +41,7 @@ test('one row is its document as text and its stream’s revision; hidden and fo
   assert.is(await reads.one(from, { tenant_id: 'other', id: 'a' }), null);
 });
 
-test('pages follow each other by cursor, in either direction, with nulls where Postgres has them', async () => {
+test('pages follow each other by cursor in both directions, with nulls in the order of Postgres', async () => {
   const { reads } = sinkOf(
     noted('a', 'A', { score: 1 }),
     noted('b', 'B'),
@@ -64,7 +64,7 @@ test('pages follow each other by cursor, in either direction, with nulls where P
   assert.is(await walk({ column: 'score', descending: false }), 'aecbd');
 });
 
-test('conditions hold together: equality, ranges, lists, substrings, rows elsewhere', async () => {
+test('a page contains the rows that meet all conditions: equality, ranges, lists, substrings, rows of other tables', async () => {
   const { reads } = sinkOf(noted('a', 'Red Fox', { score: 1 }), noted('b', 'red hen', { score: 2 }), noted('c', 'Blue'), [
     'a',
     'IdeaTagged',
@@ -81,7 +81,7 @@ test('conditions hold together: equality, ranges, lists, substrings, rows elsewh
   assert.is(await ids({ column: 'created_at', op: '<', value: '2026-01-01T01:00:00.001+01:00' }), 'a');
 });
 
-test('a cursor that no page gave is refused where it stands', async () => {
+test('a cursor that no page returned is refused with a pointer to it', async () => {
   const { reads } = sinkOf(noted('a', 'A'));
   for (const cursor of [
     '',
@@ -95,7 +95,7 @@ test('a cursor that no page gave is refused where it stands', async () => {
   }
 });
 
-test('a read waits for its token, and no longer than it was told', async () => {
+test('a read waits for its token, but not longer than its time limit', async () => {
   const sink = openMemoryStore([ideas]);
   const [first, second] = recordedEvents([noted('a', 'A'), noted('b', 'B')]);
   assert.is(sink.reads.position('ideas'), null);
@@ -108,7 +108,7 @@ test('a read waits for its token, and no longer than it was told', async () => {
   assert.is(sink.reads.position('ideas'), tokenOf(second!.position));
 });
 
-test('a counter is 0 where there is no row', async () => {
+test('a counter without a row is 0', async () => {
   const { reads } = sinkOf(noted('a', 'A'), ['b', 'IdeaLinked', { to: 'a' }]);
   assert.is(await reads.counter(from, { tenant_id: 't', id: 'a' }, 'links'), 1);
   assert.is(await reads.counter(from, { tenant_id: 't', id: 'z' }, 'links'), 0);

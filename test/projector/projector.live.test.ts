@@ -26,7 +26,7 @@ const key = (id: string) => ({ tenant_id: 't', id });
 
 const read = async (reads: Reads, id: string) => JSON.parse((await reads.one(from, key(id)))!.doc) as Record<string, unknown>;
 
-test('rows in Postgres are those of the fold, through every kind of change and of text', async () => {
+test('rows in Postgres equal those in memory, for every kind of change and text', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const odd = '€"\\{},NULL \u2028 \0 \ud800 😀';
@@ -53,24 +53,26 @@ test('rows in Postgres are those of the fold, through every kind of change and o
   await close();
 });
 
-/** A log whose first follower from the beginning hears of its first `few` events and takes them for all, once it is let go. */
+/**
+ * A log whose first subscription from the beginning waits for `go`, then delivers only its first `few` events and reports that it has caught up.
+ */
 const shortOf = (log: Log, few: number) => {
   const { promise: gate, resolve: go } = Promise.withResolvers<void>();
   let isFirst = true;
   const follow: Log['follow'] = (follower) => {
     if (!isFirst || follower.from !== undefined) return log.follow(follower);
     isFirst = false;
-    let heard = 0;
+    let delivered = 0;
     const event = async (one: Recorded): Promise<void> => {
       await gate;
-      if (heard++ < few) await follower.event(one);
+      if (delivered++ < few) await follower.event(one);
     };
     return log.follow({ ...follower, event, checkpoint: () => {} });
   };
   return { log: { ...log, follow }, go };
 };
 
-test('a projection that joins those at the live end is given all that they have read since', async () => {
+test('a projection that joins the live processor gets all events that it has missed', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -85,13 +87,13 @@ test('a projection that joins those at the live end is given all that they have 
   const worker = await startWorker({ log: short.log, databaseUrl, projections: [ideas, late], logger: silentLogger });
   const stateOf = (name: string) => worker.status().find((one) => one.name === name)!.state;
   await waitUntil(
-    'the one at the end',
+    'the live projection',
     () => stateOf('ideas'),
     (state) => state === 'live',
   );
   short.go();
   await waitUntil(
-    'the one that joins',
+    'the joining projection',
     () => stateOf('late'),
     (state) => state === 'live',
   );
@@ -99,7 +101,7 @@ test('a projection that joins those at the live end is given all that they have 
   await worker.close();
 });
 
-test('a second start goes on where the first ended, with the rows it finds there', async () => {
+test('a restart continues at the checkpoint with the stored rows', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const events = recordedEvents([
@@ -120,7 +122,7 @@ test('a second start goes on where the first ended, with the rows it finds there
   assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparableRows(await foldedRows(log, ideas, 'ideas')));
 });
 
-test('a token is enough to read what was just written, by many readers at once', async () => {
+test('readers that wait for a token read what was just written, also many at once', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const events = recordedEvents(
@@ -173,7 +175,7 @@ const pageQuery = fc.record({
   limit: fc.integer({ min: 1, max: 5 }),
 });
 
-test('Postgres and the memory sink give the same pages to the same questions', async () => {
+test('Postgres and the memory store return the same pages for the same queries', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const titles = ['a', 'A', 'b%', 'B_', 'ü', '😀', '\uffff', 'a\0', "quo'te\\", ''];
@@ -184,18 +186,18 @@ test('Postgres and the memory sink give the same pages to the same questions', a
   ]);
   await appendEvents(log, recordedEvents(given));
   await waitForProjection(reads, log, 'ideas');
-  const sink = openMemoryStore([ideas]);
-  sink.feed(log.events);
+  const store = openMemoryStore([ideas]);
+  store.feed(log.events);
   await fc.assert(
     fc.asyncProperty(pageQuery, async (query) => {
-      assert.equal(await walk(reads, { from, ...query }), await walk(sink.reads, { from, ...query }));
+      assert.equal(await walk(reads, { from, ...query }), await walk(store.reads, { from, ...query }));
     }),
     { numRuns: 150 },
   );
   await close();
 });
 
-test('a page ends before its documents are more than eight mebibytes, with one at least, and nothing is left out behind it', async () => {
+test('a page has at most eight mebibytes but at least one document, and the next page misses nothing', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -203,8 +205,8 @@ test('a page ends before its documents are more than eight mebibytes, with one a
   const given = sizes.map((size, n): EventSpec => [`i${n}`, 'IdeaNoted', { title: `${n} ${'€'.repeat(size / 3)}` }]);
   await appendEvents(log, recordedEvents(given));
   await waitForProjection(reads, log, 'ideas');
-  const sink = openMemoryStore([ideas]);
-  sink.feed(log.events);
+  const store = openMemoryStore([ideas]);
+  store.feed(log.events);
   const all = given.map(([id]) => id).sort();
   const idsOf = (page: string) => (JSON.parse(page) as { id: string }[]).map(({ id }) => id);
   const checkPages = (pages: readonly string[]) => {
@@ -215,7 +217,7 @@ test('a page ends before its documents are more than eight mebibytes, with one a
   for (const descending of [true, false])
     for (const limit of [7, 13, 200]) {
       const asked = { from, where: [], sort: { column: 'created_at', descending }, limit };
-      const [pages, same] = await Promise.all([walk(reads, asked), walk(sink.reads, asked)]);
+      const [pages, same] = await Promise.all([walk(reads, asked), walk(store.reads, asked)]);
       assert.equal(pages.map(digest), same.map(digest));
       assert.ok(limit < 200 || pages.length > 1);
       checkPages(pages);

@@ -24,11 +24,11 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const from: Source = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
-const many = (count: number): EventSpec[] =>
+const notedEvents = (count: number): EventSpec[] =>
   Array.from({ length: count }, (_, n): EventSpec => [`i${n}`, 'IdeaNoted', { title: `title ${n}` }]);
 const titleOf = async (reads: Reads, id: string) => JSON.parse((await reads.one(from, key(id)))!.doc).title as string;
 
-const asked = async (databaseUrl: string, kind: RequestKind, stream: string | null = null) => {
+const requestAndWait = async (databaseUrl: string, kind: RequestKind, stream: string | null = null) => {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   try {
     const id = await requestMaintenance(pool, kind, 'ideas', stream);
@@ -42,17 +42,17 @@ const asked = async (databaseUrl: string, kind: RequestKind, stream: string | nu
   }
 };
 
-test('rows that were spoilt are found by a rebuild and made right; reads meanwhile see every row and no error', async () => {
+test('a rebuild finds and repairs changed rows; meanwhile reads see every row and no error', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
-  await appendEvents(log, recordedEvents(many(300)));
+  await appendEvents(log, recordedEvents(notedEvents(300)));
   await waitForProjection(reads, log, 'ideas');
   await query(databaseUrl, `update ideas.ideas set title = 'spoilt' where id = 'i7'`);
   await query(databaseUrl, `delete from ideas.ideas where id = 'i8'`);
-  let over = false;
+  let hasEnded = false;
   const seen = { reads: 0, least: Number.POSITIVE_INFINITY, points: 0 };
   const reading = (async () => {
-    while (!over) {
+    while (!hasEnded) {
       const [page, point] = await Promise.all([
         reads.page({
           from,
@@ -68,7 +68,7 @@ test('rows that were spoilt are found by a rebuild and made right; reads meanwhi
     }
   })();
   for (let round = 0; round < 3; round++) {
-    const outcome = await asked(databaseUrl, 'rebuild');
+    const outcome = await requestAndWait(databaseUrl, 'rebuild');
     assert.is(outcome.promoted, true);
     const { differing, shown } = outcome.comparison as {
       differing: number;
@@ -79,7 +79,7 @@ test('rows that were spoilt are found by a rebuild and made right; reads meanwhi
     const byId = new Map(shown.map((one) => [one.key.id, one]));
     assert.equal([byId.get('i7')?.columns, byId.get('i7')?.touched, byId.get('i8')?.only], [['title'], 'idea-t.i7@0', 'new']);
   }
-  over = true;
+  hasEnded = true;
   await reading;
   assert.ok(seen.reads > 5 && seen.points === seen.reads, JSON.stringify(seen));
   assert.is(seen.least, 299);
@@ -90,25 +90,25 @@ test('rows that were spoilt are found by a rebuild and made right; reads meanwhi
   await close();
 });
 
-test('where asked to, a rebuild that differs leaves the old rows; one that was given up leaves nothing', async () => {
+test('a rebuild that must be equal keeps the old rows if they differ; an aborted rebuild leaves nothing behind', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
-  await appendEvents(log, recordedEvents(many(5)));
+  await appendEvents(log, recordedEvents(notedEvents(5)));
   await waitForProjection(reads, log, 'ideas');
   await query(databaseUrl, `update ideas.ideas set title = 'kept' where id = 'i1'`);
-  const outcome = await asked(databaseUrl, 'rebuild-if-equal');
+  const outcome = await requestAndWait(databaseUrl, 'rebuild-if-equal');
   assert.is(outcome.promoted, false);
-  await asked(databaseUrl, 'abort');
+  await requestAndWait(databaseUrl, 'abort');
   assert.is(await checkpointOf(databaseUrl, 'ideas__next'), -1n);
   assert.equal(await query(databaseUrl, `select from pg_namespace where nspname like 'ideas__%'`), []);
   assert.is((await rowsIn(databaseUrl, 'ideas', 'ideas')).filter(({ title }) => title === 'kept').length, 1);
   await close();
 });
 
-test('another version is built beside the old one, which serves until it is there; another shape too', async () => {
+test('a new version is built beside the old one, which is read until then, also if the tables change', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  await appendEvents(log, recordedEvents(many(50)));
+  await appendEvents(log, recordedEvents(notedEvents(50)));
   const first = await startProjectionPlatform(log, databaseUrl, [ideas]);
   await waitForProjection(first.reads, log, 'ideas');
   await first.close();
@@ -148,12 +148,12 @@ test('another version is built beside the old one, which serves until it is ther
   );
   await third.close();
   const older = await startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
-  await waitUntil('a word about it', older.status, ([status]) => /version 3/.test(status!.last_error ?? ''));
+  await waitUntil('the error in the status', older.status, ([status]) => /version 3/.test(status!.last_error ?? ''));
   assert.is(await titleOf(third.reads, 'i3').catch(() => 'closed'), 'closed');
   await older.close();
 });
 
-test('a parked event is named with its followers, and applied once the program knows how', async () => {
+test('a parked event is listed with the later events of its stream, and applied by a program that can', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const events = recordedEvents([
@@ -176,7 +176,7 @@ test('a parked event is named with its followers, and applied once the program k
     ],
   );
   assert.match(parked[0]!.reason, /title is not a string/);
-  assert.equal(await asked(databaseUrl, 'retry', 'idea-t.a'), { freed: 0 });
+  assert.equal(await requestAndWait(databaseUrl, 'retry', 'idea-t.a'), { freed: 0 });
   const tried = (await parkedEvents(pool, 'ideas')).map(({ attempts }, index) => attempts > parked[index]!.attempts);
   assert.equal(tried, [true, true]);
   const [status] = await waitUntil(
@@ -186,7 +186,7 @@ test('a parked event is named with its followers, and applied once the program k
   );
   assert.is(status!.state, 'live');
   await first.close();
-  const mended = {
+  const fixed = {
     ...ideas,
     on: {
       ...ideas.on,
@@ -194,7 +194,7 @@ test('a parked event is named with its followers, and applied once the program k
         patch('ideas', { tenant_id: tenant, id }, { title: String(data.title) }),
     },
   };
-  const second = await startProjectionPlatform(log, databaseUrl, [mended]);
+  const second = await startProjectionPlatform(log, databaseUrl, [fixed]);
   await waitUntil(
     'the retry',
     () => titleOf(second.reads, 'a'),
@@ -206,10 +206,10 @@ test('a parked event is named with its followers, and applied once the program k
   await second.close();
 });
 
-test('a rebuild that was interrupted at any point is taken up or begun again, and a dropped database is filled again', async () => {
+test('an interrupted rebuild is continued or started again, and a dropped database is filled again', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  await appendEvents(log, recordedEvents(many(2_000)));
+  await appendEvents(log, recordedEvents(notedEvents(2_000)));
   for (let round = 0; round < 6; round++) {
     const worker = await startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
     await waitUntil(
@@ -226,7 +226,7 @@ test('a rebuild that was interrupted at any point is taken up or begun again, an
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
   await waitForProjection(reads, log, 'ideas');
   await waitUntil(
-    'the end of it',
+    'the end of the rebuild',
     () => checkpointOf(databaseUrl, 'ideas__next'),
     (at) => at === -1n,
   );
@@ -239,10 +239,10 @@ test('a rebuild that was interrupted at any point is taken up or begun again, an
   await again.close();
 });
 
-test('what was built anew takes its place and what was asked is answered in one step: dying between leaves neither', async () => {
+test('a promotion swaps the rows and completes the request in one transaction: after a failure neither has happened', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  await appendEvents(log, recordedEvents(many(30)));
+  await appendEvents(log, recordedEvents(notedEvents(30)));
   const first = await startProjectionPlatform(log, databaseUrl, [ideas]);
   await waitForProjection(first.reads, log, 'ideas');
   await query(databaseUrl, `update ideas.ideas set title = 'spoilt' where id = 'i7'`);
@@ -254,16 +254,16 @@ test('what was built anew takes its place and what was asked is answered in one 
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   const id = await requestMaintenance(pool, 'rebuild', 'ideas');
   const [status] = await waitUntil(
-    'it dies',
+    'the failed promotion',
     () => publishedStatuses(pool),
     (found) => /dies here/.test(found[0]?.last_error ?? ''),
   );
   assert.is(status!.name, 'ideas');
-  assert.is((await rowsIn(databaseUrl, 'ideas', 'ideas')).find((row) => row.id === 'i7')!.title, 'spoilt', 'the old rows serve');
+  assert.is((await rowsIn(databaseUrl, 'ideas', 'ideas')).find((row) => row.id === 'i7')!.title, 'spoilt', 'the old rows are still read');
   assert.is((await requestState(pool, id))!.done_at, null);
   await query(databaseUrl, 'drop trigger dies on annals.requests');
   await waitUntil(
-    'its end',
+    'the promotion',
     () => requestState(pool, id),
     (state) => state?.done_at !== null,
   );
@@ -273,10 +273,10 @@ test('what was built anew takes its place and what was asked is answered in one 
   await first.close();
 });
 
-test('a schema that was dropped under a running worker is made and filled again', async () => {
+test('a schema that is dropped while a worker runs is created and filled again', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
-  await appendEvents(log, recordedEvents(many(10)));
+  await appendEvents(log, recordedEvents(notedEvents(10)));
   await waitForProjection(reads, log, 'ideas');
   await query(databaseUrl, 'drop schema ideas cascade');
   await appendEvents(log, recordedEvents([['late', 'IdeaNoted', { title: 'late' }]]));

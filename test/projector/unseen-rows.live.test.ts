@@ -27,8 +27,8 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const noted = (id: string): EventSpec => [id, 'IdeaNoted', { title: id }];
 
-/** Each part by a worker of its own, which knows no row of those before it. */
-const inParts = async (parts: readonly (readonly EventSpec[])[]) => {
+/** Applies each part by a worker of its own, which has no cached rows. Returns the parked events. */
+const parkedAfter = async (parts: readonly (readonly EventSpec[])[]) => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const events = recordedEvents(parts.flat());
@@ -43,8 +43,8 @@ const inParts = async (parts: readonly (readonly EventSpec[])[]) => {
   return query(databaseUrl, 'select stream, revision::integer as revision, reason from annals.parked order by stream, revision');
 };
 
-test('a row that is inserted unseen is met where it is there: its own stream overwrites it, another one is parked', async () => {
-  const parked = await inParts([
+test('an insert into an existing row overwrites it if it is of the same stream; otherwise its event is parked', async () => {
+  const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaViewed']],
     [noted('c'), ['b', 'IdeaTagged', { tag: 'x' }], noted('a'), ['b', 'IdeaTagged', { tag: 'y' }], ['c', 'IdeaTagged', { tag: 'z' }]],
     [noted('d'), noted('a'), ['a', 'IdeaTagged', { tag: 'x' }]],
@@ -55,8 +55,8 @@ test('a row that is inserted unseen is met where it is there: its own stream ove
   ]);
 });
 
-test('a row whose insert is passed over is looked for before anybody is told that it is not there', async () => {
-  const parked = await inParts([
+test('if the insert of a row is skipped, the row is loaded before later events of the batch use it', async () => {
+  const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTorn', { title: 'torn' }]],
     [noted('a'), ['b', 'IdeaLinked', { to: 'a' }]],
   ]);
@@ -69,37 +69,37 @@ test('a row whose insert is passed over is looked for before anybody is told tha
   );
 });
 
-test('a projection in which nothing changes is told of at once, while its checkpoint waits for a turn of its own', async () => {
+test('listeners learn the position of an unchanged projection at once; its checkpoint is written later', async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl, pipeline: true });
   await db.connect();
   afterTest(() => db.end());
   await createSystemTables(db);
-  const told: (string | undefined)[] = [];
-  db.on('notification', ({ payload }) => told.push(payload));
+  const notifications: (string | undefined)[] = [];
+  db.on('notification', ({ payload }) => notifications.push(payload));
   await db.query('listen annals_moved');
-  const members: ProjectionWriter[] = [];
+  const writers: ProjectionWriter[] = [];
   for (const projection of [ideas, { ...ideas, name: 'still', categories: ['nothing'] }]) {
     await createSchema(db, projection.name, projection);
-    members.push(openProjectionWriter(projection.name, projection, { position: null, blockedStreams: [] }, openRowBudget()));
+    writers.push(openProjectionWriter(projection.name, projection, { position: null, blockedStreams: [] }, openRowBudget()));
   }
-  const stand = () => Promise.all(members.map(({ name }) => checkpointOf(databaseUrl, name)));
+  const checkpoints = () => Promise.all(writers.map(({ name }) => checkpointOf(databaseUrl, name)));
   const [first, second] = recordedEvents([noted('a'), noted('b')]).map((event) => ({ events: [event], to: event.position }));
-  await writeBatch(members, db as never, first!);
-  assert.equal(told.splice(0), [`${tokenOf(first!.to)} ideas still`]);
-  assert.equal(await stand(), [first!.to.commit, -1n]);
-  await writeCheckpoints(members, db as never);
-  assert.equal(await stand(), [first!.to.commit, first!.to.commit]);
-  await writeBatch(members, db as never, second!);
+  await writeBatch(writers, db as never, first!);
+  assert.equal(notifications.splice(0), [`${tokenOf(first!.to)} ideas still`]);
+  assert.equal(await checkpoints(), [first!.to.commit, -1n]);
+  await writeCheckpoints(writers, db as never);
+  assert.equal(await checkpoints(), [first!.to.commit, first!.to.commit]);
+  await writeBatch(writers, db as never, second!);
   await query(databaseUrl, `update annals.checkpoints set commit_position = 1 where name = 'still'`);
-  const failed = await writeCheckpoints(members, db as never).then(
+  const failed = await writeCheckpoints(writers, db as never).then(
     () => null,
     (error: Error) => error,
   );
-  assert.ok(isCheckpointConflict(failed), 'another writer was at work');
+  assert.ok(isCheckpointConflict(failed), 'another writer moved the checkpoint');
 });
 
-test('the checkpoint of a projection in which nothing changes follows by itself, and before a worker ends', async () => {
+test('the checkpoint of an unchanged projection is written soon, and before the worker ends', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const still = { ...ideas, name: 'still', categories: ['nothing'] };
@@ -123,26 +123,27 @@ test('the checkpoint of a projection in which nothing changes follows by itself,
 
 const at = (commit: number): Position => ({ commit: BigInt(commit), prepare: BigInt(commit) });
 
-test('a checkpoint behind what was heard takes nothing back; one that itself went back does', async () => {
+test('a checkpoint that lags behind the announced position changes nothing, but one that moved back does', async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl });
   await db.connect();
   await createSystemTables(db);
-  const stand = (commit: number) => db.query('update annals.checkpoints set commit_position = $1, prepare_position = $1', [commit]);
+  const moveCheckpoint = (commit: number) =>
+    db.query('update annals.checkpoints set commit_position = $1, prepare_position = $1', [commit]);
   await db.query(`insert into annals.checkpoints (name, version, shape) values ('one', 1, '')`);
-  await stand(10);
+  await moveCheckpoint(10);
   const positions = await watchCheckpoints(databaseUrl, silentLogger);
   afterTest(() => Promise.all([positions.close(), db.end()]).then(() => {}));
   assert.is(positions.position('one'), tokenOf(at(10)));
   await db.query(`select pg_notify('annals_moved', '30:30 one')`);
   await positions.passed('one', tokenOf(at(30)), 1_000);
-  await stand(20);
-  // It is looked at once a second.
+  await moveCheckpoint(20);
+  // The checkpoints are read once a second.
   for (let look = 0; look < 25; look++) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     assert.is(positions.position('one'), tokenOf(at(30)));
   }
-  await stand(15);
+  await moveCheckpoint(15);
   await waitUntil(
     'the database was restored',
     () => positions.position('one'),
@@ -151,21 +152,21 @@ test('a checkpoint behind what was heard takes nothing back; one that itself wen
   );
 });
 
-const held = (text: string): StoredRow => ({ row: {}, revision: 0, touched: '', docs: [text] });
+const storedRow = (text: string): StoredRow => ({ row: {}, revision: 0, touched: '', docs: [text] });
 
-test('rows that were used last stay, whatever else comes', () => {
+test('the row cache keeps the most recently used rows', () => {
   const keys = fc.integer({ min: 0, max: 12 });
   const step = fc.record({ key: keys, set: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { minLength: 40, maxLength: 100 }), (steps) => {
-      // Room for five rows of 300 characters, the rest of which is the least that a row counts.
+      // The budget is five rows of 300 characters: the minimum weight of a row and its text.
       const cache = openRowCache(openRowBudget(1_500, 0), false);
       let known: { key: number; text: string }[] = [];
       for (const [index, { key, set }] of steps.entries()) {
         const text = String(index).padEnd(44);
         const before = known.find((one) => one.key === key);
         if (!set) assert.is(cache.get('t', String(key))?.docs[0], before?.text);
-        else cache.set('t', String(key), held(text));
+        else cache.set('t', String(key), storedRow(text));
         if (set || before) known = [...known.filter((one) => one.key !== key), { key, text: set ? text : before!.text }].slice(-5);
       }
     }),
@@ -173,10 +174,10 @@ test('rows that were used last stay, whatever else comes', () => {
   );
 });
 
-test('of empty tables what is not known is not there; once a row has had to leave, nobody knows', () => {
+test('a cache of empty tables knows that a missing row does not exist, until its first eviction', () => {
   const cache = openRowCache(openRowBudget(1_500, 0), true);
   assert.is(cache.get('t', 'never'), null);
-  for (let key = 0; key < 12; key++) cache.set('t', String(key), held('x'.repeat(44)));
+  for (let key = 0; key < 12; key++) cache.set('t', String(key), storedRow('x'.repeat(44)));
   assert.is(cache.get('t', '0'), undefined);
   assert.is(cache.get('t', 'never'), undefined);
 });

@@ -14,7 +14,7 @@ const from: Source = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
 const noted = (id: string, more: object = {}): EventSpec => [id, 'IdeaNoted', { title: `title ${id}`, ...more }];
 
-test('of several workers one writes, another takes over, and nothing is applied twice', async () => {
+test('one of several workers writes, another one takes over, and no event is applied twice', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const start = () => startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
@@ -40,7 +40,7 @@ test('of several workers one writes, another takes over, and nothing is applied 
   await Promise.all(workers.map((worker) => worker.close()));
 });
 
-test('a worker from which nothing comes through any more keeps nobody else from writing', async () => {
+test('a worker that is cut off from the database does not prevent another one from writing', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { url, ...way } = await startTcpProxy(databaseUrl);
@@ -61,7 +61,7 @@ test('a worker from which nothing comes through any more keeps nobody else from 
   way.end();
 });
 
-test('a worker to which nothing comes from the log any more lets another one write', async () => {
+test('a worker that is cut off from the log lets another one write', async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const { url, ...way } = await startTcpProxy(eventstoreUrl);
