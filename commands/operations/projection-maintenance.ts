@@ -15,7 +15,8 @@ export type RebuildProgress = {
 
 /**
  * Whether the decision has to be requested: false if the same one has been requested before.
- * @throws Refusal conflict if the rebuild has ended, if it has not caught up and is to be promoted, or if the other decision was requested
+ * @throws Refusal conflict if the rebuild has ended, if it has not caught up and is to be promoted, or if the other
+ * decision was requested
  */
 export const mustRequest = (decision: RebuildDecision, { state, requested }: RebuildProgress): boolean => {
   if (state === 'promoted' || state === 'aborted') throw new Refusal('conflict', `the rebuild has already been ${state}`);

@@ -118,7 +118,9 @@ const revokedKeys = (revocations: Revocations, now: number): Record<string, numb
   return Object.fromEntries(revoked.map(({ publicKey }) => [publicKey, Math.floor(now / 1_000)]));
 };
 
-/** The revoked credentials of the last hour, according to the events. Older credentials have expired and are forgotten. */
+/**
+ * The revoked credentials of the last hour, according to the events. Older credentials have expired and are forgotten.
+ */
 export const createRevocationList = () => {
   const revocations: Revocations = { credentials: new Map(), endedAt: new Map() };
   return {
