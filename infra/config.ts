@@ -1,6 +1,6 @@
+import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import { fromSeed } from 'nkeys.js';
 import { z } from 'zod';
 import { publicIdOf } from '../domain/identity/api-key-format.ts';
 import { listenUrl } from './listen-url.ts';
@@ -51,7 +51,11 @@ const isIssuer = (text: string): boolean => {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 };
 
+const require = createRequire(import.meta.url);
+
+/** Loads the library only if there is a seed to check: most commands start faster without it. */
 const isAccountSeed = (text: string): boolean => {
+  const { fromSeed } = require('nkeys.js') as typeof import('nkeys.js');
   try {
     return fromSeed(new TextEncoder().encode(text)).getPublicKey().startsWith('A');
   } catch {

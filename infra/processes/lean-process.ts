@@ -18,6 +18,12 @@ type Handover = Program & {
 const VARIABLE = 'ANNALS_LEAN_PROCESS';
 const LEAN_MAIN = join(import.meta.dirname, 'lean-main.mjs');
 
+/** A small heap, and for the supervisor, which only waits, no optimizing compilers. */
+const V8_FLAGS = {
+  start: ['--max-semi-space-size=1', '--optimize-for-size', '--no-opt', '--no-maglev', '--no-sparkplug'],
+  runner: ['--max-semi-space-size=1', '--optimize-for-size'],
+};
+
 const replaceThisProcess = (handover: Handover): never => {
   flushCompileCache();
   const env = {
@@ -25,7 +31,8 @@ const replaceThisProcess = (handover: Handover): never => {
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE || COMPILE_CACHE,
     [VARIABLE]: JSON.stringify(handover),
   } as NodeJS.ProcessEnv;
-  return process.execve!(process.execPath, [process.execPath, ...process.execArgv, LEAN_MAIN, handover.command], env) as never;
+  const flags = [...process.execArgv, ...V8_FLAGS[handover.command].filter((flag) => !process.execArgv.includes(flag))];
+  return process.execve!(process.execPath, [process.execPath, ...flags, LEAN_MAIN, handover.command], env) as never;
 };
 
 /**

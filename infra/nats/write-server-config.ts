@@ -1,0 +1,35 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { accountJwt, createUserCredentials, credentialsFile, keyPairOf, operatorJwt } from './jwt.ts';
+import { ensureSeeds, type ServerSeeds } from './server-keys.ts';
+
+// A program of its own, so that the supervisor, which runs for months, need not load the library for NATS keys. It writes what the embedded
+// server needs: its keys (at the first start), its configuration, and credentials for NATS' own tools. Arguments: directory, port.
+
+const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
+const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
+
+const configuration = (dir: string, port: number, seeds: ServerSeeds): object => {
+  const operator = keyPairOf(seeds.operator);
+  const [system, account] = [seeds.system, seeds.account].map((seed) => keyPairOf(seed).getPublicKey()) as [string, string];
+  return {
+    server_name: 'annals',
+    listen: `127.0.0.1:${port}`,
+    pid_file: join(dir, 'nats.pid'),
+    max_payload: MAX_PAYLOAD_BYTES,
+    jetstream: { store_dir: join(dir, 'jetstream'), max_memory_store: MAX_MEMORY_BYTES },
+    operator: operatorJwt(operator, system),
+    system_account: system,
+    resolver: 'MEMORY',
+    resolver_preload: {
+      [system]: accountJwt(operator, { publicKey: system, name: 'SYS', jetstream: false }),
+      [account]: accountJwt(operator, { publicKey: account, name: 'annals', jetstream: true }),
+    },
+  };
+};
+
+const [dir = '', port = ''] = process.argv.slice(2);
+const seeds = ensureSeeds(dir);
+writeFileSync(join(dir, 'nats.conf'), JSON.stringify(configuration(dir, Number(port), seeds), null, 2), { mode: 0o600 });
+const operatorUser = createUserCredentials({ accountSeed: seeds.account, name: 'operator' });
+writeFileSync(join(dir, 'annals.creds'), credentialsFile(operatorUser), { mode: 0o600 });
