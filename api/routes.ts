@@ -3,6 +3,7 @@ import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import { agentOperations } from './agents/agent.ts';
 import { historyOperations } from './agents/agent-history.ts';
 import { agentRoleOperations } from './agents/agent-roles.ts';
+import { effectivePermissionOperations } from './agents/effective-permissions.ts';
 import { modelOperations } from './agents/model.ts';
 import { auditOperations } from './audit/audit-log.ts';
 import { planOperations } from './billing/plan.ts';
@@ -28,7 +29,7 @@ export type OperationPorts = {
 /** The tables of all areas; the key is the heading in the OpenAPI document. */
 const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: { ...agentOperations, ...historyOperations },
-  Access: agentRoleOperations,
+  Access: { ...agentRoleOperations, ...effectivePermissionOperations },
   Models: modelOperations,
   'API keys': apiKeyOperations,
   'Webhooks in': { ...integrationOperations, ...deliveryOperationsOf(storedDelivery) },

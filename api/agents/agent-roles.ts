@@ -18,14 +18,10 @@ import {
   transferOwnership,
 } from '../../commands/agents/agent-roles.ts';
 import { loadTenant } from '../../commands/tenants/tenant.ts';
-import { effectivePermissions } from '../../domain/access/permission.ts';
 import type * as Agent from '../../domain/agents/agent.ts';
 import { effectiveRoles, rolesOf } from '../../domain/agents/agent-roles.ts';
-import { AGENT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
-import { tokenOf } from '../../domain/event.ts';
+import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
 import { Id25 } from '../../domain/id.ts';
-import { Refusal } from '../../domain/refusal.ts';
-import * as Tenant from '../../domain/tenants/tenant.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
@@ -52,21 +48,6 @@ const AgentUserGrantRead = z
 
 const RolePermissionsRead = z.object({ roles: z.record(z.string(), z.array(z.string())) }).meta({ id: 'AgentRolePermissions' });
 
-const EffectivePermissions = z
-  .object({
-    user_id: Id25,
-    agent_id: Id25,
-    as_of: z.string(),
-    permissions: z.array(
-      z.object({
-        label: z.enum(LABELS),
-        allowed: z.boolean(),
-        decided_by: z.object({ event_id: z.string(), type: z.string(), at: z.string() }).nullable(),
-      }),
-    ),
-  })
-  .meta({ id: 'EffectivePermissions' });
-
 const listItemsOf = <Role>(assignments: Agent.RoleAssignments<Role>) =>
   Object.entries(assignments).map(([id, { created_at }]) => ({ id, created_at }));
 
@@ -82,20 +63,6 @@ const listGrants = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agen
   const { state, position } = await loadAgent(ctx, agent_id);
   const { items, next } = paginate(listItemsOf(effectiveRoles(state.grants, await loadMembers(ctx))), window);
   return { body: JSON.stringify(items.map(({ id }) => AgentUserGrantRead.parse(grantView(state, id)))), next, position };
-};
-
-/**
- * Callers may read their own permissions; those of others need `agent:roles:write`. The result has no ETag, because it depends on two streams.
- * @throws Refusal forbidden
- */
-const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {
-  const caller = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
-  const subject = user_id ?? caller;
-  if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)))
-    throw new Refusal('forbidden', 'This needs the permission agent:roles:write');
-  const [agent, tenant] = await Promise.all([loadAgent(ctx, agent_id), ctx.load(Tenant, ctx.tenant)]);
-  const permissions = effectivePermissions(tenant.state, subject, agent.state);
-  return { ...agent, revision: -1, state: { user_id: subject, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
 };
 
 const readRolePermissions = async (ctx: Ctx) => {
@@ -197,16 +164,5 @@ export const agentRoleOperations = {
     body: AgentRolePermissionGrid,
     reply: RolePermissionsRead,
     run: changeRolePermissions,
-  }),
-  readEffectivePermissions: operation({
-    method: 'get',
-    path: `${AGENT}/effective-permissions`,
-    summary: 'Read what a user may do with the agent, and which event decided it',
-    permit: 'agent:read',
-    permissionNote: 'Requires the permission `agent:read`; for another user also `agent:roles:write`.',
-    query: z.strictObject({ user_id: Id25.optional(), as_of: AsOf }),
-    reply: EffectivePermissions,
-    noETag: true,
-    run: readEffective,
   }),
 };

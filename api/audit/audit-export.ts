@@ -33,11 +33,13 @@ const exportPosition = async (reads: Reads, tenant: string, requested: string | 
   return parseToken(requested)!;
 };
 
+type ExportPages = { readonly first: readonly string[]; readonly rest: AsyncIterable<readonly string[]>; readonly until: Position };
+
 /**
  * The bytes of an export, one page at a time and only as fast as the client reads; no query stays open between two pages. It fails at the end,
  * and closes the connection, if the projection is behind the position: a rebuild reset it meanwhile, and entries may be missing.
  */
-async function* bytesOf(reads: Reads, { head, line }: AuditFormat, first: string[], rest: AsyncIterable<string[]>, until: Position) {
+async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest, until }: ExportPages) {
   yield Buffer.from(head + first.map(line).join(''));
   for await (const lines of rest) yield Buffer.from(lines.map(line).join(''));
   await reads.passed(audit.name, tokenOf(until));
@@ -67,7 +69,7 @@ const exportAuditLog = (runtime: Runtime) => {
     const pages = entriesUntil(reads, tenant, until);
     const first = (await pages.next()).value ?? [];
     await recordAuditExport(runtime.context(info), { format: name, position });
-    const bytes = abortOnError(c, runtime, bytesOf(reads, format, first, pages, until));
+    const bytes = abortOnError(c, runtime, bytesOf(reads, format, { first, rest: pages, until }));
     return c.body(ReadableStream.from(bytes) as never, 200, headers);
   };
 };

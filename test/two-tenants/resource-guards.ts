@@ -133,7 +133,7 @@ export const FENCES_OF_THINGS: readonly Mutant[] = [
   mutantSeenBy(
     'tenants/member.api.test.ts',
     'permissions: read access to an agent shows those of all users',
-    'api/agents/agent-roles.ts',
+    'api/agents/effective-permissions.ts',
     "if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)))",
     'if (false)',
   ),
