@@ -1,14 +1,14 @@
 import type { Context, Hono } from 'hono';
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import type { IsMember } from '../../commands/identity/membership.ts';
-import { type Claims, resolveSignedInUser, SIGN_IN_TTL_SECONDS, signIn, signOut } from '../../commands/identity/sign-in.ts';
+import { type Claims, resolveSignedInUser, signIn, signOut } from '../../commands/identity/sign-in.ts';
 import { principalOf } from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
+import type { SignInCookies } from './sign-in-cookies.ts';
 
 /** The authorization-code flow with an issuer. The browser keeps what `begin` has sealed until it returns. */
 export type CodeFlow = {
@@ -16,44 +16,6 @@ export type CodeFlow = {
   readonly begin: (returnTo: string) => Promise<{ location: string; state: string; sealed: string }>;
   /** @throws Refusal unauthorized, forbidden, unavailable */
   readonly finish: (query: string, sealed: string) => Promise<{ claims: Claims; state: string; returnTo: string }>;
-};
-
-/** The sign-in cookies of the site at PUBLIC_URL. */
-export type Cookies = ReturnType<typeof cookiesOf>;
-
-const FLOW_SECONDS = 600;
-const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
-
-/** Over TLS the names have the prefix `__Host-`: neither another host nor a plain connection can set such a cookie. */
-export const cookiesOf = (publicUrl: string) => {
-  const { protocol, origin } = new URL(publicUrl);
-  const secure = protocol === 'https:';
-  const cookieName = (purpose: string): string => `${secure ? '__Host-' : ''}annals_${purpose}`;
-  const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const;
-  /** Each tab that signs in has its own cookie, named by the start of its state. */
-  const flow = (state: string): string => cookieName(`flow_${state.slice(0, 8).replace(/[^\w-]/g, '')}`);
-  return {
-    origin,
-    signedIn: (c: Context): string | undefined => getCookie(c, cookieName('session')),
-    keepSignedIn: (c: Context, cookie: string): void =>
-      setCookie(c, cookieName('session'), cookie, { ...options, maxAge: SIGN_IN_TTL_SECONDS }),
-    forget: (c: Context): void => void deleteCookie(c, cookieName('session'), options),
-    flow: (c: Context, state: string): string | undefined => getCookie(c, flow(state)),
-    keepFlow: (c: Context, state: string, sealed: string): void => setCookie(c, flow(state), sealed, { ...options, maxAge: FLOW_SECONDS }),
-    forgetFlow: (c: Context, state: string): void => void deleteCookie(c, flow(state), options),
-  };
-};
-
-/**
- * Protects mutations that are authenticated by cookie against cross-site request forgery. SameSite keeps the cookie out of cross-site posts;
- * this check also refuses other hosts of the same site, and browsers without SameSite. @throws Refusal forbidden
- */
-export const assertOwnPage = (c: Context, { origin }: Pick<Cookies, 'origin'>): void => {
-  if (!UNSAFE_METHOD.test(c.req.method)) return;
-  const from = c.req.header('origin');
-  const site = c.req.header('sec-fetch-site');
-  const isOwnPage = from === undefined ? site === 'same-origin' : from === origin && (site ?? 'same-origin') === 'same-origin';
-  if (!isOwnPage) throw new Refusal('forbidden', `With a session cookie, changes are accepted only from pages of ${origin}`);
 };
 
 /** The path to open after the sign-in. Anything that a browser could take for another host is refused. @throws Refusal invalid */
@@ -66,7 +28,7 @@ const returnPathOf = (origin: string, returnTo: string | undefined): string => {
 
 export type SignInDeps = {
   readonly flow: CodeFlow;
-  readonly cookies: Cookies;
+  readonly cookies: SignInCookies;
   readonly isMember: IsMember;
   /** Authenticates by session cookie; changes only from our own pages. @throws Refusal unauthorized, forbidden */
   readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
@@ -82,7 +44,7 @@ const beginSignIn =
   ({ flow, cookies }: Deps) =>
   async (c: Context): Promise<Response> => {
     const { location, state, sealed } = await flow.begin(returnPathOf(cookies.origin, c.req.query('return_to')));
-    cookies.keepFlow(c, state, sealed);
+    cookies.setFlow(c, state, sealed);
     return c.body(null, 302, { location });
   };
 
@@ -91,13 +53,13 @@ const finishSignIn =
   async (c: Context): Promise<Response> => {
     const sentState = c.req.query('state') ?? '';
     const sealed = cookies.flow(c, sentState);
-    cookies.forgetFlow(c, sentState);
+    cookies.clearFlow(c, sentState);
     if (!sentState || !sealed)
       throw new Refusal('unauthorized', 'This browser has no such sign-in in progress, or it has expired: start again at /auth/login');
     const { claims, state, returnTo } = await attempt(c, () => flow.finish(new URL(c.req.url).search, sealed));
     const user = await resolveSignedInUser(runtime.context(requestInfoOf(c, runtime, signInPrincipal)), claims, isMember);
     const { cookie } = (await signIn(runtime.context(requestInfoOf(c, runtime, principalOf(user.state))), user.id, state)).state;
-    cookies.keepSignedIn(c, cookie);
+    cookies.setSession(c, cookie);
     return c.body(null, 303, { location: returnTo });
   };
 
@@ -106,7 +68,7 @@ const endSignIn =
   async (c: Context): Promise<Response> => {
     const principal = await byCookie(c);
     await signOut(runtime.context(requestInfoOf(c, runtime, principal)), principal.sign_in_id);
-    cookies.forget(c);
+    cookies.clearSession(c);
     return c.body(null, 204);
   };
 

@@ -5,7 +5,8 @@ import { createApp } from '../../api/http/app.ts';
 import type { Operations } from '../../api/http/operation.ts';
 import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
-import { cookiesOf, mountSignIn } from '../../api/identity/sign-in.ts';
+import { mountSignIn } from '../../api/identity/sign-in.ts';
+import { createCookies } from '../../api/identity/sign-in-cookies.ts';
 import { createAuthorizer } from '../../commands/access/authorize.ts';
 import { createAuthenticator } from '../../commands/identity/authenticate.ts';
 import { createMembershipCheck } from '../../commands/identity/membership.ts';
@@ -85,7 +86,7 @@ const createRuntime = ({ log, cache, reads, logger, address, authenticate, autho
  */
 export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptions) => {
   const { log, cache, vault, reads, logger, publicUrl, address, limits, signIn = API_KEYS_ONLY } = parts;
-  const cookies = cookiesOf(publicUrl);
+  const cookies = createCookies(publicUrl);
   const authorize = createAuthorizer({ cache, now });
   const context = createContextFactory({ log, cache, vault, reads, authorize, publicUrl, now });
 

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { assertOwnPage, type Cookies } from '../../api/identity/sign-in.ts';
+import { assertOwnPage, type SignInCookies } from '../../api/identity/sign-in-cookies.ts';
 import type { Authenticator } from '../../commands/identity/authenticate.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
@@ -7,7 +7,7 @@ import type { RateLimiter } from '../ratelimit/limiter.ts';
 
 export type RequestAuthenticationDeps = {
   readonly authenticator: Authenticator;
-  readonly cookies: Cookies;
+  readonly cookies: SignInCookies;
   readonly address: (c: Context) => string | null;
   readonly limits: RateLimiter | undefined;
   readonly now: () => number;
@@ -49,7 +49,7 @@ export const requestAuthentication = ({
   };
 
   const byCookie = (c: Context): Promise<Principal & { sign_in_id: string }> => {
-    const cookie = cookies.signedIn(c);
+    const cookie = cookies.session(c);
     if (cookie !== undefined) assertOwnPage(c, cookies);
     return withinLimits(c, cookie, () => authenticator.byCookie(cookie ?? ''));
   };
@@ -58,7 +58,7 @@ export const requestAuthentication = ({
     byCookie,
     authenticate: (c) => {
       const authorization = c.req.header('authorization');
-      if (authorization === undefined && cookies.signedIn(c) !== undefined) return byCookie(c);
+      if (authorization === undefined && cookies.session(c) !== undefined) return byCookie(c);
       return withinLimits(c, authorization, () => authenticator.byHeader(authorization));
     },
     attempt: async (c, work) => {

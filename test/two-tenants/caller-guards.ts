@@ -177,7 +177,7 @@ export const FENCES_OF_CALLERS: readonly Mutant[] = [
   mutantSeenBy(
     'identity/browser-sign-in.api.test.ts',
     'cookies: pages of other origins can change data',
-    'api/identity/sign-in.ts',
+    'api/identity/sign-in-cookies.ts',
     'if (!UNSAFE_METHOD.test(c.req.method)) return;',
     'return;',
   ),

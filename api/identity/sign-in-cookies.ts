@@ -1,0 +1,43 @@
+import type { Context } from 'hono';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { SIGN_IN_TTL_SECONDS } from '../../commands/identity/sign-in.ts';
+import { Refusal } from '../../domain/refusal.ts';
+
+/** The sign-in cookies of the site at PUBLIC_URL. */
+export type SignInCookies = ReturnType<typeof createCookies>;
+
+const FLOW_TTL_SECONDS = 600;
+const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
+
+/** Access to the cookies of sign-in. Over TLS the names have the prefix `__Host-`: neither another host nor a plain connection can set such a cookie. */
+export const createCookies = (publicUrl: string) => {
+  const { protocol, origin } = new URL(publicUrl);
+  const secure = protocol === 'https:';
+  const cookieName = (purpose: string): string => `${secure ? '__Host-' : ''}annals_${purpose}`;
+  const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const;
+  /** Each tab that signs in has its own cookie, named by the start of its state. */
+  const flowName = (state: string): string => cookieName(`flow_${state.slice(0, 8).replace(/[^\w-]/g, '')}`);
+  return {
+    origin,
+    session: (c: Context): string | undefined => getCookie(c, cookieName('session')),
+    setSession: (c: Context, cookie: string): void =>
+      setCookie(c, cookieName('session'), cookie, { ...options, maxAge: SIGN_IN_TTL_SECONDS }),
+    clearSession: (c: Context): void => void deleteCookie(c, cookieName('session'), options),
+    flow: (c: Context, state: string): string | undefined => getCookie(c, flowName(state)),
+    setFlow: (c: Context, state: string, sealed: string): void =>
+      setCookie(c, flowName(state), sealed, { ...options, maxAge: FLOW_TTL_SECONDS }),
+    clearFlow: (c: Context, state: string): void => void deleteCookie(c, flowName(state), options),
+  };
+};
+
+/**
+ * Protects mutations that are authenticated by cookie against cross-site request forgery. SameSite keeps the cookie out of cross-site posts;
+ * this check also refuses other hosts of the same site, and browsers without SameSite. @throws Refusal forbidden
+ */
+export const assertOwnPage = (c: Context, { origin }: Pick<SignInCookies, 'origin'>): void => {
+  if (!UNSAFE_METHOD.test(c.req.method)) return;
+  const from = c.req.header('origin');
+  const site = c.req.header('sec-fetch-site');
+  const isOwnPage = from === undefined ? site === 'same-origin' : from === origin && (site ?? 'same-origin') === 'same-origin';
+  if (!isOwnPage) throw new Refusal('forbidden', `With a session cookie, changes are accepted only from pages of ${origin}`);
+};
