@@ -101,7 +101,10 @@ const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: numbe
   return steps.reverse();
 };
 
-/** Lists the agent's events with the fields that each changed. It reads only the events of the page and few before them. @throws Refusal not_found, invalid */
+/**
+ * Lists the agent's events with the fields that each changed. It reads only the events of the page and few before them.
+ * @throws Refusal not_found, invalid
+ */
 const readHistory = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & { agent_id: string }) => {
   const { revision, position } = await ctx.load(Agent, agent_id);
   if (revision < 0) throw agentNotFound();

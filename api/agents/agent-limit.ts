@@ -9,7 +9,10 @@ import type { Ctx } from '../http/operation.ts';
 import { scopedCache } from '../http/scoped-cache.ts';
 import { ignoreUnavailable } from '../http/stale-if-error.ts';
 
-/** With fewer agents left than this, a tenant's changes run one after another, each after the projection has counted the previous one. */
+/**
+ * With fewer agents left than this, a tenant's changes run one after another, each after the projection has counted the
+ * previous one.
+ */
 const NEAR_LIMIT = 1_000;
 /** How long a count far from the limit stays valid: fewer than NEAR_LIMIT agents are created in this time. */
 const COUNT_TTL_MS = 250;
@@ -18,8 +21,9 @@ const RETRY_DELAY_MS = 5_000;
 const MAX_TENANTS = 10_000;
 
 /**
- * The number of a tenant's agents as counted last, valid until `validUntil`. The read model is not queried before `unavailableUntil`. Times are
- * in ms of `performance.now()`. `queue` settles after the last queued change; `lastChange` is the token of the last recorded one.
+ * The number of a tenant's agents as counted last, valid until `validUntil`. The read model is not queried before
+ * `unavailableUntil`. Times are in ms of `performance.now()`. `queue` settles after the last queued change;
+ * `lastChange` is the token of the last recorded one.
  */
 type AgentCounter = { count: number; validUntil: number; unavailableUntil: number; queue: Promise<unknown>; lastChange: string | null };
 
@@ -51,8 +55,9 @@ const refreshCount = async (ctx: Ctx, counter: AgentCounter): Promise<void> => {
 };
 
 /**
- * Runs a change that adds or removes an agent within the limit of the tenant's plan. Within one process the limit is exact while the projection
- * is fewer than NEAR_LIMIT agents behind. Each further process may exceed it by one. Without the read model nothing is counted.
+ * Runs a change that adds or removes an agent within the limit of the tenant's plan. Within one process the limit is
+ * exact while the projection is fewer than NEAR_LIMIT agents behind. Each further process may exceed it by one. Without
+ * the read model nothing is counted.
  */
 export const withinAgentLimit = async <S>(ctx: Ctx, change: (check: CheckAgentLimit) => Promise<Loaded<S>>): Promise<Loaded<S>> => {
   const limits = await limitsOf(ctx);

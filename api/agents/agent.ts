@@ -44,7 +44,9 @@ const query = listQuery(
   AGENT_SORTS,
 );
 
-/** OWNER, ADMIN and AUDITOR see every agent of the tenant. Others see the agents on which they have the permission View. */
+/**
+ * OWNER, ADMIN and AUDITOR see every agent of the tenant. Others see the agents on which they have the permission View.
+ */
 const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   if ((await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'))) return { all: true };
   const { state } = await ctx.load(Tenant, ctx.tenant);
@@ -61,7 +63,10 @@ const agentAsOf = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent
 
 const FOLD_BATCH = 20;
 
-/** A page of the agents that existed at a position, each folded from its events. It contains only agents that the caller may see today. */
+/**
+ * A page of the agents that existed at a position, each folded from its events. It contains only agents that the caller
+ * may see today.
+ */
 const agentsAsOf = async (ctx: Ctx, at: Position, visibility: AgentVisibility, window: ReturnType<typeof windowOf>) => {
   const { ids, next } = await agentIdsAsOf(ctx.reads, ctx.tenant, at, window);
   const liveOf = async (id: string): Promise<Agent.Agent[]> => {

@@ -26,7 +26,10 @@ const Query = z.strictObject({
 
 const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
-/** The requested position, once the projection has passed it; default: that of the tenant's latest entry. @throws Refusal not_caught_up */
+/**
+ * The requested position, once the projection has passed it; default: that of the tenant's latest entry.
+ * @throws Refusal not_caught_up
+ */
 const exportPosition = async (reads: Reads, tenant: string, requested: string | undefined): Promise<Position> => {
   if (requested === undefined) return (await latestEntry(reads, tenant))?.position ?? BEFORE_LOG;
   await reads.passed(audit.name, requested);
@@ -36,8 +39,9 @@ const exportPosition = async (reads: Reads, tenant: string, requested: string | 
 type ExportPages = { readonly first: readonly string[]; readonly rest: AsyncIterable<readonly string[]>; readonly until: Position };
 
 /**
- * The bytes of an export, one page at a time and only as fast as the client reads; no query stays open between two pages. It fails at the end,
- * and closes the connection, if the projection is behind the position: a rebuild reset it meanwhile, and entries may be missing.
+ * The bytes of an export, one page at a time and only as fast as the client reads; no query stays open between two
+ * pages. It fails at the end, and closes the connection, if the projection is behind the position: a rebuild reset it
+ * meanwhile, and entries may be missing.
  */
 async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest, until }: ExportPages) {
   yield Buffer.from(head + first.map(line).join(''));

@@ -3,7 +3,9 @@ import { AuditLogRead } from '../../projections/audit/audit-log.ts';
 
 type Line = z.output<typeof AuditLogRead>;
 
-/** A file format of the export: its header, and a function that formats a line from the JSON text of an AuditLogRead. */
+/**
+ * A file format of the export: its header, and a function that formats a line from the JSON text of an AuditLogRead.
+ */
 export type AuditFormat = {
   readonly type: string;
   readonly extension: string;
@@ -11,7 +13,10 @@ export type AuditFormat = {
   readonly line: (text: string) => string;
 };
 
-/** What spreadsheets take for a formula (OWASP, CSV injection), also after blanks and in full-width characters; it gets an apostrophe as prefix. */
+/**
+ * What spreadsheets take for a formula (OWASP, CSV injection), also after blanks and in full-width characters; it gets
+ * an apostrophe as prefix.
+ */
 const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/;
 
 /** RFC 4180: quoted only if necessary, quotes doubled; null is an empty cell. */
@@ -45,7 +50,10 @@ const FAILED = /[._](?:refused|refusals_counted|rejected|rejections_counted)$/;
 const CLASS = { class_uid: 6003, class_name: 'API Activity', category_uid: 6, category_name: 'Application Activity' };
 const PRODUCT = { name: 'Annals', vendor_name: 'Annals' };
 
-/** Formats a line as API Activity (6003) of the Open Cybersecurity Schema Framework 1.4. Fields without an equivalent are in `unmapped`. */
+/**
+ * Formats a line as API Activity (6003) of the Open Cybersecurity Schema Framework 1.4. Fields without an equivalent
+ * are in `unmapped`.
+ */
 const ocsfLine = (text: string): string => {
   const { id, tenant_id, user_id, agent_id, action, resource_type, resource_id, ip, user_agent, meta, created_at, position } = JSON.parse(
     text,

@@ -11,7 +11,10 @@ export const AS_OF_PROJECTION = audit.name;
 /** Before the first event. */
 const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
-/** The end of the log if `position` is beyond it, else null. Asks the log only for positions that the projection has not reached. */
+/**
+ * The end of the log if `position` is beyond it, else null. Asks the log only for positions that the projection has not
+ * reached.
+ */
 const logEndBefore = async (ctx: Pick<Ctx, 'reads' | 'logEnd'>, position: Position): Promise<Position | null> => {
   const projected = parseToken(ctx.reads.position(AS_OF_PROJECTION) ?? '');
   if (projected && comparePositions(position, projected) <= 0) return null;
@@ -27,8 +30,9 @@ export const assertWithinLog = async (ctx: Ctx, token: string): Promise<void> =>
 };
 
 /**
- * The position that `as_of` names: a Consistency-Token's own, at most the end of the log; for a time, that of the tenant's last event until
- * then. `name` is the query parameter. @throws Refusal invalid
+ * The position that `as_of` names: a Consistency-Token's own, at most the end of the log; for a time, that of the
+ * tenant's last event until then. `name` is the query parameter.
+ * @throws Refusal invalid
  */
 export const resolvePosition = async (ctx: Ctx, text: string, name = 'as_of'): Promise<Position> => {
   const token = parseToken(text);

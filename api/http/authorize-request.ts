@@ -42,8 +42,8 @@ export const requestInfoOf = (c: Context, runtime: Runtime, principal: Principal
 });
 
 /**
- * Returns a function that authenticates and authorizes a request for this route. It runs before anything else of the request is read, so an
- * unauthorized caller learns nothing from validation errors.
+ * Returns a function that authenticates and authorizes a request for this route. It runs before anything else of the
+ * request is read, so an unauthorized caller learns nothing from validation errors.
  */
 export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permit'>, runtime: Runtime) => {
   const names = pathParameters(row.path);

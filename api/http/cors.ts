@@ -16,7 +16,10 @@ const exposeHeaders = [
   'X-Request-Id',
 ];
 
-/** Allows calls from pages of these origins; `*` allows all. An OPTIONS request that is no preflight goes on to the routes. */
+/**
+ * Allows calls from pages of these origins; `*` allows all. An OPTIONS request that is no preflight goes on to the
+ * routes.
+ */
 export const corsMiddleware = (origins: readonly string[]): MiddlewareHandler => {
   const origin = origins.includes('*') ? '*' : [...origins];
   const handle = cors({ origin, allowMethods, exposeHeaders });

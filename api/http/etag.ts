@@ -4,8 +4,8 @@ const ETAG_LIST = /^(?:(?:W\/)?"[^"]*"\s*)?(?:,\s*(?:(?:W\/)?"[^"]*"\s*)?)*$/;
 export const etagOf = (revision: number): string => `"${revision}"`;
 
 /**
- * The ETags of a header (a list by RFC 9110 5.6.1 and 8.8.3), quoted. The prefix `W/` is removed, because compression makes ETags weak. Empty
- * if the header is malformed.
+ * The ETags of a header (a list by RFC 9110 5.6.1 and 8.8.3), quoted. The prefix `W/` is removed, because compression
+ * makes ETags weak. Empty if the header is malformed.
  */
 export const etagsIn = (header: string): readonly string[] => (ETAG_LIST.test(header) ? (header.match(/"[^"]*"/g) ?? []) : []);
 

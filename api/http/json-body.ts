@@ -73,7 +73,8 @@ const assertExactNumber = (value: number): void => {
 };
 
 /**
- * Parses JSON for our own API. It refuses duplicate names, numbers that lose precision, and text that Postgres cannot store.
+ * Parses JSON for our own API. It refuses duplicate names, numbers that lose precision, and text that Postgres cannot
+ * store.
  * @throws Refusal invalid
  */
 export const parseStrictJson = (text: string): unknown => {

@@ -17,9 +17,10 @@ const NoFields = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * The position of the resource's last event, if the aggregate cache knows a later one than the projection. The read then answers as of that
- * position, and need not wait for the projection. It returns null if a Consistency-Token names a later position than the cache has: the
- * token may come from another process, so the read has to wait for the projection.
+ * The position of the resource's last event, if the aggregate cache knows a later one than the projection. The read
+ * then answers as of that position, and need not wait for the projection. It returns null if a Consistency-Token names
+ * a later position than the cache has: the token may come from another process, so the read has to wait for the
+ * projection.
  */
 const positionAheadOfProjection = (
   { projection, aggregate }: Operation,

@@ -21,7 +21,9 @@ type Output<T> = T extends z.ZodType ? z.output<T> : unknown;
 /** Path parameters, query and body fields in one object; path parameters win. */
 type Input<Path extends string, Query, Body> = Output<Query> & Output<Body> & { [Name in Params<Path>]: string };
 
-/** The result of a read: a document, a page (with the total count, if the caller may know it), or null for not found. */
+/**
+ * The result of a read: a document, a page (with the total count, if the caller may know it), or null for not found.
+ */
 export type Read = Doc | (Page & { readonly total?: number | undefined; readonly position?: Position | null }) | null;
 
 // biome-ignore lint/suspicious/noExplicitAny: a table holds operations of every shape
@@ -50,11 +52,14 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   /** The projection that a read uses: a Consistency-Token waits for it. */
   readonly projection?: string;
   /**
-   * The only aggregate that an as-of read folds; its id is the last path parameter. If the aggregate cache is ahead of the projection, the
-   * read answers from the cache.
+   * The only aggregate that an as-of read folds; its id is the last path parameter. If the aggregate cache is ahead of
+   * the projection, the read answers from the cache.
    */
   readonly aggregate?: AnyAggregate;
-  /** The response also shows data of other streams, so it can change while its ETag stays: the ETag works for If-Match only, never for 304. */
+  /**
+   * The response also shows data of other streams, so it can change while its ETag stays: the ETag works for If-Match
+   * only, never for 304.
+   */
   readonly noConditionalGet?: true;
   /** The result belongs to no single stream: it has no ETag, and If-Match is refused. */
   readonly noETag?: true;
@@ -75,6 +80,9 @@ export type Operations = Readonly<Record<string, Operation>>;
 
 export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
 
-/** Whether the body is required. It is optional for operations without fields, and for a POST whose fields are all optional. */
+/**
+ * Whether the body is required. It is optional for operations without fields, and for a POST whose fields are all
+ * optional.
+ */
 export const needsBody = ({ method, body }: Pick<Operation, 'method' | 'body'>): boolean =>
   body !== undefined && (method !== 'post' || !body.safeParse({}).success);

@@ -10,10 +10,15 @@ const parseDecimal = (text: unknown): unknown => (typeof text === 'string' && /^
 
 const DEFAULT_SORTS = ['created_at'] as const;
 
-/** A cursor contains the sort value: a name of 255 characters, each up to six in JSON, needs 2,100 characters of base64. */
+/**
+ * A cursor contains the sort value: a name of 255 characters, each up to six in JSON, needs 2,100 characters of base64.
+ */
 const MAX_CURSOR_LENGTH = 4_000;
 
-/** The query of a list: `limit` (1 to 200, default 50), `cursor` (from the previous page's Link header), `sort` and the list's own filters. */
+/**
+ * The query of a list: `limit` (1 to 200, default 50), `cursor` (from the previous page's Link header), `sort` and the
+ * list's own filters.
+ */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = DEFAULT_SORTS) =>
   z.strictObject({
     limit: z.preprocess(parseDecimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
@@ -64,8 +69,8 @@ export const windowOf = ({ limit, cursor, sort }: PageWindow, columns: readonly 
 export const hasFilters = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
 
 /**
- * Adds the total count to a page of an unfiltered list. The count is left out while the read model is unavailable or still an older version
- * without this counter.
+ * Adds the total count to a page of an unfiltered list. The count is left out while the read model is unavailable or
+ * still an older version without this counter.
  */
 export const withTotalCount = async (
   filter: object,
@@ -86,8 +91,9 @@ type ListItem = { readonly id: string; readonly created_at: string };
 const keyOf = ({ id, created_at }: ListItem): CursorKey => [created_at, id];
 
 /**
- * Returns a page of a list that is completely in memory, newest first or by `sort`. The cursor holds the key of the page's last item, so the
- * next page is correct even if that item is deleted meanwhile. @throws Refusal invalid
+ * Returns a page of a list that is completely in memory, newest first or by `sort`. The cursor holds the key of the
+ * page's last item, so the next page is correct even if that item is deleted meanwhile.
+ * @throws Refusal invalid
  */
 export const paginate = <T extends ListItem>(
   items: readonly T[],

@@ -20,8 +20,9 @@ export type ReadYourWrites = {
   /** Remembers the position of the caller's mutation. */
   readonly recordWrite: (principal: Principal, position: Position | null) => void;
   /**
-   * Waits until the projections have passed the caller's last write, at most 250 ms; then the read answers from what is there. If the client
-   * sent a Consistency-Token, waits for that instead. @throws Refusal malformed, not_caught_up, only with a token
+   * Waits until the projections have passed the caller's last write, at most 250 ms; then the read answers from what is
+   * there. If the client sent a Consistency-Token, waits for that instead.
+   * @throws Refusal malformed, not_caught_up, only with a token
    */
   readonly waitForOwnWrites: (principal: Principal, projections: readonly string[], token: string | undefined) => Promise<void>;
 };

@@ -33,9 +33,15 @@ export type IdempotentRequest = {
 
 /** What the routes need from the drivers; infra/ builds it. */
 export type Runtime = {
-  /** Identifies the caller and applies the rate limits. @throws Refusal unauthorized, key_expired, key_owner_inactive, rate_limited */
+  /**
+   * Identifies the caller and applies the rate limits.
+   * @throws Refusal unauthorized, key_expired, key_owner_inactive, rate_limited
+   */
   readonly authenticate: (c: Context) => Promise<Principal>;
-  /** Returns 'guest' for a super-admin who looks into a tenant. @throws Refusal forbidden, not_found, tenant_suspended */
+  /**
+   * Returns 'guest' for a super-admin who looks into a tenant.
+   * @throws Refusal forbidden, not_found, tenant_suspended
+   */
   readonly authorize: Authorize;
   readonly context: (info: RequestInfo) => Ctx;
   /** Runs a mutation once per key; `locate` returns the path of its result. */

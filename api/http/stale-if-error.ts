@@ -12,8 +12,9 @@ export const ignoreUnavailable = (error: unknown): undefined => {
 };
 
 /**
- * Returns data from the read models for the response to a mutation that is already recorded, which must therefore not fail. If they are
- * unavailable or take longer than half a second, it returns the last value that this process loaded for the id, else `fallback`.
+ * Returns data from the read models for the response to a mutation that is already recorded, which must therefore not
+ * fail. If they are unavailable or take longer than half a second, it returns the last value that this process loaded
+ * for the id, else `fallback`.
  */
 export const staleIfError = <T>(fallback: T): ((reads: Reads, id: string, loading: Promise<T>) => Promise<T>) => {
   const lastValues = scopedCache<T>(MAX_ENTRIES);

@@ -9,7 +9,10 @@ export type SignInCookies = ReturnType<typeof createCookies>;
 const FLOW_TTL_SECONDS = 600;
 const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
 
-/** Access to the cookies of sign-in. Over TLS the names have the prefix `__Host-`: neither another host nor a plain connection can set such a cookie. */
+/**
+ * Access to the cookies of sign-in. Over TLS the names have the prefix `__Host-`: neither another host nor a plain
+ * connection can set such a cookie.
+ */
 export const createCookies = (publicUrl: string) => {
   const { protocol, origin } = new URL(publicUrl);
   const secure = protocol === 'https:';
@@ -31,8 +34,9 @@ export const createCookies = (publicUrl: string) => {
 };
 
 /**
- * Protects mutations that are authenticated by cookie against cross-site request forgery. SameSite keeps the cookie out of cross-site posts;
- * this check also refuses other hosts of the same site, and browsers without SameSite. @throws Refusal forbidden
+ * Protects mutations that are authenticated by cookie against cross-site request forgery. SameSite keeps the cookie out
+ * of cross-site posts; this check also refuses other hosts of the same site, and browsers without SameSite.
+ * @throws Refusal forbidden
  */
 export const assertOwnPage = (c: Context, { origin }: Pick<SignInCookies, 'origin'>): void => {
   if (!UNSAFE_METHOD.test(c.req.method)) return;

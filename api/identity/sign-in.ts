@@ -18,7 +18,10 @@ export type CodeFlow = {
   readonly finish: (query: string, sealed: string) => Promise<{ claims: Claims; state: string; returnTo: string }>;
 };
 
-/** The path to open after the sign-in. Anything that a browser could take for another host is refused. @throws Refusal invalid */
+/**
+ * The path to open after the sign-in. Anything that a browser could take for another host is refused.
+ * @throws Refusal invalid
+ */
 const returnPathOf = (origin: string, returnTo: string | undefined): string => {
   if (returnTo === undefined) return '/docs';
   if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(returnTo) || returnTo.length > 1_024 || new URL(returnTo, origin).origin !== origin)

@@ -21,7 +21,9 @@ const tenancyOf = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
 
 const lastKnownTenancy = staleIfError<Tenancy>({ tenant_count: 0, primary_tenant: null });
 
-/** The same for the response to a mutation: while the read model is unavailable, the last known values, else 0 and null. */
+/**
+ * The same for the response to a mutation: while the read model is unavailable, the last known values, else 0 and null.
+ */
 const tenancyOrLastKnown = (ctx: Ctx, user_id: string): Promise<Tenancy> => lastKnownTenancy(ctx.reads, user_id, tenancyOf(ctx, user_id));
 
 export const userOperations = {

@@ -9,8 +9,9 @@ const SCALAR_SETTINGS = {
 };
 
 /**
- * Starts the page. It calls the API at the page's own origin, because the content security policy allows no other, whatever the document names
- * as server. Optional parameters are disabled in the samples: Scalar would fill in all of them, and the API refuses empty ones.
+ * Starts the page. It calls the API at the page's own origin, because the content security policy allows no other,
+ * whatever the document names as server. Optional parameters are disabled in the samples: Scalar would fill in all of
+ * them, and the API refuses empty ones.
  */
 export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json()).then((content) => {
   const operations = Object.values(content.paths).flatMap((path) => Object.values(path));

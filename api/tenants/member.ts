@@ -25,7 +25,10 @@ const listMembers = async (ctx: Ctx, window: PageWindow) => {
   return { body: JSON.stringify(z.array(MemberRead).parse(views)), next, total: ids.length, position: tenant.position };
 };
 
-/** The agents that a user owns. It waits for the projection, so that newly created agents are included. @throws Refusal not_caught_up */
+/**
+ * The agents that a user owns. It waits for the projection, so that newly created agents are included.
+ * @throws Refusal not_caught_up
+ */
 const agentsOwned = async (ctx: Ctx, user_id: string): Promise<string[]> => {
   const end = await ctx.logEnd();
   if (end) await ctx.reads.passed(agents.name, end);

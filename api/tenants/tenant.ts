@@ -51,7 +51,10 @@ const statisticsOf = async ({ reads }: Ctx, id: string): Promise<TenantStatistic
 };
 const lastKnownStatistics = staleIfError<TenantStatistics>({ agent_count: 0, last_active_at: null });
 
-/** The same for the response to a mutation: while the read models are unavailable, the last known values, else 0 and null. */
+/**
+ * The same for the response to a mutation: while the read models are unavailable, the last known values, else 0 and
+ * null.
+ */
 const statisticsOrLastKnown = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<TenantStatistics> =>
   ctx.sideEffect(() => lastKnownStatistics(ctx.reads, id, statisticsOf(ctx, id)));
 

@@ -30,7 +30,10 @@ const memoryInUse = async (): Promise<number> => {
   return heapUsed + external;
 };
 
-/** Starts the platform behind a socket, with the audit log in Postgres. `pages` counts the pages read; `before` runs before each. */
+/**
+ * Starts the platform behind a socket, with the audit log in Postgres. `pages` counts the pages read; `before` runs
+ * before each.
+ */
 const startServer = async (lines: number) => {
   const p = await createInMemoryPlatform();
   const { reads, databaseUrl } = await startProjectionPlatform(p.log, await freshDatabase(), [audit]);

@@ -8,7 +8,9 @@ import { sign } from '../fixtures/webhook-platform.ts';
 import { createDataset } from '../two-tenants/dataset.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
 
-/** The reads of a tenant that do not accept as_of, with the reason. spec/decisions.md, HTTP, names the lists that do. */
+/**
+ * The reads of a tenant that do not accept as_of, with the reason. spec/decisions.md, HTTP, names the lists that do.
+ */
 const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listApiKeys: 'a list that is not among those of decisions.md',
   listRunnerKeys: 'a list that is not among those of decisions.md',

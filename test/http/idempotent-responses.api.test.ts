@@ -12,7 +12,10 @@ const later = (p: InMemoryPlatform, ms: number): void => {
   p.clock.now = () => now() + ms;
 };
 
-/** Sends a request with a key, lets something happen and time pass, and repeats it. The response must be the same, without new events. */
+/**
+ * Sends a request with a key, lets something happen and time pass, and repeats it. The response must be the same,
+ * without new events.
+ */
 const assertRepeatable = async (
   p: InMemoryPlatform,
   send: () => Promise<Answer>,

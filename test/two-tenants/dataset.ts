@@ -212,7 +212,10 @@ const marksOf = (slug: string, { ids, resources }: SeededTenant): readonly strin
   `@${slug}.test`,
 ];
 
-/** Creates two tenants with one resource of every kind, and a credential of every principal. The first tenant is called home. */
+/**
+ * Creates two tenants with one resource of every kind, and a credential of every principal. The first tenant is called
+ * home.
+ */
 export const createDataset = async () => {
   const p = await createInMemoryPlatform({ verify });
   await p.waitForProjections();

@@ -59,8 +59,9 @@ const LABELS: Record<string, readonly string[]> = {
 };
 
 /**
- * The permission of each operation, as in spec/operations.md. `+ runner`: or the runner key of the agent in the path. `in body`: on the agent in
- * the body. `on delivery`: tenant:integrations:read, or agent:chat:read on the delivery's agent.
+ * The permission of each operation, as in spec/operations.md. `+ runner`: or the runner key of the agent in the path.
+ * `in body`: on the agent in the body. `on delivery`: tenant:integrations:read, or agent:chat:read on the delivery's
+ * agent.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
@@ -134,7 +135,10 @@ const rules = new Map(
     }),
 );
 
-/** The rule of an operation that is not in the table, from its description; null if that is more than a list of permissions. */
+/**
+ * The rule of an operation that is not in the table, from its description; null if that is more than a list of
+ * permissions.
+ */
 const ruleFromDescription = (description: string): Rule | null => {
   if (description === 'Requires any valid credential.') return ruleOf('any');
   if (!/^Requires the permissions? (`[\w:]+`( and )?)+(, or the agent's runner key)?\.$/.test(description)) return null;
@@ -152,8 +156,8 @@ export const ruleFor = (method: string, path: string, description: string): Rule
 };
 
 /**
- * `sibling`: a resource of another agent. `hidden`: an admin-only agent. `suspended`, `closed`: a tenant in this state, in which one of the
- * principals is an ADMIN.
+ * `sibling`: a resource of another agent. `hidden`: an admin-only agent. `suspended`, `closed`: a tenant in this state,
+ * in which one of the principals is an ADMIN.
  */
 export type State = 'own' | 'foreign' | 'missing' | 'malformed' | 'other type' | 'sibling' | 'hidden' | 'suspended' | 'closed';
 

@@ -44,7 +44,10 @@ const isDetected = async ({ edits, by = 'access/tenant-isolation-probes.api.test
   }
 };
 
-/** `node test/two-tenants/mutation-run.ts [part of a name]` removes every guard, one at a time. It exits with 1 if no test detects one of them. */
+/**
+ * `node test/two-tenants/mutation-run.ts [part of a name]` removes every guard, one at a time. It exits with 1 if no
+ * test detects one of them.
+ */
 const main = async (part = ''): Promise<void> => {
   const chosen = MUTANTS.filter(({ name }) => name.includes(part));
   const undetected: string[] = [];

@@ -159,7 +159,10 @@ const withoutEchoes = ({ body, text, headers }: Answer): string => {
     : text;
 };
 
-/** The texts in a response that identify data of a tenant to which the caller has no access, except for ids that the caller sent. */
+/**
+ * The texts in a response that identify data of a tenant to which the caller has no access, except for ids that the
+ * caller sent.
+ */
 export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who: PrincipalName, answer: Answer): string[] => {
   if (!call.path.startsWith('/tenant/') && call.path !== '/me') return [];
   const { suspended, closed } = dataset.inactive;
@@ -175,7 +178,10 @@ export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who:
   return others.filter((mark) => shown.includes(mark));
 };
 
-/** Everything that a caller can observe of a response, except what repeats the request: its id, its path and the ids sent. */
+/**
+ * Everything that a caller can observe of a response, except what repeats the request: its id, its path and the ids
+ * sent.
+ */
 export const observableParts = (dataset: Dataset, call: Call, variant: Variant, { status, headers, text }: Answer): string => {
   const shown = [...headers].filter(([name]) => !VARYING_HEADERS.includes(name));
   return JSON.stringify([
@@ -205,7 +211,9 @@ export const canSeeHidden = (who: PrincipalName, { label, differs }: Variant): b
 export const showsPosition = (call: Call, { asOf, differs }: Variant): boolean =>
   differs === null && (asOf === true || call.operationId === 'exportAuditLogs');
 
-/** Checks the position that a read names: it must be one of the tenant's own events, and current items must exist there. */
+/**
+ * Checks the position that a read names: it must be one of the tenant's own events, and current items must exist there.
+ */
 export const positionError = (
   dataset: Dataset,
   call: Call,
