@@ -6,7 +6,7 @@ import { startStore } from '../fixtures/store-process.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 const recorded = join(import.meta.dirname, '../../../shared/store');
-const there = existsSync(join(recorded, 'real-node.json'));
+const isRecordingAvailable = existsSync(join(recorded, 'real-node.json'));
 
 const check = async (): Promise<void> => {
   const store = await startStore();
@@ -21,7 +21,7 @@ const check = async (): Promise<void> => {
   assert.match(stdout, /^4011 of 4011 answers equal$/m, stdout.slice(0, 4000) || stderr.slice(-2000));
 };
 
-if (there) test('it answers 4,011 questions as a real node did', check);
-else test('the recording of a real node is not here, so nothing is compared with it', () => console.log(`skipped: no ${recorded}`));
+if (isRecordingAvailable) test('the store gives the 4,011 recorded answers of a real node', check);
+else test('the comparison with a real node is skipped, because its recording is missing', () => console.log(`skipped: no ${recorded}`));
 
 test.run();

@@ -15,7 +15,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 const LARGE = 100_000;
 
 for (const backwards of [false, true])
-  test(`a page of large events is of few of them, ${backwards ? 'backwards' : 'forwards'}, and the pages are the whole stream`, async () => {
+  test(`${backwards ? 'backwards' : 'forwards'}, a page holds few large events, and the pages together are the stream`, async () => {
     const store = openStore(storeDir(), rethrow);
     for (let at = -1; at < 39; at++) await append(store, 'large', at, [proposedEvent(at % 10 === 0 ? 10 : LARGE)]);
     for (let at = -1; at < 600; at += 100)
@@ -25,7 +25,7 @@ for (const backwards of [false, true])
         at,
         Array.from({ length: 100 }, () => proposedEvent()),
       );
-    for (const [name, most] of [
+    for (const [name, maxEvents] of [
       ['large', 3],
       ['small', 256],
     ] as const) {
@@ -35,7 +35,7 @@ for (const backwards of [false, true])
       while (range.from <= range.to) {
         const before = seen.length;
         const next = streamPage(store, stream, range, (bytes, at) => seen.push(revisionAt(bytes, at)));
-        assert.ok(seen.length > before && seen.length - before <= most, `${seen.length - before} events of ${name} in a page`);
+        assert.ok(seen.length > before && seen.length - before <= maxEvents, `${seen.length - before} events of ${name} in a page`);
         if (backwards) range.to = next;
         else range.from = next;
       }
@@ -55,8 +55,8 @@ const target = (stream: string): Buffer => Buffer.concat([message(1, text(3, str
 const batchPart = (stream: string, custom: Buffer, isFinal: boolean): Buffer =>
   framed(message(1, text(2, randomUUID())), bytes(2, target(stream)), bytes(3, proposedMessage(custom)), uint(4, isFinal ? 1 : 0));
 
-/** A connection whose windows are never opened further: it takes no answers but those in trailers. */
-const connected = async (options = {}) => {
+/** A connection that never opens its flow-control windows: it receives no responses but those in headers and trailers. */
+const connectWithoutReading = async (options = {}) => {
   const store = await startStore(options);
   const session = connect(`http://127.0.0.1:${store.port}`, { settings: { initialWindowSize: 0 } });
   session.on('error', () => {});
@@ -64,40 +64,40 @@ const connected = async (options = {}) => {
   return (path: string) => {
     const call = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' });
     const status = new Promise<string>((resolve) => {
-      const note = (headers: Record<string, unknown>) => {
+      const readStatus = (headers: Record<string, unknown>) => {
         if (headers['grpc-status'] !== undefined) resolve(`${headers['grpc-status']} ${headers['grpc-message'] ?? ''}`);
       };
       call
-        .on('response', note)
-        .on('trailers', note)
+        .on('response', readStatus)
+        .on('trailers', readStatus)
         .on('error', (error) => resolve(String(error)))
         .on('close', () => resolve('closed'));
     });
-    const late = pause(5_000).then(() => 'no answer');
-    return { call, status: Promise.race([status, late]) };
+    const timeout = pause(5_000).then(() => 'no answer');
+    return { call, status: Promise.race([status, timeout]) };
   };
 };
 
-/** Whether the store takes so many bytes within a second. */
-const takes = async (call: ClientHttp2Stream, part: () => Buffer, total: number): Promise<boolean> => {
+/** Whether the store accepts `total` bytes without pausing for a second. */
+const acceptsAll = async (call: ClientHttp2Stream, part: () => Buffer, total: number): Promise<boolean> => {
   for (let sent = 0; sent < total; ) {
     const next = part();
     sent += next.length;
     if (call.write(next)) continue;
-    const taken = await Promise.race([once(call, 'drain').then(() => true), pause(1_000).then(() => false)]);
-    if (!taken) return false;
+    const isDrained = await Promise.race([once(call, 'drain').then(() => true), pause(1_000).then(() => false)]);
+    if (!isDrained) return false;
   }
   return true;
 };
 
-test('who does not read the answers to his appends is not asked for more of them', async () => {
-  const begin = await connected();
-  const { call } = begin(`${STREAMS}/BatchAppend`);
+test('a caller that does not read its responses cannot send more appends', async () => {
+  const startCall = await connectWithoutReading();
+  const { call } = startCall(`${STREAMS}/BatchAppend`);
   const name = 'n'.repeat(100_000);
-  assert.not(await takes(call, () => batchPart(name, EMPTY, true), 60_000_000));
+  assert.not(await acceptsAll(call, () => batchPart(name, EMPTY, true), 60_000_000));
 });
 
-test('large events are read to their end, one by one', async () => {
+test('a read of large events reaches the end of the stream', async () => {
   const store = await startStore();
   const client = clientOf(store);
   for (let n = 0; n < 4; n++) await client.appendToStream('large', binaryEvent({ type: 'happened', data: new Uint8Array(1_000_000) }));
@@ -106,44 +106,44 @@ test('large events are read to their end, one by one', async () => {
   await client.dispose();
 });
 
-test('an append, and all that one call has begun, is of so many bytes at most', async () => {
-  const begin = await connected();
+test('an append, and all unfinished appends of one call, are limited in bytes', async () => {
+  const startCall = await connectWithoutReading();
   const custom = Buffer.alloc(4 << 20, 1);
-  const append = begin(`${STREAMS}/Append`);
+  const append = startCall(`${STREAMS}/Append`);
   append.call.write(framed(bytes(1, target('much'))));
   for (let n = 0; n < 5; n++) append.call.write(framed(bytes(2, proposedMessage(custom))));
   assert.match(await append.status, /^3 Maximum Append Size of 16777216 Exceeded/);
-  const batch = begin(`${STREAMS}/BatchAppend`);
-  for (let n = 0; n < 18; n++) batch.call.write(batchPart(`begun${n}`, custom, false));
+  const batch = startCall(`${STREAMS}/BatchAppend`);
+  for (let n = 0; n < 18; n++) batch.call.write(batchPart(`unfinished${n}`, custom, false));
   assert.is(await Promise.race([once(batch.call, 'response').then(() => 'refused'), batch.status]), 'refused');
 });
 
-test('a stranger is not listened to at length', async () => {
-  const begin = await connected({ open: false });
-  const { call, status } = begin('/event_store.client.server_features.ServerFeatures/GetSupportedMethods');
+test('a caller without the secret cannot send large messages', async () => {
+  const startCall = await connectWithoutReading({ open: false });
+  const { call, status } = startCall('/event_store.client.server_features.ServerFeatures/GetSupportedMethods');
   call.write(framed(Buffer.alloc(2_000)));
   assert.match(await status, /^8 /);
 });
 
-test('a call without a message, or with half of one, is answered', async () => {
-  const begin = await connected();
+test('a call with no message or an incomplete one gets an error status', async () => {
+  const startCall = await connectWithoutReading();
   const half = framed(Buffer.alloc(100)).subarray(0, 50);
-  const answers = async (method: string, body: Buffer): Promise<string> => {
-    const { call, status } = begin(method);
+  const statusOf = async (method: string, body: Buffer): Promise<string> => {
+    const { call, status } = startCall(method);
     call.end(body);
     return status;
   };
   for (const method of ['Read', 'Delete', 'Tombstone'])
-    assert.match(await answers(`${STREAMS}/${method}`, EMPTY), /^3 the call has no message/);
+    assert.match(await statusOf(`${STREAMS}/${method}`, EMPTY), /^3 the call has no message/);
   for (const method of ['Read', 'Delete', 'Append', 'BatchAppend'])
-    assert.match(await answers(`${STREAMS}/${method}`, half), /^8 half a message/);
+    assert.match(await statusOf(`${STREAMS}/${method}`, half), /^8 half a message/);
 });
 
-test('a name that is too long for an answer to bear it ends no connection', async () => {
-  const begin = await connected();
+test('a stream name too long for a response header does not end the connection', async () => {
+  const startCall = await connectWithoutReading();
   const name = '🙂'.repeat(50_000);
   for (let n = 0; n < 3; n++) {
-    const { call, status } = begin(`${STREAMS}/Delete`);
+    const { call, status } = startCall(`${STREAMS}/Delete`);
     call.end(framed(bytes(1, target(name))));
     assert.match(await status, /^9 .*WrongExpectedVersion/);
   }

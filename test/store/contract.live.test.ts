@@ -17,15 +17,15 @@ import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log, LogError, NewEvent } from '../../infra/eventstore/event-log.ts';
 import { startStore } from '../fixtures/store-process.ts';
 
-// What the platform asks of a store, whichever it is: EVENTSTORE_URL names another one.
-const given = process.env.EVENTSTORE_URL ?? process.env.TEST_EVENTSTORE_URL;
-const own = given ? undefined : await startStore({ open: false });
-const client = EventStoreDBClient.connectionString(given ?? own!.url);
+// What the platform requires of any event store. EVENTSTORE_URL selects another one than the embedded store.
+const externalUrl = process.env.EVENTSTORE_URL ?? process.env.TEST_EVENTSTORE_URL;
+const embedded = externalUrl ? undefined : await startStore({ open: false });
+const client = EventStoreDBClient.connectionString(externalUrl ?? embedded!.url);
 const run = randomUUID().slice(0, 8);
-const made = new Set<string>();
+const createdStreams = new Set<string>();
 const stream = (name: string): string => {
   const full = `contract-${run}.${name}`;
-  made.add(full);
+  createdStreams.add(full);
   return full;
 };
 const event = (label: string, id: string = randomUUID()) => jsonEvent({ id, type: 'happened', data: { label } });
@@ -53,7 +53,7 @@ const take = async (subscription: AsyncIterable<Resolved>, count: number): Promi
   return found;
 };
 
-test('an append at the revision that was read succeeds, at another it conflicts', async () => {
+test("an append succeeds at the stream's revision and conflicts at any other", async () => {
   const { nextExpectedRevision } = await client.appendToStream(stream('a'), [event('0'), event('1')], { expectedRevision: NO_STREAM });
   assert.is(nextExpectedRevision, 1n);
   assert.is(await typeOf(client.appendToStream(stream('a'), event('x'), { expectedRevision: NO_STREAM })), 'wrong-expected-version');
@@ -63,7 +63,7 @@ test('an append at the revision that was read succeeds, at another it conflicts'
   assert.equal(await labels(client.readStream(stream('a'))), ['0', '1', '2']);
 });
 
-test('the same ids at the same revision are one append', async () => {
+test('an append with the same ids at the same revision is stored once', async () => {
   const once = event('once');
   const first = await client.appendToStream(stream('b'), once, { expectedRevision: NO_STREAM });
   await client.appendToStream(stream('b'), event('more'), { expectedRevision: 0n });
@@ -72,7 +72,7 @@ test('the same ids at the same revision are one append', async () => {
   assert.equal(await labels(client.readStream(stream('b'))), ['once', 'more']);
 });
 
-test('a stream is read both ways, in part, and from its end', async () => {
+test('a stream can be read in both directions, in part, and from its end', async () => {
   await client.appendToStream(
     stream('c'),
     Array.from({ length: 600 }, (_, i) => event(String(i))),
@@ -83,7 +83,7 @@ test('a stream is read both ways, in part, and from its end', async () => {
   assert.is((await labels(client.readStream(stream('c'), { direction: BACKWARDS, fromRevision: END }))).at(-1), '0');
 });
 
-test('a stream that is not there is an error of its own', async () => {
+test('reading a stream that does not exist is a specific error', async () => {
   assert.is(await typeOf(labels(client.readStream(stream('nowhere')))), 'stream-not-found');
   assert.is(
     await typeOf(client.appendToStream(stream('nowhere'), event('x'), { expectedRevision: STREAM_EXISTS })),
@@ -91,7 +91,7 @@ test('a stream that is not there is an error of its own', async () => {
   );
 });
 
-test('the log is read from an event on, and a subscription begins behind it', async () => {
+test('a read of the log includes the event at its start position, a subscription begins after it', async () => {
   const { position } = await client.appendToStream(stream('d'), event('0'));
   await client.appendToStream(stream('d'), [event('1'), event('2')]);
   const mine = [];
@@ -102,28 +102,28 @@ test('the log is read from an event on, and a subscription begins behind it', as
   assert.equal(await take(client.subscribeToAll({ fromPosition: position!, filter }), 2), ['1', '2']);
 });
 
-test('a subscription goes over from history to what comes', async () => {
+test('a subscription continues from stored events to new ones', async () => {
   await client.appendToStream(stream('e'), event('0'));
   const taking = take(client.subscribeToStream(stream('e'), { fromRevision: START }), 3);
   setTimeout(() => void client.appendToStream(stream('e'), [event('1'), event('2')]), 100);
   assert.equal(await taking, ['0', '1', '2']);
 });
 
-test('a tombstoned stream is gone for good', async () => {
+test('a tombstoned stream can be neither read nor written', async () => {
   await client.appendToStream(stream('f'), event('0'));
   await client.tombstoneStream(stream('f'));
   assert.is(await typeOf(labels(client.readStream(stream('f')))), 'stream-deleted');
   assert.is(await typeOf(client.appendToStream(stream('f'), event('1'), { expectedRevision: ANY })), 'stream-deleted');
 });
 
-test('a deleted stream is born again behind its last revision', async () => {
+test('a deleted stream continues after its last revision when it is written again', async () => {
   await client.appendToStream(stream('g'), [event('0'), event('1')]);
   await client.deleteStream(stream('g'));
   const { nextExpectedRevision } = await client.appendToStream(stream('g'), event('2'), { expectedRevision: NO_STREAM });
   assert.is(nextExpectedRevision, 2n);
 });
 
-test('bytes come back as they went in', async () => {
+test('binary data and metadata are read back unchanged', async () => {
   const data = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
   const metadata = new Uint8Array([1, 2, 3]);
   await client.appendToStream(stream('h'), { id: randomUUID(), type: 'raw', contentType: 'application/octet-stream', data, metadata });
@@ -145,14 +145,14 @@ const seen = (log: Log, from: Position, prefix: string, count: number): Promise<
     });
   });
 
-test('our own way to the log holds over it', async () => {
-  const log = openLog(given ?? own!.url);
+test('the log port works over the store', async () => {
+  const log = openLog(externalUrl ?? embedded!.url);
   try {
     await log.ping();
     const name = stream('log');
     const meta: Metadata = { tenant: 'platform', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
-    const news = (n: number): NewEvent => ({ id: randomUUID(), type: 'Happened', data: { n }, meta });
-    const [one, two, three] = [news(1), news(2), news(3)];
+    const newEvent = (n: number): NewEvent => ({ id: randomUUID(), type: 'Happened', data: { n }, meta });
+    const [one, two, three] = [newEvent(1), newEvent(2), newEvent(3)];
     const first = await log.append(name, 'none', [one, two]);
     assert.equal(await log.append(name, 'none', [one, two]), first);
     const kind = await log.append(name, 'none', [three]).catch((error: LogError) => error.kind);
@@ -169,10 +169,10 @@ test('our own way to the log holds over it', async () => {
   }
 });
 
-test('the store is left, without what was written', async () => {
-  for (const name of made) await client.deleteStream(name).catch(() => {});
+test('all streams of this run can be deleted', async () => {
+  for (const name of createdStreams) await client.deleteStream(name).catch(() => {});
   await client.dispose();
-  assert.is((await own?.end()) ?? 0, 0);
+  assert.is((await embedded?.end()) ?? 0, 0);
 });
 
 test.run();

@@ -21,10 +21,10 @@ const change = (log: Log, revision: number, name: string) =>
     },
   ]);
 
-/** A log of which each subscription can be ended as damage would end it, and cannot be begun anew while `harmed`. */
-const harmable = () => {
+/** A log whose subscriptions can be ended as damage would end them, and that cannot be read again while `isDamaged`. */
+const damageableLog = () => {
   const log = memoryLog();
-  const state = { harmed: false, ends: [] as (() => void)[] };
+  const state = { isDamaged: false, ends: [] as (() => void)[] };
   const follow: Log['follow'] = (follower: Follower) => {
     const subscription = log.follow(follower);
     const failure = new Promise<Error | null>((resolve) => {
@@ -37,46 +37,46 @@ const harmable = () => {
     return { ...subscription, failure };
   };
   const readAll: Log['readAll'] = async function* (options) {
-    if (state.harmed) throw new Error('the log is damaged at position 7');
+    if (state.isDamaged) throw new Error('the log is damaged at position 7');
     yield* log.readAll(options);
   };
   return { log: { ...log, follow, readAll }, state };
 };
 
-test('a cache that hears nothing any more keeps nothing, and keeps again what it follows again', async () => {
-  const { log, state } = harmable();
+test('a cache without a subscription keeps nothing, and keeps aggregates again once it is resubscribed', async () => {
+  const { log, state } = damageableLog();
   const cache = openAggregateCache(log, [Plan]);
   await change(log, -1, 'One');
   await cache.start();
   const nameNow = async () => (await cache.load(Plan, 'platform', 'p')).state.name;
   assert.is(await nameNow(), 'One');
-  state.harmed = true;
+  state.isDamaged = true;
   state.ends.at(-1)!();
   await waitUntil(
-    'it forgets',
+    'the cache is empty',
     () => cache.peek(Plan, 'platform', 'p'),
-    (held) => held === undefined,
+    (cached) => cached === undefined,
   );
   assert.is(await nameNow(), 'One');
   await change(log, 0, 'Two');
-  assert.is(await nameNow(), 'Two', 'what changed unheard');
+  assert.is(await nameNow(), 'Two', 'a change while the subscription was down is read');
   assert.is(cache.peek(Plan, 'platform', 'p'), undefined);
-  state.harmed = false;
+  state.isDamaged = false;
   await waitUntil(
-    'it follows again',
+    'the cache is resubscribed',
     () => nameNow().then(() => cache.peek(Plan, 'platform', 'p')?.state.name),
     (name) => name === 'Two',
   );
   await change(log, 1, 'Three');
   await waitUntil(
-    'it hears',
+    'the cache is updated',
     () => cache.peek(Plan, 'platform', 'p')?.state.name,
     (name) => name === 'Three',
   );
   await cache.close();
 });
 
-test('damage is final whatever its type, told once of each place, and named as degraded', () => {
+test('damage is never retried, is reported once per position, and makes the event log degraded', () => {
   for (const message of [
     '15 DATA_LOSS: the log is damaged at position 12: run',
     'Could not recognize the log is damaged at position 12: run',

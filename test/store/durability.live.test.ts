@@ -16,33 +16,33 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 const WRITERS = 16;
 const KILLS = 5;
 
-const written = (id?: string) => jsonEvent({ ...(id ? { id } : {}), type: 'written', data: {} });
+const writtenEvent = (id?: string) => jsonEvent({ ...(id ? { id } : {}), type: 'written', data: {} });
 
-type Tally = { acknowledged: Map<string, string>; conflicts: number; running: boolean };
+type WriteLog = { acknowledged: Map<string, string>; conflicts: number; running: boolean };
 
-/** Appends at the revision it knows; after an error the same event at the same revision again. */
-const write = async (client: EventStoreDBClient, stream: string, tally: Tally): Promise<void> => {
+/** Appends at the last known revision. After an error it repeats the same event at the same revision. */
+const write = async (client: EventStoreDBClient, stream: string, writes: WriteLog): Promise<void> => {
   let expectedRevision: AppendExpectedRevision = NO_STREAM;
-  while (tally.running) {
+  while (writes.running) {
     const id = randomUUID();
-    for (let done = false; !done && tally.running; ) {
+    for (let done = false; !done && writes.running; ) {
       try {
-        const { nextExpectedRevision }: AppendResult = await client.appendToStream(stream, written(id), { expectedRevision });
-        tally.acknowledged.set(id, `${stream}@${nextExpectedRevision}`);
+        const { nextExpectedRevision }: AppendResult = await client.appendToStream(stream, writtenEvent(id), { expectedRevision });
+        writes.acknowledged.set(id, `${stream}@${nextExpectedRevision}`);
         expectedRevision = nextExpectedRevision;
         done = true;
       } catch (error) {
-        if ((error as { type?: string }).type === 'wrong-expected-version') tally.conflicts++;
+        if ((error as { type?: string }).type === 'wrong-expected-version') writes.conflicts++;
         await pause(20);
       }
     }
   }
 };
 
-/** Follows the streams and begins anew behind its last position when the store is lost. */
-const follow = async (client: EventStoreDBClient, seen: string[], tally: { running: boolean }): Promise<void> => {
+/** Follows the streams; when the store is down, it resubscribes after its last position. */
+const follow = async (client: EventStoreDBClient, seen: string[], writes: { running: boolean }): Promise<void> => {
   let fromPosition: { commit: bigint; prepare: bigint } | 'start' = 'start';
-  while (tally.running) {
+  while (writes.running) {
     try {
       for await (const { event } of client.subscribeToAll({ fromPosition, filter: streamNameFilter({ prefixes: ['kill-'] }) })) {
         if (!event?.position) continue;
@@ -62,37 +62,37 @@ const stored = async (client: EventStoreDBClient): Promise<Map<string, string>> 
   return found;
 };
 
-const killed = async (store: StoreProcess): Promise<StoreProcess> => {
+const killAndRestart = async (store: StoreProcess): Promise<StoreProcess> => {
   await pause(250 + Math.random() * 350);
   await store.end('SIGKILL');
   await pause(50);
   return startStore({ dir: store.dir, port: store.port });
 };
 
-test('what was acknowledged is stored, once, however often the store is killed under sixteen writers', async () => {
+test('every acknowledged event is stored exactly once, however often the store is killed under sixteen writers', async () => {
   let store = await startStore({ dir: storeDir(), port: await freePort() });
   const client = clientOf(store);
-  const tally: Tally = { acknowledged: new Map(), conflicts: 0, running: true };
+  const writes: WriteLog = { acknowledged: new Map(), conflicts: 0, running: true };
   const seen: string[] = [];
   const following = { running: true };
   const subscriber = follow(client, seen, following);
-  const writers = Array.from({ length: WRITERS }, (_, i) => write(client, `kill-${i}`, tally));
-  for (let kill = 0; kill < KILLS; kill++) store = await killed(store);
+  const writers = Array.from({ length: WRITERS }, (_, i) => write(client, `kill-${i}`, writes));
+  for (let kill = 0; kill < KILLS; kill++) store = await killAndRestart(store);
   await pause(500);
-  tally.running = false;
+  writes.running = false;
   await Promise.all(writers);
   const found = await stored(client);
-  for (let patience = 0; seen.length < found.size && patience < 100; patience++) await pause(50);
+  for (let attempts = 0; seen.length < found.size && attempts < 100; attempts++) await pause(50);
   following.running = false;
   await client.dispose();
   await store.end();
   await subscriber;
 
-  assert.ok(tally.acknowledged.size > 200, `only ${tally.acknowledged.size} appends in ${KILLS} kills`);
-  const lost = [...tally.acknowledged].filter(([id, place]) => found.get(id) !== place);
+  assert.ok(writes.acknowledged.size > 200, `only ${writes.acknowledged.size} appends in ${KILLS} kills`);
+  const lost = [...writes.acknowledged].filter(([id, revision]) => found.get(id) !== revision);
   assert.equal(lost, []);
-  assert.is(tally.conflicts, 0);
-  assert.ok(found.size - tally.acknowledged.size <= WRITERS, 'more was stored than acknowledged and under way');
+  assert.is(writes.conflicts, 0);
+  assert.ok(found.size - writes.acknowledged.size <= WRITERS, 'more events are stored than were acknowledged or in flight');
   assert.is(new Set(seen).size, seen.length, 'the subscriber saw an event twice');
   assert.equal(
     [...found.keys()].filter((id) => !seen.includes(id)),
@@ -100,10 +100,10 @@ test('what was acknowledged is stored, once, however often the store is killed u
   );
 });
 
-test('a store that ends on request leaves nothing to read again', async () => {
+test('a store that was stopped by a signal starts again with its events', async () => {
   const store = await startStore();
   const client = clientOf(store);
-  await client.appendToStream('calm', written());
+  await client.appendToStream('calm', writtenEvent());
   await client.dispose();
   assert.is(await store.end(), 0);
   const again = await startStore({ dir: store.dir });

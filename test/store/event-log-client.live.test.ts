@@ -16,7 +16,7 @@ const meta: Metadata = { tenant: 'platform', actor: { kind: 'system', id: 'test'
 
 const happened = (over: Partial<NewEvent> = {}): NewEvent => ({ id: randomUUID(), type: 'Happened', data: { n: 1 }, meta, ...over });
 
-const refusal = async (work: Promise<unknown>): Promise<string> => {
+const errorKind = async (work: Promise<unknown>): Promise<string> => {
   try {
     await work;
     return 'none';
@@ -36,7 +36,7 @@ const withLog = async (work: (log: Log, url: string) => Promise<void>): Promise<
   }
 };
 
-test('what a server would answer twice is never sent', () =>
+test('events that a server would answer twice are rejected before they are sent', () =>
   withLog(async (log) => {
     const wrong = [[happened({ type: '' })], [happened({ id: 'none' })], [happened({ id: '00000000-0000-0000-0000-000000000000' })], []];
     const large = [
@@ -44,60 +44,60 @@ test('what a server would answer twice is never sent', () =>
       [happened({ data: { text: 'x'.repeat(1_000_000) } })],
       [happened({ data: { text: 'é'.repeat(300_000) } }), happened({ data: { text: 'é'.repeat(300_000) } })],
     ];
-    for (const events of wrong) assert.is(await refusal(log.append('thing-platform.a', 'none', events)), 'wrong-request');
-    for (const events of large) assert.is(await refusal(log.append('thing-platform.a', 'none', events)), 'too-large');
-    assert.is(await log.last('thing-platform.a'), null);
+    for (const events of wrong) assert.is(await errorKind(log.append('item-platform.a', 'none', events)), 'wrong-request');
+    for (const events of large) assert.is(await errorKind(log.append('item-platform.a', 'none', events)), 'too-large');
+    assert.is(await log.last('item-platform.a'), null);
   }));
 
-test('thousands of reads of what is not there, or left before their end, end no call beside them', () =>
+test('thousands of reads of absent streams, or cancelled reads, do not disturb other calls', () =>
   withLog(async (log) => {
-    const stream = 'thing-platform.long';
+    const stream = 'item-platform.long';
     await log.append(
       stream,
       'none',
       Array.from({ length: 50 }, () => happened()),
     );
-    const absent = async (n: number): Promise<void> => assert.equal(await Array.fromAsync(log.read(`thing-platform.none${n}`)), []);
-    const left = async (): Promise<void> => {
+    const absent = async (n: number): Promise<void> => assert.equal(await Array.fromAsync(log.read(`item-platform.none${n}`)), []);
+    const readFirst = async (): Promise<void> => {
       for await (const { revision } of log.read(stream)) return assert.is(revision, 0);
     };
-    const beside = Array.from({ length: 30 }, (_, n) => pause(n * 50).then(() => log.append(`thing-platform.b${n}`, 'none', [happened()])));
-    for (let round = 0; round < 60; round++) await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 ? absent(n) : left())));
-    for (const appended of await Promise.all(beside)) assert.is(appended.revision, 0);
+    const appends = Array.from({ length: 30 }, (_, n) => pause(n * 50).then(() => log.append(`item-platform.b${n}`, 'none', [happened()])));
+    for (let round = 0; round < 60; round++) await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 ? absent(n) : readFirst())));
+    for (const appended of await Promise.all(appends)) assert.is(appended.revision, 0);
   }));
 
-test('an append repeated whole is the first one again; anything else there is a conflict', () =>
+test('a repeated append returns the first result; any other append at that revision is a conflict', () =>
   withLog(async (log) => {
     const [one, two] = [happened(), happened()];
-    const first = await log.append('thing-platform.a', 'none', [one, two]);
-    assert.equal(await log.append('thing-platform.a', 'none', [one, two]), first);
-    assert.is(await refusal(log.append('thing-platform.a', 'none', [happened()])), 'conflict');
-    assert.is(await refusal(log.append('thing-platform.a', 0, [two, happened()])), 'conflict');
+    const first = await log.append('item-platform.a', 'none', [one, two]);
+    assert.equal(await log.append('item-platform.a', 'none', [one, two]), first);
+    assert.is(await errorKind(log.append('item-platform.a', 'none', [happened()])), 'conflict');
+    assert.is(await errorKind(log.append('item-platform.a', 0, [two, happened()])), 'conflict');
     assert.equal(first.revision, 1);
   }));
 
-test('bytes come back as bytes, JSON as JSON, foreign streams not at all', () =>
+test('bytes are read as bytes, JSON as JSON, and streams of other applications are left out', () =>
   withLog(async (log) => {
     const data = new Uint8Array([0, 255, 10]);
-    await log.append('thing-platform.a', 'none', [happened({ data }), happened({ data: { ä: ['🙂'] } })]);
-    await log.append('no name of ours', 'none', [happened()]);
-    const read = await Array.fromAsync(log.read('thing-platform.a'));
+    await log.append('item-platform.a', 'none', [happened({ data }), happened({ data: { ä: ['🙂'] } })]);
+    await log.append('not a platform stream', 'none', [happened()]);
+    const read = await Array.fromAsync(log.read('item-platform.a'));
     assert.equal([...(read[0]!.data as Uint8Array)], [...data]);
     assert.equal(read[1]!.data, { ä: ['🙂'] });
     const all = await Array.fromAsync(log.readAll());
     assert.equal(
       all.map(({ stream }) => stream),
-      ['thing-platform.a', 'thing-platform.a'],
+      ['item-platform.a', 'item-platform.a'],
     );
     const [last] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
     assert.equal(last!.position, read[1]!.position);
   }));
 
-test('errors are conflict, gone, unavailable or a wrong request', () => {
+test("connection errors are 'unavailable', unknown errors are 'wrong-request'", () => {
   const grpc = Object.assign(new Error('x'), { metadata: undefined }) as never;
   for (const error of [new UnavailableError(grpc), new TimeoutError(grpc), new CancelledError(grpc), new Error('Server Is Not Ready')])
     assert.is(classify(error).kind, 'unavailable', String(error));
-  const brokenOff = [
+  const connectionErrors = [
     Object.assign(new Error('14 UNAVAILABLE: Connection dropped'), { code: 14 }),
     new Error('Channel has been shut down'),
     new Error('1 CANCELLED: Cancelled on client'),
@@ -106,13 +106,13 @@ test('errors are conflict, gone, unavailable or a wrong request', () => {
     Object.assign(new Error('The pending stream has been canceled'), { code: 'ERR_HTTP2_STREAM_CANCEL' }),
     Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' }),
   ];
-  for (const error of brokenOff) assert.is(classify(error).kind, 'unavailable', String(error));
+  for (const error of connectionErrors) assert.is(classify(error).kind, 'unavailable', String(error));
   assert.is(classify(Object.assign(new Error('2 UNKNOWN: Exception was thrown by handler.'), { code: 2 })).kind, 'wrong-request');
   assert.is(classify(new Error('something else')).kind, 'wrong-request');
 });
 
-/** Ends its first connection, and gives nothing on any more when a conflict has been answered on another. */
-const freezing = async (port: number): Promise<number> => {
+/** A proxy that ends its first connection, and stops forwarding after a conflict was answered on another. */
+const startFreezingProxy = async (port: number): Promise<number> => {
   let connections = 0;
   let isFrozen = false;
   const server = createServer((near) => {
@@ -135,35 +135,35 @@ const freezing = async (port: number): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-test('an append is over at its deadline, though what lies in its place cannot be read', () =>
+test('an append fails at its deadline even if the conflicting events cannot be read', () =>
   withLog(async (log, url) => {
-    await log.append('thing-platform.a', 'none', [happened()]);
-    const through = openLog(`esdb://127.0.0.1:${await freezing(Number(new URL(url).port))}?tls=false`);
+    await log.append('item-platform.a', 'none', [happened()]);
+    const through = openLog(`esdb://127.0.0.1:${await startFreezingProxy(Number(new URL(url).port))}?tls=false`);
     afterTest(through.close);
-    const refused = refusal(through.append('thing-platform.a', 'none', [happened()], { deadline: 1_000 }));
+    const refused = errorKind(through.append('item-platform.a', 'none', [happened()], { deadline: 1_000 }));
     assert.is(await Promise.race([refused, pause(8_000).then(() => 'no answer')]), 'unavailable');
   }));
 
-test('a store without room is one that is not there for now, and takes what comes when there is room again', async () => {
+test('a store with a full disk is unavailable, and accepts appends again when there is space', async () => {
   if (process.platform !== 'linux') return;
   const store = await startStore();
   const log = openLog(store.url);
   limitFileSize(store.pid, '1');
-  assert.is(await refusal(log.append('agent-room.a', 'none', [happened()], { deadline: 300 })), 'unavailable');
+  assert.is(await errorKind(log.append('agent-t.full', 'none', [happened()], { deadline: 300 })), 'unavailable');
   limitFileSize(store.pid, 'unlimited');
-  assert.is((await log.append('agent-room.a', 'none', [happened()])).revision, 0);
+  assert.is((await log.append('agent-t.full', 'none', [happened()])).revision, 0);
   await log.close();
   await store.end();
 });
 
-/** Follows with a real client whose subscriptions break when the handler of an event says so. */
-const breaking = (client: EventStoreDBClient, event: (recorded: Recorded, breakOff: () => void) => void | Promise<void>) => {
+/** Follows through a real client; the handler of an event can break the subscription. */
+const followBreakable = (client: EventStoreDBClient, event: (recorded: Recorded, breakOff: () => void) => void | Promise<void>) => {
   let breakOff = (): void => {};
   const watched = Object.create(client, {
     subscribeToAll: {
       value: (...options: Parameters<EventStoreDBClient['subscribeToAll']>) => {
         const subscription = client.subscribeToAll(...options);
-        // A call that has ended is not cancelled any more: what had come of it is still given out.
+        // A call that has ended is not cancelled: events that were already received are still delivered.
         const { unsubscribe } = subscription;
         afterTest(() => unsubscribe.call(subscription));
         subscription.unsubscribe = async () => {};
@@ -174,16 +174,16 @@ const breaking = (client: EventStoreDBClient, event: (recorded: Recorded, breakO
     },
   });
   return follow(() => watched, {
-    filter: { streamPrefixes: ['thing-platform.'] },
+    filter: { streamPrefixes: ['item-platform.'] },
     event: (recorded) => event(recorded, () => breakOff()),
   });
 };
 
-test('what a broken subscription had still buffered is not taken for seen, and no event is handled beside another', () =>
+test('events that a broken subscription had buffered are delivered again, and never two at a time', () =>
   withLog(async (log, url) => {
     const many = Array.from({ length: 20 }, () => happened());
-    await log.append('thing-platform.many', 'none', many);
-    // Of these come checkpoints only.
+    await log.append('item-platform.many', 'none', many);
+    // These streams are filtered out and produce checkpoints only.
     for (let n = 0; n < 3; n++)
       await log.append(
         `other-platform.${n}`,
@@ -195,14 +195,14 @@ test('what a broken subscription had still buffered is not taken for seen, and n
     for (const isSlow of [false, true])
       for (const at of [1, 10, 18, 19]) {
         const seen: number[] = [];
-        let beside = 0;
-        const following = breaking(client, ({ revision }, breakOff) => {
+        let inProgress = 0;
+        const following = followBreakable(client, ({ revision }, breakOff) => {
           if (!seen.includes(revision) && revision === at) isSlow ? setTimeout(breakOff, 20) : queueMicrotask(breakOff);
           seen.push(revision);
-          assert.is(beside, 0);
+          assert.is(inProgress, 0);
           if (!isSlow) return;
-          beside++;
-          return pause(revision === at ? 300 : 0).then(() => void beside--);
+          inProgress++;
+          return pause(revision === at ? 300 : 0).then(() => void inProgress--);
         });
         for (let waited = 0; seen.at(-1) !== 19 && waited < 100; waited++) await pause(50);
         await following.stop();
@@ -216,7 +216,7 @@ test('what a broken subscription had still buffered is not taken for seen, and n
 
 type Seen = { ids: Map<string, number>; positions: Position[] };
 
-test('sixteen writers and a follower lose nothing and double nothing while the store is killed', async () => {
+test('sixteen writers and a follower lose and duplicate no event while the store is killed', async () => {
   const port = await freePort();
   let store = await startStore({ dir: storeDir(), port });
   const log = openLog(store.url);
@@ -259,7 +259,7 @@ test('sixteen writers and a follower lose nothing and double nothing while the s
   await following.stop();
   assert.is(refused, 0);
   assert.ok(acknowledged.size > 100, `${acknowledged.size} acknowledged`);
-  for (const [id, place] of acknowledged) assert.is(stored.get(id), place);
+  for (const [id, revision] of acknowledged) assert.is(stored.get(id), revision);
   assert.is(stored.size, acknowledged.size);
   assert.equal([...seen.ids.keys()].sort(), [...stored.keys()].sort());
   assert.ok([...seen.ids.values()].every((times) => times === 1));
@@ -267,7 +267,7 @@ test('sixteen writers and a follower lose nothing and double nothing while the s
   await store.end();
 });
 
-test('a store that says nothing to a read is away after five seconds, and read again once it goes on', async () => {
+test("a read is 'unavailable' when the store does not answer for five seconds, and works again when the store resumes", async () => {
   const store = await startStore();
   const log = openLog(store.url);
   afterTest(log.close);
@@ -277,7 +277,7 @@ test('a store that says nothing to a read is away after five seconds, and read a
   const kinds = await Promise.all(
     [Array.fromAsync(log.read('agent-t.a')), log.last('agent-t.a'), Array.fromAsync(log.readAll())].map((reading: Promise<unknown>) =>
       reading.then(
-        () => 'an answer',
+        () => 'success',
         (error: LogError) => error.kind,
       ),
     ),

@@ -5,7 +5,7 @@ import { keyOf } from '../../infra/eventstore/embedded/stream-key.ts';
 import { append, rethrow, withFailingFunction } from '../fixtures/embedded-store.ts';
 import { storeDir } from '../fixtures/store-process.ts';
 
-test('a full disk refuses, and is forgotten when there is room again', async () => {
+test('appends fail while the disk is full and succeed when there is space again', async () => {
   const dir = storeDir();
   const store = openStore(dir, rethrow);
   assert.is((await append(store, 'a', -1)).kind, 'done');
@@ -27,7 +27,7 @@ test('a full disk refuses, and is forgotten when there is room again', async () 
 });
 
 for (const code of ['EIO', 'ENOSPC'])
-  test(`after a sync that failed with ${code} nothing is answered any more, and the process is ended`, async () => {
+  test(`after a sync that fails with ${code} no request is answered, and the process is told to end`, async () => {
     let answered = false;
     const ended = Promise.withResolvers<unknown>();
     const store = openStore(storeDir(), ended.resolve);
@@ -42,7 +42,7 @@ for (const code of ['EIO', 'ENOSPC'])
     assert.not(answered);
   });
 
-test('streams whose names have one key are kept apart', async () => {
+test('streams whose names have the same key are kept apart', async () => {
   const { createStreamCache } = await import('../../infra/eventstore/embedded/stream-cache.ts');
   const store = openStore(storeDir(), rethrow);
   await append(store, 'first', -1);

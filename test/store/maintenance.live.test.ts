@@ -22,9 +22,9 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const main = join(import.meta.dirname, '../../infra/main.ts');
 
-const annals = (...args: string[]): { code: number | null; said: string } => {
+const runStoreCommand = (...args: string[]): { code: number | null; output: string } => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'store', ...args], { encoding: 'utf8' });
-  return { code: status, said: stdout + stderr };
+  return { code: status, output: stdout + stderr };
 };
 
 const event = (label: string, size = 0) => jsonEvent({ type: 'happened', data: { label, pad: 'p'.repeat(size) } });
@@ -35,16 +35,16 @@ const labels = async (client: EventStoreDBClient, stream: string): Promise<strin
   return found;
 };
 
-const using = async (store: StoreProcess, work: (client: EventStoreDBClient) => Promise<void>): Promise<void> => {
+const withClient = async (store: StoreProcess, work: (client: EventStoreDBClient) => Promise<void>): Promise<void> => {
   const client = clientOf(store);
   await work(client);
   await client.dispose();
 };
 
-/** A stopped store with a few events. */
-const filled = async (): Promise<string> => {
+/** The directory of a stopped store with a few events. */
+const createStore = async (): Promise<string> => {
   const store = await startStore();
-  await using(store, async (client) => {
+  await withClient(store, async (client) => {
     for (let i = 0; i < 20; i++) await client.appendToStream('kept', event(`k${i}`));
   });
   await store.end();
@@ -53,7 +53,7 @@ const filled = async (): Promise<string> => {
 
 const segmentOf = (dir: string): string => join(dir, 'log', readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.log'))[0]!);
 
-/** Without the room that the store makes ahead. */
+/** The file's size without preallocated zeros. */
 const writtenSize = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
 
 const flip = (path: string, at: number): void => {
@@ -65,21 +65,21 @@ const flip = (path: string, at: number): void => {
   closeSync(file);
 };
 
-test('a directory is served once; the lock of a killed process holds nobody up', async () => {
+test('only one process serves a directory, and the lock of a killed process is released', async () => {
   const first = await startStore();
-  const second = annals('serve', '--dir', first.dir, '--port', '0');
+  const second = runStoreCommand('serve', '--dir', first.dir, '--port', '0');
   assert.is.not(second.code, 0);
-  assert.match(second.said, /is served by another process/);
-  assert.is(second.said.trim().split('\n').length, 1);
+  assert.match(second.output, /is served by another process/);
+  assert.is(second.output.trim().split('\n').length, 1);
   await first.end('SIGKILL');
   const third = await startStore({ dir: first.dir });
   assert.is(await third.end(), 0);
 });
 
-test('who does not know the secret is refused, whatever is asked', async () => {
+test('every call without the secret is denied', async () => {
   const store = await startStore({ open: false });
   assert.is(statSync(join(store.dir, 'secret')).mode & 0o777, 0o600);
-  await using(store, async (client) => void (await client.appendToStream('mine', event('0'))));
+  await withClient(store, async (client) => void (await client.appendToStream('mine', event('0'))));
   const [address] = store.url.split('&');
   const stranger = clientOf({ ...store, url: address! });
   const type = (work: Promise<unknown>) =>
@@ -94,14 +94,14 @@ test('who does not know the secret is refused, whatever is asked', async () => {
   await store.end();
 });
 
-test('verify names the event in which a byte was flipped, and a store does not start on it', async () => {
-  const dir = await filled();
-  assert.is(annals('verify', '--dir', dir).code, 0);
+test('verify names a damaged event, and a store without an index does not start on it', async () => {
+  const dir = await createStore();
+  assert.is(runStoreCommand('verify', '--dir', dir).code, 0);
   const segment = segmentOf(dir);
   flip(segment, readFileSync(segment).indexOf('"k7"') + 1);
-  const { code, said } = annals('verify', '--dir', dir);
+  const { code, output } = runStoreCommand('verify', '--dir', dir);
   assert.is(code, 1);
-  assert.match(said, /event 7 of stream "kept", type "happened"/);
+  assert.match(output, /event 7 of stream "kept", type "happened"/);
   rmSync(join(dir, 'index'), { recursive: true });
   await startStore({ dir }).then(
     () => assert.unreachable('it started'),
@@ -109,9 +109,9 @@ test('verify names the event in which a byte was flipped, and a store does not s
   );
 });
 
-test('what a crash left half written is cut off, to the last whole append', async () => {
+test('an append that a crash left incomplete is cut off', async () => {
   const store = await startStore();
-  await using(store, async (client) => {
+  await withClient(store, async (client) => {
     await client.appendToStream('kept', [event('a'), event('b')]);
     await client.appendToStream('kept', [event('c'), event('d')]);
   });
@@ -119,27 +119,27 @@ test('what a crash left half written is cut off, to the last whole append', asyn
   const segment = segmentOf(store.dir);
   truncateSync(segment, writtenSize(segment) - 7);
   const again = await startStore({ dir: store.dir });
-  await using(again, async (client) => {
+  await withClient(again, async (client) => {
     assert.equal(await labels(client, 'kept'), ['a', 'b']);
     await client.appendToStream('kept', event('e'), { expectedRevision: 1n });
   });
   await again.end();
-  assert.is(annals('verify', '--dir', store.dir).code, 0);
+  assert.is(runStoreCommand('verify', '--dir', store.dir).code, 0);
 });
 
-test('an index that is lost or harmed is made anew from the log', async () => {
-  const dir = await filled();
+test('a damaged index is rebuilt from the log', async () => {
+  const dir = await createStore();
   for (const name of readdirSync(join(dir, 'index')).filter((each) => each.endsWith('.table')))
     writeFileSync(join(dir, 'index', name), 'no table');
   const store = await startStore({ dir });
-  await using(store, async (client) => assert.is((await labels(client, 'kept')).length, 20));
+  await withClient(store, async (client) => assert.is((await labels(client, 'kept')).length, 20));
   await store.end();
 });
 
-test('a backup taken while appends go on is a whole store', async () => {
+test('a backup taken during appends is a complete store', async () => {
   const store = await startStore();
   const to = join(storeDir(), 'copy');
-  await using(store, async (client) => {
+  await withClient(store, async (client) => {
     await client.appendToStream('before', event('0'));
     let writing = true;
     const writes = (async () => {
@@ -154,9 +154,9 @@ test('a backup taken while appends go on is a whole store', async () => {
     assert.is(code, 0);
   });
   await store.end();
-  assert.is(annals('verify', '--dir', to).code, 0);
+  assert.is(runStoreCommand('verify', '--dir', to).code, 0);
   const copy = await startStore({ dir: to });
-  await using(copy, async (client) => {
+  await withClient(copy, async (client) => {
     assert.equal(await labels(client, 'before'), ['0']);
     const during = await labels(client, 'during');
     assert.equal(
@@ -169,7 +169,7 @@ test('a backup taken while appends go on is a whole store', async () => {
 
 const sizeOf = (dir: string): number => readdirSync(join(dir, 'log')).reduce((sum, name) => sum + statSync(join(dir, 'log', name)).size, 0);
 
-const shrink = async (client: EventStoreDBClient): Promise<void> => {
+const writeAndRelease = async (client: EventStoreDBClient): Promise<void> => {
   for (const name of ['counted', 'cut', 'deleted', 'tombstoned', 'whole'])
     for (let i = 0; i < 30; i++) await client.appendToStream(name, event(`${name}${i}`, 2_000));
   await client.setStreamMetadata('counted', { maxCount: 3 });
@@ -178,7 +178,7 @@ const shrink = async (client: EventStoreDBClient): Promise<void> => {
   await client.tombstoneStream('tombstoned');
 };
 
-const check = async (client: EventStoreDBClient): Promise<void> => {
+const checkVisible = async (client: EventStoreDBClient): Promise<void> => {
   assert.equal(await labels(client, 'counted'), ['counted27', 'counted28', 'counted29']);
   assert.equal(await labels(client, 'cut'), ['cut28', 'cut29']);
   assert.is((await labels(client, 'whole')).length, 30);
@@ -189,25 +189,25 @@ const check = async (client: EventStoreDBClient): Promise<void> => {
 };
 
 for (const running of [true, false])
-  test(`scavenging frees what was released, the store ${running ? 'running' : 'stopped'}, and changes nothing else`, async () => {
+  test(`scavenging a ${running ? 'running' : 'stopped'} store removes released events and changes nothing else`, async () => {
     let store = await startStore({ open: false });
-    await using(store, shrink);
+    await withClient(store, writeAndRelease);
     if (!running) await store.end();
     const before = sizeOf(store.dir);
-    const { code, said } = annals('scavenge', '--dir', store.dir);
-    assert.is(code, 0, said);
+    const { code, output } = runStoreCommand('scavenge', '--dir', store.dir);
+    assert.is(code, 0, output);
     assert.ok(sizeOf(store.dir) < before * 0.5, `${before} bytes became ${sizeOf(store.dir)}`);
     for (let round = 0; round < 2; round++) {
       if (!running || round > 0) store = await startStore({ dir: store.dir, open: false });
-      await using(store, async (client) => {
-        await check(client);
+      await withClient(store, async (client) => {
+        await checkVisible(client);
         const revived = await client.appendToStream('deleted', event('again'));
         assert.is(revived.nextExpectedRevision, BigInt(30 + round));
       });
       await store.end();
       rmSync(join(store.dir, 'index'), { recursive: true });
     }
-    assert.is(annals('verify', '--dir', store.dir).code, 0);
+    assert.is(runStoreCommand('verify', '--dir', store.dir).code, 0);
     assert.ok(existsSync(store.dir));
   });
 

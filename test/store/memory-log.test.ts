@@ -22,7 +22,7 @@ const all = async (source: AsyncIterable<Recorded>) => {
   return found;
 };
 
-test('a repeat at the exact revision is answered with its first answer, a changed one is a conflict', async () => {
+test('a repeated append returns its first result, and a changed one is a conflict', async () => {
   const log = memoryLog();
   const [a, b, c] = [event(), event(), event()];
   const first = await log.append('agent-t.1', 'none', [a, b]);
@@ -36,18 +36,18 @@ test('a repeat at the exact revision is answered with its first answer, a change
   assert.is(log.events.length, 3);
 });
 
-test('what must never be sent is refused, and an outage is unavailable', async () => {
+test('invalid events are rejected, and calls fail as unavailable during an outage', async () => {
   const log = memoryLog();
   assert.is(await kindOf(log.append('agent-t.1', 'none', [])), 'wrong-request');
   assert.is(await kindOf(log.append('agent-t.1', 'none', [event('')])), 'wrong-request');
   assert.is(await kindOf(log.append('agent-t.1', 'none', [event('A', 'no uuid' as UUID)])), 'wrong-request');
-  const over = log.outage();
+  const endOutage = log.outage();
   assert.is(await kindOf(log.append('agent-t.1', 'none', [event()])), 'unavailable');
-  over();
+  endOutage();
   assert.is(await kindOf(log.append('agent-t.1', 'none', [event()])), null);
 });
 
-test('positions rise with gaps; one that is no event’s is a wrong request', async () => {
+test('positions rise with gaps, and a position without an event is a wrong request', async () => {
   const log = memoryLog();
   for (let n = 0; n < 3; n++) await log.append(`agent-t.${n}`, 'none', [event(`Type${'x'.repeat(n)}`)]);
   const [one, two, three] = await all(log.readAll());
@@ -64,11 +64,11 @@ test('positions rise with gaps; one that is no event’s is a wrong request', as
   assert.is(await kindOf(all(log.readAll({ from: odd }))), 'wrong-request');
 });
 
-test('a follower catches up, hears of what its filter leaves out, and waits for its own promises', async () => {
+test('a follower catches up, gets checkpoints for filtered events, and handles one event at a time', async () => {
   const log = memoryLog();
   await log.append('agent-t.1', 'none', [event('A'), event('B')]);
   await log.append('model-t.1', 'none', [event('C')]);
-  const heard: string[] = [];
+  const received: string[] = [];
   let busy = false;
   const end = new Promise<void>((resolve) => {
     const subscription = log.follow({
@@ -78,21 +78,21 @@ test('a follower catches up, hears of what its filter leaves out, and waits for 
         busy = true;
         await new Promise((done) => setTimeout(done, 1));
         busy = false;
-        heard.push(type);
+        received.push(type);
         if (type === 'D') void subscription.stop().then(resolve);
       },
-      checkpoint: ({ commit }) => void heard.push(`checkpoint ${commit === log.events[2]!.position.commit}`),
+      checkpoint: ({ commit }) => void received.push(`checkpoint ${commit === log.events[2]!.position.commit}`),
       caughtUp: () => {
-        heard.push('caught up');
+        received.push('caught up');
         void log.append('agent-t.2', 'none', [event('D')]);
       },
     });
   });
   await end;
-  assert.equal(heard, ['A', 'B', 'checkpoint true', 'caught up', 'D']);
+  assert.equal(received, ['A', 'B', 'checkpoint true', 'caught up', 'D']);
 });
 
-test('a follower that throws ends with its error; one that starts at the end hears only what comes', async () => {
+test('a follower that throws ends with its error, and one that starts at the end gets only new events', async () => {
   const log = memoryLog();
   await log.append('agent-t.1', 'none', [event('A')]);
   const broken = log.follow({
@@ -101,13 +101,13 @@ test('a follower that throws ends with its error; one that starts at the end hea
     },
   });
   assert.is((await broken.failure)?.message, 'no');
-  const heard: string[] = [];
-  const late = log.follow({ from: 'end', event: ({ type }) => void heard.push(type) });
+  const received: string[] = [];
+  const late = log.follow({ from: 'end', event: ({ type }) => void received.push(type) });
   await Promise.resolve();
   await log.append('agent-t.1', 0, [event('B')]);
   await new Promise((done) => setTimeout(done, 5));
   await late.stop();
-  assert.equal(heard, ['B']);
+  assert.equal(received, ['B']);
   assert.is(await late.failure, null);
 });
 

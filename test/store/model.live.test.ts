@@ -21,7 +21,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 const CLIENTS = 3;
 const STREAMS = ['a', 'b', 'c'];
 
-/** The store under test: several clients, and names of its own for each run. */
+/** The store under test with several clients. `prefix` makes stream names unique to a run. */
 type Real = { store: StoreProcess; clients: EventStoreDBClient[]; prefix: string };
 
 const uuid = (prefix: string, label: string): string => {
@@ -57,7 +57,7 @@ const readBack = async (real: Real, client: number, name: string): Promise<strin
 };
 
 let serial = 0;
-const fresh = (count: number): string[] => Array.from({ length: count }, () => String(serial++));
+const newIds = (count: number): string[] => Array.from({ length: count }, () => String(serial++));
 
 type Command = fc.AsyncCommand<Model, Real>;
 const command = (name: string, run: (model: Model, real: Real) => Promise<void>): Command => ({
@@ -68,18 +68,18 @@ const command = (name: string, run: (model: Model, real: Real) => Promise<void>)
 
 const anyClient = fc.nat(CLIENTS - 1);
 const anyStream = fc.constantFrom(...STREAMS);
-/** Mostly the stream's own revision, else one near it. */
-const expectedOf = (model: Model, name: string, wish: number): Expected => {
+/** Mostly the stream's last revision, otherwise one near it or none; `choice` is 0 to 9. */
+const expectedOf = (model: Model, name: string, choice: number): Expected => {
   const last = BigInt((model.streams.get(name)?.ids.length ?? 0) - 1);
-  if (wish < 3) return (['any', 'no_stream', 'stream_exists'] as const)[wish]!;
-  const at = last + BigInt(wish === 3 ? 1 : wish === 4 ? -1 : 0);
+  if (choice < 3) return (['any', 'no_stream', 'stream_exists'] as const)[choice]!;
+  const at = last + BigInt(choice === 3 ? 1 : choice === 4 ? -1 : 0);
   return at < 0n ? 'no_stream' : at;
 };
 
-const appends = fc.tuple(anyClient, anyStream, fc.nat(9), fc.integer({ min: 1, max: 3 })).map(([client, name, wish, count]) =>
-  command(`append ${count} to ${name} (${wish})`, async (model, real) => {
-    const expected = expectedOf(model, name, wish);
-    const ids = fresh(count);
+const appends = fc.tuple(anyClient, anyStream, fc.nat(9), fc.integer({ min: 1, max: 3 })).map(([client, name, choice, count]) =>
+  command(`append ${count} to ${name} (${choice})`, async (model, real) => {
+    const expected = expectedOf(model, name, choice);
+    const ids = newIds(count);
     const answer = await appended(real, client, name, ids, expected);
     assert.is(answer, append(model, name, ids, expected));
     if (answer.startsWith('done') && expected !== 'any' && expected !== 'stream_exists') model.lastAppend = { stream: name, ids, expected };
@@ -94,10 +94,10 @@ const repeats = anyClient.map((client) =>
   }),
 );
 
-const races = fc.tuple(anyStream, fc.nat(9)).map(([name, wish]) =>
-  command(`race in ${name} (${wish})`, async (model, real) => {
-    const expected = expectedOf(model, name, wish === 2 ? 0 : wish);
-    const ids = fresh(CLIENTS);
+const races = fc.tuple(anyStream, fc.nat(9)).map(([name, choice]) =>
+  command(`race in ${name} (${choice})`, async (model, real) => {
+    const expected = expectedOf(model, name, choice === 2 ? 0 : choice);
+    const ids = newIds(CLIENTS);
     const outcome = race(model, name, expected, ids);
     const answers = await Promise.all(ids.map((id, client) => appended(real, client, name, [id], expected)));
     const winners = ids.filter((_, i) => answers[i]!.startsWith('done'));
@@ -168,24 +168,24 @@ const everything = async (real: Real): Promise<string[]> => {
   return found;
 };
 
-test('several clients, and restarts between their calls, find the store that the model describes', async () => {
+test('the store behaves like the model for several clients and across restarts', async () => {
   const store = await startStore();
   const shared: Real = { store, clients: Array.from({ length: CLIENTS }, () => clientOf(store)), prefix: '' };
   const commands = fc.commands([appends, appends, appends, repeats, races, reads, reads, removals, tombstones, metadataSets, restarts], {
     maxCommands: 40,
     size: 'max',
   });
-  const isLikeTheModel = async (all: Iterable<Command>): Promise<void> => {
+  const compareWithModel = async (all: Iterable<Command>): Promise<void> => {
     const model = emptyModel();
     shared.prefix = `${randomUUID().slice(0, 8)}-`;
     await fc.asyncModelRun(() => ({ model, real: shared }), all);
     for (const name of STREAMS) assert.equal(await readBack(shared, 1, name), read(model, name));
     assert.equal(await everything(shared), model.log);
   };
-  // At its time limit fast-check leaves the run that is under way; it has to be over before the store is ended.
+  // At its time limit fast-check does not wait for the current run, which must end before the store is stopped.
   let running = Promise.resolve();
   const property = fc.asyncProperty(commands, (all) => {
-    running = isLikeTheModel(all);
+    running = compareWithModel(all);
     return running;
   });
   await fc.assert(property, { numRuns: 25, endOnFailure: false, interruptAfterTimeLimit: 30_000 });

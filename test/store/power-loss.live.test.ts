@@ -9,19 +9,19 @@ import { append, proposedEvent, rethrow, withFailingFunction, withReplacedFuncti
 import { segmentsOf } from '../fixtures/store-files.ts';
 import { storeDir } from '../fixtures/store-process.ts';
 
-/** As they are while others stand in their place. */
+/** The original functions, for use while they are replaced. */
 const { fdatasync, fdatasyncSync, fsync, fsyncSync, writeSync } = { ...fs };
 
 const pathOf = (file: number): string => readlinkSync(`/proc/self/fd/${file}`);
 
-/** What a power cut or a SIGKILL would leave at this moment: the store goes on. */
-const left = (dir: string): string => {
+/** A copy of what a power cut or a SIGKILL would leave at this moment. The store goes on. */
+const snapshot = (dir: string): string => {
   const copy = storeDir();
   cpSync(dir, copy, { recursive: true });
   return copy;
 };
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const lastOf = async (dir: string, stream: string): Promise<number> => {
   const store = openStore(dir, rethrow);
@@ -35,34 +35,34 @@ const reopened = async (store: Store, dir: string): Promise<Store> => {
   return openStore(dir, rethrow);
 };
 
-test('the directories that a store makes are synced into those above them', async () => {
+test('every directory that a store creates is synced to the disk, and so are its parents', async () => {
   const dir = join(storeDir(), 'above', 'store');
   const synced = new Set<string>();
-  const note = (file: number): void => {
+  const recordSync = (file: number): void => {
     synced.add(pathOf(file));
     fsyncSync(file);
   };
-  await withReplacedFunctions({ fsyncSync: note }, () => openStore(dir, rethrow).close());
+  await withReplacedFunctions({ fsyncSync: recordSync }, () => openStore(dir, rethrow).close());
   for (const path of [dirname(dirname(dir)), dirname(dir), dir, join(dir, 'log')]) assert.ok(synced.has(path), path);
 });
 
-test('a segment has its name when its head is on the disk', async () => {
+test('a segment gets its name only after its header is on the disk', async () => {
   const dir = storeDir();
   const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
   const sizes: number[] = [];
-  const looked = (write: typeof writeSync) =>
+  const recordSizes = (write: typeof writeSync) =>
     ((...args: Parameters<typeof writeSync>) => {
       sizes.push(...segmentsOf(dir).map((path) => statSync(path).size));
       return write(...args);
     }) as typeof writeSync;
-  await withReplacedFunctions({ writeSync: looked(writeSync) }, () => store.log.startSegment());
+  await withReplacedFunctions({ writeSync: recordSizes(writeSync) }, () => store.log.startSegment());
   assert.is(segmentsOf(dir).length, 2);
   assert.ok(sizes.length > 0 && sizes.every((size) => size >= 32), String(sizes));
   await store.close();
 });
 
-test('room that was left behind a segment that is not the last is not taken for damage', async () => {
+test('zeros preallocated after an earlier segment are not treated as damage', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -77,58 +77,58 @@ test('room that was left behind a segment that is not the last is not taken for 
   assert.throws(() => openStore(dir, rethrow), /damaged at position/);
 });
 
-test('the last batch is written and synced again before anybody is answered: it may never have come to the disk', async () => {
+test('at the start the last batch is written and synced again, because it may never have reached the disk', async () => {
   const dir = storeDir();
   const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
   const [from] = [store.log.end()];
   await append(store, 'a', 0, [proposedEvent(2_000_000), proposedEvent(10)]);
   const to = store.log.end();
-  const copy = left(dir);
+  const copy = snapshot(dir);
   await store.close();
-  const done: string[] = [];
+  const operations: string[] = [];
   const written = ((file: number, bytes: Buffer, offset: number, length: number, at: number) => {
     const count = writeSync(file, bytes, offset, length, at);
-    if (pathOf(file).endsWith('.log')) done.push(`${at}-${at + count}`);
+    if (pathOf(file).endsWith('.log')) operations.push(`${at}-${at + count}`);
     return count;
   }) as typeof writeSync;
   const synced = (file: number): void => {
     fdatasyncSync(file);
-    if (pathOf(file).endsWith('.log')) done.push('synced');
+    if (pathOf(file).endsWith('.log')) operations.push('synced');
   };
   await withReplacedFunctions({ writeSync: written, fdatasyncSync: synced }, () => openStore(copy, rethrow).close());
-  assert.is(done.at(-1), 'synced');
-  const [first, second] = done.slice(0, -1).map((range) => range.split('-').map(Number));
+  assert.is(operations.at(-1), 'synced');
+  const [first, second] = operations.slice(0, -1).map((range) => range.split('-').map(Number));
   assert.equal([first![0], first![1], second![1]], [from, second![0], to]);
 });
 
-test('a sync of room that fails first does not hide from a batch that it was not written', async () => {
+test('a failed sync of preallocated zeros does not hide a failed write from a batch', async () => {
   const failed = new Map<string, Set<number>>();
-  const tell = (file: number): void => {
-    const told = failed.get(pathOf(file));
-    if (!told || told.has(file)) return;
-    told.add(file);
+  const reportOnce = (file: number): void => {
+    const reported = failed.get(pathOf(file));
+    if (!reported || reported.has(file)) return;
+    reported.add(file);
     throw Object.assign(new Error('EIO'), { code: 'EIO' });
   };
   const ended = Promise.withResolvers<unknown>();
   const store = openStore(storeDir(), ended.resolve);
-  // The system tells each open file once of a write that failed.
-  const onThread = ((file, done) => {
+  // The system reports a failed write once per open file.
+  const failingFdatasync = ((file, done) => {
     failed.set(pathOf(file), new Set());
     fdatasync(file, () => {
       try {
-        tell(file);
+        reportOnce(file);
         done(null);
       } catch (error) {
         done(error as NodeJS.ErrnoException);
       }
     });
   }) as typeof fdatasync;
-  const here = (file: number): void => {
+  const failingFdatasyncSync = (file: number): void => {
     fdatasyncSync(file);
-    tell(file);
+    reportOnce(file);
   };
-  await withReplacedFunctions({ fdatasync: onThread, fdatasyncSync: here }, async () => {
+  await withReplacedFunctions({ fdatasync: failingFdatasync, fdatasyncSync: failingFdatasyncSync }, async () => {
     const answer = append(store, 'a', -1)
       .then(store.log.whenWritable)
       .then(() => append(store, 'a', 0));
@@ -136,19 +136,19 @@ test('a sync of room that fails first does not hide from a batch that it was not
   });
 });
 
-test('a store that was killed after scavenging starts, though its index knows only what was freed', async () => {
+test('a store that was killed after scavenging starts, although its index names removed events', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);
   await append(store, 'a', -1);
   await append(store, 'gone', -1);
   store = await reopened(store, dir);
-  const before = left(dir);
+  const before = snapshot(dir);
   await append(store, 'a', 0);
   await append(store, 'gone', 0);
   await scavenge(store);
-  assert.is(await lastOf(left(dir), 'a'), 1);
-  // So does one that another release left.
+  assert.is(await lastOf(snapshot(dir), 'a'), 1);
+  // The same with an index from before, as another release may have left it.
   store = await reopened(store, dir);
   await scavenge(store);
   await store.close();
@@ -158,12 +158,12 @@ test('a store that was killed after scavenging starts, though its index knows on
   assert.is(await lastOf(dir, 'gone'), 1);
 });
 
-test('an index that does not fit to the log, or cannot be read, is made anew', async () => {
+test('an index that does not match the log, or cannot be read, is rebuilt', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, 'a', -1);
   store = await reopened(store, dir);
-  const before = left(dir);
+  const before = snapshot(dir);
   await append(store, 'a', 0);
   await append(store, 'b', -1);
   await store.close();
@@ -176,20 +176,20 @@ test('an index that does not fit to the log, or cannot be read, is made anew', a
   assert.is(await lastOf(dir, 'a'), 1);
 });
 
-test('a new segment counts from the moment when it is there, though the one before could not be cut', async () => {
+test('a new segment is used although trimming the previous one failed', async () => {
   const dir = storeDir();
   const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
   await withFailingFunction('ftruncateSync', 'EIO', async () => assert.throws(() => store.log.startSegment(), /EIO/));
   await append(store, 'a', 0);
   assert.is(segmentsOf(dir).length, 2);
-  assert.is(await lastOf(left(dir), 'a'), 1);
+  assert.is(await lastOf(snapshot(dir), 'a'), 1);
   await store.close();
 });
 
 const unfinished = (dir: string): string[] => readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.next'));
 
-test('scavenging that was broken off leaves nothing behind', async () => {
+test('scavenging that fails leaves no unfinished file', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);
@@ -213,31 +213,31 @@ const tables = (dir: string): string[] => {
   return existsSync(manifest) ? JSON.parse(readFileSync(manifest, 'utf8')).tables : [];
 };
 
-test('an index is closed when the merge that was under way is over', async () => {
+test('closing an index waits for a running merge', async () => {
   const dir = storeDir();
   const index = openIndex(dir);
-  const filled = (round: number): void => {
+  const fill = (round: number): void => {
     for (let i = 0; i < 32_768; i++) index.put(i, round, round * 100_000 + i);
     index.flushIfFull((round + 1) * 100_000);
   };
   const merged = Promise.withResolvers<() => void>();
-  const held = ((file, done) =>
+  const delayedFsync = ((file, done) =>
     fsync(file, (error) => (pathOf(file).endsWith('00000005.table') ? merged.resolve(() => done(error)) : done(error)))) as typeof fsync;
-  await withReplacedFunctions({ fsync: held }, async () => {
+  await withReplacedFunctions({ fsync: delayedFsync }, async () => {
     for (let round = 0; round < 4; round++) {
-      filled(round);
-      while (tables(dir).length <= round) await turn();
+      fill(round);
+      while (tables(dir).length <= round) await nextTurn();
     }
-    const goOn = await merged.promise;
-    filled(4);
-    while (tables(dir).length < 5) await turn();
+    const resumeMerge = await merged.promise;
+    fill(4);
+    while (tables(dir).length < 5) await nextTurn();
     let isClosed = false;
     const closing = index.close(500_000).then(() => {
       isClosed = true;
     });
-    await turn();
+    await nextTurn();
     assert.not(isClosed);
-    goOn();
+    resumeMerge();
     await closing;
   });
   assert.is(tables(dir).length, 2);

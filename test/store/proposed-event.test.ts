@@ -40,7 +40,7 @@ const written = (event: ProposedEvent): Buffer => {
 
 const textOf = (span: Span): string => viewOf(span).toString();
 
-test('what was proposed stands in the record', () => {
+test('a record contains the proposed event', () => {
   const { events, final, rejection } = batchPartOf(batch(one, two));
   assert.equal([final, rejection], [true, undefined]);
   assert.equal(
@@ -53,11 +53,11 @@ test('what was proposed stands in the record', () => {
   for (const part of Object.values(one)) assert.ok(frameAt(record, 0).includes(part), part);
 });
 
-test('of bytes that are no such message nothing is taken that does not lie in them', () => {
+test('parsing a malformed message never reads outside its bytes', () => {
   const good = batch(one, two);
-  const places = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
+  const changedBytes = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
   fc.assert(
-    fc.property(places, fc.nat(good.length), (changes, length) => {
+    fc.property(changedBytes, fc.nat(good.length), (changes, length) => {
       const bad = Buffer.from(good);
       for (const [at, byte] of changes) bad[at] = byte;
       let events: ProposedEvent[];

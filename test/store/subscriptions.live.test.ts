@@ -13,7 +13,8 @@ const residentMb = async (pid: number): Promise<number> => {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 };
 
-const quiet = async (client: EventStoreDBClient): Promise<void> => {
+/** Fills streams whose subscriptions have nothing to send. */
+const writeInvisibleEvents = async (client: EventStoreDBClient): Promise<void> => {
   await client.appendToStream('deleted', [event(), event()]);
   await client.deleteStream('deleted');
   await client.appendToStream('cut', [event(), event()]);
@@ -22,10 +23,10 @@ const quiet = async (client: EventStoreDBClient): Promise<void> => {
   await client.appendToStream('aged', event());
 };
 
-test('subscriptions to which nothing comes cost nothing', async () => {
+test('idle subscriptions use no processor time', async () => {
   const store = await startStore();
   const client = clientOf(store);
-  await quiet(client);
+  await writeInvisibleEvents(client);
   const subscriptions = ['deleted', 'cut', 'aged', 'nowhere'].map((name) =>
     client.subscribeToStream(name, { fromRevision: START }).on('data', () => {}),
   );
@@ -38,7 +39,7 @@ test('subscriptions to which nothing comes cost nothing', async () => {
   await store.end();
 });
 
-test('a subscriber that does not read holds nobody up and no memory', async () => {
+test('a subscriber that does not read delays no one and uses little memory', async () => {
   const store = await startStore();
   const writer = clientOf(store);
   const lazy = clientOf(store);
@@ -53,12 +54,12 @@ test('a subscriber that does not read holds nobody up and no memory', async () =
   for await (const each of lazy.readStream('big')) if (each.event) read++;
   assert.is(read, 1_300);
   const grown = (await residentMb(store.pid)) - before;
-  assert.ok(grown < 200, `the store grew by ${grown.toFixed(0)} MB while twenty subscribers held back 50 MB each`);
+  assert.ok(grown < 200, `the store grew by ${grown.toFixed(0)} MB while twenty subscribers did not read 50 MB each`);
   await Promise.all([writer.dispose(), lazy.dispose()]);
   await store.end();
 });
 
-test('a thousand subscriptions and two hundred connections at once each get what they asked for', async () => {
+test('a thousand subscriptions over two hundred connections each receive their events', async () => {
   const store = await startStore();
   const clients = Array.from({ length: 200 }, () => clientOf(store));
   const got = new Map<string, number>();
@@ -72,7 +73,7 @@ test('a thousand subscriptions and two hundred connections at once each get what
   );
   await pause(1_500);
   await Promise.all(Array.from({ length: 50 }, (_, i) => clients[i]!.appendToStream(`many-${i}`, [event(), event()])));
-  for (let patience = 0; patience < 100 && [...got.values()].reduce((sum, n) => sum + n, 0) < 2_000; patience++) await pause(50);
+  for (let attempts = 0; attempts < 100 && [...got.values()].reduce((sum, n) => sum + n, 0) < 2_000; attempts++) await pause(50);
   assert.is(got.size, 1_000);
   assert.ok([...got.values()].every((n) => n === 2));
   await Promise.all(subscriptions.map((subscription) => subscription.unsubscribe()));
@@ -80,7 +81,7 @@ test('a thousand subscriptions and two hundred connections at once each get what
   await store.end();
 });
 
-test('when the store stops, whoever was being answered is cancelled, and who was not is told that it is unavailable', async () => {
+test('a stopping store cancels calls that have started to answer and rejects the others as unavailable', async () => {
   const store = await startStore();
   const client = clientOf(store);
   for (let i = 0; i < 5; i++)
