@@ -55,7 +55,9 @@ const target = (stream: string): Buffer => Buffer.concat([message(1, text(3, str
 const batchPart = (stream: string, custom: Buffer, isFinal: boolean): Buffer =>
   framed(message(1, text(2, randomUUID())), bytes(2, target(stream)), bytes(3, proposedMessage(custom)), uint(4, isFinal ? 1 : 0));
 
-/** A connection that never opens its flow-control windows: it receives no responses but those in headers and trailers. */
+/**
+ * A connection that never opens its flow-control windows: it receives no responses but those in headers and trailers.
+ */
 const connectWithoutReading = async (options = {}) => {
   const store = await startStore(options);
   const session = connect(`http://127.0.0.1:${store.port}`, { settings: { initialWindowSize: 0 } });

@@ -1,31 +1,15 @@
-import { spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
 import { createReadBuffer } from '../../infra/eventstore/embedded/read-buffer.ts';
 import { clientOf } from '../fixtures/store-client.ts';
+import { flipBits, runStoreCommand } from '../fixtures/store-files.ts';
 import { type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 const main = join(import.meta.dirname, '../../infra/main.ts');
-
-const runStoreCommand = (...args: string[]): { code: number | null; output: string } => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'store', ...args], { encoding: 'utf8' });
-  return { code: status, output: stdout + stderr };
-};
 
 const event = (label: string, size = 0) => jsonEvent({ type: 'happened', data: { label, pad: 'p'.repeat(size) } });
 
@@ -55,15 +39,6 @@ const segmentOf = (dir: string): string => join(dir, 'log', readdirSync(join(dir
 
 /** The file's size without preallocated zeros. */
 const writtenSize = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
-
-const flip = (path: string, at: number): void => {
-  const file = openSync(path, 'r+');
-  const byte = Buffer.alloc(1);
-  readSync(file, byte, 0, 1, at);
-  byte[0]! ^= 1;
-  writeSync(file, byte, 0, 1, at);
-  closeSync(file);
-};
 
 test('only one process serves a directory, and the lock of a killed process is released', async () => {
   const first = await startStore();
@@ -98,7 +73,7 @@ test('verify names a damaged event, and a store without an index does not start 
   const dir = await createStore();
   assert.is(runStoreCommand('verify', '--dir', dir).code, 0);
   const segment = segmentOf(dir);
-  flip(segment, readFileSync(segment).indexOf('"k7"') + 1);
+  flipBits(segment, readFileSync(segment).indexOf('"k7"') + 1);
   const { code, output } = runStoreCommand('verify', '--dir', dir);
   assert.is(code, 1);
   assert.match(output, /event 7 of stream "kept", type "happened"/);
@@ -145,7 +120,6 @@ test('a backup taken during appends is a complete store', async () => {
     const writes = (async () => {
       for (let i = 0; writing; i++) await client.appendToStream('during', event(String(i)));
     })();
-    const { spawn } = await import('node:child_process');
     const code = await new Promise((resolve) =>
       spawn(process.execPath, [main, 'store', 'backup', '--dir', store.dir, '--to', to]).on('close', resolve),
     );

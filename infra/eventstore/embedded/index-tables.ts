@@ -68,99 +68,106 @@ const writeTableNow = (path: string, memtable: Memtable): void => {
   writer.finishNow();
 };
 
-export type IndexTables = ReturnType<typeof openIndexTables>;
+type TableSet = { readonly dir: string; readonly manifest: Manifest; tables: Table[]; isMerging: boolean; isClosing: boolean };
+
+const nextPath = ({ dir, manifest }: TableSet): string => join(dir, `${String(manifest.next++).padStart(8, '0')}.table`);
+
+/** Makes these tables the index: stores the manifest, then uses them for look-ups. */
+const publish = (set: TableSet, tables: Table[], checkpoint: number): void => {
+  const { dir, manifest } = set;
+  const names = tables.map(({ path }) => path.slice(dir.length + 1));
+  replaceFile(join(dir, 'manifest.json'), JSON.stringify({ checkpoint, next: manifest.next, tables: names }));
+  syncDirectory(dir);
+  Object.assign(manifest, { checkpoint, tables: names });
+  set.tables = tables;
+};
+
+/** Merges tables of one level until there are no longer enough of them. */
+const mergeLevels = async (set: TableSet): Promise<void> => {
+  const at = findMergeRun(set.tables);
+  if (set.isMerging || set.isClosing || at < 0) return;
+  set.isMerging = true;
+  const inputs = set.tables.slice(at, at + MERGE_FAN_IN);
+  const path = nextPath(set);
+  try {
+    if (!(await mergeTables(inputs, path, () => set.isClosing))) return;
+    const { tables, manifest } = set;
+    const from = tables.indexOf(inputs[0]!);
+    publish(set, [...tables.slice(0, from), openTable(path), ...tables.slice(from + MERGE_FAN_IN)], manifest.checkpoint);
+    for (const table of inputs) {
+      table.close();
+      fs.rmSync(table.path);
+    }
+  } finally {
+    set.isMerging = false;
+  }
+  return mergeLevels(set);
+};
+
+const lastIn = (tables: Table[], key: number): Entry | undefined => {
+  for (const table of tables) {
+    const found = table.last(key);
+    if (found) return found;
+  }
+  return undefined;
+};
+
+const findIn = (tables: Table[], key: number, revision: number): number | undefined => {
+  const positions: number[] = [];
+  for (const table of tables) {
+    table.range(key, revision, revision, positions);
+    if (positions.length > 0) return positions[0];
+  }
+  return undefined;
+};
+
+const closeTables = (tables: Table[]): void => {
+  for (const table of tables) table.close();
+};
 
 /**
  * The sorted tables of the index and the manifest that names them. Tables of one level are merged in the background.
  */
 export const openIndexTables = (dir: string) => {
   const manifest = readManifest(dir);
-  let tables = openTables(dir, manifest);
-  let isMerging = false;
-  let isClosing = false;
+  const set: TableSet = { dir, manifest, tables: openTables(dir, manifest), isMerging: false, isClosing: false };
   removeUnlistedTables(dir, manifest);
-
-  const nextPath = (): string => join(dir, `${String(manifest.next++).padStart(8, '0')}.table`);
-
-  const publish = (next: Table[], checkpoint: number): void => {
-    const names = next.map(({ path }) => path.slice(dir.length + 1));
-    replaceFile(join(dir, 'manifest.json'), JSON.stringify({ checkpoint, next: manifest.next, tables: names }));
-    syncDirectory(dir);
-    Object.assign(manifest, { checkpoint, tables: names });
-    tables = next;
-  };
-
-  const merge = async (): Promise<void> => {
-    const at = findMergeRun(tables);
-    if (isMerging || isClosing || at < 0) return;
-    isMerging = true;
-    const inputs = tables.slice(at, at + MERGE_FAN_IN);
-    const path = nextPath();
-    try {
-      if (!(await mergeTables(inputs, path, () => isClosing))) return;
-      const from = tables.indexOf(inputs[0]!);
-      publish([...tables.slice(0, from), openTable(path), ...tables.slice(from + MERGE_FAN_IN)], manifest.checkpoint);
-      for (const table of inputs) {
-        table.close();
-        fs.rmSync(table.path);
-      }
-    } finally {
-      isMerging = false;
-    }
-    return merge();
-  };
-
-  const closeAll = (): void => {
-    for (const table of tables) table.close();
-  };
-
   return {
-    merge,
+    merge: (): Promise<void> => mergeLevels(set),
     /**
      * Writes a memtable as the newest table, without blocking the event loop. Calls `onPublished` in the moment in
      * which look-ups find the table: the caller must drop the memtable then, or its entries would be found twice.
      */
     add: async (memtable: Memtable, checkpoint: number, onPublished: () => void): Promise<void> => {
-      const path = nextPath();
+      const path = nextPath(set);
       await writeTable(path, memtable);
-      publish([openTable(path), ...tables], checkpoint);
+      publish(set, [openTable(path), ...set.tables], checkpoint);
       onPublished();
     },
+    /** The same at once. */
     addNow: (memtable: Memtable, checkpoint: number): void => {
-      const path = nextPath();
+      const path = nextPath(set);
       writeTableNow(path, memtable);
-      publish([openTable(path), ...tables], checkpoint);
+      publish(set, [openTable(path), ...set.tables], checkpoint);
     },
+    /** The log position up to which the tables know the log. */
     checkpoint: (): number => manifest.checkpoint,
-    last: (key: number): Entry | undefined => {
-      for (const table of tables) {
-        const found = table.last(key);
-        if (found) return found;
-      }
-      return undefined;
-    },
-    find: (key: number, revision: number): number | undefined => {
-      const positions: number[] = [];
-      for (const table of tables) {
-        table.range(key, revision, revision, positions);
-        if (positions.length > 0) return positions[0];
-      }
-      return undefined;
-    },
+    last: (key: number): Entry | undefined => lastIn(set.tables, key),
+    find: (key: number, revision: number): number | undefined => findIn(set.tables, key, revision),
     range: (key: number, from: number, to: number, into: number[]): void => {
-      for (let at = tables.length - 1; at >= 0; at--) tables[at]!.range(key, from, to, into);
+      for (let at = set.tables.length - 1; at >= 0; at--) set.tables[at]!.range(key, from, to, into);
     },
-    isIntact: (): boolean => tables.every((table) => table.isIntact()),
+    isIntact: (): boolean => set.tables.every((table) => table.isIntact()),
     /** Forgets all tables: the index is rebuilt from the log. */
     discard: (): void => {
-      closeAll();
-      tables = [];
+      closeTables(set.tables);
+      set.tables = [];
       Object.assign(manifest, { checkpoint: 0, tables: [] });
     },
     /** Cancels a merge at its next slice. */
     startClosing: (): void => {
-      isClosing = true;
+      set.isClosing = true;
     },
-    close: closeAll,
+    close: (): void => closeTables(set.tables),
   };
 };

@@ -46,6 +46,14 @@ const findMissedRecord = (segments: Segment[], position: number): Buffer | undef
   return readRecords(segment, offset, OVERHEAD_BYTES);
 };
 
+/** Whether scavenging may have removed an event at a position without a record. @throws if a damaged event is there */
+const isFreeable = (segment: Segment, position: number): boolean => {
+  if (segment.packed) return true;
+  const header = readUpTo(segment.file, offsetOf(segment, position), HEADER_BYTES);
+  if (header.length === HEADER_BYTES && positionAt(header, 0) === position) throw damageError(position);
+  return false;
+};
+
 /** Reads the log: the current batch from memory, everything before it from the segments. */
 export const createLogReader = (segments: Segment[], batch: LogBatch) => {
   const readBuffer = createReadBuffer();
@@ -91,14 +99,8 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
      * Whether a position belongs to an event, or to one that scavenging may have removed.
      * @throws if the event there is damaged
      */
-    isReadablePosition: (position: number): boolean => {
-      if (record(position)) return true;
-      const segment = segmentAt(segments, position);
-      if (segment.packed) return true;
-      const header = readUpTo(segment.file, offsetOf(segment, position), HEADER_BYTES);
-      if (header.length === HEADER_BYTES && positionAt(header, 0) === position) throw damageError(position);
-      return false;
-    },
+    isReadablePosition: (position: number): boolean =>
+      record(position) !== undefined || isFreeable(segmentAt(segments, position), position),
 
     /**
      * The position after a damaged record, if an intact one begins there or the log ends: a reader that had passed it

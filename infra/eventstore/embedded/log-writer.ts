@@ -7,6 +7,17 @@ import { createSegment, type Segment } from './segment.ts';
 
 const SEGMENT_BYTES = 128 << 20;
 
+const appendTo = (segment: Segment, bytes: Buffer, onDiskFull: () => void): void => {
+  try {
+    writeAll(segment.file, bytes, segment.length);
+  } catch (error) {
+    if (isDiskFull(error)) onDiskFull();
+    throw error;
+  }
+  syncBytes(segment.file);
+  segment.length += bytes.length;
+};
+
 /** Appends batches to the last segment and begins a new segment when that one is full. */
 export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatch) => {
   let preallocation: Preallocation | undefined;
@@ -42,15 +53,7 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
    */
   const commit = (isSmall: boolean): void => {
     const segment = last();
-    const bytes = batch.contents();
-    try {
-      writeAll(segment.file, bytes, segment.length);
-    } catch (error) {
-      if (isDiskFull(error)) discardBatch();
-      throw error;
-    }
-    syncBytes(segment.file);
-    segment.length += bytes.length;
+    appendTo(segment, batch.contents(), discardBatch);
     preallocation ??= createPreallocation(segment);
     if (isSmall) preallocation.extend();
     else preallocation.noteGrowth();
