@@ -75,12 +75,12 @@ export const openAdvisoryLocks = (databaseUrl: string, onLost: () => void): Advi
     },
     release: async (names) => {
       if (client && names.length > 0)
-        await client.query('select pg_advisory_unlock(key) from unnest($1::bigint[]) as held(key)', [names.map(keyOf)]);
+        await client.query('select pg_advisory_unlock(key) from unnest($1::bigint[]) as released(key)', [names.map(keyOf)]);
     },
     close: async () => {
-      const held = client;
+      const current = client;
       client = null;
-      await held?.end().catch(() => {});
+      await current?.end().catch(() => {});
     },
   };
 };

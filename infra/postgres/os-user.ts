@@ -19,6 +19,6 @@ const findUser = (passwd: string, names: readonly string[]): OsUser | undefined 
 export const postgresUser = (uid = process.getuid?.(), passwd = () => readFileSync('/etc/passwd', 'utf8')): OsUser | undefined => {
   if (uid !== 0) return undefined;
   const user = findUser(passwd(), ['postgres', 'nobody']);
-  if (!user) throw new Error('PostgreSQL refuses to run as root, and there is no user postgres or nobody; set DATABASE_URL');
+  if (!user) throw new Error('PostgreSQL refuses to run as root, and there is no user postgres or nobody: add one, or set DATABASE_URL');
   return user;
 };

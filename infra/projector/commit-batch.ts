@@ -20,10 +20,10 @@ const moveStatement = statement(`
     select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
       as wanted(name, old_commit, old_prepare, commit_position, prepare_position, at)
   ), moved as (
-    update annals.checkpoints held
-    set commit_position = wanted.commit_position, prepare_position = wanted.prepare_position, at = coalesce(wanted.at, held.at), moved_at = now()
+    update annals.checkpoints stored
+    set commit_position = wanted.commit_position, prepare_position = wanted.prepare_position, at = coalesce(wanted.at, stored.at), moved_at = now()
     from wanted
-    where held.name = wanted.name and held.commit_position = wanted.old_commit and held.prepare_position = wanted.old_prepare
+    where stored.name = wanted.name and stored.commit_position = wanted.old_commit and stored.prepare_position = wanted.old_prepare
     returning 1
   )
   select 1 / (count(*) = $7)::integer from moved`);
@@ -37,8 +37,9 @@ const parkStatement = statement(`
 
 /** Events that are parked again stay; their attempts are counted by `parkStatement`. */
 const unparkStatement = statement(`
-  delete from annals.parked held where projection = $1 and stream = any($2::text[])
-    and not exists (select from unnest($3::text[], $4::bigint[]) again(stream, revision) where again.stream = held.stream and again.revision = held.revision)`);
+  delete from annals.parked stored where projection = $1 and stream = any($2::text[])
+    and not exists (select from unnest($3::text[], $4::bigint[]) parked_again(stream, revision)
+      where parked_again.stream = stored.stream and parked_again.revision = stored.revision)`);
 const notifyStatement = statement(`select pg_notify('${CHECKPOINT_CHANNEL}', notice) from unnest($1::text[]) as notice`);
 
 const checkpointConflict = (writeSets: readonly WriteSet[]): Error =>

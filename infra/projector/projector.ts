@@ -11,7 +11,7 @@ import { handleRequests } from './maintenance.ts';
 import { REQUEST_CHANNEL } from './maintenance-requests.ts';
 import { publishReactors, type ReactorStatus } from './reactor-status.ts';
 import { openRowBudget } from './row-cache.ts';
-import { type Projector, standbyProjection, writerNamesOf } from './running-projection.ts';
+import { type Projector, type RunningProjection, standbyProjection, writerNamesOf } from './running-projection.ts';
 import { createSystemTables } from './schema.ts';
 import { type LogEnd, type ProjectionStatus, publishStatuses, statusOf, trackLogEnd } from './status.ts';
 import { scheduleReopen, takeOver } from './take-over.ts';
@@ -58,7 +58,7 @@ type State = Projector & {
 
 const statusesOf = (state: State): ProjectionStatus[] => state.projections.map((running) => statusOf(state, running, state.logEnd.last()));
 
-const onProcessorFailure = ({ projections }: Pick<State, 'projections'>, error: Error, names: readonly string[]): void => {
+const onProcessorFailure = (projections: readonly RunningProjection[], error: Error, names: readonly string[]): void => {
   for (const running of projections)
     if (running.state === 'reading' && names.some((name) => writerNamesOf(running).has(name))) scheduleReopen(running, error);
 };
@@ -115,11 +115,8 @@ const prepareConnection = async (state: State, onRequest: () => void): Promise<p
   return db;
 };
 
-/**
- * Writes projections to Postgres until closed. Any number of processes may do so: each projection has one writer, and if it fails another
- * process takes over within seconds. Never throws: while the database or the log is unavailable, it waits and retries.
- */
-export const startProjections = async (options: ProjectionOptions): Promise<Projections> => {
+/** Opens the connections of a projector. `wake` starts the next turn of its loop early. */
+const openState = (options: ProjectionOptions, wake: () => void): State => {
   const { log, databaseUrl, logger, reactors = () => [] } = options;
   const pool = openPool(databaseUrl, logger, 'projections', {
     max: 6,
@@ -128,24 +125,20 @@ export const startProjections = async (options: ProjectionOptions): Promise<Proj
     answerMs: CONNECTION_TIMEOUT_MS,
   });
   const projections = options.projections.map(standbyProjection);
+  const onFailure = (error: Error, names: readonly string[]) => {
+    onProcessorFailure(projections, error, names);
+    wake();
+  };
   const state: State = {
     log,
     pool,
     logger,
     projections,
     rowBudget: openRowBudget(),
-    processors: openEventProcessors({
-      log,
-      pool,
-      logger,
-      onFailure: (error, names) => {
-        onProcessorFailure({ projections }, error, names);
-        ticks.wake();
-      },
-    }),
+    processors: openEventProcessors({ log, pool, logger, onFailure }),
     locks: openAdvisoryLocks(databaseUrl, () => {
       state.hasLostLocks = true;
-      ticks.wake();
+      wake();
     }),
     logEnd: trackLogEnd(log),
     reactors,
@@ -156,6 +149,16 @@ export const startProjections = async (options: ProjectionOptions): Promise<Proj
     publishedAt: 0,
     logFailingSince: null,
   };
+  return state;
+};
+
+/**
+ * Writes projections to Postgres until closed. Any number of processes may do so: each projection has one writer, and if it fails another
+ * process takes over within seconds. Never throws: while the database or the log is unavailable, it waits and retries.
+ */
+export const startProjections = async (options: ProjectionOptions): Promise<Projections> => {
+  const state = openState(options, () => ticks.wake());
+  const { pool, logger, locks, processors, projections } = state;
   const [probing, maintaining, publishing] = [createSingleFlight(), createSingleFlight(), createSingleFlight()];
 
   const turn = async (): Promise<void> => {
@@ -163,7 +166,7 @@ export const startProjections = async (options: ProjectionOptions): Promise<Proj
     if (isLogUnreachable(state)) return releaseAll(state);
     if (state.hasLostLocks) await reacquireLocks(state);
     const db = await prepareConnection(state, () => ticks.wake());
-    await takeOver(db, state.locks, state);
+    await takeOver(db, locks, state);
     maintaining.start(() => handleRequests(state, db));
     publishing.start(() => publish(state, db));
   };
@@ -176,10 +179,10 @@ export const startProjections = async (options: ProjectionOptions): Promise<Proj
     status: () => statusesOf(state),
     close: async () => {
       await ticks.close();
-      await state.processors.stop();
+      await processors.stop();
       await Promise.all([probing.settled(), maintaining.settled(), publishing.settled()]);
-      await state.processors.stop();
-      await state.locks.close();
+      await processors.stop();
+      await locks.close();
       await pool.end();
     },
   };

@@ -9,7 +9,7 @@ export const publishReactors = async (db: ClientBase | Pool, writer: string, rea
   await db.query(
     `with forgotten as (delete from annals.reactors where seen_at < now() - interval '1 hour')
      insert into annals.reactors (name, writer, works, reason)
-     select name, $1, works, reason from jsonb_to_recordset($2::jsonb) as told (name text, works boolean, reason text)
+     select name, $1, works, reason from jsonb_to_recordset($2::jsonb) as reported (name text, works boolean, reason text)
      on conflict (name, writer) do update set works = excluded.works, reason = excluded.reason, seen_at = now()`,
     [writer, JSON.stringify(reactors)],
   );

@@ -53,17 +53,17 @@ export const openTableStore = (schema: string, compiled: CompiledTable): TableSt
   const columns = columnsOf(compiled);
   const names = columns.map((column) => quoted(column.name));
   const wanted = `unnest(${table.key.map((_, index) => `$${index + 1}::text[]`).join(', ')}) as wanted(${keys.join(', ')})`;
-  const same = keys.map((key) => `held.${key} = wanted.${key}`).join(' and ');
+  const same = keys.map((key) => `stored.${key} = wanted.${key}`).join(' and ');
   const updates = names.filter((column) => !keys.includes(column)).map((column) => `${column} = excluded.${column}`);
 
   const loadStatement = statement(
-    `select ${names.map((column) => `held.${column}`).join(', ')} from ${wanted} join ${name} held on ${same}`,
+    `select ${names.map((column) => `stored.${column}`).join(', ')} from ${wanted} join ${name} stored on ${same}`,
   );
   const insertStatement = statement(
     `insert into ${name} (${names.join(', ')}) select * from unnest(${columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ')})`,
   );
   const upsertStatement = statement(`${insertStatement.text} on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`);
-  const removeStatement = statement(`delete from ${name} held using ${wanted} where ${same}`);
+  const removeStatement = statement(`delete from ${name} stored using ${wanted} where ${same}`);
   const byColumn = (rows: readonly StoredRow[]) => columns.map(({ read }) => arrayText(rows.map(read)));
   const byKey = (rows: readonly Key[]) => table.key.map((key) => arrayText(rows.map((row) => row[key])));
 

@@ -30,11 +30,11 @@ const MAX_CONCURRENT = 2;
 const sqlOf = ({ projection, table }: Source, names: readonly string[], column: string): { name: string; text: string } => {
   const keys = names.map(quoted);
   const wanted = `unnest(${names.map((_, index) => `$${index + 1}::text[]`).join(', ')}) with ordinality as wanted(${keys.join(', ')}, at)`;
-  const same = keys.map((key) => `held.${key} = wanted.${key}`);
-  const shown = table.softDelete ? [`held.${quoted(table.softDelete)} is not true`] : [];
+  const same = keys.map((key) => `stored.${key} = wanted.${key}`);
+  const notDeleted = table.softDelete ? [`stored.${quoted(table.softDelete)} is not true`] : [];
   return statement(
-    `select wanted.at::integer as at, found.value, found.revision from ${wanted} cross join lateral (select held.${quoted(column)} as value, held.revision` +
-      ` from ${quoted(projection)}.${quoted(table.name)} held where ${[...same, ...shown].join(' and ')} limit 1) found`,
+    `select wanted.at::integer as at, found.value, found.revision from ${wanted} cross join lateral (select stored.${quoted(column)} as value, stored.revision` +
+      ` from ${quoted(projection)}.${quoted(table.name)} stored where ${[...same, ...notDeleted].join(' and ')} limit 1) found`,
   );
 };
 
