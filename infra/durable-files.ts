@@ -21,8 +21,8 @@ export const readInto = (bytes: Buffer, file: number, at: number): Buffer => {
 export const readUpTo = (file: number, at: number, length: number): Buffer => readInto(Buffer.allocUnsafe(length), file, at);
 
 /**
- * After a failed sync it is unknown what is on the disk. The error hides the system's code, so that no caller takes it for a full disk, which
- * can be survived.
+ * After a failed sync it is unknown what is on the disk. The error hides the system's code, so that no caller takes it
+ * for a full disk, which can be survived.
  */
 const withoutErrorCode =
   (sync: (file: number) => void) =>

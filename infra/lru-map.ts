@@ -17,9 +17,9 @@ type Bounds<V> = {
 };
 
 /**
- * Creates a map of two generations: when the young one is full, it becomes the old one, and the previous old one is dropped. The map keeps
- * at least the `capacity` entries used last and fewer than twice as many; both bounds apply to `maxWeight`, too. Finding an entry
- * of the young generation costs one look-up.
+ * Creates a map of two generations: when the young one is full, it becomes the old one, and the previous old one is
+ * dropped. The map keeps at least the `capacity` entries used last and fewer than twice as many; both bounds apply to
+ * `maxWeight`, too. Finding an entry of the young generation costs one look-up.
  */
 export const createLruMap = <K, V>({ capacity, maxWeight = Number.POSITIVE_INFINITY, weightOf }: Bounds<V>): LruMap<K, V> => {
   let young = new Map<K, V>();

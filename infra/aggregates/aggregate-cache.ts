@@ -24,8 +24,8 @@ type Options = Partial<MemoryBounds> & {
 };
 
 /**
- * Opens a cache over the log. The subscription keeps `followed` aggregates current, which requests read without appending to them. All others
- * become current when an append conflicts.
+ * Opens a cache over the log. The subscription keeps `followed` aggregates current, which requests read without
+ * appending to them. All others become current when an append conflicts.
  */
 export const openAggregateCache = (
   log: Log,

@@ -4,7 +4,10 @@ import { createLruMap } from '../lru-map.ts';
 const BASE_WEIGHT = 512;
 const WEIGHT_PER_ENTRY = 256;
 
-/** A cheap estimate of a state's size, in characters: the length of its texts, and a fixed weight for each entry of a list or record. */
+/**
+ * A cheap estimate of a state's size, in characters: the length of its texts, and a fixed weight for each entry of a
+ * list or record.
+ */
 const weightOf = ({ state }: Loaded<unknown>): number => {
   let weight = BASE_WEIGHT;
   const fields = state as Readonly<Record<string, unknown>>;
@@ -20,8 +23,8 @@ const weightOf = ({ state }: Loaded<unknown>): number => {
 export type MemoryBounds = { readonly capacity: number; readonly maxWeight: number };
 
 /**
- * Creates the memory of the aggregate cache: the states used last, by stream. Absent streams have a map of their own, so that requests for
- * resources that do not exist cannot displace those that do.
+ * Creates the memory of the aggregate cache: the states used last, by stream. Absent streams have a map of their own,
+ * so that requests for resources that do not exist cannot displace those that do.
  */
 export const createAggregateMemory = ({ capacity, maxWeight }: MemoryBounds) => {
   const present = createLruMap<string, Loaded<unknown>>({ capacity, maxWeight, weightOf });

@@ -43,17 +43,25 @@ export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Op
   };
 
   return {
-    /** Subscribes at the end of the log. If the log ends the subscription later, it is re-established. @throws LogError */
+    /**
+     * Subscribes at the end of the log. If the log ends the subscription later, it is re-established. @throws LogError
+     */
     start,
     close: async (): Promise<void> => {
       isClosed = true;
       await subscription?.stop();
     },
-    /** Whether the subscription was lost and has not been re-established. Changes of the followed streams then go unnoticed. */
+    /**
+     * Whether the subscription was lost and has not been re-established. Changes of the followed streams then go
+     * unnoticed.
+     */
     isLost: (): boolean => isLost,
     /** Whether events are being delivered. */
     isActive: (): boolean => subscription !== undefined && !isLost,
-    /** Changes whenever events may have been missed: what was read before may be older than the new subscription's start. */
+    /**
+     * Changes whenever events may have been missed: what was read before may be older than the new subscription's
+     * start.
+     */
     epoch: (): number => epoch,
   };
 };

@@ -5,11 +5,16 @@ import type { StreamRevision } from '../../domain/idempotency-key.ts';
 export type Execution = {
   /** Event ids, new ids and secrets derive from this secret text. */
   readonly seed: string;
-  /** Whether the same seed may be used again, so that ids and secrets must be derived from it instead of being random. */
+  /**
+   * Whether the same seed may be used again, so that ids and secrets must be derived from it instead of being random.
+   */
   readonly repeatable: boolean;
   /** Whether an earlier run may have appended events. */
   readonly resumed: boolean;
-  /** The streams at the revisions at which the first run left them, if the response is only rendered again; nothing is appended then. */
+  /**
+   * The streams at the revisions at which the first run left them, if the response is only rendered again; nothing is
+   * appended then.
+   */
   readonly replay: readonly StreamRevision[] | null;
   /** The streams that this run has written or read for a transaction, in order. */
   readonly touched: StreamRevision[];

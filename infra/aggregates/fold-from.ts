@@ -11,7 +11,10 @@ export const emptyAggregate = <S, E extends DomainEvent>(aggregate: Aggregate<S,
   position: null,
 });
 
-/** The aggregate after one more event. With `transient`, states between the first and the last event of a fold may share memory. */
+/**
+ * The aggregate after one more event. With `transient`, states between the first and the last event of a fold may share
+ * memory.
+ */
 export const applyEvent = <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
   loaded: Loaded<S>,

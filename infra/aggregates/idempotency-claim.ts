@@ -51,7 +51,8 @@ export const createKeyClaims = (log: Log, now: () => number) => {
 
   return {
     /**
-     * Claims the key, or finds out how the first request ended. The claim of a request that did not end in time is taken over.
+     * Claims the key, or finds out how the first request ended. The claim of a request that did not end in time is
+     * taken over.
      * @throws Refusal idempotency_mismatch, idempotency_in_flight @throws LogError
      */
     claim: async (use: KeyUse): Promise<Claim> => {

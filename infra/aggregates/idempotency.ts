@@ -41,12 +41,17 @@ const doneOutcome = ({ touched, sideEffects }: Execution, location: string | nul
   ...(existed === true ? { existed } : {}),
 });
 
-/** Another request with the same key has taken over the claim. It records the same outcome, so the conflict is harmless. */
+/**
+ * Another request with the same key has taken over the claim. It records the same outcome, so the conflict is harmless.
+ */
 const ignoreConflict = (error: unknown): void => {
   if (!isConflict(error)) throwAsRefusal(error);
 };
 
-/** The execution that renders the response of an ended request again. @throws Refusal that of the first request, secret_already_shown */
+/**
+ * The execution that renders the response of an ended request again. @throws Refusal that of the first request,
+ * secret_already_shown
+ */
 const replayOf = (outcome: Outcome, seed: string, oneTimeSecret: boolean): Execution => {
   if (outcome.kind === 'refused') {
     const { code, detail, kind: _, ...extra } = outcome;
@@ -60,8 +65,9 @@ const replayOf = (outcome: Outcome, seed: string, oneTimeSecret: boolean): Execu
 };
 
 /**
- * Creates the function that runs a mutation once for each Idempotency-Key. The key has a stream of its own, which is claimed before anything
- * else is appended. Its last event holds the refusal, or the streams and revisions from which a repeat renders the response.
+ * Creates the function that runs a mutation once for each Idempotency-Key. The key has a stream of its own, which is
+ * claimed before anything else is appended. Its last event holds the refusal, or the streams and revisions from which a
+ * repeat renders the response.
  */
 export const runIdempotent = ({ log, context, now }: Deps): Runtime['runIdempotent'] => {
   const claims = createKeyClaims(log, now);

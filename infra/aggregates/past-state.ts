@@ -43,7 +43,9 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
       const empty = emptyAggregate(aggregate, id);
       return revision < 0 ? empty : foldFrom(aggregate, empty, log.read(stream, { limit: revision + 1 }));
     },
-    /** The state at a position of the log. The cached state is used if its last event has this position. @throws Refusal */
+    /**
+     * The state at a position of the log. The cached state is used if its last event has this position. @throws Refusal
+     */
     stateAtPosition: async <S, E extends DomainEvent>(
       aggregate: Aggregate<S, E>,
       tenant: string,

@@ -157,7 +157,10 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
   return { transact, load, history, logEnd };
 };
 
-/** Creates the function that builds a request's context. Without an execution the request is run for the first and only time. */
+/**
+ * Creates the function that builds a request's context. Without an execution the request is run for the first and only
+ * time.
+ */
 export const createContextFactory = (deps: ContextDeps) => {
   const { vault, reads, authorize, publicUrl, now } = deps;
   const { transact, load, history, logEnd } = createAggregateAccess(deps);

@@ -37,7 +37,10 @@ export type Transaction<S, E extends DomainEvent> = {
 /** The state that a decision is based on. A state from memory may lag behind other processes, and is not confirmed. */
 type Basis<S> = { readonly loaded: Loaded<S>; readonly isConfirmed: boolean };
 
-/** @throws Refusal unavailable if the log is down, not_found if the stream was erased, too_large; and any other error as it is */
+/**
+ * @throws Refusal unavailable if the log is down, not_found if the stream was erased, too_large; and any other error as
+ * it is
+ */
 export const throwAsRefusal = (error: unknown): never => {
   if (!(error instanceof LogError)) throw error;
   if (error.kind === 'unavailable') throw new Refusal('unavailable', 'the event store cannot be reached: try again', { retryAfter: 2 });
@@ -53,8 +56,8 @@ const assertMatch = (ifMatch: RequestInfo['ifMatch'] | undefined, revision: numb
 };
 
 /**
- * Decides on a state. @returns the events, or null if the result is a refusal or no event, and rests on a state that the log has to confirm
- * first @throws Refusal
+ * Decides on a state. @returns the events, or null if the result is a refusal or no event, and rests on a state that
+ * the log has to confirm first @throws Refusal
  */
 const decideOn = <S, E extends DomainEvent>(
   { decide, ifMatch, trustCacheWhen }: Transaction<S, E>,
@@ -104,11 +107,15 @@ const stateAfter = <S, E extends DomainEvent>(
 };
 
 /**
- * Creates the function that runs transactions: it loads the aggregate, decides, and appends at the revision that was read. On a conflict it
- * reads the new events and decides again. Without events it returns the state as it is. @throws Refusal
+ * Creates the function that runs transactions: it loads the aggregate, decides, and appends at the revision that was
+ * read. On a conflict it reads the new events and decides again. Without events it returns the state as it is. @throws
+ * Refusal
  */
 export const createTransact = (log: Log, cache: AggregateCache) => {
-  /** Finds the events that an earlier run of this request appended. @returns the state after them, null if there are none */
+  /**
+   * Finds the events that an earlier run of this request appended. @returns the state after them, null if there are
+   * none
+   */
   const findOwnWrite = async <S, E extends DomainEvent>(
     { aggregate, id, seed }: Transaction<S, E>,
     stream: string,

@@ -23,8 +23,8 @@ export const isLoopback = (address: string | null): boolean =>
   address !== null && (address === '::1' || unmapped(address).startsWith('127.'));
 
 /**
- * Creates the function that returns a request's client address: the peer, or, if the peer is a trusted proxy, the last address in
- * X-Forwarded-For that is not a trusted proxy. It returns null without a socket, as in tests.
+ * Creates the function that returns a request's client address: the peer, or, if the peer is a trusted proxy, the last
+ * address in X-Forwarded-For that is not a trusted proxy. It returns null without a socket, as in tests.
  */
 export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Context) => string | null) => {
   const trusted = blockListOf(trustedProxies);

@@ -37,8 +37,8 @@ const drain = (server: Server): Promise<void> =>
   });
 
 /**
- * Serves an application. `close` accepts no more connections, closes each open one after the response to its next request, lets requests
- * finish for at most 10 s, and closes the rest. @throws Error of one line
+ * Serves an application. `close` accepts no more connections, closes each open one after the response to its next
+ * request, lets requests finish for at most 10 s, and closes the rest. @throws Error of one line
  */
 export const listen = async (app: Hono, address: Address): Promise<{ port: number; close: () => Promise<void> }> => {
   const respond = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
@@ -52,7 +52,8 @@ export const listen = async (app: Hono, address: Address): Promise<{ port: numbe
   const server = createServer(SERVER_OPTIONS, onRequest);
   server.on('clientError', answerClientError);
   server.on('connect', refuseTunnel);
-  // Handles expectations other than 100-continue, which we may ignore. Node itself would answer 417 without a problem document.
+  // Handles expectations other than 100-continue, which we may ignore. Node itself would answer 417 without a problem
+  // document.
   server.on('checkExpectation', onRequest);
   return {
     port: await bind(server, address),

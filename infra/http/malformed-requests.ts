@@ -18,8 +18,8 @@ const isHostName = (text: string, index: number): boolean => index % 2 === 0 && 
 const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
 
 /**
- * Checks what the application cannot see any more: Node drops headers beyond 2,000 and all Host headers but the first, and URLs resolve dot
- * segments. @returns the refusal to answer with, null if the request is well-formed
+ * Checks what the application cannot see any more: Node drops headers beyond 2,000 and all Host headers but the first,
+ * and URLs resolve dot segments. @returns the refusal to answer with, null if the request is well-formed
  */
 export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
   if (httpVersionMajor !== 1) return malformed('the request must use HTTP/1.1 or HTTP/1.0');
@@ -54,7 +54,9 @@ const renderProblem = async (refusal: Refusal): Promise<RenderedProblem> => {
   return { status: response.status, headers, text };
 };
 
-/** Renders the response if the adapter cannot create a request: the Host contains a path, or the target is not a URL. */
+/**
+ * Renders the response if the adapter cannot create a request: the Host contains a path, or the target is not a URL.
+ */
 export const answerUnparsable = async (error: unknown): Promise<Response> => {
   const { status, headers, text } = await renderProblem(
     error instanceof RequestError
@@ -88,8 +90,9 @@ type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
 const waitingSockets = new WeakSet<Duplex>();
 
 /**
- * Answers a socket that did not send a valid request. The answer follows the responses to the complete requests before it, because the
- * client would take it for one of them. If the broken request's own response is already being sent, the connection is closed.
+ * Answers a socket that did not send a valid request. The answer follows the responses to the complete requests before
+ * it, because the client would take it for one of them. If the broken request's own response is already being sent, the
+ * connection is closed.
  */
 export const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {
   const current = (socket as HttpSocket)._httpMessage;

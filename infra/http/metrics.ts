@@ -34,7 +34,10 @@ export const createMetrics = () => {
   return {
     registry,
     observe: (c: Context, status: number, milliseconds: number) => seriesOf(c.req.method, routeOf(c), status).observe(milliseconds / 1_000),
-    /** Adds gauges for each projection. @returns the function that updates them before a scrape; without statuses they are omitted */
+    /**
+     * Adds gauges for each projection. @returns the function that updates them before a scrape; without statuses they
+     * are omitted
+     */
     trackProjections: (readStatuses: () => Promise<readonly ProjectionStatus[]>) => {
       const gauges = Object.entries(PROJECTION_GAUGES).map(([field, help]) => ({
         field: field as keyof typeof PROJECTION_GAUGES,

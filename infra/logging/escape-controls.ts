@@ -1,6 +1,6 @@
 /**
- * Characters that JSON does not escape and that a terminal obeys: DEL, the C1 controls, line and paragraph separators, and those that change
- * the writing direction.
+ * Characters that JSON does not escape and that a terminal obeys: DEL, the C1 controls, line and paragraph separators,
+ * and those that change the writing direction.
  */
 const TERMINAL_CONTROLS = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 

@@ -13,8 +13,8 @@ export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: strin
   );
 
 /**
- * Creates a reporter of damage in the event log. `report` logs each damaged position once; `degradedParts` names the damaged positions for
- * the health check, ten at most.
+ * Creates a reporter of damage in the event log. `report` logs each damaged position once; `degradedParts` names the
+ * damaged positions for the health check, ten at most.
  */
 export const createCorruptionReporter = (logger: Logger) => {
   const positions = new Set<string>();

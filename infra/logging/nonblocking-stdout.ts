@@ -15,7 +15,8 @@ const sleepSync = (ms: number): void => void Atomics.wait(new Int32Array(new Sha
 
 /** @returns a descriptor of standard output on which a write fails with EAGAIN instead of waiting for a reader */
 const openOutput = (): number => {
-  // Node's stream switches a pipe or socket to non-blocking writes when it is created. A file needs no switch: it has no reader.
+  // Node's stream switches a pipe or socket to non-blocking writes when it is created. A file needs no switch: it has
+  // no reader.
   if (!isatty(STDOUT)) return process.stdout.fd;
   try {
     // The shell shares the terminal's descriptor and expects blocking writes, so we open our own.
@@ -26,8 +27,9 @@ const openOutput = (): number => {
 };
 
 /**
- * Opens standard output for a log. Lines are written in order, at the end of the event loop's turn, or when the process ends. Nothing waits
- * for the output: lines that cannot be written, because the disk is full or the reader has left or is too slow, are dropped.
+ * Opens standard output for a log. Lines are written in order, at the end of the event loop's turn, or when the process
+ * ends. Nothing waits for the output: lines that cannot be written, because the disk is full or the reader has left or
+ * is too slow, are dropped.
  */
 export const nonblockingStdout = (): { write(line: string): void } => {
   const output = openOutput();
@@ -85,8 +87,8 @@ export const ignoreBrokenPipe = (): void => {
 };
 
 /**
- * Ends a command when its output cannot be written: silently if the reader has left, otherwise with a line for `printError`. Has no effect
- * after `ignoreBrokenPipe`.
+ * Ends a command when its output cannot be written: silently if the reader has left, otherwise with a line for
+ * `printError`. Has no effect after `ignoreBrokenPipe`.
  */
 export const watchOutput = (printError: (line: string) => void): void => {
   const onError = ({ code }: NodeJS.ErrnoException): void => {

@@ -67,7 +67,10 @@ const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
   return { ...claims, ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
 };
 
-/** Creates the authorization code flow with PKCE. Its state is encrypted in the browser's cookie, so the platform stores nothing. */
+/**
+ * Creates the authorization code flow with PKCE. Its state is encrypted in the browser's cookie, so the platform stores
+ * nothing.
+ */
 export const createCodeFlow = (options: Options): CodeFlow => {
   const { issuer, publicUrl, logger } = options;
   const callback = `${publicUrl}/auth/callback`;

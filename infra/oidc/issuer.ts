@@ -14,7 +14,8 @@ export const issuerUnavailable = (): Refusal =>
   new Refusal('unavailable', 'the issuer for sign-ins cannot be reached: try again', { retryAfter: 5 });
 
 /**
- * Creates the function that returns the configuration from the issuer's discovery document. It is fetched when it is first needed, and kept.
+ * Creates the function that returns the configuration from the issuer's discovery document. It is fetched when it is
+ * first needed, and kept.
  * @throws Refusal unavailable
  */
 export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSecret }: IssuerConfig, logger: Logger) => {

@@ -5,7 +5,9 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { IssuerConfig } from './issuer.ts';
 
-/** How people sign in. `verify` checks a token of the issuer; it is null without an issuer. `flow` signs a browser in. */
+/**
+ * How people sign in. `verify` checks a token of the issuer; it is null without an issuer. `flow` signs a browser in.
+ */
 export type SignInMethods = { readonly verify: ((token: string) => Promise<Claims>) | null; readonly flow: CodeFlow };
 
 type Options = { readonly publicUrl: string; readonly vault: Vault; readonly logger: Logger; readonly now?: () => number };
@@ -22,7 +24,8 @@ const unconfiguredFlow = (variable: string): CodeFlow => {
 export const API_KEYS_ONLY: SignInMethods = { verify: null, flow: unconfiguredFlow('OIDC_ISSUER') };
 
 /**
- * Opens the configured ways to sign in. The libraries are loaded only if there is an issuer, which is contacted when the first user signs in.
+ * Opens the configured ways to sign in. The libraries are loaded only if there is an issuer, which is contacted when
+ * the first user signs in.
  */
 export const openSignInMethods = async (
   config: IssuerConfig,

@@ -11,7 +11,9 @@ const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
 const MAX_CLOCK_SKEW_SECONDS = 30;
 const KEY_SET_OPTIONS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
 
-/** Whether the issuer's keys could not be fetched. jose throws its general error if the response is not 200 or not JSON. */
+/**
+ * Whether the issuer's keys could not be fetched. jose throws its general error if the response is not 200 or not JSON.
+ */
 const isKeySetError = (error: unknown): boolean =>
   !(error instanceof errors.JOSEError) ||
   error instanceof errors.JWKSTimeout ||

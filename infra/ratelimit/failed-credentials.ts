@@ -26,7 +26,10 @@ const clientOf = (address: string | null): string => (address?.includes(':') ? n
 /** The length of `Bearer `, the prefix and the public id, which identify an API key without revealing it. */
 const IDENTIFIER_LENGTH = 19;
 
-/** What identifies a credential without revealing it. All tokens begin alike, so a token is identified by the end of its signature. */
+/**
+ * What identifies a credential without revealing it. All tokens begin alike, so a token is identified by the end of its
+ * signature.
+ */
 const identifierOf = (credential: string): string =>
   credential.includes('.') ? credential.slice(-2 * IDENTIFIER_LENGTH) : credential.slice(0, IDENTIFIER_LENGTH);
 
@@ -34,8 +37,9 @@ const tooManyFailures = (retryAfter: number): Refusal =>
   new Refusal('rate_limited', 'this address sent too many invalid credentials: wait before you try again', { retryAfter });
 
 /**
- * Limits the invalid credentials of each client address. An address beyond the limit is refused before its credential is looked up, unless
- * the credential was valid here before: one careless client does not lock out others behind the same address.
+ * Limits the invalid credentials of each client address. An address beyond the limit is refused before its credential
+ * is looked up, unless the credential was valid here before: one careless client does not lock out others behind the
+ * same address.
  */
 export const createFailedCredentialLimit = (policy: RateLimitPolicy, sync?: QuotaSync) => {
   const bucket = createTokenBucket(policy, { sync });

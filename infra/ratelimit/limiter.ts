@@ -46,7 +46,10 @@ const createBuckets = (sync: QuotaSync | undefined) => {
 
 /** Takes the tokens that requests are charged with. */
 const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync: QuotaSync | undefined) => {
-  /** Takes from one bucket after the other. If one is empty, no token is taken from the rest. @returns the charge that was refused */
+  /**
+   * Takes from one bucket after the other. If one is empty, no token is taken from the rest. @returns the charge that
+   * was refused
+   */
   const take = ({ charges, policyText }: Charges, now: number, report: Report): Refused | null => {
     let refused: Refused | null = null;
     let state = '';
@@ -81,8 +84,9 @@ const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync:
 };
 
 /**
- * Limits requests by credential and tenant, deliveries by the tenant's plan, and invalid credentials by client address. With `sync`, all
- * processes count together: each lets through at most one lease that the others do not know of. Without it, each counts its own requests.
+ * Limits requests by credential and tenant, deliveries by the tenant's plan, and invalid credentials by client address.
+ * With `sync`, all processes count together: each lets through at most one lease that the others do not know of.
+ * Without it, each counts its own requests.
  */
 export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLICIES, sync?: QuotaSync) => {
   const charge = createCharger(createBuckets(sync), sync);
@@ -110,8 +114,8 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
     checkAddress,
     countFailedCredential,
     /**
-     * Charges a request with a valid credential. `report` receives the response's headers. @returns a promise only if the request has to
-     * wait for the counts of the other processes @throws Refusal rate_limited
+     * Charges a request with a valid credential. `report` receives the response's headers. @returns a promise only if
+     * the request has to wait for the counts of the other processes @throws Refusal rate_limited
      */
     countRequest: (principal: Principal, credential: string, now: number, report: Report): void | Promise<void> => {
       if (principal.kind === 'system') return;
@@ -119,7 +123,9 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
       const charges = requestCharges(policies, principal);
       return charge({ charges, policyText: policyTextOf(charges) }, now, report);
     },
-    /** Charges a new delivery of a tenant whose plan allows `quota` deliveries per minute. @throws Refusal rate_limited */
+    /**
+     * Charges a new delivery of a tenant whose plan allows `quota` deliveries per minute. @throws Refusal rate_limited
+     */
     countDelivery: (tenant_id: string, quota: number, now: number, report: Report): void | Promise<void> => {
       const { policy, policyText } = planOf(quota);
       return charge({ charges: [deliveryCharge(policy, tenant_id)], policyText }, now, report);

@@ -6,7 +6,10 @@ const ANSWER_TIMEOUT_MS = 500;
 /** After this time without an answer the pool gives up its only connection, and the next statement opens another. */
 const CONNECTION_TIMEOUT_MS = 3_000;
 const PRUNE_INTERVAL_MS = 60_000;
-/** A row is never further ahead of now: a value that a database with another clock wrote closes a bucket no longer than this. */
+/**
+ * A row is never further ahead of now: a value that a database with another clock wrote closes a bucket no longer than
+ * this.
+ */
 const MAX_AHEAD_MS = 120_000;
 
 // The database's clock, because all processes share it.
@@ -19,8 +22,8 @@ const chargeStatement = statement(`
 const pruneStatement = `delete from annals.limits where key in (select key from annals.limits where full_at < ${NOW} for update skip locked)`;
 
 /**
- * Opens the table of rate limits, which the worker creates. `charge` throws after half a second without an answer. A full bucket needs no
- * row: such rows are deleted within a minute.
+ * Opens the table of rate limits, which the worker creates. `charge` throws after half a second without an answer. A
+ * full bucket needs no row: such rows are deleted within a minute.
  */
 export const openQuotaTable = (databaseUrl: string, logger: Logger): QuotaTable & { readonly close: () => Promise<void> } => {
   const pool = openPool(databaseUrl, logger, 'limits', {

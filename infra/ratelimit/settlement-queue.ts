@@ -2,7 +2,10 @@ import type { BucketState } from './bucket-state.ts';
 
 /** The rows that all processes share, one for each key. */
 export type QuotaTable = {
-  /** Charges rows with milliseconds of their windows. @returns in how many milliseconds each row is full again @throws if unreachable */
+  /**
+   * Charges rows with milliseconds of their windows. @returns in how many milliseconds each row is full again @throws
+   * if unreachable
+   */
   readonly charge: (costs: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, number>>;
 };
 
@@ -22,14 +25,17 @@ const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): vo
   state.settledAt = performance.now();
 };
 
-/** Forgets the debt that has been refilled since. Otherwise the rows would refuse every request when they are reachable again. */
+/**
+ * Forgets the debt that has been refilled since. Otherwise the rows would refuse every request when they are reachable
+ * again.
+ */
 const limitDebt = (state: BucketState, now: number): void => {
   state.unsettled = Math.min(state.unsettled, Math.max(state.lease, state.fullAt - now));
 };
 
 /**
- * Settles queued buckets with their rows, all of them in one statement: ten times a second, and at once on `flush`. While the table is
- * unreachable, it makes one attempt per second. `clock` returns Unix milliseconds.
+ * Settles queued buckets with their rows, all of them in one statement: ten times a second, and at once on `flush`.
+ * While the table is unreachable, it makes one attempt per second. `clock` returns Unix milliseconds.
  */
 export const createSettlementQueue = (table: QuotaTable, clock: () => number) => {
   let queued: BucketState[] = [];
@@ -80,7 +86,10 @@ export const createSettlementQueue = (table: QuotaTable, clock: () => number) =>
     isDown: (): boolean => isDown,
     isFlushing: (): boolean => flushing !== null,
     enqueue,
-    /** Settles what is queued, or waits for the settlement under way, which may not include what was queued last. Never rejects. */
+    /**
+     * Settles what is queued, or waits for the settlement under way, which may not include what was queued last. Never
+     * rejects.
+     */
     flush,
   };
 };

@@ -6,9 +6,9 @@ import { createSettlementQueue, type QuotaTable } from './settlement-queue.ts';
 const OTHERS_SETTLED_MS = 150;
 
 /**
- * Shares token buckets with the other processes through the quota table. A bucket is settled within a tenth of a second, and at once if it
- * has spent half of its lease. Only a request whose bucket has spent a whole lease waits for it; while the table is unreachable, no
- * request waits. `clock` returns Unix milliseconds.
+ * Shares token buckets with the other processes through the quota table. A bucket is settled within a tenth of a
+ * second, and at once if it has spent half of its lease. Only a request whose bucket has spent a whole lease waits for
+ * it; while the table is unreachable, no request waits. `clock` returns Unix milliseconds.
  */
 export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.now) => {
   const { isDown, isFlushing, enqueue, flush } = createSettlementQueue(table, clock);
@@ -38,8 +38,8 @@ export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.no
       return decide();
     },
     /**
-     * Reads an empty bucket's row after the other processes have settled what they spent before. Returns at once if that has already
-     * happened since the bucket became empty, or if the table is unreachable.
+     * Reads an empty bucket's row after the other processes have settled what they spent before. Returns at once if
+     * that has already happened since the bucket became empty, or if the table is unreachable.
      */
     refresh: (state: BucketState): Promise<void> => {
       state.emptySince ??= performance.now();

@@ -10,8 +10,8 @@ const DEFAULT_CAPACITY = 50_000;
 const EPSILON = 1e-6;
 
 /**
- * The number of requests that a process may let through before the shared row has been charged: 50, but a quarter of a small quota, and a
- * thousandth of a large one (a fast client would otherwise need a lease every few milliseconds).
+ * The number of requests that a process may let through before the shared row has been charged: 50, but a quarter of a
+ * small quota, and a thousandth of a large one (a fast client would otherwise need a lease every few milliseconds).
  */
 export const leaseOf = ({ quota }: RateLimitPolicy): number => Math.ceil(Math.max(Math.min(50, quota / 4), quota / 1_000));
 
@@ -42,8 +42,9 @@ const resultOf = ({ window, cost, maxAhead }: Rates, fullAt: number, now: number
 type BucketOptions = { readonly capacity?: number; readonly sync?: QuotaSync | undefined };
 
 /**
- * Creates the token buckets of one policy, one for each key. A bucket is stored as the time at which it will be full again; `sync` shares it
- * with the other processes. At most twice `capacity` buckets are kept; those that are dropped have been idle the longest.
+ * Creates the token buckets of one policy, one for each key. A bucket is stored as the time at which it will be full
+ * again; `sync` shares it with the other processes. At most twice `capacity` buckets are kept; those that are dropped
+ * have been idle the longest.
  */
 export const createTokenBucket = (policy: RateLimitPolicy, { capacity = DEFAULT_CAPACITY, sync }: BucketOptions = {}) => {
   const rates = ratesOf(policy, sync !== undefined);
@@ -76,7 +77,10 @@ export const createTokenBucket = (policy: RateLimitPolicy, { capacity = DEFAULT_
       if (allowed) sync?.charge(state, rates.cost);
       return resultOf(rates, state.fullAt, now, allowed);
     },
-    /** Whether a whole lease has been spent that the row has not been charged with, so that the next request has to wait. */
+    /**
+     * Whether a whole lease has been spent that the row has not been charged with, so that the next request has to
+     * wait.
+     */
     isLeaseSpent: (key: string): boolean => sync !== undefined && (states.peek(key)?.unsettled ?? 0) >= rates.lease,
     /** Reads from the shared row how much the other processes have taken. */
     refresh: async (key: string): Promise<void> => {

@@ -10,7 +10,10 @@ const SEALED_TEXT = /^v1\.([\w-]{1,32})\.([\w-]{16})\.([\w-]*)\.([\w-]{22})$/;
 /** A key and its id, which sealed texts contain. */
 export type NamedKey = { readonly kid: string; readonly key: Uint8Array };
 
-/** Encrypts into `v1.<kid>.<nonce>.<ciphertext>.<tag>`, with base64url parts. The location is authenticated with the text. */
+/**
+ * Encrypts into `v1.<kid>.<nonce>.<ciphertext>.<tag>`, with base64url parts. The location is authenticated with the
+ * text.
+ */
 export const encrypt = ({ kid, key }: NamedKey, location: SecretLocation, plain: Uint8Array): SealedText => {
   const nonce = randomBytes(12);
   const cipher = createCipheriv(ALGORITHM, key, nonce, OPTIONS).setAAD(associatedData(location));
@@ -28,7 +31,9 @@ export const decrypt = (key: Uint8Array, location: SecretLocation, sealed: Seale
 /** The id of the key that opens a sealed text. @throws Error if it is not a sealed text */
 export const kidOf = (sealed: SealedText): string => partsOf(sealed)[1]!;
 
-/** The concatenated fields, each with its length in four bytes before it, so that different lists give different bytes. */
+/**
+ * The concatenated fields, each with its length in four bytes before it, so that different lists give different bytes.
+ */
 export const lengthPrefixed = (...fields: readonly string[]): Buffer => {
   // UTF-8 needs at most three bytes for a UTF-16 unit.
   const bytes = Buffer.allocUnsafe(fields.reduce((size, field) => size + 4 + field.length * 3, 0));

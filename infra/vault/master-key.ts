@@ -6,8 +6,8 @@ import type { NamedKey } from './cipher.ts';
 const KEY_BYTES = 32;
 
 /**
- * Loads the key that wraps all others: 32 bytes in a file of mode 0600. Creates it only if `mayCreate`, because a new key could not open what
- * the previous one wrapped. @throws Error of one line for the operator
+ * Loads the key that wraps all others: 32 bytes in a file of mode 0600. Creates it only if `mayCreate`, because a new
+ * key could not open what the previous one wrapped. @throws Error of one line for the operator
  */
 export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
   const key = (await readKey(file)) ?? (mayCreate ? await createKeyFile(file) : null);
@@ -23,7 +23,8 @@ const readKey = (file: string): Promise<Buffer | null> =>
     throw new Error(`the master key ${file} cannot be read: ${error.code}`);
   });
 
-// The key is written to a draft, which is then linked: of two processes that start at once, both use the key of the faster one.
+// The key is written to a draft, which is then linked: of two processes that start at once, both use the key of the
+// faster one.
 const createKeyFile = async (file: string): Promise<Buffer> => {
   const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });

@@ -29,7 +29,10 @@ export const tenantKeyCache = (log: Log, master: NamedKey) => {
   return {
     /** The tenant's newest key; creates its first key. @throws LogError */
     sealingKey: async (tenant: string): Promise<NamedKey> => (await keysOf(tenant)).at(-1) ?? (await store(tenant, create(tenant))).at(-1)!,
-    /** The key with an id. If memory does not have it, the log is read again. @throws Error if it does not exist @throws LogError */
+    /**
+     * The key with an id. If memory does not have it, the log is read again. @throws Error if it does not exist @throws
+     * LogError
+     */
     openingKey: async (tenant: string, kid: string): Promise<Uint8Array> => {
       const hasId = (named: NamedKey): boolean => named.kid === kid;
       const found = (await keysOf(tenant)).find(hasId) ?? (await store(tenant, load(tenant))).find(hasId);

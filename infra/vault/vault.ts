@@ -12,9 +12,15 @@ import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 
 /** Encrypts secrets, and derives the ids and digests that need a key. */
 export type Vault = {
-  /** Encrypts with the tenant's data key, which the first secret creates. The result can be opened only for its location. @throws LogError */
+  /**
+   * Encrypts with the tenant's data key, which the first secret creates. The result can be opened only for its
+   * location. @throws LogError
+   */
   readonly seal: (location: SecretLocation, plain: Secret) => Promise<SealedText>;
-  /** Decrypts. @throws Error if the text was changed or sealed for another location @throws LogError gone after the tenant was erased */
+  /**
+   * Decrypts. @throws Error if the text was changed or sealed for another location @throws LogError gone after the
+   * tenant was erased
+   */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /** The id25 of a unique key: the same in all processes on this log, and not predictable without the name key. */
   readonly uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;

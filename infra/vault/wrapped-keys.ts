@@ -6,7 +6,9 @@ import * as Wrapped from '../../domain/wrapped-key.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, type NamedKey } from './cipher.ts';
 
-/** Reads the wrapped keys of a key stream, oldest first; an empty list if the stream does not exist. @throws LogError */
+/**
+ * Reads the wrapped keys of a key stream, oldest first; an empty list if the stream does not exist. @throws LogError
+ */
 export const readWrappedKeys = async (log: Log, tenant: string, id: string): Promise<WrappedKeys> =>
   fold(Wrapped, (await Array.fromAsync(log.read(streamOf(tenant, id)))) as Recorded<WrappedKeyEvent>[]);
 

@@ -167,7 +167,10 @@ const report = (stages: readonly Stage[], starts: readonly StartFigures[]): stri
   ]);
 };
 
-/** Measures embedded stores with a hundredth, a tenth and all of the events, and a tenth as many streams. They take turns in each round. */
+/**
+ * Measures embedded stores with a hundredth, a tenth and all of the events, and a tenth as many streams. They take
+ * turns in each round.
+ */
 export const growthBench = async (events: number): Promise<string> => {
   const { dir, clear } = createTempDirectory();
   const stages: Stage[] = [];

@@ -53,7 +53,9 @@ const write = async ({ url, perSecond, seconds }: Task): Promise<void> => {
 const percentileOf = (sorted: readonly number[], share: number): number =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!);
 
-/** Measures how far a read model lags behind the log while events arrive at a steady rate. It starts its own services. */
+/**
+ * Measures how far a read model lags behind the log while events arrive at a steady rate. It starts its own services.
+ */
 export const lagBench = async (perSecond = 1_000, seconds = 20): Promise<LagFigures> => {
   const { services, supervised, dir } = await startServices();
   const logger = pino({ level: 'warn' }, pino.destination(2));

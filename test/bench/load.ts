@@ -6,7 +6,10 @@ export type LoadOptions = {
   readonly connections: number;
   readonly warmup: number;
   readonly seconds: number;
-  /** Requests per second, independent of the server. Without it, each connection sends as soon as it has received a response. */
+  /**
+   * Requests per second, independent of the server. Without it, each connection sends as soon as it has received a
+   * response.
+   */
   readonly rate?: number;
   /** The bytes of a request; `due` is the time at which it should be sent. */
   readonly request: (number: number, due: number) => Buffer;
@@ -69,8 +72,8 @@ const closedLoop = (sockets: readonly Connection[], { port }: LoadOptions, until
 const openSocket = async (socket: Connection, port: number): Promise<Connection> => (socket.isOpen() ? socket : openConnection(port));
 
 /**
- * Sends requests when they are due, over any free connection. A request's time counts from when it was due, so that a server that stalls
- * cannot hide it.
+ * Sends requests when they are due, over any free connection. A request's time counts from when it was due, so that a
+ * server that stalls cannot hide it.
  */
 type Period = { readonly startedAt: number; readonly until: number };
 

@@ -57,7 +57,9 @@ const runOnce = async (bench: Bench, workload: Workload): Promise<{ figures: Fig
   return { figures, cost, settling };
 };
 
-/** Measures every limit and every workload once in each run, so that a slow phase of the machine affects all of them. */
+/**
+ * Measures every limit and every workload once in each run, so that a slow phase of the machine affects all of them.
+ */
 const measure = async (bench: Bench, { selected, runs }: BenchOptions): Promise<Measurements> => {
   const measured: Measurements = { results: new Map(), costs: new Map() };
   const add = (name: string, figures: Figures): void => {

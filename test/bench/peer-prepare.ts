@@ -13,7 +13,8 @@ import { waitForProjections } from './workloads.ts';
 
 /**
  * Prepares Annals for ../shared/bench. `node test/bench/peer-prepare.ts --target` prints its entry for targets.json.
- * Like the other targets it uses that bench's PostgreSQL and nats-server. The embedded event store counts as part of Annals.
+ * Like the other targets it uses that bench's PostgreSQL and nats-server. The embedded event store counts as part of
+ * Annals.
  */
 const DEFAULTS = {
   ANNALS_DATA: join(process.env.BENCH_HOME ?? '/tmp/peer-bench', 'annals'),

@@ -13,7 +13,10 @@ const processes = (): Row[] =>
 const descendantsOf = (pid: number, rows: readonly Row[]): Row[] =>
   rows.filter(({ parent }) => parent === pid).flatMap((row) => [row, ...descendantsOf(row.pid, rows)]);
 
-/** A process's memory in KiB, with its share of the memory that it shares with others; undefined if the system does not report it. */
+/**
+ * A process's memory in KiB, with its share of the memory that it shares with others; undefined if the system does not
+ * report it.
+ */
 const proportionalMemory = (pid: number): number | undefined => {
   try {
     return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]);

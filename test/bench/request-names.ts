@@ -1,4 +1,7 @@
-/** How requests are named. `each`: every request has its own name. `twice`: every name is sent again about 200 requests later. */
+/**
+ * How requests are named. `each`: every request has its own name. `twice`: every name is sent again about 200 requests
+ * later.
+ */
 export type Naming = 'each' | 'twice';
 
 /** Texts of requests, sent in turn or at random. The placeholder in a text is replaced by the name of the request. */

@@ -118,7 +118,10 @@ const cells = (ours: readonly Row[], theirs: readonly Row[], nullRows: readonly 
 
 const HEAD = ['workload', 'embedded /s', 'yardstick /s', 'ratio', 'null store', 'p50 ms', 'p99 ms', 'p99 yardstick'];
 
-/** Compares the embedded store with a simple one, turn by turn. The ratio of the null store is the most that the client allows. */
+/**
+ * Compares the embedded store with a simple one, turn by turn. The ratio of the null store is the most that the client
+ * allows.
+ */
 export const storeBench = async (runs: number): Promise<string> => {
   if (!existsSync(scripts)) return `skipped: the store's benchmarks are not at ${scripts}`;
   const figures: Figures = { embedded: new Map(), yardstick: new Map(), null: new Map() };

@@ -95,7 +95,10 @@ export const connectBroker = (annals: RunningPlatform): Promise<NatsConnection> 
 const DELIVERY_ID = /"delivery_id":"([^"]+)"/;
 const MAX_LATENESS_MS = 10_000;
 
-/** Sends deliveries at a fixed rate, and measures from the time each was due until a subscriber of the broker receives it. */
+/**
+ * Sends deliveries at a fixed rate, and measures from the time each was due until a subscriber of the broker receives
+ * it.
+ */
 const runDeliveriesToRunner = async ({ platform, dataset, warmup, seconds }: Bench): Promise<LoadFigures> => {
   const nats = await connectBroker(platform);
   const times = histogram();

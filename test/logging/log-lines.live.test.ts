@@ -36,7 +36,10 @@ const LOG_TEXTS = `${CREATE_LOGGER}
     logger.error({ err: new Error(text), method: 'GET', path: text, [text.slice(0, 99)]: text, deep: { text } }, text);
 `;
 
-/** Logs many lines over some time and ends the process in the turn of the last one, while the previous one has just been written. */
+/**
+ * Logs many lines over some time and ends the process in the turn of the last one, while the previous one has just been
+ * written.
+ */
 const LOG_AND_EXIT = `${CREATE_LOGGER}
   for (let n = 0; n < 100; n++) {
     logger.info('a line');
