@@ -106,7 +106,7 @@ export const tenantOperations = {
   createTenant: operation({
     method: 'post',
     path: '/admin/tenants',
-    summary: "Create a tenant; the response is the only one that shows its owner's key",
+    summary: 'Create a tenant; only this response shows the key of its owner',
     permit: 'platform',
     body: TenantCreate,
     reply: AdminTenantCreated,
