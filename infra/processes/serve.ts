@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { mountAuditExport } from '../../api/audit/audit-export.ts';
 import { openapi } from '../../api/http/openapi.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
-import { mountSystemRoutes, type Readiness } from '../../api/operations/system-routes.ts';
+import { mountSystemRoutes } from '../../api/operations/system-routes.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
@@ -13,10 +13,11 @@ import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
 import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { projections } from '../../projections/registry.ts';
+
+import { createBackoff } from '../backoff.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { LogError } from '../eventstore/event-log.ts';
 import { clientAddress, isLocalRequest } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
@@ -29,95 +30,73 @@ import { openProjectionAdmin } from '../projector/projection-admin.ts';
 import { createRateLimiter } from '../ratelimit/limiter.ts';
 import { openQuotaTable } from '../ratelimit/quota-table.ts';
 import { createQuotaSync } from '../ratelimit/shared-quota.ts';
-import { createReads, type PostgresReads } from '../readmodel/postgres-read-model.ts';
+import { createReads } from '../readmodel/postgres-read-model.ts';
 import { openVault } from '../vault/vault.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
+import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
 import { seed } from './seed.ts';
 
-const ANSWER_FOR_MS = 500;
-/** A database that takes longer to say what the workers do is not waited for. */
+/** A database that takes longer to report on the workers is not waited for. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
+const STORE_RETRY_DELAY = { minMs: 25, maxMs: 1_000 };
 const { version } = packageJson;
 
-/** Repeats what needs the event store until it answers: it may still be starting. */
+/** Repeats work that needs the event store, which may still be starting. `what` names the work in the log. */
 const retryUntilAvailable = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
-  for (let wait = 25; ; wait = Math.min(1_000, wait * 2)) {
+  for (const backoff = createBackoff(STORE_RETRY_DELAY); ; ) {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof LogError) || error.kind !== 'unavailable') throw error;
       logger.warn(`${what} waits for the event store: ${error.message}`);
-      await sleep(wait);
+      await backoff.wait();
     }
   }
 };
 
-/** One question at a time, its answer good for half a second. */
-const memoizeFor = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
-  let asked = Number.NEGATIVE_INFINITY;
-  let answer: Promise<T>;
-  return () => {
-    if (performance.now() - asked > ANSWER_FOR_MS) {
-      asked = performance.now();
-      answer = ask();
-    }
-    return answer;
-  };
-};
-
-/** Whether deliveries can be accepted: the log answers, and took the last one. */
-const readinessOf = (log: Log, isFailing: () => boolean, degraded: () => Promise<string[]>): (() => Promise<Readiness>) => {
-  const answers = memoizeFor(() =>
-    log.ping().then(
-      () => true,
-      () => false,
-    ),
-  );
-  return async () => {
-    const [isThere, others] = await Promise.all([answers(), degraded()]);
-    const ready = isThere && !isFailing();
-    return { ready, degraded: ready ? others : ['event store', ...others] };
-  };
-};
-
-/** Every view is there and stands somewhere. */
-const readModelsReady = (reads: PostgresReads): boolean =>
-  reads.healthy() && projections.every(({ name }) => reads.position(name) !== null);
-
+/** Hands the first API key to the supervisor; without one, prints it. */
 const show = (first: FirstKey): void => {
   if (process.send) process.send({ kind: 'first-key', ...first });
   else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
 };
 
-/** Serves HTTP over the three services of the configuration. Resolves once it listens; /readyz says when it is ready. */
-export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
-  const logger = createLogger(config, 'serve');
+/** The connections of the process, each opened once. */
+const openConnections = async (config: Config, logger: Logger) => {
   const corruption = createCorruptionReporter(logger);
   const log = openLog(config.eventstoreUrl!, { onDamage: corruption.report });
   const vault = await retryUntilAvailable(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
   const cache = openApplicationCache(log);
   await retryUntilAvailable(cache.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
-  const shares = openQuotaTable(config.databaseUrl!, logger);
-  const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(shares));
+  const quotas = openQuotaTable(config.databaseUrl!, logger);
   const broker = connectInBackground(config, logger);
-  const operators = openProjectionAdmin(config.databaseUrl!, log, logger);
-  const storedDelivery = readDelivery(log);
-  const operations = operationsOf({
-    createBrokerUser: (asked) => broker.connection().then((nats) => brokerUserFactory(nats, config)(asked)),
-    storedDelivery,
-    projectionAdmin: operators,
-  });
-  const metrics = createMetrics();
-  const updateProjectionMetrics = metrics.trackProjections(operators.statuses);
-  const address = clientAddress(config.trustedProxies);
-  const isHere = isLocalRequest(address);
-  const ports = webhookPorts({ log, vault, cache, logger, limits });
-  const missingWorkers = memoizeFor(() => Promise.race([operators.missingWorkers(), sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false })]));
-  const degraded = async () => {
+  const projectionAdmin = openProjectionAdmin(config.databaseUrl!, log, logger);
+  return {
+    corruption,
+    log,
+    vault,
+    cache,
+    reads,
+    quotas,
+    broker,
+    projectionAdmin,
+    close: async (): Promise<void> => {
+      await cache.close();
+      await Promise.all([reads.close(), quotas.close(), projectionAdmin.close(), broker.close(), log.close()]);
+    },
+  };
+};
+
+type Connections = Awaited<ReturnType<typeof openConnections>>;
+
+/** Names the parts that do not work, for /readyz. Deliveries are accepted all the same. */
+const degradedParts = ({ corruption, reads, broker, projectionAdmin }: Connections): (() => Promise<string[]>) => {
+  const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });
+  const missingWorkers = memoizeFor(STATUS_TTL_MS, () => Promise.race([projectionAdmin.missingWorkers(), timeout()]));
+  return async () => {
     const workers = await missingWorkers();
     return [
       ...corruption.degradedParts(),
@@ -126,23 +105,41 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
       ...workers,
     ];
   };
+};
+
+/** Serves HTTP. Resolves when the process listens; from then on /readyz reports whether deliveries are accepted. */
+export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
+  const { publicUrl, corsOrigins, metricsToken } = config;
+  const logger = createLogger(config, 'serve');
+  const connections = await openConnections(config, logger);
+  const { log, vault, cache, reads, quotas, broker, projectionAdmin } = connections;
+  const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas));
+  const storedDelivery = readDelivery(log);
+  const operations = operationsOf({
+    createBrokerUser: (request) => broker.connection().then((nats) => brokerUserFactory(nats, config)(request)),
+    storedDelivery,
+    projectionAdmin,
+  });
+  const metrics = createMetrics();
+  const updateProjectionMetrics = metrics.trackProjections(projectionAdmin.statuses);
+  const address = clientAddress(config.trustedProxies);
+  const isLocal = isLocalRequest(address);
+  const ports = webhookPorts({ log, vault, cache, logger, limits });
   let document: unknown;
-  const describe = () => {
-    document ??= openapi(operations, plainPaths, config.publicUrl);
-    return document;
-  };
 
   const plain = (app: Hono, host: Runtime): void => {
     mountInboundWebhook(app, { ports, address });
     mountDeliveryBodies(app, host, storedDelivery);
     mountAuditExport(app, host);
     mountSystemRoutes(app, {
-      readiness: readinessOf(log, ports.isFailing, degraded),
+      readiness: createReadiness(log, ports.isFailing, degradedParts(connections)),
       metrics: () => updateProjectionMetrics().then(metrics.text),
-      mayReadMetrics: (c) =>
-        isHere(c) || (config.metricsToken !== undefined && c.req.header('authorization') === `Bearer ${config.metricsToken}`),
-      openapi: describe,
-      asyncapi: () => asyncapi({ publicUrl: config.publicUrl, version }),
+      mayReadMetrics: (c) => isLocal(c) || (metricsToken !== undefined && c.req.header('authorization') === `Bearer ${metricsToken}`),
+      openapi: () => {
+        document ??= openapi(operations, plainPaths, publicUrl);
+        return document;
+      },
+      asyncapi: () => asyncapi({ publicUrl, version }),
       docsScript: lazyDocsScript(),
     });
   };
@@ -153,13 +150,13 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     vault,
     reads,
     logger,
-    publicUrl: config.publicUrl,
+    publicUrl,
     operations,
     plain,
     address,
-    corsOrigins: config.corsOrigins,
+    corsOrigins,
     limits,
-    signIn: await openSignInMethods(config, { publicUrl: config.publicUrl, vault, logger }),
+    signIn: await openSignInMethods(config, { publicUrl, vault, logger }),
     answered: metrics.observe,
   });
   await retryUntilAvailable(() => seed(log, systemContext(), config.annalsAdminKey, show), logger, 'the first start');
@@ -171,8 +168,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
       await server.close();
       await ports.close();
       await close();
-      await cache.close();
-      await Promise.all([reads.close(), shares.close(), operators.close(), broker.close(), log.close()]);
+      await connections.close();
     },
   };
 };

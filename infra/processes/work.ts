@@ -10,24 +10,24 @@ import { startAcknowledgementRecorder } from '../reactors/record-acknowledgement
 import { type Relay, startRelay } from '../reactors/relay.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
 
-type Closing = { close: () => Promise<void> };
+type Closable = { readonly close: () => Promise<void> };
 
-const standingOf = (relay: Relay): ReactorStatus => {
+const statusOf = (relay: Relay): ReactorStatus => {
   const { state, last_error } = relay.status();
   const works = state !== 'waiting';
   return { name: 'delivery to runners', works, reason: works ? null : last_error };
 };
 
-/** Keeps the projections and runs the reactors until closed. Each waits for what it needs, however long that is away. */
-export const work = async (config: Config): Promise<Closing> => {
+/** Runs the projections and the reactors until closed. Each waits for the services that it needs, without a time limit. */
+export const work = async (config: Config): Promise<Closable> => {
   const logger = createLogger(config, 'work');
   const log = openLog(config.eventstoreUrl!, { onDamage: createCorruptionReporter(logger).report });
   const broker = connectInBackground(config, logger);
   let relay: Relay | undefined;
-  const reactors = () => (relay ? [standingOf(relay)] : []);
-  const kept = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors });
-  const closings = startTenantCloser({ log, databaseUrl: config.databaseUrl!, logger });
-  const running = broker.whenConnected().then(async (nats): Promise<Closing[]> => {
+  const reactorStatuses = () => (relay ? [statusOf(relay)] : []);
+  const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: reactorStatuses });
+  const tenantCloser = startTenantCloser({ log, databaseUrl: config.databaseUrl!, logger });
+  const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
     relay = await startRelay({ log, nats, logger, publicUrl: config.publicUrl });
     return [relay, startAcknowledgementRecorder({ log, nats, logger }), startCredentialRevoker({ ...config, log, logger })];
@@ -36,10 +36,10 @@ export const work = async (config: Config): Promise<Closing> => {
   return {
     close: async () => {
       if (!broker.isHealthy()) await broker.close();
-      await Promise.all((await running).map((reactor) => reactor.close()));
+      await Promise.all((await reactorsOfBroker).map((reactor) => reactor.close()));
       await broker.close();
-      await closings.close();
-      await kept.close();
+      await tenantCloser.close();
+      await projector.close();
       await log.close();
     },
   };

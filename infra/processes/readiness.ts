@@ -1,0 +1,39 @@
+import type { Readiness } from '../../api/operations/system-routes.ts';
+import { projections } from '../../projections/registry.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import type { PostgresReads } from '../readmodel/postgres-read-model.ts';
+
+/** /readyz may be asked often: an answer is used again for this long. */
+export const STATUS_TTL_MS = 500;
+
+/** Runs `ask` at most once every `ttlMs`; calls in between share its result. */
+export const memoizeFor = <T>(ttlMs: number, ask: () => Promise<T>): (() => Promise<T>) => {
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let answer: Promise<T>;
+  return () => {
+    if (performance.now() - askedAt > ttlMs) {
+      askedAt = performance.now();
+      answer = ask();
+    }
+    return answer;
+  };
+};
+
+/** Whether deliveries can be accepted: the log answers, and the last append of a delivery did not fail. */
+export const createReadiness = (log: Log, isFailing: () => boolean, degraded: () => Promise<string[]>): (() => Promise<Readiness>) => {
+  const isReachable = memoizeFor(STATUS_TTL_MS, () =>
+    log.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+  return async () => {
+    const [reachable, others] = await Promise.all([isReachable(), degraded()]);
+    const ready = reachable && !isFailing();
+    return { ready, degraded: ready ? others : ['event store', ...others] };
+  };
+};
+
+/** Every projection has a checkpoint, and the database answers. */
+export const readModelsReady = (reads: PostgresReads): boolean =>
+  reads.healthy() && projections.every(({ name }) => reads.position(name) !== null);
