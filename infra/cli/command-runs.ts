@@ -1,0 +1,46 @@
+import { flushCompileCache } from 'node:module';
+import type { Config } from '../config.ts';
+import { ignoreBrokenPipe } from '../logging/nonblocking-stdout.ts';
+import { finish } from './exit.ts';
+
+type Service = { close(): Promise<void> };
+
+const FLUSH_DELAY_MS = 2_000;
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+const variableOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+
+/** Reads the configuration. @throws Error of one line that names a malformed variable, or one of `required` that is not set */
+export const readConfig = async (...required: (keyof Config)[]): Promise<Config> => {
+  const { loadConfig } = await import('../config.ts');
+  const config = loadConfig(process.env);
+  const missing = required.find((field) => !config[field]);
+  if (missing) throw new Error(`${variableOf(missing)} must be set for this command`);
+  return config;
+};
+
+/** Resolves at a signal, or when the parent process that supervises this one has ended. */
+const stopRequested = (): Promise<void> =>
+  new Promise((resolve) => {
+    for (const signal of SIGNALS) process.on(signal, () => resolve());
+    if (process.channel) process.once('disconnect', () => resolve());
+  });
+
+/** Runs a service until the process is asked to stop, closes the service and exits with code 0. */
+export const runService = async (begin: () => Promise<Service>): Promise<void> => {
+  ignoreBrokenPipe();
+  const stop = stopRequested();
+  const service = await Promise.race([begin(), stop]);
+  // Now, not only at the end: a process that is killed also starts faster the next time.
+  setTimeout(flushCompileCache, FLUSH_DELAY_MS).unref();
+  await stop;
+  await service?.close();
+  await finish(0);
+};
+
+/** Runs a command of an operator that needs a running platform, and exits with its code. */
+export const runOnPlatform = async (work: (config: Config) => Promise<number>): Promise<void> => {
+  const config = await readConfig();
+  const { withRunningPlatform } = await import('./locate-services.ts');
+  await finish(await withRunningPlatform(() => work(config)));
+};

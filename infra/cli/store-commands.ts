@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { defineCommand } from 'citty';
+import { portOf, rejectUnknownArguments } from './arguments.ts';
+import { readConfig, runService } from './command-runs.ts';
+import { finish } from './exit.ts';
+
+const dirOption = { type: 'string', description: 'Directory of the store' } as const;
+const requiredDir = { ...dirOption, required: true } as const;
+const defaultDir = { ...dirOption, description: 'Directory of the store (default: the directory store in ANNALS_DATA)' } as const;
+
+const dirOf = async (dir: string | undefined): Promise<string> => dir ?? join((await readConfig()).annalsData, 'store');
+
+export const storeCommand = defineCommand({
+  meta: { name: 'store', description: 'Run and maintain the embedded event store' },
+  subCommands: {
+    serve: defineCommand({
+      meta: { name: 'serve', description: 'Run only the event store' },
+      args: {
+        dir: requiredDir,
+        port: { type: 'string', description: 'Port on 127.0.0.1', required: true },
+        open: { type: 'boolean', description: 'Accept clients without the secret (for tests)' },
+      },
+      setup: rejectUnknownArguments,
+      run: async ({ args }) => {
+        const port = portOf(args.port);
+        const { serveStore } = await import('../eventstore/embedded/serve-store.ts');
+        // The store's objects are short-lived: a young generation of the usual 2 x 16 MiB would only take memory.
+        setFlagsFromString('--semi-space-growth-factor=1');
+        await runService(() => serveStore({ dir: args.dir, port, open: args.open === true }));
+      },
+    }),
+    verify: defineCommand({
+      meta: { name: 'verify', description: 'Check every record and index for damage' },
+      args: { dir: defaultDir },
+      setup: rejectUnknownArguments,
+      run: async ({ args }) => {
+        const { verifyStore } = await import('../eventstore/embedded/verify-store.ts');
+        await finish(await verifyStore(await dirOf(args.dir)));
+      },
+    }),
+    backup: defineCommand({
+      meta: { name: 'backup', description: 'Copy the store while it runs' },
+      args: { dir: defaultDir, to: { type: 'string', description: 'Directory to write the copy to', required: true } },
+      setup: rejectUnknownArguments,
+      run: async ({ args }) => {
+        const { backupStore } = await import('../eventstore/embedded/backup-store.ts');
+        await finish(await backupStore(await dirOf(args.dir), args.to));
+      },
+    }),
+    scavenge: defineCommand({
+      meta: { name: 'scavenge', description: 'Free the disk space of deleted and expired events' },
+      args: { dir: defaultDir },
+      setup: rejectUnknownArguments,
+      run: async ({ args }) => {
+        const { scavengeStore } = await import('../eventstore/embedded/scavenge-store.ts');
+        await finish(await scavengeStore(await dirOf(args.dir)));
+      },
+    }),
+  },
+});

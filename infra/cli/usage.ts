@@ -1,0 +1,31 @@
+import { stripVTControlCharacters } from 'node:util';
+import { type CommandDef, renderUsage } from 'citty';
+import { usageError } from './arguments.ts';
+
+const subCommandsOf = (command: CommandDef): Record<string, CommandDef> =>
+  (command.subCommands as Record<string, CommandDef> | undefined) ?? {};
+const nameOf = ({ meta }: CommandDef): string => (meta as { name: string }).name;
+
+/** The innermost command that the words name, and its parent, renamed to its full name such as `annals store`. */
+const findCommand = (words: readonly string[], command: CommandDef, parent?: CommandDef): [CommandDef, CommandDef?] => {
+  const inner = subCommandsOf(command)[words[0] ?? ''];
+  if (!inner) return parent ? [command, parent] : [command];
+  const fullName = parent ? `${nameOf(parent)} ${nameOf(command)}` : nameOf(command);
+  return findCommand(words.slice(1), inner, { ...command, meta: { name: fullName } });
+};
+
+/** citty ignores an option before a command's name. @throws a usage error that names it */
+export const rejectLeadingOptions = (words: readonly string[], command: CommandDef): void => {
+  const [word = '', ...rest] = words;
+  const subCommands = subCommandsOf(command);
+  if (Object.keys(subCommands).length > 0 && word.startsWith('-')) throw usageError(`Unknown option ${word}`);
+  if (subCommands[word]) rejectLeadingOptions(rest, subCommands[word]);
+};
+
+/** Removes colours and the blanks at line ends, unless the stream is a terminal. */
+export const plainText = (text: string, stream: NodeJS.WriteStream): string =>
+  stream.isTTY ? text : stripVTControlCharacters(text).replace(/ +$/gm, '');
+
+/** Prints how to use the command that the words name. */
+export const showUsage = async (words: readonly string[], command: CommandDef, stream: NodeJS.WriteStream): Promise<void> =>
+  void stream.write(`${plainText(await renderUsage(...findCommand(words, command)), stream)}\n`);
