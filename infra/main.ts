@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { defineCommand, runCommand } from 'citty';
 import { countOf, rejectUnknownArguments } from './cli/arguments.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
-import { fail, finish, printError } from './cli/exit.ts';
 import { storeCommand } from './cli/store-commands.ts';
 import { plainText, rejectLeadingOptions, showUsage } from './cli/usage.ts';
 import { watchOutput } from './logging/nonblocking-stdout.ts';
 import { COMPILE_CACHE } from './processes/compile-cache.ts';
+import { fail, finish, printError } from './processes/exit.ts';
 import { becomeLean } from './processes/lean-process.ts';
 
 const EXIT_USAGE = 2;

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import type { Config } from '../config.ts';
 import { ignoreBrokenPipe } from '../logging/nonblocking-stdout.ts';
-import { finish } from './exit.ts';
+import { finish } from '../processes/exit.ts';
 
 type Service = { close(): Promise<void> };
 

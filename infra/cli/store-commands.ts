@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { defineCommand } from 'citty';
+import { finish } from '../processes/exit.ts';
 import { portOf, rejectUnknownArguments } from './arguments.ts';
 import { readConfig, runService } from './command-runs.ts';
-import { finish } from './exit.ts';
 
 const dirOption = { type: 'string', description: 'Directory of the store' } as const;
 const requiredDir = { ...dirOption, required: true } as const;

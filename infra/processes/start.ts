@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
-import { printError } from '../cli/exit.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { printError } from './exit.ts';
 import { type LaunchConfig, type Launched, launch } from './launch.ts';
 
 /** A terminal sends Ctrl-C to npm and to us, and npm passes it on: two signals within this time are one key press. */
