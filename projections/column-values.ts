@@ -9,7 +9,10 @@ const fail = (reason: string): never => {
   throw new Error(reason);
 };
 
-/** Postgres accepts neither NUL nor an unpaired surrogate. Both are escaped as `\uXXXX`, so that no event is refused because of them. */
+/**
+ * Postgres accepts neither NUL nor an unpaired surrogate. Both are escaped as `\uXXXX`, so that no event is refused
+ * because of them.
+ */
 export const escapeText = (text: string): string =>
   text.isWellFormed() && !text.includes('\0')
     ? text
@@ -30,7 +33,10 @@ const byLengthThenText = (a: string, b: string): number => Buffer.byteLength(a) 
 
 const isPlain = (name: string): boolean => name.isWellFormed() && !name.includes('\0') && name !== '__proto__';
 
-/** JSON as `jsonb` returns it (keys by length, then by bytes), so that a cached row equals the row that is read from the table. */
+/**
+ * JSON as `jsonb` returns it (keys by length, then by bytes), so that a cached row equals the row that is read from the
+ * table.
+ */
 const canonical = (value: unknown, depth = 0): unknown => {
   if (depth > MAX_DEPTH) return fail(`is nested deeper than ${MAX_DEPTH}`);
   if (typeof value === 'string') return escapeText(value);
@@ -82,7 +88,10 @@ const converters: Record<ColumnType, (value: unknown) => unknown> = {
   jsonb: (value) => canonical(value),
 };
 
-/** The value as a column of this type stores and returns it; undefined becomes null. @throws Error if the type does not accept it */
+/**
+ * The value as a column of this type stores and returns it; undefined becomes null.
+ * @throws Error if the type does not accept it
+ */
 export const columnValue = (type: ColumnType, value: unknown): unknown =>
   value === null || value === undefined ? null : converters[type](value);
 

@@ -33,7 +33,10 @@ const isValueOf = (type: ColumnType, value: unknown): boolean => {
   }
 };
 
-/** The key in a cursor of a list that is sorted by a value of this type; null without a cursor. @throws Refusal invalid at /query/cursor */
+/**
+ * The key in a cursor of a list that is sorted by a value of this type; null without a cursor.
+ * @throws Refusal invalid at /query/cursor
+ */
 export const readCursorKey = (cursor: string | undefined, type: ColumnType): CursorKey | null => {
   if (cursor === undefined) return null;
   const key = decode(cursor);

@@ -17,8 +17,8 @@ export type Changes = Change | readonly Change[];
 export type Handler<E extends DomainEvent> = 'ignore' | ((event: Recorded<E>) => Changes);
 
 /**
- * A pure function from events to row changes. It owns the Postgres schema of its name and handles the streams of its categories ('*': all).
- * A new `version` is rebuilt in a shadow schema and then replaces the old one.
+ * A pure function from events to row changes. It owns the Postgres schema of its name and handles the streams of its
+ * categories ('*': all). A new `version` is rebuilt in a shadow schema and then replaces the old one.
  */
 export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly name: string;

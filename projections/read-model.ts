@@ -11,7 +11,10 @@ export type Condition =
 
 export type Source = { readonly projection: string; readonly table: Table };
 
-/** `cursor` is the `next` of the previous page. The sort column and `tieBreak` (a key column, default `id`) together are unique. */
+/**
+ * `cursor` is the `next` of the previous page. The sort column and `tieBreak` (a key column, default `id`) together are
+ * unique.
+ */
 export type PageQuery = {
   readonly from: Source;
   readonly doc?: string;
@@ -28,7 +31,9 @@ export type PageWindow = Pick<PageQuery, 'sort' | 'limit' | 'cursor'>;
 /** The rendered document of a row, and the revision of its stream if the table has one. */
 export type Doc = { readonly doc: string; readonly revision: number | null };
 
-/** Separates the documents of a page. A document contains no line break, so the last one can be cut off without parsing. */
+/**
+ * Separates the documents of a page. A document contains no line break, so the last one can be cut off without parsing.
+ */
 export const DOC_SEPARATOR = ',\n';
 
 /** The maximum total size of a page's documents. A page has at least one item, however large. */
@@ -46,25 +51,35 @@ export const takeUpToPageSize = (docs: Iterable<string>): string[] => {
   return taken;
 };
 
-/** `body` is the JSON array of the page's documents as text; `next` is the cursor of the next page, null on the last one. */
+/**
+ * `body` is the JSON array of the page's documents as text; `next` is the cursor of the next page, null on the last
+ * one.
+ */
 export type Page = { readonly body: string; readonly next: string | null };
 
 /**
- * The interface to the read models. It is implemented over Postgres (infra/readmodel/postgres-read-model.ts) and in memory
- * (projections/engine/memory-store.ts). @throws Refusal unavailable if Postgres is down, invalid for a malformed cursor
+ * The interface to the read models. It is implemented over Postgres (infra/readmodel/postgres-read-model.ts) and in
+ * memory (projections/engine/memory-store.ts).
+ * @throws Refusal unavailable if Postgres is down, invalid for a malformed cursor
  */
 export type Reads = {
   one: (from: Source, key: Key, doc?: string) => Promise<Doc | null>;
   page: (query: PageQuery) => Promise<Page>;
   /** The value of a counter column; 0 if there is no row. */
   counter: (from: Source, key: Key, column: string) => Promise<number>;
-  /** Waits until the projection has reached a position, for at most `ms` milliseconds (default 2,000). @throws Refusal not_caught_up */
+  /**
+   * Waits until the projection has reached a position, for at most `ms` milliseconds (default 2,000).
+   * @throws Refusal not_caught_up
+   */
   passed: (projection: string, token: string, ms?: number) => Promise<void>;
   /** The last known position of a projection, as a token; null before its first event. */
   position: (projection: string) => string | null;
 };
 
-/** The parsed document of the row with this key; null if there is no such row. @throws Refusal unavailable if the database is down */
+/**
+ * The parsed document of the row with this key; null if there is no such row.
+ * @throws Refusal unavailable if the database is down
+ */
 export const byKey = async <T>(reads: Reads, from: Source, key: Key): Promise<T | null> => {
   const found = await reads.one(from, key);
   return found && (JSON.parse(found.doc) as T);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { readJson, readText } from '../durable-files.ts';
 import { LogError } from '../eventstore/event-log.ts';
-import { isDown } from '../postgres/pool.ts';
+import { isUnavailable } from '../postgres/pool.ts';
 
 /** Where the services of a platform are; NATS too, where it is known. */
 export type Attached = {
@@ -41,7 +41,7 @@ export const reasonOf = (error: unknown): string => {
   return /connect E[A-Z]+ [^\s]*[^\s.]/.exec(line)?.[0] ?? line;
 };
 
-const isAway = (error: unknown): boolean => isDown(error) || (error instanceof LogError && error.kind === 'unavailable');
+const isAway = (error: unknown): boolean => isUnavailable(error) || (error instanceof LogError && error.kind === 'unavailable');
 
 /** Does what needs a platform that runs. @throws Error of one line that says so where it does not */
 export const withRunningPlatform = <T>(work: () => Promise<T>): Promise<T> =>

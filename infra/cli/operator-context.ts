@@ -8,8 +8,9 @@ import { openVault } from '../vault/vault.ts';
 import { readWrappedKeys } from '../vault/wrapped-keys.ts';
 
 /**
- * The context in which an operator at the command line records decisions about the platform. Such an operator has no user; `actor` names the
- * command. @throws Error with one line for the operator if the platform was never started, or without its master key
+ * The context in which an operator at the command line records decisions about the platform. Such an operator has no
+ * user; `actor` names the command.
+ * @throws Error with one line for the operator if the platform was never started, or without its master key
  */
 export const openOperatorContext = async (log: Log, masterKeyFile: string, actor: Actor): Promise<MaintenanceContext> => {
   // The vault would create the keys of an empty log, which only `annals start` and `annals serve` may do.

@@ -5,7 +5,7 @@ import { type MaintenanceContext, recordPromotion } from '../../commands/operati
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
-import { connection } from '../postgres/pool.ts';
+import { connectionConfig } from '../postgres/pool.ts';
 import type { Rebuild } from '../projector/admin-replies.ts';
 import { type OpenedProjectionAdmin, openProjectionAdmin } from '../projector/projection-admin.ts';
 import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '../projector/status.ts';
@@ -59,7 +59,10 @@ const resultLines = (name: string, isPromoted: boolean, comparison: Comparison):
   return `${name}  ${isPromoted ? 'rebuilt' : 'kept as it was'}: ${summary}${differences.join('')}`;
 };
 
-/** Reads the state of a rebuild until it is one of `states`. @throws Error if no worker has written the projection for some seconds */
+/**
+ * Reads the state of a rebuild until it is one of `states`.
+ * @throws Error if no worker has written the projection for some seconds
+ */
 const waitFor = async (
   { db, admin }: Services,
   { projection, id }: Rebuild,
@@ -77,7 +80,10 @@ const waitFor = async (
   }
 };
 
-/** Rebuilds one projection, and promotes it unless `ifEqual` is set and rows differ. @returns whether it was promoted */
+/**
+ * Rebuilds one projection, and promotes it unless `ifEqual` is set and rows differ.
+ * @returns whether it was promoted
+ */
 const rebuildOne = async (services: Services, name: string, ifEqual: boolean): Promise<boolean> => {
   const { admin, ctx } = services;
   const { show, end } = progressDisplay();
@@ -95,7 +101,7 @@ const rebuildOne = async (services: Services, name: string, ifEqual: boolean): P
 
 const withServices = async <T>(config: Config, work: (services: Services) => Promise<T>): Promise<T> => {
   const { eventstoreUrl, databaseUrl } = locateServices(config);
-  const db = new pg.Client(connection(databaseUrl, 'rebuild'));
+  const db = new pg.Client(connectionConfig(databaseUrl, 'rebuild'));
   await db.connect();
   const log = openLog(eventstoreUrl);
   const admin = openProjectionAdmin(databaseUrl, log, pino({ level: 'silent' }));
@@ -109,7 +115,8 @@ const withServices = async <T>(config: Config, work: (services: Services) => Pro
 export type RebuildOptions = { readonly projection?: string | undefined; readonly all: boolean; readonly ifEqual: boolean };
 
 /**
- * Rebuilds one projection or all, one after another, while queries read the old rows. Each promotion is recorded in the log.
+ * Rebuilds one projection or all, one after another, while queries read the old rows. Each promotion is recorded in the
+ * log.
  * @returns the exit code: 1 if the old rows of a projection were kept
  */
 export const rebuild = async (config: Config, { projection, all, ifEqual }: RebuildOptions): Promise<number> => {

@@ -16,7 +16,10 @@ const driftLine = ({ table, key, columns, event }: DriftedRow): string => {
   return `      ${table} ${JSON.stringify(key)} differs in ${columns.join(', ')}${since}`;
 };
 
-/** Folds every row again from the log and compares. @returns the exit code: 1 if a row differs from what the log yields */
+/**
+ * Folds every row again from the log and compares.
+ * @returns the exit code: 1 if a row differs from what the log yields
+ */
 export const verify = async (config: Config): Promise<number> => {
   const { eventstoreUrl, databaseUrl } = locateServices(config);
   const log = openLog(eventstoreUrl);

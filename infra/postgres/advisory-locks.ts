@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { CONNECTION_TIMEOUT_MS, connection } from './pool.ts';
+import { CONNECTION_TIMEOUT_MS, connectionConfig } from './pool.ts';
 
-/** After this time without a message, the server ends a session and frees its locks: its process hangs, or its machine is unreachable. */
+/**
+ * After this time without a message, the server ends a session and frees its locks: its process hangs, or its machine
+ * is unreachable.
+ */
 const IDLE_TIMEOUT_MS = 4_000;
 const HEARTBEAT_INTERVAL_MS = 1_000;
 const SESSION_OPTIONS = `-c idle_session_timeout=${IDLE_TIMEOUT_MS} -c idle_in_transaction_session_timeout=${IDLE_TIMEOUT_MS}`;
 
 /**
- * Advisory locks of one session. The process that holds the lock of a projection is its only writer, until it releases the lock, its connection
- * ends, or it is silent for some seconds.
+ * Advisory locks of one session. The process that holds the lock of a projection is its only writer, until it releases
+ * the lock, its connection ends, or it is silent for some seconds.
  */
 export type AdvisoryLocks = {
   /** Connects if there is no connection. @throws the driver's error if the database is unavailable */
@@ -22,7 +25,10 @@ export type AdvisoryLocks = {
 
 const keyOf = (name: string): string => createHash('sha256').update(`annals projection ${name}`).digest().readBigInt64BE().toString();
 
-/** Sends a query every second, unless the last one is unanswered, so that the server keeps the session. Calls `onSilence` if a query fails. */
+/**
+ * Sends a query every second, unless the last one is unanswered, so that the server keeps the session. Calls
+ * `onSilence` if a query fails.
+ */
 const startHeartbeat = (client: pg.Client, onSilence: () => void): void => {
   let isWaiting = false;
   const timer = setInterval(() => {
@@ -42,7 +48,7 @@ export const openAdvisoryLocks = (databaseUrl: string, onLost: () => void): Advi
   const connect = async (): Promise<pg.Client> => {
     if (client) return client;
     const opened = new pg.Client({
-      ...connection(databaseUrl, 'projection locks', SESSION_OPTIONS),
+      ...connectionConfig(databaseUrl, 'projection locks', SESSION_OPTIONS),
       query_timeout: CONNECTION_TIMEOUT_MS,
       pipeline: true,
     });

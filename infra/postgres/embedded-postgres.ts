@@ -24,7 +24,10 @@ const SUPERUSER = 'postgres';
 /** The name of the role and of the database. */
 const NAME = 'annals';
 const PARTIAL_PREFIX = 'data.new.';
-/** If the cluster is elsewhere, a file in the directory names its location, and a file at that location names the directory. */
+/**
+ * If the cluster is elsewhere, a file in the directory names its location, and a file at that location names the
+ * directory.
+ */
 const LOCATION_FILE = 'place';
 const OWNER_FILE = 'holder';
 
@@ -40,7 +43,10 @@ const INITDB = [
   SUPERUSER,
 ];
 
-/** Without these settings, glibc returns memory after each transaction and allocates it again, which takes a tenth of a small batch's time. */
+/**
+ * Without these settings, glibc returns memory after each transaction and allocates it again, which takes a tenth of a
+ * small batch's time.
+ */
 const MALLOC_SETTINGS = {
   MALLOC_TOP_PAD_: String(1 << 20),
   MALLOC_TRIM_THRESHOLD_: String(16 << 20),
@@ -57,7 +63,8 @@ const settings = (port: number): Record<string, string | number> => ({
   max_connections: 200,
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Rows and their checkpoint commit together and come from the log: transactions that a crash loses are projected again.
+  // Rows and their checkpoint commit together and come from the log: transactions that a crash loses are projected
+  // again.
   synchronous_commit: 'off',
   wal_level: 'minimal',
   max_wal_senders: 0,
@@ -91,7 +98,10 @@ const changeOwner = (path: string, user: OsUser | undefined): void => {
   if (user) chownSync(path, user.uid, user.gid);
 };
 
-/** A copy of a directory names the location of the original. Two servers there would stop each other and mix the rows of two platforms. */
+/**
+ * A copy of a directory names the location of the original. Two servers there would stop each other and mix the rows of
+ * two platforms.
+ */
 const belongsToOther = (location: string, dir: string): boolean => {
   const owner = readText(join(location, OWNER_FILE));
   return owner !== undefined && owner !== realpathSync(dir) && readText(join(owner, LOCATION_FILE)) === location;
@@ -147,7 +157,10 @@ const removePartialClusters = (location: string): void => {
     }
 };
 
-/** Creates the cluster under a temporary name and renames it when it is complete, so that an incomplete one is never used. */
+/**
+ * Creates the cluster under a temporary name and renames it when it is complete, so that an incomplete one is never
+ * used.
+ */
 const createCluster = async (native: string, location: string, password: string, user: OsUser | undefined): Promise<void> => {
   removePartialClusters(location);
   const partial = join(location, `${PARTIAL_PREFIX}${process.pid}`);
@@ -168,8 +181,9 @@ const urlOf = (user: string, password: string, port: number, database: string): 
   `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
 
 /**
- * Creates the role and the database of Annals if they do not exist. After a drop, the next start creates an empty database. This runs in a
- * process of its own, so that the supervisor, which runs for months, need not load the PostgreSQL client.
+ * Creates the role and the database of Annals if they do not exist. After a drop, the next start creates an empty
+ * database. This runs in a process of its own, so that the supervisor, which runs for months, need not load the
+ * PostgreSQL client.
  */
 const ensureDatabase = async (superuserUrl: string, password: string, ended: AbortSignal): Promise<void> => {
   const env = { ...process.env, SUPERUSER_URL: superuserUrl, DATABASE_NAME: NAME, ROLE_PASSWORD: password };
@@ -179,8 +193,8 @@ const ensureDatabase = async (superuserUrl: string, password: string, ended: Abo
 };
 
 /**
- * Prepares PostgreSQL 18 on 127.0.0.1 from the binaries of the npm package: creates the cluster and its password, and returns how to run it.
- * psql can connect with the URL in the file `url` of `dir`.
+ * Prepares PostgreSQL 18 on 127.0.0.1 from the binaries of the npm package: creates the cluster and its password, and
+ * returns how to run it. psql can connect with the URL in the file `url` of `dir`.
  */
 export const postgres = async ({ dir, port, durable = true }: PostgresOptions): Promise<Postgres> => {
   const user = postgresUser();

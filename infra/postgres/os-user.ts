@@ -13,8 +13,9 @@ const findUser = (passwd: string, names: readonly string[]): OsUser | undefined 
 };
 
 /**
- * The user that runs PostgreSQL; undefined: the user of this process. PostgreSQL refuses to run as root; then it is the user postgres, or else
- * nobody. @throws Error if neither exists
+ * The user that runs PostgreSQL; undefined: the user of this process. PostgreSQL refuses to run as root; then it is the
+ * user postgres, or else nobody.
+ * @throws Error if neither exists
  */
 export const postgresUser = (uid = process.getuid?.(), passwd = () => readFileSync('/etc/passwd', 'utf8')): OsUser | undefined => {
   if (uid !== 0) return undefined;

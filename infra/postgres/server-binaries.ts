@@ -66,13 +66,19 @@ const makeReadableByAll = async (dir: string): Promise<void> => {
   }
 };
 
-/** Whether this process owns the directory alone. Links are not followed: where anyone may write, a link could lead anywhere. */
+/**
+ * Whether this process owns the directory alone. Links are not followed: where anyone may write, a link could lead
+ * anywhere.
+ */
 const isOwnDirectory = (dir: string): boolean => {
   const stats = lstatSync(dir);
   return stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o022) === 0;
 };
 
-/** A directory that every user may read and only this user may change. A checkout may be in a directory that other users cannot enter. */
+/**
+ * A directory that every user may read and only this user may change. A checkout may be in a directory that other users
+ * cannot enter.
+ */
 export const sharedDirectory = (): string => {
   for (const dir of ['/var/lib/annals', '/var/tmp/annals', join(tmpdir(), 'annals')]) {
     try {
@@ -108,8 +114,8 @@ const copyBinaries = async (native: string, dir: string): Promise<string> => {
 };
 
 /**
- * The directory from which initdb and postgres can run, by another user if `byOtherUser` is true. If the package cannot be used in place, the
- * binaries are copied: to a shared directory for another user, otherwise to `ownDir`.
+ * The directory from which initdb and postgres can run, by another user if `byOtherUser` is true. If the package cannot
+ * be used in place, the binaries are copied: to a shared directory for another user, otherwise to `ownDir`.
  */
 export const runnableBinaries = async (byOtherUser: boolean, ownDir: string): Promise<string> => {
   const native = packagedBinaries();

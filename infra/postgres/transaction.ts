@@ -4,7 +4,10 @@ import pg from 'pg';
 /** A named statement with its values as text. */
 export type Statement = { readonly name: string; readonly text: string; readonly values: readonly string[] };
 
-/** The methods of the driver's connection that are used here. The driver's own type declarations describe an older version. */
+/**
+ * The methods of the driver's connection that are used here. The driver's own type declarations describe an older
+ * version.
+ */
 type Wire = {
   readonly stream: Pick<Socket, 'cork' | 'uncork' | 'destroy' | 'writableLength'>;
   readonly parsedStatements: Record<string, string>;
@@ -15,7 +18,10 @@ type Wire = {
   readonly sync: () => void;
 };
 
-/** Data is sent in parts of this size. Each part wakes the server, which should receive the beginning of a large batch early. */
+/**
+ * Data is sent in parts of this size. Each part wakes the server, which should receive the beginning of a large batch
+ * early.
+ */
 const PART_BYTES = 64 << 10;
 
 const unpreparedStatements = ({ parsedStatements }: Wire, statements: readonly Statement[]): Map<string, string> =>
@@ -38,8 +44,8 @@ const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap
 };
 
 /**
- * Buffers what `work` writes to the connection. If it throws half-way, the next query's Sync would commit what was written, so the connection
- * is destroyed instead.
+ * Buffers what `work` writes to the connection. If it throws half-way, the next query's Sync would commit what was
+ * written, so the connection is destroyed instead.
  */
 const corked = ({ stream }: Wire, work: () => void): void => {
   stream.cork();
@@ -53,8 +59,9 @@ const corked = ({ stream }: Wire, work: () => void): void => {
 };
 
 /**
- * Runs statements in one transaction and one round trip, and ignores their rows. In PostgreSQL's extended protocol, all statements before a
- * Sync form one transaction. Separate queries between `begin` and `commit` would need an answer each.
+ * Runs statements in one transaction and one round trip, and ignores their rows. In PostgreSQL's extended protocol, all
+ * statements before a Sync form one transaction. Separate queries between `begin` and `commit` would need an answer
+ * each.
  * @throws the error of the first statement that failed (nothing has been written then), or of the connection
  */
 export const inTransaction = (client: pg.Client, statements: readonly Statement[]): Promise<void> =>

@@ -3,7 +3,7 @@ import { type Position, tokenOf } from '../../domain/event.ts';
 import type { Unapplied } from '../../projections/engine/apply-changes.ts';
 import type { StoredRow } from '../../projections/engine/compiled-projection.ts';
 import type { Key } from '../../projections/projection.ts';
-import { arrayText, statement } from '../postgres/pool.ts';
+import { arrayText, preparedStatement } from '../postgres/pool.ts';
 import { inTransaction, type Statement } from '../postgres/transaction.ts';
 import type { WriteSet } from './projection-writer.ts';
 
@@ -12,10 +12,10 @@ export const CHECKPOINT_CHANNEL = 'annals_moved';
 const MAX_NOTICE_LENGTH = 7_500;
 
 /**
- * Moves checkpoints. If one is not at its expected position, the statement fails with a division by zero, and with it the transaction: the
- * statements that follow are already on their way, so the client cannot stop them.
+ * Moves checkpoints. If one is not at its expected position, the statement fails with a division by zero, and with it
+ * the transaction: the statements that follow are already on their way, so the client cannot stop them.
  */
-const moveStatement = statement(`
+const moveStatement = preparedStatement(`
   with wanted as (
     select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
       as wanted(name, old_commit, old_prepare, commit_position, prepare_position, at)
@@ -30,24 +30,27 @@ const moveStatement = statement(`
 /** The error code of PostgreSQL for a division by zero. */
 const DIVISION_BY_ZERO = '22012';
 
-const parkStatement = statement(`
+const parkStatement = preparedStatement(`
   insert into annals.parked (projection, stream, revision, event_id, type, first, reason, commit_position, prepare_position, event_at)
   select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::bigint[], $9::bigint[], $10::text[])
   on conflict (projection, stream, revision) do update set first = excluded.first, reason = excluded.reason, attempts = parked.attempts + 1`);
 
 /** Events that are parked again stay; their attempts are counted by `parkStatement`. */
-const unparkStatement = statement(`
+const unparkStatement = preparedStatement(`
   delete from annals.parked stored where projection = $1 and stream = any($2::text[])
     and not exists (select from unnest($3::text[], $4::bigint[]) parked_again(stream, revision)
       where parked_again.stream = stored.stream and parked_again.revision = stored.revision)`);
-const notifyStatement = statement(`select pg_notify('${CHECKPOINT_CHANNEL}', notice) from unnest($1::text[]) as notice`);
+const notifyStatement = preparedStatement(`select pg_notify('${CHECKPOINT_CHANNEL}', notice) from unnest($1::text[]) as notice`);
 
 const checkpointConflict = (writeSets: readonly WriteSet[]): Error =>
   Object.assign(new Error(`another process moved the checkpoint of ${writeSets.map(({ name }) => name).join(' or ')}`), {
     isCheckpointConflict: true,
   });
 
-/** Whether another process has moved a checkpoint. Everything that this process knows of the projection may be out of date. */
+/**
+ * Whether another process has moved a checkpoint. Everything that this process knows of the projection may be out of
+ * date.
+ */
 export const isCheckpointConflict = (error: unknown): boolean => error instanceof Error && 'isCheckpointConflict' in error;
 
 const commitOf = (position: Position | null): string => String(position?.commit ?? -1);
@@ -122,9 +125,11 @@ const notificationsOf = (writeSets: readonly WriteSet[]): string[] => {
 };
 
 /**
- * Writes the batch of several projections in one transaction: checkpoints (guarded by their expected positions), rows, parked events, and the
- * notification. Projections in `idle` have nothing to write: listeners learn their new positions, but their checkpoints are not moved.
- * @throws Error that `isCheckpointConflict` recognises, if another process has written one of the projections; errors of the database
+ * Writes the batch of several projections in one transaction: checkpoints (guarded by their expected positions), rows,
+ * parked events, and the notification. Projections in `idle` have nothing to write: listeners learn their new
+ * positions, but their checkpoints are not moved.
+ * @throws Error that `isCheckpointConflict` recognises, if another process has written one of the projections; errors
+ * of the database
  */
 export const commitBatch = (client: Client, writeSets: readonly WriteSet[], idle: readonly WriteSet[] = []): Promise<void> =>
   inTransaction(client, [

@@ -1,12 +1,15 @@
 import type { ClientBase, QueryConfig } from 'pg';
 import type { Table } from '../../projections/table.ts';
-import { quoted } from '../postgres/pool.ts';
+import { quoteIdentifier } from '../postgres/pool.ts';
 
 const MAX_SAMPLES = 20;
 /** The longest timeout that a timer takes: comparing large tables may take long. */
 const COMPARE_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** A row that differs between two schemas of a projection. `touched` is the event that last changed it, `<stream>@<revision>`. */
+/**
+ * A row that differs between two schemas of a projection. `touched` is the event that last changed it,
+ * `<stream>@<revision>`.
+ */
 export type Difference = {
   readonly table: string;
   readonly key: Record<string, string>;
@@ -25,19 +28,21 @@ const columnsOf = (table: Table): string[] => [
 ];
 
 const sqlOf = (table: Table, oldSchema: string, newSchema: string): string => {
-  const keys = table.key.map(quoted);
+  const keys = table.key.map(quoteIdentifier);
   const same = keys.map((key) => `a.${key} = b.${key}`).join(' and ');
-  const key = table.key.map((name) => `'${name}', coalesce(a.${quoted(name)}, b.${quoted(name)})`).join(', ');
+  const key = table.key.map((name) => `'${name}', coalesce(a.${quoteIdentifier(name)}, b.${quoteIdentifier(name)})`).join(', ');
   const missing = `a.${keys[0]} is null or b.${keys[0]} is null`;
-  const differs = columnsOf(table).map((name) => `case when a.${quoted(name)} is distinct from b.${quoted(name)} then '${name}' end`);
-  const changed = columnsOf(table).map((name) => `a.${quoted(name)} is distinct from b.${quoted(name)}`);
+  const differs = columnsOf(table).map(
+    (name) => `case when a.${quoteIdentifier(name)} is distinct from b.${quoteIdentifier(name)} then '${name}' end`,
+  );
+  const changed = columnsOf(table).map((name) => `a.${quoteIdentifier(name)} is distinct from b.${quoteIdentifier(name)}`);
   return `
     with joined as (
       select jsonb_build_object(${key}) as key, coalesce(b.touched, a.touched) as touched,
         case when b.${keys[0]} is null then 'old' when a.${keys[0]} is null then 'new' end as "only",
         array_remove(array[${differs.join(', ')}]::text[], null) as columns,
         ${missing} or ${changed.join(' or ')} as differs
-      from ${quoted(oldSchema)}.${quoted(table.name)} a full join ${quoted(newSchema)}.${quoted(table.name)} b on ${same}
+      from ${quoteIdentifier(oldSchema)}.${quoteIdentifier(table.name)} a full join ${quoteIdentifier(newSchema)}.${quoteIdentifier(table.name)} b on ${same}
     )
     select (select count(*)::integer from joined) as rows, (select count(*)::integer from joined where differs) as differing,
       (select coalesce(jsonb_agg(shown), '[]') from (select key, "only", case when "only" is null then columns else '{}' end as columns, touched

@@ -3,7 +3,7 @@ import { PLATFORM, type Position, parseToken, type Recorded, streamName } from '
 import { compileProjection } from '../../projections/engine/compiled-projection.ts';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { quoted } from '../postgres/pool.ts';
+import { quoteIdentifier } from '../postgres/pool.ts';
 import { firstDivergences } from './first-divergence.ts';
 import { differingColumns, eventsFor, foldRows, type SampledRow } from './fold-rows.ts';
 import { shapeOf } from './schema.ts';
@@ -46,7 +46,7 @@ const sample = async (db: ClientBase, projection: AnyProjection, rowsPerTable: n
     const rows: SampledRow[] = [];
     for (const table of compileProjection(projection).tables.values()) {
       const limit = rowsPerTable === 'all' ? `limit ${MAX_ROWS}` : `order by random() limit ${Math.floor(rowsPerTable)}`;
-      const found = await db.query<Row>(`select * from ${quoted(projection.name)}.${quoted(table.table.name)} ${limit}`);
+      const found = await db.query<Row>(`select * from ${quoteIdentifier(projection.name)}.${quoteIdentifier(table.table.name)} ${limit}`);
       for (const row of found.rows) rows.push({ table, key: table.keyText(row), row: storedRowOf(table, row) });
     }
     const position = token === null ? null : parseToken(token);
@@ -61,7 +61,10 @@ const ownStreamOf = ({ table: { table }, row: { row } }: SampledRow): string | n
     ? streamName(table.stream, table.key.includes('tenant_id') ? (row.tenant_id as string) : PLATFORM, row.id)
     : null;
 
-/** The rows that differ from what their own stream yields, which is cheap to read. Only these have to be folded from the whole log. */
+/**
+ * The rows that differ from what their own stream yields, which is cheap to read. Only these have to be folded from the
+ * whole log.
+ */
 const unexplainedRows = async (
   log: Log,
   projection: AnyProjection,
@@ -103,8 +106,9 @@ const driftedRows = async (
 };
 
 /**
- * Folds sampled rows again from the log, up to the projection's checkpoint, and compares them with the stored ones. `rowsPerTable` is the size
- * of the sample; 'all' checks up to 100,000 rows per table. A row that is missing from its table is not found here, but by a rebuild.
+ * Folds sampled rows again from the log, up to the projection's checkpoint, and compares them with the stored ones.
+ * `rowsPerTable` is the size of the sample; 'all' checks up to 100,000 rows per table. A row that is missing from its
+ * table is not found here, but by a rebuild.
  */
 export const checkDrift = async (log: Log, pool: Pool, projection: AnyProjection, rowsPerTable: number | 'all'): Promise<DriftReport> => {
   const db = await pool.connect();

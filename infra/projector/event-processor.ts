@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { comparePositions, type Position } from '../../domain/event.ts';
 import type { Filter, Log, Subscription } from '../eventstore/event-log.ts';
-import { isDown } from '../postgres/pool.ts';
+import { isUnavailable } from '../postgres/pool.ts';
 import { isCheckpointConflict } from './commit-batch.ts';
 import { createEventQueue, type EventQueue, MAX_BATCH } from './event-queue.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
@@ -16,8 +16,8 @@ const INITIAL_BATCH = 512;
 const SHORT_BATCH_MS = 150;
 const LONG_BATCH_MS = 600;
 /**
- * If the last batch had at least this many events, the next one waits a little for more events, so that the fixed cost of a batch is paid
- * less often.
+ * If the last batch had at least this many events, the next one waits a little for more events, so that the fixed cost
+ * of a batch is paid less often.
  */
 const BUSY_BATCH = 16;
 const GATHER_MS = 25;
@@ -27,8 +27,8 @@ const CHECKPOINT_DELAY_MS = 100;
 const INITIAL_GAP = 200;
 
 /**
- * Projections that read the log through one subscription: each event is decoded once, and its changes in all of them are written in one
- * transaction.
+ * Projections that read the log through one subscription: each event is decoded once, and its changes in all of them
+ * are written in one transaction.
  */
 export type EventProcessor = {
   readonly writers: () => readonly ProjectionWriter[];
@@ -42,7 +42,8 @@ export type EventProcessor = {
   /** It has stopped because of an error. `onFailure` receives its writers, now or soon. */
   readonly hasFailed: () => boolean;
   /**
-   * Runs `work` between two batches, when all writers are at the processor's position. The writers that it returns replace the present ones.
+   * Runs `work` between two batches, when all writers are at the processor's position. The writers that it returns
+   * replace the present ones.
    * @throws an error for which `isProcessorStopped` is true
    */
   readonly betweenBatches: <T>(work: WorkBetweenBatches<T>) => Promise<T>;
@@ -86,7 +87,10 @@ type State = {
   subscription: Subscription | null;
 };
 
-/** Whether work was requested from a processor that had just stopped. Its projections are about to continue in another processor. */
+/**
+ * Whether work was requested from a processor that had just stopped. Its projections are about to continue in another
+ * processor.
+ */
 export const isProcessorStopped = (error: unknown): boolean => error instanceof Error && 'processorStopped' in error;
 
 const inTurn = <T>(state: State, work: () => Promise<T>): Promise<T> => {
@@ -104,7 +108,7 @@ const withClient = async <T>({ options }: State, work: (db: pg.PoolClient) => Pr
     failure = error as Error;
     throw error;
   } finally {
-    db.release(failure && isDown(failure) ? failure : undefined);
+    db.release(failure && isUnavailable(failure) ? failure : undefined);
   }
 };
 
@@ -208,7 +212,7 @@ const workBetweenBatches = <T>(state: State, work: WorkBetweenBatches<T>): Promi
       state.writers = writers;
       return result;
     } catch (error) {
-      if (isDown(error) || isCheckpointConflict(error)) fail(state, error as Error);
+      if (isUnavailable(error) || isCheckpointConflict(error)) fail(state, error as Error);
       throw error;
     }
   });

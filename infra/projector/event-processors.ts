@@ -7,8 +7,8 @@ import { type EventProcessor, startEventProcessor } from './event-processor.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
 
 /**
- * The event processors of a process. Projections that have caught up share the live one; each group of projections that lags at the same
- * position has one of its own until it has caught up.
+ * The event processors of a process. Projections that have caught up share the live one; each group of projections that
+ * lags at the same position has one of its own until it has caught up.
  */
 export type EventProcessors = {
   readonly live: () => EventProcessor | null;
@@ -90,8 +90,8 @@ const mergeInto = async ({ options }: State, target: EventProcessor, stopped: Ev
 };
 
 /**
- * A processor that has caught up hands its writers over to the live one, or becomes the live one. It stays in the set until then, so that its
- * writers can be found at any time.
+ * A processor that has caught up hands its writers over to the live one, or becomes the live one. It stays in the set
+ * until then, so that its writers can be found at any time.
  */
 const join = async (state: State, processor: EventProcessor): Promise<void> => {
   if (!state.processors.has(processor)) return;

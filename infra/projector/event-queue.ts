@@ -6,7 +6,9 @@ export const MAX_BATCH = 8_192;
 
 const NO_BYTES = new Uint8Array(0);
 
-/** Drops the binary data of an event (a delivery body): no projection uses it, and thousands of events may be queued. */
+/**
+ * Drops the binary data of an event (a delivery body): no projection uses it, and thousands of events may be queued.
+ */
 export const withoutBytes = (event: Recorded): Recorded => (event.data instanceof Uint8Array ? { ...event, data: NO_BYTES } : event);
 
 /** Events that have been read from the log and not been written yet. */

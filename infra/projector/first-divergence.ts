@@ -7,8 +7,8 @@ import { eventsFor, foldRows, type SampledRow, textOf } from './fold-rows.ts';
 type Fields = ReadonlyMap<string, string>;
 
 /**
- * The events by which the fields of one row diverged from the stored row. Each field is tracked separately, so that an event which was never
- * applied is found even if later events were.
+ * The events by which the fields of one row diverged from the stored row. Each field is tracked separately, so that an
+ * event which was never applied is found even if later events were.
  */
 type Track = {
   readonly stored: Fields;
@@ -23,7 +23,9 @@ const docFieldsOf = (row: StoredRow | undefined): [string, string][] =>
     Object.entries(JSON.parse(text) as object).map(([name, value]): [string, string] => [`${index}.${name}`, textOf(value)]),
   );
 
-/** Everything that can differ in a row: whether it exists, its columns, the fields of its documents, and its revision. */
+/**
+ * Everything that can differ in a row: whether it exists, its columns, the fields of its documents, and its revision.
+ */
 const fieldsOf = ({ table, columns }: CompiledTable, row: StoredRow | undefined): Fields =>
   new Map([
     ['', String(row !== undefined)],

@@ -4,8 +4,9 @@ import type { ClientBase, Pool } from 'pg';
 export const REQUEST_CHANNEL = 'annals_asked';
 
 /**
- * `rebuild-held` rebuilds a projection, compares the new rows with the old ones, and keeps both up to date until `promote` or `abort`.
- * Older programs also request `rebuild`, which always promotes, and `rebuild-if-equal`, which aborts if rows differ.
+ * `rebuild-held` rebuilds a projection, compares the new rows with the old ones, and keeps both up to date until
+ * `promote` or `abort`. Older programs also request `rebuild`, which always promotes, and `rebuild-if-equal`, which
+ * aborts if rows differ.
  */
 export type RequestKind = 'rebuild' | 'rebuild-if-equal' | 'rebuild-held' | 'promote' | 'abort' | 'retry';
 

@@ -23,7 +23,10 @@ const retry = async ({ log, processors }: Projector, name: string, stream: strin
   return processor ? retryParkedEvents(log, processor, name, stream) : null;
 };
 
-/** A process that begins to write a projection retries its parked events once, because this version of the program may handle them. */
+/**
+ * A process that begins to write a projection retries its parked events once, because this version of the program may
+ * handle them.
+ */
 const retryOnce = async (projector: Projector, running: RunningProjection): Promise<void> => {
   const { name } = running.projection;
   if (!running.isParkedRetryDue || !projector.processors.processorOf(name)) return;
@@ -100,7 +103,10 @@ const maintain = async (
   return shadow;
 };
 
-/** Does what is due for the projections that this process writes, besides reading: retries, requests, and the end of rebuilds. */
+/**
+ * Does what is due for the projections that this process writes, besides reading: retries, requests, and the end of
+ * rebuilds.
+ */
 export const handleRequests = async (projector: Projector, db: pg.Client): Promise<void> => {
   const own = projector.projections.filter(({ state }) => state === 'reading');
   const requests = await openRequests(

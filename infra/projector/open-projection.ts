@@ -11,8 +11,8 @@ export const shadowSchemaOf = (name: string): string => `${name}__next`;
 type Checkpoint = { name: string; version: number; shape: string; commit_position: string; prepare_position: string };
 
 /**
- * The writers of a projection. `live` is null if the live rows have another shape: they can be read, but not be written. `shadow` is null if
- * no rebuild is in progress.
+ * The writers of a projection. `live` is null if the live rows have another shape: they can be read, but not be
+ * written. `shadow` is null if no rebuild is in progress.
  */
 export type OpenedProjection = { readonly live: ProjectionWriter | null; readonly shadow: ProjectionWriter | null };
 
@@ -66,8 +66,9 @@ export const createShadow = (db: ClientBase, projection: AnyProjection, rowBudge
   emptyWriter(db, shadowSchemaOf(projection.name), projection, rowBudget);
 
 /**
- * Opens the writers of a projection: creates its schema if there is none, continues an interrupted rebuild, and begins a rebuild if the
- * stored version is older. Until such a rebuild is promoted, the old rows are still updated if they have the same shape.
+ * Opens the writers of a projection: creates its schema if there is none, continues an interrupted rebuild, and begins
+ * a rebuild if the stored version is older. Until such a rebuild is promoted, the old rows are still updated if they
+ * have the same shape.
  */
 export const openProjection = async (
   db: ClientBase,

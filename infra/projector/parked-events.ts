@@ -25,7 +25,10 @@ const SELECT_PARKED = `select projection, stream, revision::double precision as 
 
 type Db = Pick<ClientBase, 'query'>;
 
-/** At most 200 parked events of one projection (of all if `projection` is null), ordered by projection, stream and revision. */
+/**
+ * At most 200 parked events of one projection (of all if `projection` is null), ordered by projection, stream and
+ * revision.
+ */
 export const parkedEvents = async (db: Db, projection: string | null): Promise<ParkedEvent[]> => {
   const { rows } = await db.query<ParkedEvent>(
     `${SELECT_PARKED} where $1::text is null or projection = $1 order by projection, stream, parked.revision limit 200`,
@@ -61,7 +64,8 @@ const eventsOf = async (log: Log, streams: readonly { stream: string; from: numb
 const STREAMS_PER_BATCH = 100;
 
 /**
- * Retries parked events, of one stream or of all, between two batches. Events that still cannot be applied stay parked, with the new reason.
+ * Retries parked events, of one stream or of all, between two batches. Events that still cannot be applied stay parked,
+ * with the new reason.
  * @returns the number of streams that have no parked events any more
  */
 export const retryParkedEvents = (log: Log, processor: EventProcessor, name: string, stream: string | null): Promise<number> =>

@@ -6,7 +6,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { isDown, openPool } from '../postgres/pool.ts';
+import { isUnavailable, openPool } from '../postgres/pool.ts';
 import { driftReply, parkedReply, type Rebuild, rebuildReply, statusReply } from './admin-replies.ts';
 import { checkDrift, type DriftReport } from './drift-check.ts';
 import { openRequests, type RequestKind, requestMaintenance, requestState } from './maintenance-requests.ts';
@@ -78,7 +78,7 @@ const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
 
 /** @throws Refusal unavailable if the database is down; any other error as it is */
 const throwIfUnavailable = (error: unknown): never => {
-  if (isDown(error)) throw new Refusal('unavailable', 'the read models cannot be reached: try again', { retryAfter: 2 });
+  if (isUnavailable(error)) throw new Refusal('unavailable', 'the read models cannot be reached: try again', { retryAfter: 2 });
   throw error;
 };
 
@@ -94,11 +94,11 @@ export type OpenedProjectionAdmin = ProjectionAdmin & {
 };
 
 /**
- * Opens the administration of projections. It reaches the projector through the database, in whatever process the projector runs.
- * Its functions throw Refusal unavailable if the database is down.
+ * Opens the administration of projections. It reaches the projector through the database, in whatever process the
+ * projector runs. Its functions throw Refusal unavailable if the database is down.
  */
 export const openProjectionAdmin = (databaseUrl: string, log: Log, logger: Logger): OpenedProjectionAdmin => {
-  const pool = openPool(databaseUrl, logger, 'operators', { max: 2, answerMs: QUERY_TIMEOUT_MS });
+  const pool = openPool(databaseUrl, logger, 'operators', { max: 2, queryTimeoutMs: QUERY_TIMEOUT_MS });
   const driftPool = openPool(databaseUrl, logger, 'drift', { max: 2 });
   return {
     missingWorkers: () => missingWorkers(pool).catch(() => []),

@@ -28,14 +28,19 @@ export type WriteSet = {
   readonly store: SchemaStore;
   readonly compiled: CompiledProjection;
   readonly writes: Writes;
-  /** The rows among `writes` that were assumed not to exist, without a look at the database. If one does exist, its insert fails. */
+  /**
+   * The rows among `writes` that were assumed not to exist, without a look at the database. If one does exist, its
+   * insert fails.
+   */
   readonly assumedAbsent: InsertedKeys;
   readonly unapplied: readonly Unapplied[];
   /** Streams whose parked events are retried: the events that are now parked replace those that were. */
   readonly retriedStreams?: readonly string[];
 };
 
-/** The only writer of one projection. It holds the position, a cache of rows, and the streams that have parked events. */
+/**
+ * The only writer of one projection. It holds the position, a cache of rows, and the streams that have parked events.
+ */
 export type ProjectionWriter = {
   readonly name: string;
   readonly compiled: CompiledProjection;
@@ -46,8 +51,8 @@ export type ProjectionWriter = {
   /** How many events this writer has seen. */
   readonly eventCount: () => number;
   /**
-   * Applies those of the events that come after its position, and returns what has to be written. The writer itself changes only with
-   * `markWritten`. Rows that the batch inserts are assumed not to exist, unless `mustLoad` is true.
+   * Applies those of the events that come after its position, and returns what has to be written. The writer itself
+   * changes only with `markWritten`. Rows that the batch inserts are assumed not to exist, unless `mustLoad` is true.
    */
   readonly prepare: (db: ClientBase, events: readonly Recorded[], to: Position, mustLoad?: boolean) => Promise<WriteSet>;
   /** Applies parked events of these streams again, at the current position; null if there is no position yet. */
@@ -108,15 +113,18 @@ const loadTable = async (
 };
 
 /**
- * Loads every row that the batch touches, from the cache or else from the table. The batch keeps its own map of them, because loaded rows
- * may push others out of the cache.
+ * Loads every row that the batch touches, from the cache or else from the table. The batch keeps its own map of them,
+ * because loaded rows may push others out of the cache.
  */
 const load = async (db: ClientBase, state: State, { touched }: PendingChanges, assumeAbsent: AssumeAbsent): Promise<LoadedRows> =>
   new Map(await Promise.all([...touched].map((table) => loadTable(db, state, table, assumeAbsent))));
 
 const NO_KEYS: InsertedKeys = new Map();
 
-/** Whether a row that was assumed absent was not inserted after all. Other events of the batch may then have missed an existing row. */
+/**
+ * Whether a row that was assumed absent was not inserted after all. Other events of the batch may then have missed an
+ * existing row.
+ */
 const isAssumptionWrong = ({ writes }: AppliedChanges, assumedAbsent: InsertedKeys): boolean =>
   [...assumedAbsent].some(([table, keys]) => [...keys].some((key) => !writes.get(table)?.get(key)));
 

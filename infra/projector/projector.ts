@@ -19,15 +19,20 @@ import { createSingleFlight, startTickLoop } from './tick-loop.ts';
 
 /**
  * - `synchronous_commit=off`: rows come from the log, so a transaction that a crash loses is projected again.
- * - `plan_cache_mode=force_generic_plan`: once the tables have grown, PostgreSQL would otherwise plan every statement again for each batch,
- *   because it expects arrays of one element to be cheaper than its estimate. That doubles the cost of a batch.
- * - `idle_in_transaction_session_timeout`: a process that takes over need not wait for a transaction of a suspended process.
+ * - `plan_cache_mode=force_generic_plan`: once the tables have grown, PostgreSQL would otherwise plan every statement
+ *   again for each batch, because it expects arrays of one element to be cheaper than its estimate. That doubles the
+ *   cost of a batch.
+ * - `idle_in_transaction_session_timeout`: a process that takes over need not wait for a transaction of a suspended
+ *   process.
  */
 const WRITER_OPTIONS = '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan -c idle_in_transaction_session_timeout=10000';
 /** The shortest time between two probes of the log, and between two publications of the statuses. */
 const REPORT_INTERVAL_MS = 1_000;
 const LOG_PROBE_TIMEOUT_MS = 2_000;
-/** If the log has not answered for this long, the process gives up its locks: another process may be able to reach the log. */
+/**
+ * If the log has not answered for this long, the process gives up its locks: another process may be able to reach the
+ * log.
+ */
 const LOG_UNREACHABLE_MS = 3_000;
 
 export type ProjectionOptions = {
@@ -90,8 +95,8 @@ const publish = async (state: State, db: pg.Client): Promise<void> => {
 };
 
 /**
- * A process that was only slow continues if no other process has taken its locks: every write is guarded by the checkpoint it expects.
- * Otherwise it stops writing all projections.
+ * A process that was only slow continues if no other process has taken its locks: every write is guarded by the
+ * checkpoint it expects. Otherwise it stops writing all projections.
  */
 const reacquireLocks = async (state: State): Promise<void> => {
   const { locks, processors, projections } = state;
@@ -122,7 +127,7 @@ const openState = (options: ProjectionOptions, wake: () => void): State => {
     max: 6,
     options: WRITER_OPTIONS,
     pipeline: true,
-    answerMs: CONNECTION_TIMEOUT_MS,
+    queryTimeoutMs: CONNECTION_TIMEOUT_MS,
   });
   const projections = options.projections.map(standbyProjection);
   const onFailure = (error: Error, names: readonly string[]) => {
@@ -153,8 +158,9 @@ const openState = (options: ProjectionOptions, wake: () => void): State => {
 };
 
 /**
- * Writes projections to Postgres until closed. Any number of processes may do so: each projection has one writer, and if it fails another
- * process takes over within seconds. Never throws: while the database or the log is unavailable, it waits and retries.
+ * Writes projections to Postgres until closed. Any number of processes may do so: each projection has one writer, and
+ * if it fails another process takes over within seconds. Never throws: while the database or the log is unavailable, it
+ * waits and retries.
  */
 export const startProjections = async (options: ProjectionOptions): Promise<Projections> => {
   const state = openState(options, () => ticks.wake());

@@ -1,7 +1,8 @@
 import type { Comparison } from './compare-tables.ts';
 
 /**
- * How the rebuilt rows compare with the live ones (null if their tables have different shapes), and from how many events they were built.
+ * How the rebuilt rows compare with the live ones (null if their tables have different shapes), and from how many
+ * events they were built.
  */
 export type RebuildComparison = { readonly comparison: Comparison | null; readonly events: number };
 

@@ -1,6 +1,6 @@
 import type { ClientBase, PoolClient } from 'pg';
 import { tokenOf } from '../../domain/event.ts';
-import { quoted } from '../postgres/pool.ts';
+import { quoteIdentifier } from '../postgres/pool.ts';
 import { CHECKPOINT_CHANNEL } from './commit-batch.ts';
 import { compareTables } from './compare-tables.ts';
 import type { EventProcessors } from './event-processors.ts';
@@ -14,20 +14,21 @@ import { dropSchema, shapeOf, withSchemaLock } from './schema.ts';
 const retiredSchemaOf = (name: string): string => `${name}__old`;
 
 /**
- * Gives the shadow schema the name of the live one, in one transaction. It touches no table, so no query has to wait, and each query sees
- * either all old rows or all new ones.
+ * Gives the shadow schema the name of the live one, in one transaction. It touches no table, so no query has to wait,
+ * and each query sees either all old rows or all new ones.
  */
 const swapSchemas = (db: ClientBase, name: string, outcome: RebuildResult): Promise<unknown> =>
   withSchemaLock(db, async () => {
     const shadow = shadowSchemaOf(name);
-    await db.query(`drop schema if exists ${quoted(retiredSchemaOf(name))} cascade`);
-    await db.query(`alter schema ${quoted(name)} rename to ${quoted(retiredSchemaOf(name))}`);
-    await db.query(`alter schema ${quoted(shadow)} rename to ${quoted(name)}`);
+    await db.query(`drop schema if exists ${quoteIdentifier(retiredSchemaOf(name))} cascade`);
+    await db.query(`alter schema ${quoteIdentifier(name)} rename to ${quoteIdentifier(retiredSchemaOf(name))}`);
+    await db.query(`alter schema ${quoteIdentifier(shadow)} rename to ${quoteIdentifier(name)}`);
     await db.query('delete from annals.checkpoints where name = $1', [name]);
     await db.query('update annals.checkpoints set name = $1 where name = $2', [name, shadow]);
     await db.query('delete from annals.parked where projection = $1', [name]);
     await db.query('update annals.parked set projection = $1 where projection = $2', [name, shadow]);
-    // The requests are completed in the same transaction, so that a process that crashes afterwards does not start the rebuild again.
+    // The requests are completed in the same transaction, so that a process that crashes afterwards does not start the
+    // rebuild again.
     await completeRequests(db, name, REBUILD_KINDS, outcome);
   });
 
@@ -51,7 +52,10 @@ const promote = async (
   return [...writers.filter((writer) => writer !== shadow && writer.name !== name), promoted];
 };
 
-/** Whether the rebuilt rows have caught up: the live processor writes them, and the old rows too unless no processor does. */
+/**
+ * Whether the rebuilt rows have caught up: the live processor writes them, and the old rows too unless no processor
+ * does.
+ */
 const areWrittenTogether = (processors: EventProcessors, name: string): boolean => {
   const live = processors.live();
   const names = new Set(live?.writers().map((writer) => writer.name));
@@ -82,8 +86,9 @@ export const compareRebuild = async ({ processors, pool }: Projector, running: R
 };
 
 /**
- * Compares the rebuilt rows of a projection with the old ones and promotes them. With `abortIfDifferent` it aborts the rebuild if rows
- * differ. @returns null if the rebuild has not caught up yet
+ * Compares the rebuilt rows of a projection with the old ones and promotes them. With `abortIfDifferent` it aborts the
+ * rebuild if rows differ.
+ * @returns null if the rebuild has not caught up yet
  */
 export const finishRebuild = async (
   projector: Projector,
@@ -105,7 +110,7 @@ export const finishRebuild = async (
   const result: RebuildResult = { ...compared, at, promoted: true };
   await live.betweenBatches(async (writers, client) => ({ writers: await promote(writers, client, name, result), result: null }));
   logger.info({ name, differing: comparison?.differing ?? null }, 'a rebuilt projection was promoted');
-  await pool.query(`drop schema if exists ${quoted(retiredSchemaOf(name))} cascade`).catch(() => {});
+  await pool.query(`drop schema if exists ${quoteIdentifier(retiredSchemaOf(name))} cascade`).catch(() => {});
   return result;
 };
 

@@ -10,8 +10,8 @@ export type RowCache = {
 };
 
 /**
- * The memory for cached rows, in characters of their documents, shared by all projections of a process so that its size stays bounded.
- * Each cache may use `minPerCache`, however much the others use.
+ * The memory for cached rows, in characters of their documents, shared by all projections of a process so that its size
+ * stays bounded. Each cache may use `minPerCache`, however much the others use.
  */
 export type RowBudget = { used: number; readonly max: number; readonly minPerCache: number };
 
@@ -22,15 +22,18 @@ const weightOf = (row: StoredRow | null): number =>
   row ? row.docs.reduce((sum, doc) => sum + doc.length, MIN_ROW_WEIGHT) : MIN_ROW_WEIGHT;
 
 /**
- * Opens a cache. `isComplete`: the tables are empty now. Until the first eviction the cache then holds every row of them, so that a row which
- * it does not have does not exist.
+ * Opens a cache. `isComplete`: the tables are empty now. Until the first eviction the cache then holds every row of
+ * them, so that a row which it does not have does not exist.
  */
 export const openRowCache = (budget: RowBudget, isComplete: boolean): RowCache => {
   const rows = new Map<string, StoredRow | null>();
   const nameOf = (table: string, key: string): string => `${table}\0${key}`;
   let used = 0;
   let complete = isComplete;
-  /** This iterator is kept between evictions: a new one would have to skip all entries deleted since the map was last compacted. */
+  /**
+   * This iterator is kept between evictions: a new one would have to skip all entries deleted since the map was last
+   * compacted.
+   */
   let oldest = rows.keys();
 
   const charge = (weight: number): void => {

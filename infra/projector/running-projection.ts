@@ -8,8 +8,8 @@ import type { RebuildResult } from './rebuild-result.ts';
 import type { RowBudget } from './row-cache.ts';
 
 /**
- * One projection in this process. `standby`: another process writes it. `lost`: its event processor has failed, and the projection has to
- * be opened again.
+ * One projection in this process. `standby`: another process writes it. `lost`: its event processor has failed, and the
+ * projection has to be opened again.
  */
 export type RunningProjection = {
   readonly projection: AnyProjection;

@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { ColumnType, Table } from '../../projections/table.ts';
-import { quoted } from '../postgres/pool.ts';
+import { quoteIdentifier } from '../postgres/pool.ts';
 
-/** The advisory lock for everything that creates or renames schemas, so that processes that start together do not conflict in the catalogue. */
+/**
+ * The advisory lock for everything that creates or renames schemas, so that processes that start together do not
+ * conflict in the catalogue.
+ */
 const SCHEMA_LOCK = 7_204_118_302;
 
 const systemTables = `
@@ -52,31 +55,34 @@ export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<
 export const createSystemTables = (client: ClientBase): Promise<unknown> => withSchemaLock(client, () => client.query(systemTables));
 
 const columnSql = (name: string, type: ColumnType, rest = ''): string =>
-  `${quoted(name)} ${type}${type === 'text' ? ' collate "C"' : ''}${rest}`;
+  `${quoteIdentifier(name)} ${type}${type === 'text' ? ' collate "C"' : ''}${rest}`;
 
 const tableSql = (schema: string, table: Table): string[] => {
-  const name = `${quoted(schema)}.${quoted(table.name)}`;
+  const name = `${quoteIdentifier(schema)}.${quoteIdentifier(table.name)}`;
   const lines = [
     ...Object.entries(table.columns).map(([column, type]) => columnSql(column, type, table.key.includes(column) ? ' not null' : '')),
     ...(table.counters ?? []).map((counter) => columnSql(counter, 'bigint', ' not null default 0')),
-    ...Object.keys(table.docs).map((doc) => `${quoted(doc)} text not null`),
+    ...Object.keys(table.docs).map((doc) => `${quoteIdentifier(doc)} text not null`),
     'revision bigint',
     'touched text not null',
-    `primary key (${table.key.map(quoted).join(', ')})`,
+    `primary key (${table.key.map(quoteIdentifier).join(', ')})`,
   ];
   const indexes = (table.indexes ?? []).map(
-    ({ columns, unique }) => `create ${unique ? 'unique ' : ''}index on ${name} (${columns.map(quoted).join(', ')})`,
+    ({ columns, unique }) => `create ${unique ? 'unique ' : ''}index on ${name} (${columns.map(quoteIdentifier).join(', ')})`,
   );
   return [`create table ${name} (${lines.join(', ')}) with (fillfactor = 85)`, ...indexes];
 };
 
 /** The statements that create the schema of a projection under a name. */
 export const schemaSql = (schema: string, { tables }: AnyProjection): string[] => [
-  `create schema ${quoted(schema)}`,
+  `create schema ${quoteIdentifier(schema)}`,
   ...tables.flatMap((table) => tableSql(schema, table)),
 ];
 
-/** A digest of the table definitions. Tables of another shape cannot be written in place: the projection has to be rebuilt. */
+/**
+ * A digest of the table definitions. Tables of another shape cannot be written in place: the projection has to be
+ * rebuilt.
+ */
 export const shapeOf = (projection: AnyProjection): string =>
   createHash('sha256').update(schemaSql('shape', projection).join(';')).digest('base64url').slice(0, 22);
 
@@ -94,7 +100,7 @@ const assertNotForeign = async (client: ClientBase, schema: string): Promise<voi
 export const createSchema = (client: ClientBase, schema: string, projection: AnyProjection): Promise<unknown> =>
   withSchemaLock(client, async () => {
     await assertNotForeign(client, schema);
-    await client.query(`drop schema if exists ${quoted(schema)} cascade`);
+    await client.query(`drop schema if exists ${quoteIdentifier(schema)} cascade`);
     await client.query('delete from annals.parked where projection = $1', [schema]);
     await client.query('delete from annals.checkpoints where name = $1', [schema]);
     await client.query('insert into annals.checkpoints (name, version, shape) values ($1, $2, $3)', [
@@ -108,7 +114,7 @@ export const createSchema = (client: ClientBase, schema: string, projection: Any
 /** Drops a schema with its checkpoint and its parked events. */
 export const dropSchema = (client: ClientBase, schema: string): Promise<unknown> =>
   withSchemaLock(client, async () => {
-    await client.query(`drop schema if exists ${quoted(schema)} cascade`);
+    await client.query(`drop schema if exists ${quoteIdentifier(schema)} cascade`);
     await client.query('delete from annals.parked where projection = $1', [schema]);
     await client.query('delete from annals.checkpoints where name = $1', [schema]);
   });

@@ -7,8 +7,8 @@ import type { RebuildResult } from './rebuild-result.ts';
 import type { Projector, RunningProjection } from './running-projection.ts';
 
 /**
- * A projection as operators see it. Its fields are stored: other processes read them. While it catches up, `lag_events` is an estimate.
- * `rate` is in events per second, times are RFC 3339.
+ * A projection as operators see it. Its fields are stored: other processes read them. While it catches up, `lag_events`
+ * is an estimate. `rate` is in events per second, times are RFC 3339.
  */
 export type ProjectionStatus = {
   readonly name: string;
@@ -28,8 +28,8 @@ export type ProjectionStatus = {
 };
 
 /**
- * The progress of a rebuild. `done` is from 0 to 1; `events` counts from the start of the process that rebuilds; `seconds_left` is null while
- * it cannot be estimated.
+ * The progress of a rebuild. `done` is from 0 to 1; `events` counts from the start of the process that rebuilds;
+ * `seconds_left` is null while it cannot be estimated.
  */
 export type RebuildProgress = {
   readonly done: number;
@@ -52,7 +52,10 @@ export const trackLogEnd = (log: Log): LogEnd => {
   };
 };
 
-/** How many events a processor is behind. This is for display only: positions are offsets, so the number of events is estimated. */
+/**
+ * How many events a processor is behind. This is for display only: positions are offsets, so the number of events is
+ * estimated.
+ */
 const estimateLag = (processor: EventProcessor, end: Recorded | null): number => {
   const commit = processor.position()?.commit ?? 0n;
   if (!end || end.position.commit <= commit || processor.isCaughtUp()) return processor.queueSize();

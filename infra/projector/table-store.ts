@@ -1,12 +1,15 @@
 import type { ClientBase } from 'pg';
 import type { CompiledProjection, CompiledTable, StoredRow } from '../../projections/engine/compiled-projection.ts';
 import type { Key, Row } from '../../projections/projection.ts';
-import { arrayText, quoted, statement } from '../postgres/pool.ts';
+import { arrayText, preparedStatement, quoteIdentifier } from '../postgres/pool.ts';
 import type { Statement } from '../postgres/transaction.ts';
 
 type Querier = Pick<ClientBase, 'query'>;
 
-/** One table of a projection in one schema. `upsert`, `insert` and `remove` return the statements to run: none if there are no rows. */
+/**
+ * One table of a projection in one schema. `upsert`, `insert` and `remove` return the statements to run: none if there
+ * are no rows.
+ */
 export type TableStore = {
   readonly load: (db: Querier, keys: readonly Key[]) => Promise<Map<string, StoredRow>>;
   readonly upsert: (rows: readonly StoredRow[]) => Statement[];
@@ -24,7 +27,10 @@ const mergeDocs = (docs: readonly string[]): Row => {
   return row;
 };
 
-/** Builds a row from its columns and documents. A column takes precedence over a document's field, an earlier document over a later one. */
+/**
+ * Builds a row from its columns and documents. A column takes precedence over a document's field, an earlier document
+ * over a later one.
+ */
 export const storedRowOf = ({ columns, docs }: CompiledTable, found: Row): StoredRow => {
   const texts = docs.map(({ name }) => found[name] as string);
   const row = mergeDocs(texts);
@@ -48,22 +54,22 @@ const columnsOf = ({ columns, docs }: CompiledTable) => [
 
 export const openTableStore = (schema: string, compiled: CompiledTable): TableStore => {
   const { table, keyText } = compiled;
-  const name = `${quoted(schema)}.${quoted(table.name)}`;
-  const keys = table.key.map(quoted);
+  const name = `${quoteIdentifier(schema)}.${quoteIdentifier(table.name)}`;
+  const keys = table.key.map(quoteIdentifier);
   const columns = columnsOf(compiled);
-  const names = columns.map((column) => quoted(column.name));
+  const names = columns.map((column) => quoteIdentifier(column.name));
   const wanted = `unnest(${table.key.map((_, index) => `$${index + 1}::text[]`).join(', ')}) as wanted(${keys.join(', ')})`;
   const same = keys.map((key) => `stored.${key} = wanted.${key}`).join(' and ');
   const updates = names.filter((column) => !keys.includes(column)).map((column) => `${column} = excluded.${column}`);
 
-  const loadStatement = statement(
+  const loadStatement = preparedStatement(
     `select ${names.map((column) => `stored.${column}`).join(', ')} from ${wanted} join ${name} stored on ${same}`,
   );
-  const insertStatement = statement(
+  const insertStatement = preparedStatement(
     `insert into ${name} (${names.join(', ')}) select * from unnest(${columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ')})`,
   );
-  const upsertStatement = statement(`${insertStatement.text} on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`);
-  const removeStatement = statement(`delete from ${name} stored using ${wanted} where ${same}`);
+  const upsertStatement = preparedStatement(`${insertStatement.text} on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`);
+  const removeStatement = preparedStatement(`delete from ${name} stored using ${wanted} where ${same}`);
   const byColumn = (rows: readonly StoredRow[]) => columns.map(({ read }) => arrayText(rows.map(read)));
   const byKey = (rows: readonly Key[]) => table.key.map((key) => arrayText(rows.map((row) => row[key])));
 

@@ -9,7 +9,10 @@ const MAX_REOPEN_DELAY_MS = 5_000;
 /** A projection that has run for this long is reopened at once after a failure. */
 const STABLE_AFTER_MS = 30_000;
 
-/** Marks a projection as lost. The delay until it is opened again grows with every failure, unless it has been stable before. */
+/**
+ * Marks a projection as lost. The delay until it is opened again grows with every failure, unless it has been stable
+ * before.
+ */
 export const scheduleReopen = (running: RunningProjection, { message }: Error): void => {
   running.state = 'lost';
   running.error = message;
@@ -53,7 +56,10 @@ const openOrSchedule = (
   });
 };
 
-/** Opens the projections whose lock this process gets, and those that were lost and whose delay is over, and starts to write them. */
+/**
+ * Opens the projections whose lock this process gets, and those that were lost and whose delay is over, and starts to
+ * write them.
+ */
 export const takeOver = async (db: pg.Client, locks: AdvisoryLocks, projector: Projector): Promise<void> => {
   const { processors, projections, logger } = projector;
   const standby = projections.filter(({ state }) => state === 'standby');

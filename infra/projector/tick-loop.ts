@@ -11,7 +11,10 @@ export type TickLoop = {
   readonly close: () => Promise<void>;
 };
 
-/** Runs `turn` every half second until closed; while it fails, with an exponential back-off. `onFailure` is called for every failure. */
+/**
+ * Runs `turn` every half second until closed; while it fails, with an exponential back-off. `onFailure` is called for
+ * every failure.
+ */
 export const startTickLoop = (turn: () => Promise<void>, onFailure: (error: Error) => void): TickLoop => {
   let isClosed = false;
   let isWoken = false;
@@ -53,7 +56,10 @@ export const startTickLoop = (turn: () => Promise<void>, onFailure: (error: Erro
 
 export type SingleFlight = { readonly start: (task: () => Promise<void>) => void; readonly settled: () => Promise<void> };
 
-/** Runs one task at a time without making the caller wait; while one is running, `start` does nothing. The next tick retries a failed task. */
+/**
+ * Runs one task at a time without making the caller wait; while one is running, `start` does nothing. The next tick
+ * retries a failed task.
+ */
 export const createSingleFlight = (): SingleFlight => {
   let running: Promise<void> | null = null;
   return {

@@ -13,7 +13,10 @@ const parkEvent = (writeSet: WriteSet, event: Recorded, error: unknown): WriteSe
   unapplied: [{ event, reason: `the database refuses it: ${(error as Error).message}`, first: true }],
 });
 
-/** Writes the batch of one projection by bisection, until the event that the database refuses is found, and parks that event. */
+/**
+ * Writes the batch of one projection by bisection, until the event that the database refuses is found, and parks that
+ * event.
+ */
 const writeBisected = async (writer: ProjectionWriter, db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
   const writeSet = await writer.prepare(db, events, to, true);
   const { from } = writeSet;
@@ -39,8 +42,9 @@ const hasRows = ({ writes, unapplied, retriedStreams }: WriteSet): boolean =>
   writes.size > 0 || unapplied.length > 0 || retriedStreams !== undefined;
 
 /**
- * Writes what a batch changes in one transaction. If the batch changes nothing in a projection, only the listeners learn its new position; its
- * checkpoint waits for `writeCheckpoints`. After a crash in between, the projection only reads these events again.
+ * Writes what a batch changes in one transaction. If the batch changes nothing in a projection, only the listeners
+ * learn its new position; its checkpoint waits for `writeCheckpoints`. After a crash in between, the projection only
+ * reads these events again.
  */
 export const writeBatch = async (writers: readonly ProjectionWriter[], db: pg.PoolClient, batch: Batch): Promise<void> => {
   const { events, to } = batch;

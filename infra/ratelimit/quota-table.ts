@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { arrayText, openPool, statement } from '../postgres/pool.ts';
+import { arrayText, openPool, preparedStatement } from '../postgres/pool.ts';
 import type { QuotaTable } from './settlement-queue.ts';
 
 const ANSWER_TIMEOUT_MS = 500;
@@ -14,7 +14,7 @@ const MAX_AHEAD_MS = 120_000;
 
 // The database's clock, because all processes share it.
 const NOW = '(extract(epoch from now()) * 1000)::double precision';
-const chargeStatement = statement(`
+const chargeStatement = preparedStatement(`
   insert into annals.limits as stored (key, full_at)
   select key, ${NOW} + cost from unnest($1::text[], $2::double precision[]) as charge(key, cost) order by key
   on conflict (key) do update set full_at = greatest(least(stored.full_at, ${NOW} + ${MAX_AHEAD_MS}), ${NOW}) + excluded.full_at - ${NOW}
@@ -29,7 +29,7 @@ export const openQuotaTable = (databaseUrl: string, logger: Logger): QuotaTable 
   const pool = openPool(databaseUrl, logger, 'limits', {
     max: 1,
     options: '-c synchronous_commit=off',
-    answerMs: CONNECTION_TIMEOUT_MS,
+    queryTimeoutMs: CONNECTION_TIMEOUT_MS,
   });
   let prunedAt = performance.now();
 

@@ -7,7 +7,7 @@ import { createTransact } from '../aggregates/transact.ts';
 import { retryDelay } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type AdvisoryLocks, openAdvisoryLocks } from '../postgres/advisory-locks.ts';
-import { quoted } from '../postgres/pool.ts';
+import { quoteIdentifier } from '../postgres/pool.ts';
 
 const INTERVAL_MS = 5 * 60_000;
 const RETRY_DELAY_MS = 5_000;
@@ -19,7 +19,7 @@ const LOCK = 'reactor tenant closings';
 /** No such table, or no such column: the projection has not been built in this version yet. */
 const MISSING_TABLE = ['42P01', '42703'];
 
-const dueTenants = `select id from ${quoted(tenants.name)}.${quoted(table.name)} where closes_at <= $1::timestamptz order by closes_at limit ${MAX_TENANTS}`;
+const dueTenants = `select id from ${quoteIdentifier(tenants.name)}.${quoteIdentifier(table.name)} where closes_at <= $1::timestamptz order by closes_at limit ${MAX_TENANTS}`;
 
 /** `closeDueTenants` over this log. `at`: the present time (RFC 3339 UTC). */
 export const tenantCloser = (log: Log) => {

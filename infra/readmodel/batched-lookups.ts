@@ -1,7 +1,7 @@
 import { escapeText } from '../../projections/column-values.ts';
 import type { Key } from '../../projections/projection.ts';
 import type { Source } from '../../projections/read-model.ts';
-import { arrayText, quoted, statement } from '../postgres/pool.ts';
+import { arrayText, preparedStatement, quoteIdentifier } from '../postgres/pool.ts';
 import type { LateError } from './query-queue.ts';
 
 /** One column of one row, and the row's revision. */
@@ -12,8 +12,8 @@ type Caller = { readonly resolve: (found: Lookup | null) => void; readonly rejec
 /** Look-ups that share one query, by key text. */
 type Batch = Map<string, { key: Key; callers: Caller[] }>;
 /**
- * Look-ups of one table and column by the same key columns. `waiting` is the next batch, `deadline` the timer after which it fails, and
- * `running` the number of queries that have not been answered yet.
+ * Look-ups of one table and column by the same key columns. `waiting` is the next batch, `deadline` the timer after
+ * which it fails, and `running` the number of queries that have not been answered yet.
  */
 type Group = {
   readonly column: string;
@@ -28,13 +28,13 @@ type Group = {
 const MAX_CONCURRENT = 2;
 
 const sqlOf = ({ projection, table }: Source, names: readonly string[], column: string): { name: string; text: string } => {
-  const keys = names.map(quoted);
+  const keys = names.map(quoteIdentifier);
   const wanted = `unnest(${names.map((_, index) => `$${index + 1}::text[]`).join(', ')}) with ordinality as wanted(${keys.join(', ')}, at)`;
   const same = keys.map((key) => `stored.${key} = wanted.${key}`);
-  const notDeleted = table.softDelete ? [`stored.${quoted(table.softDelete)} is not true`] : [];
-  return statement(
-    `select wanted.at::integer as at, found.value, found.revision from ${wanted} cross join lateral (select stored.${quoted(column)} as value, stored.revision` +
-      ` from ${quoted(projection)}.${quoted(table.name)} stored where ${[...same, ...notDeleted].join(' and ')} limit 1) found`,
+  const notDeleted = table.softDelete ? [`stored.${quoteIdentifier(table.softDelete)} is not true`] : [];
+  return preparedStatement(
+    `select wanted.at::integer as at, found.value, found.revision from ${wanted} cross join lateral (select stored.${quoteIdentifier(column)} as value, stored.revision` +
+      ` from ${quoteIdentifier(projection)}.${quoteIdentifier(table.name)} stored where ${[...same, ...notDeleted].join(' and ')} limit 1) found`,
   );
 };
 
@@ -43,9 +43,10 @@ const rejectAll = (batch: Batch, error: unknown): void => {
 };
 
 /**
- * Reads single rows in batches. Look-ups of the same table and column that arrive in one turn of the event loop, or while earlier queries run,
- * share one prepared query. A batch that has to wait and has no result `late.ms` milliseconds after its first look-up fails with
- * `late.error`. A batch that starts at once has no such limit; `run` has one.
+ * Reads single rows in batches. Look-ups of the same table and column that arrive in one turn of the event loop, or
+ * while earlier queries run, share one prepared query. A batch that has to wait and has no result `late.ms`
+ * milliseconds after its first look-up fails with `late.error`. A batch that starts at once has no such limit; `run`
+ * has one.
  */
 export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, key: Key, column: string) => Promise<Lookup | null>) => {
   const groups = new Map<Source['table'], Group[]>();

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { comparePositions, type Position, parseToken, tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type BackoffOptions, retryDelay } from '../backoff.ts';
-import { connection } from '../postgres/pool.ts';
+import { connectionConfig } from '../postgres/pool.ts';
 import { CHECKPOINT_CHANNEL } from '../projector/commit-batch.ts';
 
 const POLL: BackoffOptions = { minMs: 1_000, maxMs: 1_000, jitter: 0.1 };
@@ -13,7 +13,10 @@ const QUERY_TIMEOUT_MS = 5_000;
 /** The error code of PostgreSQL for a table that does not exist. */
 const UNDEFINED_TABLE = '42P01';
 
-/** The positions of the projections. The database notifies this process when they move, and it also reads them once a second. */
+/**
+ * The positions of the projections. The database notifies this process when they move, and it also reads them once a
+ * second.
+ */
 export type CheckpointWatch = {
   readonly position: (projection: string) => string | null;
   /** Waits until the projection has reached a position, for at most `ms` milliseconds. @throws Refusal not_caught_up */
@@ -28,7 +31,10 @@ type State = {
   readonly databaseUrl: string;
   readonly logger: Logger;
   readonly positions: Map<string, Position>;
-  /** The checkpoints that were last read. A projection that has nothing to write announces its position before it moves its checkpoint. */
+  /**
+   * The checkpoints that were last read. A projection that has nothing to write announces its position before it moves
+   * its checkpoint.
+   */
   readonly checkpoints: Map<string, Position>;
   readonly waiters: Set<Waiter>;
   client: pg.Client | null;
@@ -55,7 +61,10 @@ const onNotification = (state: State, payload: string): void => {
   if (position) for (const name of names) setPosition(state, name, position);
 };
 
-/** If a checkpoint has moved back, the database was restored: then the checkpoint counts, whatever position was announced before. */
+/**
+ * If a checkpoint has moved back, the database was restored: then the checkpoint counts, whatever position was
+ * announced before.
+ */
 const readCheckpoints = async (state: State, db: pg.Client): Promise<void> => {
   const { rows } = await db.query<{ name: string; token: string }>(
     `select name, commit_position || ':' || prepare_position as token from annals.checkpoints where commit_position >= 0`,
@@ -83,7 +92,7 @@ const onConnectionEnd = (state: State, client: pg.Client): void => {
 };
 
 const connect = async (state: State): Promise<pg.Client> => {
-  const client = new pg.Client({ ...connection(state.databaseUrl, 'positions'), query_timeout: QUERY_TIMEOUT_MS });
+  const client = new pg.Client({ ...connectionConfig(state.databaseUrl, 'positions'), query_timeout: QUERY_TIMEOUT_MS });
   client.on('error', () => onConnectionEnd(state, client));
   client.on('end', () => onConnectionEnd(state, client));
   client.on('notification', ({ payload }) => onNotification(state, payload ?? ''));
@@ -139,7 +148,10 @@ const waitForPosition = (state: State, projection: string, token: string, ms: nu
   });
 };
 
-/** Starts to watch. Resolves after the first attempt to read the checkpoints; while the database is unavailable, the watch retries. */
+/**
+ * Starts to watch. Resolves after the first attempt to read the checkpoints; while the database is unavailable, the
+ * watch retries.
+ */
 export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Promise<CheckpointWatch> => {
   const state: State = {
     databaseUrl,

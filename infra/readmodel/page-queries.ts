@@ -2,7 +2,7 @@ import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQue
 import { escapeText } from '../../projections/column-values.ts';
 import { type CursorKey, columnType } from '../../projections/cursor.ts';
 import { type Condition, DOC_SEPARATOR, PAGE_BYTES, type PageQuery } from '../../projections/read-model.ts';
-import { arrayText, statement } from '../postgres/pool.ts';
+import { arrayText, preparedStatement } from '../postgres/pool.ts';
 
 /** Compiles only: the statement that it makes is prepared and run by name. */
 const compiler = new Kysely<Record<string, Record<string, unknown>>>({
@@ -14,7 +14,10 @@ const compiler = new Kysely<Record<string, Record<string, unknown>>>({
   },
 });
 
-/** `found` rows (one more than asked for, where there are more), of which `body` holds the first `held` documents; the place of the page's last row. */
+/**
+ * `found` rows (one more than asked for, where there are more), of which `body` holds the first `held` documents; the
+ * place of the page's last row.
+ */
 export type PageRow = { body: string | null; found: number; held: number; value: unknown; id: string | null };
 export type PageStatement = {
   readonly name: string;
@@ -46,7 +49,10 @@ const shapeOf = (where: readonly Condition[]): unknown =>
     return [condition.op, condition.column, condition.op === '=' && condition.value === null];
   });
 
-/** The documents of a page as a JSON array, one a line; of one more than its limit, the last was only asked for to know whether there are more. */
+/**
+ * The documents of a page as a JSON array, one a line; of one more than its limit, the last was only asked for to know
+ * whether there are more.
+ */
 export const bodyOf = ({ body, held }: PageRow, limit: number): string =>
   `[${held > limit ? body!.slice(0, body!.lastIndexOf(DOC_SEPARATOR)) : (body ?? '')}]`;
 
@@ -84,8 +90,9 @@ const behind = ({ from, sort, tieBreak = 'id' }: PageQuery, place: CursorKey | n
 };
 
 /**
- * A page whose documents are none larger than their share of its bytes, as all but always: then `held` are all that were found. Measuring row by
- * row takes a sixth more time, so that only where one is larger the same page is asked for again, `measured`.
+ * A page whose documents are none larger than their share of its bytes, as all but always: then `held` are all that
+ * were found. Measuring row by row takes a sixth more time, so that only where one is larger the same page is asked for
+ * again, `measured`.
  */
 const aggregated = (page: RawBuilder<unknown>, limit: number, isMeasured: boolean): RawBuilder<PageRow> => {
   const between = sql.lit(DOC_SEPARATOR);
@@ -119,7 +126,7 @@ const compile = (query: PageQuery, place: CursorKey | null, isMeasured: boolean)
     order by ${ref('held', sort.column)} ${direction}, ${ref('held', tieBreak)} ${direction} limit ${sql.lit(limit + 1)}`;
   const compiled = aggregated(page, limit, isMeasured).compile(compiler);
   return {
-    ...statement(compiled.sql),
+    ...preparedStatement(compiled.sql),
     values: (asked, at) => {
       const values = [...valuesOf(asked.where), ...placeValues(at)];
       return compiled.parameters.map((parameter) => (isSlot(parameter) ? values[parameter.slot] : parameter));
@@ -130,7 +137,10 @@ const compile = (query: PageQuery, place: CursorKey | null, isMeasured: boolean)
 const MAX_LIMIT = 1_000;
 const MAX_SHAPES = 2_000;
 
-/** Statements by the shape of the query, so that compiling is paid once; `isMeasured` for a page with documents too large to be all in one. */
+/**
+ * Statements by the shape of the query, so that compiling is paid once; `isMeasured` for a page with documents too
+ * large to be all in one.
+ */
 export const pageStatements = (): ((query: PageQuery, place: CursorKey | null, isMeasured?: boolean) => PageStatement) => {
   const known = new Map<string, PageStatement>();
   return (query, place, isMeasured = false) => {

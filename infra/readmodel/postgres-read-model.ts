@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
 import { readCursor, type SortValue, writeCursor } from '../../projections/cursor.ts';
 import type { Page, Reads, Source } from '../../projections/read-model.ts';
-import { isDown, openPool } from '../postgres/pool.ts';
+import { isUnavailable, openPool } from '../postgres/pool.ts';
 import { createLookupBatcher, type Run } from './batched-lookups.ts';
 import { watchCheckpoints } from './checkpoint-watch.ts';
 import type { bodyOf, PageRow, pageStatements } from './page-queries.ts';
@@ -26,7 +26,10 @@ const MAX_CONCURRENT_PAGES = 3;
 /** The time limit for a query, and for a read in the queue. */
 const READ_TIMEOUT_MS = 5_000;
 
-/** The query builder consists of many files. To keep the start fast, it is loaded after this time, or with the first page. */
+/**
+ * The query builder consists of many files. To keep the start fast, it is loaded after this time, or with the first
+ * page.
+ */
 const LOAD_BUILDER_DELAY_MS = 1_500;
 
 const pageBuilder = () => {
@@ -42,11 +45,11 @@ const pageBuilder = () => {
 export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
 
 /**
- * Opens the read models in Postgres. Never throws. While the database is unavailable, or does not answer within five seconds, every read
- * throws Refusal unavailable; the next read tries again.
+ * Opens the read models in Postgres. Never throws. While the database is unavailable, or does not answer within five
+ * seconds, every read throws Refusal unavailable; the next read tries again.
  */
 export const createReads = async (databaseUrl: string, logger: Logger): Promise<PostgresReads> => {
-  const pool = openPool(databaseUrl, logger, 'reads', { max: 6, answerMs: READ_TIMEOUT_MS });
+  const pool = openPool(databaseUrl, logger, 'reads', { max: 6, queryTimeoutMs: READ_TIMEOUT_MS });
   const checkpoints = await watchCheckpoints(databaseUrl, logger);
   const loadBuilder = pageBuilder();
 
@@ -57,7 +60,7 @@ export const createReads = async (databaseUrl: string, logger: Logger): Promise<
       } catch (error) {
         if (isMissing(error) && repeats === 0) continue;
         if (isMissing(error)) throw unavailable(1);
-        if (isDown(error)) throw unavailable(5);
+        if (isUnavailable(error)) throw unavailable(5);
         throw error;
       }
     }

@@ -3,9 +3,10 @@ type QueuedQuery<T> = { readonly run: () => Promise<T>; readonly result: Promise
 export type LateError = { readonly ms: number; readonly error: () => Error };
 
 /**
- * Runs at most `maxConcurrent` queries at a time. A caller whose query (by `key`) is already queued shares its result: the query will start
- * after the call, so the result is as fresh as that of a query of its own. A queued query that has no result after `late.ms` milliseconds
- * fails with `late.error`. A query that starts at once has no such limit; the database driver has one.
+ * Runs at most `maxConcurrent` queries at a time. A caller whose query (by `key`) is already queued shares its result:
+ * the query will start after the call, so the result is as fresh as that of a query of its own. A queued query that has
+ * no result after `late.ms` milliseconds fails with `late.error`. A query that starts at once has no such limit; the
+ * database driver has one.
  */
 export const coalesce = <T>(maxConcurrent: number, late: LateError): ((key: string, run: () => Promise<T>) => Promise<T>) => {
   const queued = new Map<string, QueuedQuery<T>>();

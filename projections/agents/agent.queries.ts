@@ -7,8 +7,8 @@ import { AgentListRead, agentCounter, agents, agentsWithDeleted, table } from '.
 const from: Source = { projection: agents.name, table };
 
 /**
- * The agents that a caller may see: all of the tenant, or those on which `user_id` has one of these roles, by a role or by a grant that
- * was given after the position `since`, at which the caller became a member.
+ * The agents that a caller may see: all of the tenant, or those on which `user_id` has one of these roles, by a role or
+ * by a grant that was given after the position `since`, at which the caller became a member.
  */
 export type AgentVisibility =
   | { readonly all: true }
@@ -37,7 +37,10 @@ export const agentById = async (reads: Reads, tenant_id: string, id: string, doc
 
 export type AgentFilter = { readonly q?: string | undefined; readonly is_active?: boolean | undefined; readonly kind?: string | undefined };
 
-/** The columns by which `agentPage` can sort. Names and times have an index; any other column sorts all agents of the tenant. */
+/**
+ * The columns by which `agentPage` can sort. Names and times have an index; any other column sorts all agents of the
+ * tenant.
+ */
 export const AGENT_SORTS = sortFields(table, AgentListRead);
 
 /** A page of AgentListRead. */

@@ -103,7 +103,10 @@ export const agentsWithDeleted: Table = { ...table, softDelete: undefined };
 
 export const agentCounter = tenantCounter('agent', 'agents');
 
-/** A change of roles or grants changes no field of the agent's row, but it changes the ETag; `updated_at` changes with it. */
+/**
+ * A change of roles or grants changes no field of the agent's row, but it changes the ETag; `updated_at` changes with
+ * it.
+ */
 const touch = (event: EventOfAgent): Change => patch('agents', keyOf(event), { updated_at: event.at });
 
 type EventOfAgent = { tenant: string; id: string; at: string; position: Position };

@@ -19,7 +19,9 @@ const conditions = ({ from, to, actor, ...exact }: AuditFilter): Condition[] => 
   ...(to === undefined ? [] : [{ column: 'created_at', op: '<', value: to } as const]),
 ];
 
-/** A page of AuditLogRead of one tenant, or of the platform if `tenant_id` is null. `from` is inclusive, `to` exclusive. */
+/**
+ * A page of AuditLogRead of one tenant, or of the platform if `tenant_id` is null. `from` is inclusive, `to` exclusive.
+ */
 export const auditPage = (reads: Reads, tenant_id: string | null, filter: AuditFilter, window: PageWindow): Promise<Page> =>
   reads.page({
     from: { projection: audit.name, table: tenant_id === null ? platformTable : table },
@@ -49,7 +51,10 @@ export const positionOfEvent = async (reads: Reads, event_id: string): Promise<P
   return entry && parseToken(entry.position);
 };
 
-/** Position and time of a tenant's newest entry, or of the newest entry up to the position `until`; null if there is none. */
+/**
+ * Position and time of a tenant's newest entry, or of the newest entry up to the position `until`; null if there is
+ * none.
+ */
 export const latestEntry = async (
   reads: Reads,
   tenant_id: string,

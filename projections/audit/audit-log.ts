@@ -46,8 +46,8 @@ export const table: Table = {
 };
 
 /**
- * A copy of the platform's entries in a table of their own. Tenants' entries, which are far more numerous, therefore need no index for
- * the order of the platform's log.
+ * A copy of the platform's entries in a table of their own. Tenants' entries, which are far more numerous, therefore
+ * need no index for the order of the platform's log.
  */
 export const platformTable: Table = { ...table, name: 'platform_audit_logs', indexes: [{ columns: ['created_at', 'place'] }] };
 
@@ -96,7 +96,9 @@ const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null 
 
 type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
 
-/** The address and client of the caller. A rejected webhook call has no known caller, so its event has both in its data. */
+/**
+ * The address and client of the caller. A rejected webhook call has no known caller, so its event has both in its data.
+ */
 const sourceOf = ({ category, data, meta }: Recorded): Source => {
   if (category !== Rejection.category) return { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
   const { ip = null, user_agent = null } = data as Partial<Source>;

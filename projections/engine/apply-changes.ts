@@ -16,7 +16,10 @@ type Step = {
 
 /** The rows that a batch touches, by table and key text. They have to be loaded before the batch is applied. */
 export type TouchedKeys = ReadonlyMap<string, ReadonlyMap<string, Key>>;
-/** The touched rows whose first change in the batch is an insert, by table and key text. They should not exist before the batch. */
+/**
+ * The touched rows whose first change in the batch is an insert, by table and key text. They should not exist before
+ * the batch.
+ */
 export type InsertedKeys = ReadonlyMap<string, ReadonlySet<string>>;
 export type PendingChanges = { readonly steps: readonly Step[]; readonly touched: TouchedKeys; readonly inserted: InsertedKeys };
 
@@ -33,7 +36,9 @@ export type ApplyOptions = {
   readonly lookup: Lookup;
   /** Streams that have parked events: none of their events is applied. */
   readonly blockedStreams: ReadonlySet<string>;
-  /** Render documents after every event instead of once per row, to find the event whose document cannot be rendered. */
+  /**
+   * Render documents after every event instead of once per row, to find the event whose document cannot be rendered.
+   */
   readonly renderEachEvent?: boolean;
 };
 
@@ -57,7 +62,9 @@ const changesOf = (compiled: CompiledProjection, event: Recorded): readonly Chan
 /** Selects rows by table and key text. Changes of other rows are ignored. */
 export type RowFilter = (table: string, key: string) => boolean;
 
-/** Determines what each event changes and which rows it touches. Events that do not concern the projection are dropped. */
+/**
+ * Determines what each event changes and which rows it touches. Events that do not concern the projection are dropped.
+ */
 export const collectChanges = (compiled: CompiledProjection, events: readonly Recorded[], only?: RowFilter): PendingChanges => {
   const touched = new Map<string, Map<string, Key>>([...compiled.tables.keys()].map((name) => [name, new Map()]));
   const inserted = new Map<string, Set<string>>([...compiled.tables.keys()].map((name) => [name, new Set()]));
@@ -161,7 +168,10 @@ const added = (table: CompiledTable, old: Row, amounts: Readonly<Record<string, 
 
 const isFromStream = (touched: string, stream: string): boolean => touched.length > stream.length && touched.startsWith(`${stream}@`);
 
-/** The row after one change; null if it is removed. `touched` names the event. @throws Error that says why the change cannot be made */
+/**
+ * The row after one change; null if it is removed. `touched` names the event.
+ * @throws Error that says why the change cannot be made
+ */
 const nextRow = ({ change, table }: KeyedChange, event: Recorded, touched: string, old: StoredRow | null): StoredRow | null => {
   const { name, stream } = table.table;
   if (change.op === 'remove') return null;
@@ -206,8 +216,8 @@ const renderAll = (compiled: CompiledProjection, rowsByTable: ReadonlyMap<string
 };
 
 /**
- * Applies collected changes in order to the rows that `lookup` returns. An event that cannot be applied changes nothing, and neither does any
- * later event of its stream.
+ * Applies collected changes in order to the rows that `lookup` returns. An event that cannot be applied changes
+ * nothing, and neither does any later event of its stream.
  */
 export const applyChanges = (
   compiled: CompiledProjection,

@@ -4,8 +4,9 @@ import type { StoredRow } from './compiled-projection.ts';
 import { openMemoryStore } from './memory-store.ts';
 
 /**
- * The rows of one table, by key text, as events up to and including the position `until` define them. `events` are those of the resources' own
- * streams, each stream in order. Changes by other streams (counters) are therefore not included, nor are changes of other tables.
+ * The rows of one table, by key text, as events up to and including the position `until` define them. `events` are
+ * those of the resources' own streams, each stream in order. Changes by other streams (counters) are therefore not
+ * included, nor are changes of other tables.
  */
 export const asOf = (
   projection: AnyProjection,

@@ -4,7 +4,10 @@ import { assertDepth, assertIndexable, columnValue, escapeText } from '../column
 import type { AnyProjection, Changes, Handler, Key, Row } from '../projection.ts';
 import type { ColumnType, Table } from '../table.ts';
 
-/** A row in memory. `touched` is `<stream>@<revision>` of the event that last changed it; `docs` are in the table's order. */
+/**
+ * A row in memory. `touched` is `<stream>@<revision>` of the event that last changed it; `docs` are in the table's
+ * order.
+ */
 export type StoredRow = { readonly row: Row; readonly revision: number | null; readonly touched: string; readonly docs: readonly string[] };
 
 type Shape = Readonly<Record<string, z.ZodType>>;
@@ -23,7 +26,10 @@ export type CompiledTable = {
   readonly streamKeyText: (event: Recorded) => string;
   /** The key that a key text was built from. */
   readonly keyOf: (text: string) => Key;
-  /** The value of a field as it is stored. @throws Error if its column or (with `strict`) a document does not accept it */
+  /**
+   * The value of a field as it is stored.
+   * @throws Error if its column or (with `strict`) a document does not accept it
+   */
   readonly toStored: (name: string, value: unknown, strict: boolean) => unknown;
   readonly isCounter: (name: string) => boolean;
   readonly render: (row: Row) => readonly string[];

@@ -48,7 +48,8 @@ const holds = (condition: Condition, row: Row, rows: Rows, typeOf: (column: stri
 };
 
 /**
- * One page of rows. `doc` is the index of the document by which the page's size is limited. `next` is the key of the next page, if there is one.
+ * One page of rows. `doc` is the index of the document by which the page's size is limited. `next` is the key of the
+ * next page, if there is one.
  * @throws Refusal invalid for a malformed cursor
  */
 export const pageOf = (query: PageQuery, rows: Rows, doc: number): { held: readonly StoredRow[]; next: CursorKey | null } => {

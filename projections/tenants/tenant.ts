@@ -83,7 +83,10 @@ export const table: Table = {
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['closes_at', 'id'] }],
 };
 
-/** When a tenant's keys were last used. It is a separate table so that using a key does not change the tenant's revision. */
+/**
+ * When a tenant's keys were last used. It is a separate table so that using a key does not change the tenant's
+ * revision.
+ */
 export const activity: Table = {
   name: 'activity',
   key: ['tenant_id'],

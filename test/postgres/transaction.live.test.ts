@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import pino from 'pino';
 import * as assert from 'uvu/assert';
-import { arrayText, openPool, statement } from '../../infra/postgres/pool.ts';
+import { arrayText, openPool, preparedStatement } from '../../infra/postgres/pool.ts';
 import { inTransaction, type Statement } from '../../infra/postgres/transaction.ts';
 import { commitBatch, isCheckpointConflict } from '../../infra/projector/commit-batch.ts';
 import type { WriteSet } from '../../infra/projector/projection-writer.ts';
@@ -25,8 +25,8 @@ const connections = async () => {
   return { clients, end };
 };
 
-const insertStatement = statement('insert into notes select * from unnest($1::integer[], $2::text[])');
-const renameStatement = statement('update notes set text = $2 where id = $1::integer returning text');
+const insertStatement = preparedStatement('insert into notes select * from unnest($1::integer[], $2::text[])');
+const renameStatement = preparedStatement('update notes set text = $2 where id = $1::integer returning text');
 const note = (ids: readonly number[], text = 'as it is'): Statement => ({
   ...insertStatement,
   values: [arrayText(ids), arrayText(ids.map(() => text))],

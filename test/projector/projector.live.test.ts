@@ -54,7 +54,8 @@ test('rows in Postgres equal those in memory, for every kind of change and text'
 });
 
 /**
- * A log whose first subscription from the beginning waits for `go`, then delivers only its first `few` events and reports that it has caught up.
+ * A log whose first subscription from the beginning waits for `go`, then delivers only its first `few` events and
+ * reports that it has caught up.
  */
 const shortOf = (log: Log, few: number) => {
   const { promise: gate, resolve: go } = Promise.withResolvers<void>();
