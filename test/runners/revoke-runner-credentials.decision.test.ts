@@ -83,6 +83,14 @@ test('a reinstated resource allows new credentials and leaves the old ones revok
   }
 });
 
+test('a resource that ended more than an hour ago is forgotten, even if an earlier one has ended again since', () => {
+  const list = createRevocationList();
+  list.apply(event('AgentDeleted', 'b', 0));
+  list.apply(event('ApiKeyRevoked', 'k1', 1_000));
+  list.apply(event('AgentDeleted', 'b', HOUR_MS));
+  assert.not(list.apply(issue('c1', HOUR_MS + 2_000, 'k1')));
+});
+
 test('credentials of a key are void up to the second in which the list is read', () => {
   const list = createRevocationList();
   list.apply(issue('c1', 0));
