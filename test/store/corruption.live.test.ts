@@ -159,14 +159,14 @@ test('an append that needs a damaged event fails for good, and the store keeps r
 test('damaged metadata is not treated as absent', async () => {
   const store = await startStore();
   const client = clientOf(store);
-  await client.appendToStream('gone', jsonEvent({ type: 'x', data: { label: 'gone0' } }));
-  await client.deleteStream('gone');
+  await client.appendToStream('deleted', jsonEvent({ type: 'x', data: { label: 'deleted0' } }));
+  await client.deleteStream('deleted');
   await client.dispose();
   assert.is(await store.end(), 0);
   const [segment] = segmentsOf(store.dir);
   flipBits(segment!, readFileSync(segment!).indexOf('$tb') + 1);
   const again = await startStore({ dir: store.dir });
-  const read = await failure(Array.fromAsync(clientOf(again).readStream('gone')));
+  const read = await failure(Array.fromAsync(clientOf(again).readStream('deleted')));
   assert.match(read.message, /damaged at position/);
   await again.end();
 });

@@ -29,7 +29,7 @@ const withClient = async (store: StoreProcess, work: (client: EventStoreDBClient
 const createStore = async (): Promise<string> => {
   const store = await startStore();
   await withClient(store, async (client) => {
-    for (let i = 0; i < 20; i++) await client.appendToStream('kept', event(`k${i}`));
+    for (let i = 0; i < 20; i++) await client.appendToStream('items', event(`k${i}`));
   });
   await store.end();
   return store.dir;
@@ -76,7 +76,7 @@ test('verify names a damaged event, and a store without an index does not start 
   flipBits(segment, readFileSync(segment).indexOf('"k7"') + 1);
   const { code, output } = runStoreCommand('verify', '--dir', dir);
   assert.is(code, 1);
-  assert.match(output, /event 7 of stream "kept", type "happened"/);
+  assert.match(output, /event 7 of stream "items", type "happened"/);
   rmSync(join(dir, 'index'), { recursive: true });
   await startStore({ dir }).then(
     () => assert.unreachable('it started'),
@@ -87,16 +87,16 @@ test('verify names a damaged event, and a store without an index does not start 
 test('an append that a crash left incomplete is cut off', async () => {
   const store = await startStore();
   await withClient(store, async (client) => {
-    await client.appendToStream('kept', [event('a'), event('b')]);
-    await client.appendToStream('kept', [event('c'), event('d')]);
+    await client.appendToStream('items', [event('a'), event('b')]);
+    await client.appendToStream('items', [event('c'), event('d')]);
   });
   await store.end('SIGKILL');
   const segment = segmentOf(store.dir);
   truncateSync(segment, writtenSize(segment) - 7);
   const again = await startStore({ dir: store.dir });
   await withClient(again, async (client) => {
-    assert.equal(await labels(client, 'kept'), ['a', 'b']);
-    await client.appendToStream('kept', event('e'), { expectedRevision: 1n });
+    assert.equal(await labels(client, 'items'), ['a', 'b']);
+    await client.appendToStream('items', event('e'), { expectedRevision: 1n });
   });
   await again.end();
   assert.is(runStoreCommand('verify', '--dir', store.dir).code, 0);
@@ -107,7 +107,7 @@ test('a damaged index is rebuilt from the log', async () => {
   for (const name of readdirSync(join(dir, 'index')).filter((each) => each.endsWith('.table')))
     writeFileSync(join(dir, 'index', name), 'no table');
   const store = await startStore({ dir });
-  await withClient(store, async (client) => assert.is((await labels(client, 'kept')).length, 20));
+  await withClient(store, async (client) => assert.is((await labels(client, 'items')).length, 20));
   await store.end();
 });
 
@@ -144,7 +144,7 @@ test('a backup taken during appends is a complete store', async () => {
 const sizeOf = (dir: string): number => readdirSync(join(dir, 'log')).reduce((sum, name) => sum + statSync(join(dir, 'log', name)).size, 0);
 
 const writeAndRelease = async (client: EventStoreDBClient): Promise<void> => {
-  for (const name of ['counted', 'cut', 'deleted', 'tombstoned', 'whole'])
+  for (const name of ['counted', 'cut', 'deleted', 'tombstoned', 'untouched'])
     for (let i = 0; i < 30; i++) await client.appendToStream(name, event(`${name}${i}`, 2_000));
   await client.setStreamMetadata('counted', { maxCount: 3 });
   await client.setStreamMetadata('cut', { truncateBefore: 28 });
@@ -155,7 +155,7 @@ const writeAndRelease = async (client: EventStoreDBClient): Promise<void> => {
 const checkVisible = async (client: EventStoreDBClient): Promise<void> => {
   assert.equal(await labels(client, 'counted'), ['counted27', 'counted28', 'counted29']);
   assert.equal(await labels(client, 'cut'), ['cut28', 'cut29']);
-  assert.is((await labels(client, 'whole')).length, 30);
+  assert.is((await labels(client, 'untouched')).length, 30);
   await labels(client, 'tombstoned').then(
     () => assert.unreachable(),
     (error: { type: string }) => assert.is(error.type, 'stream-deleted'),

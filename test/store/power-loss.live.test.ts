@@ -141,11 +141,11 @@ test('a store that was killed after scavenging starts, although its index names 
   let store = openStore(dir, rethrow);
   await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);
   await append(store, 'a', -1);
-  await append(store, 'gone', -1);
+  await append(store, 'other', -1);
   store = await reopened(store, dir);
   const before = snapshot(dir);
   await append(store, 'a', 0);
-  await append(store, 'gone', 0);
+  await append(store, 'other', 0);
   await scavenge(store);
   assert.is(await lastOf(snapshot(dir), 'a'), 1);
   // The same with an index from before, as another release may have left it.
@@ -155,7 +155,7 @@ test('a store that was killed after scavenging starts, although its index names 
   rmSync(join(dir, 'index'), { recursive: true });
   cpSync(join(before, 'index'), join(dir, 'index'), { recursive: true });
   assert.is(await lastOf(dir, 'a'), 1);
-  assert.is(await lastOf(dir, 'gone'), 1);
+  assert.is(await lastOf(dir, 'other'), 1);
 });
 
 test('an index that does not match the log, or cannot be read, is rebuilt', async () => {

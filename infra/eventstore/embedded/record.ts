@@ -46,7 +46,7 @@ const contentTypeEntry = (json: boolean): Buffer => {
 
 let createdAt = Number.NaN;
 let createdBytes = Buffer.alloc(0);
-/** The encoded metadata entry `created`; the last one is cached, because a batch has one time. */
+/** The encoded metadata entry `created`; the last one is cached, because the events of a batch mostly share it. */
 const createdEntry = (ms: number): Buffer => {
   if (ms === createdAt) return createdBytes;
   const ticks = `${ms}0000`;
