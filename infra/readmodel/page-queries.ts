@@ -4,7 +4,7 @@ import { type CursorKey, columnType } from '../../projections/cursor.ts';
 import { type Condition, DOC_SEPARATOR, PAGE_BYTES, type PageQuery } from '../../projections/read-model.ts';
 import { arrayText, preparedStatement } from '../postgres/pool.ts';
 
-/** Compiles only: the statement that it makes is prepared and run by name. */
+/** Only compiles statements: they are then prepared and run by name. */
 const compiler = new Kysely<Record<string, Record<string, unknown>>>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -15,8 +15,8 @@ const compiler = new Kysely<Record<string, Record<string, unknown>>>({
 });
 
 /**
- * `found` rows (one more than asked for, where there are more), of which `body` holds the first `held` documents; the
- * place of the page's last row.
+ * `found` is the number of rows (one more than the limit if there is a next page), of which `body` holds the first
+ * `held` documents. `value` and `id` are the key of the page's last row.
  */
 export type PageRow = { body: string | null; found: number; held: number; value: unknown; id: string | null };
 export type PageStatement = {
@@ -30,7 +30,7 @@ const isSlot = (value: unknown): value is Slot => typeof value === 'object' && v
 
 const like = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
-/** The values of a query in the order in which its conditions stand: what differs between two queries of one shape. */
+/** The values of a query in the order of its conditions. Two queries of the same shape differ only in these. */
 const valuesOf = (where: readonly Condition[]): unknown[] =>
   where.flatMap((condition): unknown[] => {
     if (condition.op === 'exists') return valuesOf(condition.where);
@@ -42,7 +42,7 @@ const valuesOf = (where: readonly Condition[]): unknown[] =>
 
 const placeValues = (place: CursorKey | null): unknown[] => (place ? (place[0] === null ? [place[1]] : [...place]) : []);
 
-/** What makes two queries one statement: everything but the values. */
+/** What identifies the statement of a query: everything but the values. */
 const shapeOf = (where: readonly Condition[]): unknown =>
   where.map((condition) => {
     if (condition.op === 'exists') return ['exists', condition.table, condition.on, shapeOf(condition.where)];
@@ -50,8 +50,8 @@ const shapeOf = (where: readonly Condition[]): unknown =>
   });
 
 /**
- * The documents of a page as a JSON array, one a line; of one more than its limit, the last was only asked for to know
- * whether there are more.
+ * The documents of a page as a JSON array, one per line. If there is one more document than the limit, it is dropped:
+ * it was only read to find out whether there is a next page.
  */
 export const bodyOf = ({ body, held }: PageRow, limit: number): string =>
   `[${held > limit ? body!.slice(0, body!.lastIndexOf(DOC_SEPARATOR)) : (body ?? '')}]`;
@@ -75,7 +75,10 @@ const comparison = (condition: Condition, table: string, schema: string, slot: (
   return sql`${ref(table, condition.column)} ${sql.raw(condition.op)} ${slot()}`;
 };
 
-/** Behind the place of the page before, in Postgres' own order: nulls are greater than everything. */
+/**
+ * The condition that selects the rows after the key of the previous page, in the order of Postgres, in which null is
+ * greater than any value.
+ */
 const behind = ({ from, sort, tieBreak = 'id' }: PageQuery, place: CursorKey | null, slot: () => Slot): RawBuilder<boolean> | null => {
   if (!place) return null;
   const [value, id] = [ref('held', sort.column), ref('held', tieBreak)];
@@ -90,9 +93,8 @@ const behind = ({ from, sort, tieBreak = 'id' }: PageQuery, place: CursorKey | n
 };
 
 /**
- * A page whose documents are none larger than their share of its bytes, as all but always: then `held` are all that
- * were found. Measuring row by row takes a sixth more time, so that only where one is larger the same page is asked for
- * again, `measured`.
+ * In almost all pages, no document is larger than its share of the page's size; then `held` equals `found`. Measuring
+ * each row takes a sixth more time, so only a page with a larger document is read again, with `isMeasured`.
  */
 const aggregated = (page: RawBuilder<unknown>, limit: number, isMeasured: boolean): RawBuilder<PageRow> => {
   const between = sql.lit(DOC_SEPARATOR);
@@ -138,8 +140,8 @@ const MAX_LIMIT = 1_000;
 const MAX_SHAPES = 2_000;
 
 /**
- * Statements by the shape of the query, so that compiling is paid once; `isMeasured` for a page with documents too
- * large to be all in one.
+ * Caches statements by the shape of the query, so that each is compiled once. `isMeasured`: for a page whose documents
+ * may be too large to fit.
  */
 export const pageStatements = (): ((query: PageQuery, place: CursorKey | null, isMeasured?: boolean) => PageStatement) => {
   const known = new Map<string, PageStatement>();

@@ -8,25 +8,25 @@ import { tenantCounter } from '../../projections/tenant-counter.ts';
 import { scenario } from '../fixtures/projection-scenario.ts';
 import { type EventSpec, ideas, ideasTable, idleEvents, recordedEvents } from '../fixtures/test-projection.ts';
 
-const fed = (events: readonly Recorded[], sizes: readonly number[] = []) => {
-  const sink = openMemoryStore([ideas]);
+const storeOf = (events: readonly Recorded[], sizes: readonly number[] = []) => {
+  const store = openMemoryStore([ideas]);
   let at = 0;
   for (const size of sizes) {
-    sink.feed(events.slice(at, at + size));
+    store.feed(events.slice(at, at + size));
     at += size;
   }
-  sink.feed(events.slice(at));
-  return sink;
+  store.feed(events.slice(at));
+  return store;
 };
-const rowOf = (events: readonly Recorded[], id = 'a') => fed(events).rows('ideas', 'ideas').get(`t\0${id}`);
-const reasons = (events: readonly Recorded[]) =>
-  fed(events)
+const rowOf = (events: readonly Recorded[], id = 'a') => storeOf(events).rows('ideas', 'ideas').get(`t\0${id}`);
+const parkedReasons = (events: readonly Recorded[]) =>
+  storeOf(events)
     .unapplied('ideas')
     .map(({ reason }) => reason);
-const story = (...given: EventSpec[]) => recordedEvents(given);
+const eventsOf = (...given: EventSpec[]) => recordedEvents(given);
 
 test('a row has its stream’s revision, which ignored and unknown events move, but not events of other streams', () => {
-  const events = story(
+  const events = eventsOf(
     ['a', 'IdeaNoted', { title: 'one' }],
     ['a', 'IdeaViewed'],
     ['a', 'NeverHeardOf'],
@@ -39,14 +39,14 @@ test('a row has its stream’s revision, which ignored and unknown events move, 
 });
 
 test('an ignored event whose row was removed changes nothing and is not an error', () => {
-  const sink = fed(story(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaDropped'], ['a', 'IdeaViewed']));
-  assert.is(sink.rows('ideas', 'ideas').size, 0);
-  assert.equal(sink.unapplied('ideas'), []);
+  const store = storeOf(eventsOf(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaDropped'], ['a', 'IdeaViewed']));
+  assert.is(store.rows('ideas', 'ideas').size, 0);
+  assert.equal(store.unapplied('ideas'), []);
 });
 
 test('a patch or a counter without a row parks the event and the later events of its stream, but no other stream', () => {
-  const sink = fed(
-    story(
+  const store = storeOf(
+    eventsOf(
       ['a', 'IdeaRenamed', { title: 'x' }],
       ['b', 'IdeaNoted', { title: 'b' }],
       ['a', 'IdeaNoted', { title: 'late' }],
@@ -54,9 +54,9 @@ test('a patch or a counter without a row parks the event and the later events of
       ['c', 'IdeaNoted', { title: 'c' }],
     ),
   );
-  assert.equal([...sink.rows('ideas', 'ideas').keys()], ['t\0b', 't\0c']);
+  assert.equal([...store.rows('ideas', 'ideas').keys()], ['t\0b', 't\0c']);
   assert.equal(
-    sink.unapplied('ideas').map(({ event, first }) => [event.id, event.revision, first]),
+    store.unapplied('ideas').map(({ event, first }) => [event.id, event.revision, first]),
     [
       ['a', 0, true],
       ['a', 1, false],
@@ -68,46 +68,49 @@ test('a patch or a counter without a row parks the event and the later events of
 test('the first change of a tenant counter creates its row at zero', () => {
   const notes = tenantCounter('idea', 'notes');
   const on = { IdeaNoted: ({ tenant }: Recorded) => notes.add(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.add(tenant, -1) };
-  const sink = openMemoryStore([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
-  sink.feed(story(['a', 'IdeaNoted'], ['b', 'IdeaNoted'], ['a', 'IdeaDropped'], ['c', 'IdeaNoted']));
-  assert.equal(sink.unapplied('notes'), []);
+  const store = openMemoryStore([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
+  store.feed(eventsOf(['a', 'IdeaNoted'], ['b', 'IdeaNoted'], ['a', 'IdeaDropped'], ['c', 'IdeaNoted']));
+  assert.equal(store.unapplied('notes'), []);
   assert.equal(
-    [...sink.rows('notes', 'idea_counts').values()].map(({ row }) => row),
+    [...store.rows('notes', 'idea_counts').values()].map(({ row }) => row),
     [{ tenant_id: 't', notes: 2 }],
   );
 });
 
 test('an event applies all of its changes or none', () => {
-  const sink = fed(story(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaTorn', { title: 'half' }]));
-  assert.is(sink.rows('ideas', 'ideas').get('t\0a')?.row.title, 'one');
-  assert.match(sink.unapplied('ideas')[0]!.reason, /no row to patch/);
+  const store = storeOf(eventsOf(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaTorn', { title: 'half' }]));
+  assert.is(store.rows('ideas', 'ideas').get('t\0a')?.row.title, 'one');
+  assert.match(store.unapplied('ideas')[0]!.reason, /no row to patch/);
 });
 
 test('an unknown field, a wrong type, a document that cannot be rendered and an existing row each have their own reason', () => {
   const noted: EventSpec = ['a', 'IdeaNoted', { title: 'one' }];
-  assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /has the field colour/);
-  assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a string/);
-  assert.match(reasons(story(noted, ['a', 'IdeaRenamed', { mood: 'grim' }]))[0]!, /mood/);
-  assert.match(reasons(story(['a', 'IdeaNoted', {}]))[0]!, /cannot render doc: title/);
-  assert.match(reasons(story(['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaTagged', { tag: 'x' }]))[0]!, /already exists/);
-  assert.equal(reasons(story(['a', 'IdeaTagged', { tag: 'x' }], ['a', 'IdeaTagged', { tag: 'x' }])), []);
+  assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /has the field colour/);
+  assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a string/);
+  assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { mood: 'grim' }]))[0]!, /mood/);
+  assert.match(parkedReasons(eventsOf(['a', 'IdeaNoted', {}]))[0]!, /cannot render doc: title/);
+  assert.match(parkedReasons(eventsOf(['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaTagged', { tag: 'x' }]))[0]!, /already exists/);
+  assert.equal(parkedReasons(eventsOf(['a', 'IdeaTagged', { tag: 'x' }], ['a', 'IdeaTagged', { tag: 'x' }])), []);
 });
 
 test('an event after a parked one of another stream is applied, even in the same batch', () =>
-  assert.is(rowOf(story(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
+  assert.is(rowOf(eventsOf(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
 
 test('characters that Postgres refuses are escaped, no prototype is changed, and an event with a key that is too long is parked', () => {
-  const odd = JSON.parse('{"title":"a\\u0000b\\ud800","extra":{"__proto__":{"x":1},"k\\u0000":"\\udc00"}}') as Record<string, unknown>;
-  const row = rowOf(story(['a', 'IdeaNoted', odd]))!.row;
+  const unusualText = JSON.parse('{"title":"a\\u0000b\\ud800","extra":{"__proto__":{"x":1},"k\\u0000":"\\udc00"}}') as Record<
+    string,
+    unknown
+  >;
+  const row = rowOf(eventsOf(['a', 'IdeaNoted', unusualText]))!.row;
   assert.is(row.title, 'a\\u0000b\\ud800');
   assert.is(JSON.stringify(row.extra), '{"k\\\\u0000":"\\\\udc00","__proto__":{"x":1}}');
   assert.is(({} as Record<string, unknown>).x, undefined);
-  assert.match(reasons(story(['a', 'IdeaTagged', { tag: 'x'.repeat(3_000) }]))[0]!, /too long to be indexed/);
-  assert.match(reasons(recordedEvents([['a', 'IdeaNoted', { title: 'new' }]], { v: 9 }))[0]!, /does not know version 9/);
+  assert.match(parkedReasons(eventsOf(['a', 'IdeaTagged', { tag: 'x'.repeat(3_000) }]))[0]!, /too long to be indexed/);
+  assert.match(parkedReasons(recordedEvents([['a', 'IdeaNoted', { title: 'new' }]], { v: 9 }))[0]!, /does not know version 9/);
 });
 
 test('event types with the names of object members are unknown events', () =>
-  assert.equal(reasons(story(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
+  assert.equal(parkedReasons(eventsOf(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
 
 test('compiling an invalid table fails with the name of the table', () => {
   const with_ = (table: Partial<typeof ideasTable>) => () => compileProjection({ ...ideas, tables: [{ ...ideasTable, ...table }] });
@@ -121,8 +124,8 @@ test('the rows do not depend on how the log is divided into batches', () =>
     fc.property(scenario, fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 20 }), (given, sizes) => {
       const events = recordedEvents(given);
       const [batched, single] = [
-        fed(events, sizes),
-        fed(
+        storeOf(events, sizes),
+        storeOf(
           events,
           events.map(() => 1),
         ),
@@ -137,6 +140,6 @@ test('the rows do not depend on how the log is divided into batches', () =>
     { numRuns: 300 },
   ));
 
-test('events that a projection ignores create no rows', () => assert.is(fed(idleEvents(3)).rows('ideas', 'ideas').size, 0));
+test('events that a projection ignores create no rows', () => assert.is(storeOf(idleEvents(3)).rows('ideas', 'ideas').size, 0));
 
 test.run();

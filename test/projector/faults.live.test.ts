@@ -28,7 +28,7 @@ const from: Source = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
 const noted = (id: string, more: object = {}): EventSpec => [id, 'IdeaNoted', { title: `title ${id}`, ...more }];
 
-const cut = (databaseUrl: string) =>
+const cutConnections = (databaseUrl: string) =>
   query(
     databaseUrl,
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
@@ -37,8 +37,8 @@ const cut = (databaseUrl: string) =>
 test('while the database is down reads are refused; when it is back, reads and projections recover by themselves', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const { url, ...way } = await startTcpProxy(databaseUrl);
-  way.close();
+  const { url, ...proxy } = await startTcpProxy(databaseUrl);
+  proxy.close();
   await appendEvents(log, recordedEvents([noted('a')]));
   const { reads, close } = await startProjectionPlatform(log, url, [ideas]);
   const refused = (work: Promise<unknown>) =>
@@ -48,10 +48,10 @@ test('while the database is down reads are refused; when it is back, reads and p
     );
   assert.not(reads.healthy());
   assert.equal(await refused(reads.one(from, key('a'))), ['unavailable', true]);
-  way.open();
+  proxy.open();
   await waitForProjection(reads, log, 'ideas');
   for (let round = 0; round < 3; round++) {
-    way.close();
+    proxy.close();
     assert.equal(await refused(reads.one(from, key('a'))), ['unavailable', true]);
     await appendEvents(
       log,
@@ -63,19 +63,19 @@ test('while the database is down reads are refused; when it is back, reads and p
       ]).slice(round + 1, round + 2),
     );
     await waitUntil('it is noticed', reads.healthy, (healthy) => !healthy);
-    way.open();
+    proxy.open();
     await waitForProjection(reads, log, 'ideas');
     assert.is(await reads.counter(from, key('a'), 'links'), round + 1);
     assert.ok(reads.healthy());
   }
   await close();
-  way.end();
+  proxy.end();
 });
 
 test('if the database does not answer, every read is refused within seconds, including queued ones', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const { url, ...way } = await startTcpProxy(databaseUrl);
+  const { url, ...proxy } = await startTcpProxy(databaseUrl);
   await startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
   const reads = await createReads(url, silentLogger);
   afterTest(reads.close);
@@ -88,7 +88,7 @@ test('if the database does not answer, every read is refused within seconds, inc
     return (JSON.parse(body) as { title: string }[]).map(({ title }) => title);
   };
   assert.is((await Promise.all([titleOf('a'), titlesFrom('b'), titlesFrom('c')])).length, 3);
-  way.stall();
+  proxy.stall();
   const outcomes: unknown[] = [];
   const ask = (work: Promise<unknown>) =>
     work.then(
@@ -110,7 +110,7 @@ test('if the database does not answer, every read is refused within seconds, inc
     outcomes,
     asked.map(() => ['unavailable', true]),
   );
-  way.resume();
+  proxy.resume();
   await waitUntil(
     'reads are answered again',
     () => titleOf('a').catch(() => null),
@@ -118,7 +118,7 @@ test('if the database does not answer, every read is refused within seconds, inc
   );
   const again = await Promise.all([titlesFrom('b'), titleOf('c'), titlesFrom('c'), titleOf('b')]);
   assert.equal(again, [['title b', 'title c'], 'title c', ['title c'], 'title b']);
-  way.end();
+  proxy.end();
 });
 
 test('while the log is down rows can be read, and they are updated when it is back', async () => {
@@ -127,9 +127,9 @@ test('while the log is down rows can be read, and they are updated when it is ba
   const events = recordedEvents([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]);
   await appendEvents(log, events.slice(0, 1));
   await waitForProjection(reads, log, 'ideas');
-  const over = log.outage();
+  const endOutage = log.outage();
   assert.is((await reads.one(from, key('a')))?.revision, 0);
-  over();
+  endOutage();
   await appendEvents(log, events.slice(1));
   await waitForProjection(reads, log, 'ideas');
   assert.is((await reads.one(from, key('a')))?.revision, 1);
@@ -233,7 +233,7 @@ test('the rows are correct wherever batches end and connections break', () =>
       const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
       for (const size of [...sizes, events.length]) {
         await appendEvents(log, events.slice(log.events.length, log.events.length + size));
-        await cut(databaseUrl);
+        await cutConnections(databaseUrl);
       }
       if (events.length > 0) await waitForProjection(reads, log, 'ideas');
       if (events.length > 0)

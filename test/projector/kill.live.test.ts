@@ -26,18 +26,18 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 const KILLS = Number(process.env.TEST_KILLS ?? 20);
 
 /** A small pseudo-random generator: the same seed always gives the same events. */
-const dice = (seed: number) => () => {
+const seededRandom = (seed: number) => () => {
   seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
   return seed / 2 ** 32;
 };
 
-const story = (count: number): EventSpec[] => {
-  const roll = dice(42);
+const eventSpecs = (count: number): EventSpec[] => {
+  const random = seededRandom(42);
   return Array.from({ length: count }, (_, n): EventSpec => {
-    const id = `i${n < 30 ? n : Math.floor(roll() * 30)}`;
+    const id = `i${n < 30 ? n : Math.floor(random() * 30)}`;
     if (n < 30) return [id, 'IdeaNoted', { title: `first ${n}` }];
-    const kind = roll();
-    if (kind < 0.5) return [id, 'IdeaLinked', { to: `i${Math.floor(roll() * 30)}` }];
+    const kind = random();
+    if (kind < 0.5) return [id, 'IdeaLinked', { to: `i${Math.floor(random() * 30)}` }];
     if (kind < 0.9) return [id, 'IdeaRenamed', { title: `title ${n}`, extra: { n } }];
     return [id, kind < 0.98 ? 'IdeaViewed' : 'IdeaRenamed', kind < 0.999 ? {} : { title: 7 }];
   });
@@ -52,7 +52,7 @@ const startWorkerProcess = async (...args: string[]): Promise<ChildProcess> => {
   return child;
 };
 
-const storyIn = (category: string, count: number) => recordedEvents(story(count), {}, category);
+const eventsIn = (category: string, count: number) => recordedEvents(eventSpecs(count), {}, category);
 
 const lockHolders = (databaseUrl: string) =>
   query<{ pid: number }>(
@@ -69,7 +69,7 @@ test('a worker that lost its locks continues if no other worker has taken over',
   await startWorker({ log, databaseUrl, projections: [ideasOf('slow')], logger });
   const reads = await createReads(databaseUrl, silentLogger);
   afterTest(reads.close);
-  const events = storyIn('slow', 60);
+  const events = eventsIn('slow', 60);
   await appendEvents(log, events.slice(0, 30));
   await waitForProjection(reads, log, 'ideas');
   const [before] = await lockHolders(databaseUrl);
@@ -89,7 +89,7 @@ test('if a worker is suspended another one takes over within seconds, and after 
   const databaseUrl = await freshDatabase();
   const log = openLog(eventstoreUrl);
   afterTest(log.close);
-  const events = storyIn('still', 1_200);
+  const events = eventsIn('still', 1_200);
   const [before, meanwhile, after] = [events.slice(0, 400), events.slice(400, 800), events.slice(800)];
   const reads = await createReads(databaseUrl, silentLogger);
   afterTest(reads.close);
@@ -115,7 +115,7 @@ test(`after ${KILLS} kills of the worker the rows are correct, and the checkpoin
   const category = `kill${[...crypto.randomUUID()].filter((letter) => /[a-f]/.test(letter)).join('')}`;
   const log = openLog(eventstoreUrl);
   afterTest(log.close);
-  const events = storyIn(category, 60 * KILLS);
+  const events = eventsIn(category, 60 * KILLS);
   const writing = appendEvents(log, events);
   const stopWatching = await watchCheckpoint(databaseUrl, 'ideas');
   let child = await startWorkerProcess(eventstoreUrl, databaseUrl, category);
@@ -135,9 +135,9 @@ test(`after ${KILLS} kills of the worker the rows are correct, and the checkpoin
   const projection = ideasOf(category);
   for (const table of ['ideas', 'tags'])
     assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', table)), comparableRows(await foldedRows(log, projection, table)));
-  const sink = openMemoryStore([projection]);
-  for await (const event of log.readAll()) sink.feed([event]);
-  assert.ok(sink.rows('ideas', 'ideas').size === 30 && sink.unapplied('ideas').length > 0);
+  const store = openMemoryStore([projection]);
+  for await (const event of log.readAll()) store.feed([event]);
+  assert.ok(store.rows('ideas', 'ideas').size === 30 && store.unapplied('ideas').length > 0);
 });
 
 test.run();

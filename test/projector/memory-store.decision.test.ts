@@ -8,10 +8,10 @@ import { type EventSpec, ideas, ideasTable, recordedEvents } from '../fixtures/t
 
 const from: Source = { projection: 'ideas', table: ideasTable };
 const noted = (id: string, title: string, more: object = {}): EventSpec => [id, 'IdeaNoted', { title, ...more }];
-const sinkOf = (...given: EventSpec[]) => {
-  const sink = openMemoryStore([ideas]);
-  sink.feed(recordedEvents(given));
-  return sink;
+const storeOf = (...given: EventSpec[]) => {
+  const store = openMemoryStore([ideas]);
+  store.feed(recordedEvents(given));
+  return store;
 };
 const query = (more: Partial<PageQuery> = {}): PageQuery => ({
   from,
@@ -33,7 +33,7 @@ const refusal = (work: Promise<unknown>): Promise<Refusal> =>
   );
 
 test('a look-up returns the document and the stream’s revision, but no soft-deleted row and none of another tenant', async () => {
-  const { reads } = sinkOf(noted('a', 'A'), noted('b', 'B'), ['b', 'IdeaRenamed', { gone: true }]);
+  const { reads } = storeOf(noted('a', 'A'), noted('b', 'B'), ['b', 'IdeaRenamed', { gone: true }]);
   const one = await reads.one(from, { tenant_id: 't', id: 'a' });
   assert.equal([JSON.parse(one!.doc).title, one!.revision], ['A', 0]);
   assert.equal(await reads.one(from, { tenant_id: 't', id: 'a' }, 'short_doc'), { doc: '{"id":"a","title":"A"}', revision: 0 });
@@ -42,7 +42,7 @@ test('a look-up returns the document and the stream’s revision, but no soft-de
 });
 
 test('pages follow each other by cursor in both directions, with nulls in the order of Postgres', async () => {
-  const { reads } = sinkOf(
+  const { reads } = storeOf(
     noted('a', 'A', { score: 1 }),
     noted('b', 'B'),
     noted('c', 'C', { score: 2 }),
@@ -65,7 +65,7 @@ test('pages follow each other by cursor in both directions, with nulls in the or
 });
 
 test('a page contains the rows that meet all conditions: equality, ranges, lists, substrings, rows of other tables', async () => {
-  const { reads } = sinkOf(noted('a', 'Red Fox', { score: 1 }), noted('b', 'red hen', { score: 2 }), noted('c', 'Blue'), [
+  const { reads } = storeOf(noted('a', 'Red Fox', { score: 1 }), noted('b', 'red hen', { score: 2 }), noted('c', 'Blue'), [
     'a',
     'IdeaTagged',
     { tag: 'x' },
@@ -82,7 +82,7 @@ test('a page contains the rows that meet all conditions: equality, ranges, lists
 });
 
 test('a cursor that no page returned is refused with a pointer to it', async () => {
-  const { reads } = sinkOf(noted('a', 'A'));
+  const { reads } = storeOf(noted('a', 'A'));
   for (const cursor of [
     '',
     '%',
@@ -96,20 +96,20 @@ test('a cursor that no page returned is refused with a pointer to it', async () 
 });
 
 test('a read waits for its token, but not longer than its time limit', async () => {
-  const sink = openMemoryStore([ideas]);
+  const store = openMemoryStore([ideas]);
   const [first, second] = recordedEvents([noted('a', 'A'), noted('b', 'B')]);
-  assert.is(sink.reads.position('ideas'), null);
-  sink.feed([first!]);
-  await sink.reads.passed('ideas', tokenOf(first!.position));
-  const waiting = sink.reads.passed('ideas', tokenOf(second!.position), 1_000);
-  assert.is((await refusal(sink.reads.passed('ideas', tokenOf(second!.position), 1))).code, 'not_caught_up');
-  sink.feed([second!]);
+  assert.is(store.reads.position('ideas'), null);
+  store.feed([first!]);
+  await store.reads.passed('ideas', tokenOf(first!.position));
+  const waiting = store.reads.passed('ideas', tokenOf(second!.position), 1_000);
+  assert.is((await refusal(store.reads.passed('ideas', tokenOf(second!.position), 1))).code, 'not_caught_up');
+  store.feed([second!]);
   await waiting;
-  assert.is(sink.reads.position('ideas'), tokenOf(second!.position));
+  assert.is(store.reads.position('ideas'), tokenOf(second!.position));
 });
 
 test('a counter without a row is 0', async () => {
-  const { reads } = sinkOf(noted('a', 'A'), ['b', 'IdeaLinked', { to: 'a' }]);
+  const { reads } = storeOf(noted('a', 'A'), ['b', 'IdeaLinked', { to: 'a' }]);
   assert.is(await reads.counter(from, { tenant_id: 't', id: 'a' }, 'links'), 1);
   assert.is(await reads.counter(from, { tenant_id: 't', id: 'z' }, 'links'), 0);
 });

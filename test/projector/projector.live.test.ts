@@ -29,9 +29,9 @@ const read = async (reads: Reads, id: string) => JSON.parse((await reads.one(fro
 test('rows in Postgres equal those in memory, for every kind of change and text', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
-  const odd = '€"\\{},NULL \u2028 \0 \ud800 😀';
+  const unusualText = '€"\\{},NULL \u2028 \0 \ud800 😀';
   const given: EventSpec[] = [
-    ['a', 'IdeaNoted', { title: odd, extra: { b: [1, null, { '': odd }], aa: 1e21 }, score: 0.1 }],
+    ['a', 'IdeaNoted', { title: unusualText, extra: { b: [1, null, { '': unusualText }], aa: 1e21 }, score: 0.1 }],
     ['b', 'IdeaNoted', { title: '', extra: [] }],
     ['b', 'IdeaLinked', { to: 'a' }],
     ['a', 'IdeaViewed'],
@@ -57,7 +57,7 @@ test('rows in Postgres equal those in memory, for every kind of change and text'
  * A log whose first subscription from the beginning waits for `go`, then delivers only its first `few` events and
  * reports that it has caught up.
  */
-const shortOf = (log: Log, few: number) => {
+const truncatedLog = (log: Log, few: number) => {
   const { promise: gate, resolve: go } = Promise.withResolvers<void>();
   let isFirst = true;
   const follow: Log['follow'] = (follower) => {
@@ -84,7 +84,7 @@ test('a projection that joins the live processor gets all events that it has mis
   await waitForProjection(reads, log, 'ideas');
   await close();
   const late = { ...ideas, name: 'late' };
-  const short = shortOf(log, 3);
+  const short = truncatedLog(log, 3);
   const worker = await startWorker({ log: short.log, databaseUrl, projections: [ideas, late], logger: silentLogger });
   const stateOf = (name: string) => worker.status().find((one) => one.name === name)!.state;
   await waitUntil(

@@ -47,10 +47,10 @@ test('a rebuild finds and repairs changed rows; meanwhile reads see every row an
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   await appendEvents(log, recordedEvents(notedEvents(300)));
   await waitForProjection(reads, log, 'ideas');
-  await query(databaseUrl, `update ideas.ideas set title = 'spoilt' where id = 'i7'`);
+  await query(databaseUrl, `update ideas.ideas set title = 'changed' where id = 'i7'`);
   await query(databaseUrl, `delete from ideas.ideas where id = 'i8'`);
   let hasEnded = false;
-  const seen = { reads: 0, least: Number.POSITIVE_INFINITY, points: 0 };
+  const seen = { reads: 0, minRows: Number.POSITIVE_INFINITY, lookups: 0 };
   const reading = (async () => {
     while (!hasEnded) {
       const [page, point] = await Promise.all([
@@ -63,8 +63,8 @@ test('a rebuild finds and repairs changed rows; meanwhile reads see every row an
         reads.one(from, key('i9')),
       ]);
       seen.reads++;
-      if (point) seen.points++;
-      seen.least = Math.min(seen.least, (JSON.parse(page.body) as unknown[]).length);
+      if (point) seen.lookups++;
+      seen.minRows = Math.min(seen.minRows, (JSON.parse(page.body) as unknown[]).length);
     }
   })();
   for (let round = 0; round < 3; round++) {
@@ -81,8 +81,8 @@ test('a rebuild finds and repairs changed rows; meanwhile reads see every row an
   }
   hasEnded = true;
   await reading;
-  assert.ok(seen.reads > 5 && seen.points === seen.reads, JSON.stringify(seen));
-  assert.is(seen.least, 299);
+  assert.ok(seen.reads > 5 && seen.lookups === seen.reads, JSON.stringify(seen));
+  assert.is(seen.minRows, 299);
   await appendEvents(log, recordedEvents([['late', 'IdeaNoted', { title: 'after all that' }]]));
   await waitForProjection(reads, log, 'ideas');
   assert.is(await titleOf(reads, 'late'), 'after all that');
@@ -245,7 +245,7 @@ test('a promotion swaps the rows and completes the request in one transaction: a
   await appendEvents(log, recordedEvents(notedEvents(30)));
   const first = await startProjectionPlatform(log, databaseUrl, [ideas]);
   await waitForProjection(first.reads, log, 'ideas');
-  await query(databaseUrl, `update ideas.ideas set title = 'spoilt' where id = 'i7'`);
+  await query(databaseUrl, `update ideas.ideas set title = 'changed' where id = 'i7'`);
   await query(databaseUrl, `create function annals.die() returns trigger language plpgsql as 'begin raise exception ''dies here''; end'`);
   await query(
     databaseUrl,
@@ -259,7 +259,7 @@ test('a promotion swaps the rows and completes the request in one transaction: a
     (found) => /dies here/.test(found[0]?.last_error ?? ''),
   );
   assert.is(status!.name, 'ideas');
-  assert.is((await rowsIn(databaseUrl, 'ideas', 'ideas')).find((row) => row.id === 'i7')!.title, 'spoilt', 'the old rows are still read');
+  assert.is((await rowsIn(databaseUrl, 'ideas', 'ideas')).find((row) => row.id === 'i7')!.title, 'changed', 'the old rows are still read');
   assert.is((await requestState(pool, id))!.done_at, null);
   await query(databaseUrl, 'drop trigger dies on annals.requests');
   await waitUntil(

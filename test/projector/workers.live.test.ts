@@ -43,28 +43,28 @@ test('one of several workers writes, another one takes over, and no event is app
 test('a worker that is cut off from the database does not prevent another one from writing', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
-  const { url, ...way } = await startTcpProxy(databaseUrl);
+  const { url, ...proxy } = await startTcpProxy(databaseUrl);
   const cutOff = await startWorker({ log, databaseUrl: url, projections: [ideas], logger: silentLogger });
   await waitUntil('a writer', cutOff.status, ([one]) => one!.writer);
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
-  way.stall();
+  proxy.stall();
   await appendEvents(log, recordedEvents([noted('a')]));
   await waitForProjection(reads, log, 'ideas');
-  way.close();
-  way.resume();
-  way.open();
+  proxy.close();
+  proxy.resume();
+  proxy.open();
   await appendEvents(log, recordedEvents([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]).slice(1));
   await waitForProjection(reads, log, 'ideas');
   assert.is(await reads.counter(from, key('a'), 'links'), 1);
   await close();
   await cutOff.close();
-  way.end();
+  proxy.end();
 });
 
 test('a worker that is cut off from the log lets another one write', async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
-  const { url, ...way } = await startTcpProxy(eventstoreUrl);
+  const { url, ...proxy } = await startTcpProxy(eventstoreUrl);
   const [cutOff, log] = [openLog(url), openLog(eventstoreUrl)];
   afterTest(cutOff.close);
   afterTest(log.close);
@@ -73,20 +73,20 @@ test('a worker that is cut off from the log lets another one write', async () =>
   await waitUntil('a writer', worker.status, ([one]) => one!.writer);
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, projections);
   const events = recordedEvents([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]], {}, 'cut');
-  way.stall();
+  proxy.stall();
   await appendEvents(log, events.slice(0, 1));
   await waitForProjection(reads, log, 'ideas');
   assert.match(worker.status()[0]!.last_error ?? '', /the log does not answer/);
   await close();
-  way.close();
-  way.resume();
-  way.open();
+  proxy.close();
+  proxy.resume();
+  proxy.open();
   await appendEvents(log, events.slice(1));
   const after = await createReads(databaseUrl, silentLogger);
   afterTest(after.close);
   await waitForProjection(after, log, 'ideas');
   assert.is(await after.counter(from, key('a'), 'links'), 1);
-  way.end();
+  proxy.end();
 });
 
 test.run();
