@@ -5,34 +5,34 @@ import { z } from 'zod';
 import { publicIdOf } from '../domain/identity/api-key-format.ts';
 import { listenUrl } from './listen-url.ts';
 
-const where = (says: string, holds: (value: string) => boolean) => z.string().refine(holds, says);
+const checkedText = (message: string, isValid: (value: string) => boolean) => z.string().refine(isValid, message);
 
 const url = (...protocols: string[]) =>
-  where(
+  checkedText(
     `must be a URL that begins with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`,
     (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol.slice(0, -1)),
   );
 
-/** Paths are put behind it, and an agent of HTTP sends no user that stands in an address. */
-const webUrl = where('must be a URL that begins with http:// or https://, without user, query and fragment', (value) => {
+/** Paths are appended to it, and HTTP clients do not send a user that is part of a URL. */
+const webUrl = checkedText('must be a URL that begins with http:// or https://, without a user, query or fragment', (value) => {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, search, hash } = new URL(value);
   return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
 });
 
-const apiKey = where('must be a well-formed API key (ann_…), its check digits right', (value) => publicIdOf(value) !== null);
+const apiKey = checkedText('must be an API key (ann_…) with correct check digits', (value) => publicIdOf(value) !== null);
 
-const list = (says: string, holds: (item: string) => boolean) =>
+const list = (message: string, isValid: (item: string) => boolean) =>
   z
     .string()
     .transform((value) => Object.freeze(value.split(',').map((item) => item.trim())))
-    .refine((items) => items.every(holds), says)
+    .refine((items) => items.every(isValid), message)
     .optional();
 
-const isRange = (text: string): boolean => {
-  const [address = '', bits, ...rest] = text.split('/');
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return rest.length === 0 && most > 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most));
+const isRange = (value: string): boolean => {
+  const [address = '', bits, ...rest] = value.split('/');
+  const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return rest.length === 0 && maxBits > 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits));
 };
 
 const isHostName = (text: string): boolean => /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i.test(text) && text.length <= 253;
@@ -64,42 +64,44 @@ const isAccountSeed = (text: string): boolean => {
 };
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-const word = z.string().optional();
+const anyText = z.string().optional();
 
-/** The closed list of environment variables, but for the two families with a name inside. */
+/** Every environment variable, except the two families whose names contain a provider or a host. */
 const variables = z.object({
-  PORT: where('must be a port number from 1 to 65535', isPort).transform(Number).default(4100),
-  HOST: where('must be a host name or an IP address', isHost).default('127.0.0.1'),
+  PORT: checkedText('must be a port number from 1 to 65535', isPort).transform(Number).default(4100),
+  HOST: checkedText('must be a host name or an IP address', isHost).default('127.0.0.1'),
   PUBLIC_URL: webUrl.optional(),
   ANNALS_DATA: z.string().default('.annals'),
   ANNALS_ADMIN_KEY: apiKey.optional(),
-  EVENTSTORE_URL: where('must begin with esdb:// or esdb+discover://', (value) => /^esdb(\+discover)?:\/\/[^/]/.test(value)).optional(),
+  EVENTSTORE_URL: checkedText('must begin with esdb:// or esdb+discover://', (value) =>
+    /^esdb(\+discover)?:\/\/[^/]/.test(value),
+  ).optional(),
   DATABASE_URL: url('postgres', 'postgresql').optional(),
-  NATS_URL: where('must be URLs that begin with nats:// or tls://, set apart by commas', (value) =>
+  NATS_URL: checkedText('must be URLs that begin with nats:// or tls://, separated by commas', (value) =>
     value.split(',').every((part) => /^(nats|tls):$/.test(URL.canParse(part.trim()) ? new URL(part.trim()).protocol : '')),
   ).optional(),
   BLOBS_URL: url('s3', 'http', 'https').optional(),
-  MASTER_KEY_FILE: word,
-  OIDC_ISSUER: where('must be an https URL (http on a loopback address)', isIssuer).optional(),
-  OIDC_AUDIENCE: word,
-  OIDC_CLIENT_ID: word,
-  OIDC_CLIENT_SECRET: word,
+  MASTER_KEY_FILE: anyText,
+  OIDC_ISSUER: checkedText('must be an https URL (http only on a loopback address)', isIssuer).optional(),
+  OIDC_AUDIENCE: anyText,
+  OIDC_CLIENT_ID: anyText,
+  OIDC_CLIENT_SECRET: anyText,
   LOG_LEVEL: z.enum(levels, `must be one of ${levels.join(', ')}`).default('info'),
-  METRICS_TOKEN: word,
-  STRIPE_SECRET_KEY: word,
-  STRIPE_WEBHOOK_SECRET: word,
-  TRUSTED_PROXIES: list('must be IP addresses or CIDR ranges, set apart by commas', isRange),
-  CORS_ORIGINS: list('must be origins such as https://app.example.com, or *, set apart by commas', isOrigin),
-  NATS_ACCOUNT_SEED: where('must be the seed of a NATS account: SA and 56 letters or digits', isAccountSeed).optional(),
+  METRICS_TOKEN: anyText,
+  STRIPE_SECRET_KEY: anyText,
+  STRIPE_WEBHOOK_SECRET: anyText,
+  TRUSTED_PROXIES: list('must be IP addresses or CIDR ranges, separated by commas', isRange),
+  CORS_ORIGINS: list('must be origins such as https://app.example.com, or *, separated by commas', isOrigin),
+  NATS_ACCOUNT_SEED: checkedText('must be the seed of a NATS account: SA followed by 56 letters or digits', isAccountSeed).optional(),
   SMTP_URL: url('smtp', 'smtps').optional(),
-  SMTP_LISTEN: where('must be host:port', isHostAndPort).optional(),
-  MAIL_DOMAIN: where('must be a domain name', isHostName).optional(),
-  EGRESS_ALLOW: list('must be hosts, host:port or CIDR ranges, set apart by commas', isEgress),
+  SMTP_LISTEN: checkedText('must be host:port', isHostAndPort).optional(),
+  MAIL_DOMAIN: checkedText('must be a domain name', isHostName).optional(),
+  EGRESS_ALLOW: list('must be hosts, host:port or CIDR ranges, separated by commas', isEgress),
   ANNALS_URL: webUrl.optional(),
   ANNALS_KEY: apiKey.optional(),
 });
 
-/** Every variable that the platform reads; families are written with the part in angle brackets that varies. */
+/** Every variable that the platform reads. In the names of the families, angle brackets mark the part that varies. */
 export const variableNames: readonly string[] = [
   ...Object.keys(variables.shape),
   'OAUTH_<PROVIDER>_CLIENT_ID',
@@ -109,18 +111,18 @@ export const variableNames: readonly string[] = [
 
 type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}` : Lowercase<S>;
 type Variables = z.output<typeof variables>;
-type Plain = { readonly [K in keyof Variables as Camel<K>]: Variables[K] };
+type PlainConfig = { readonly [K in keyof Variables as Camel<K>]: Variables[K] };
 
 export type OAuthClient = { readonly clientId: string; readonly clientSecret: string };
 
-/** The environment, read once. Fields are the variables' names in camel case; paths are absolute. */
-export type Config = Omit<Plain, 'publicUrl' | 'masterKeyFile'> & {
-  /** Without a slash at its end. */
+/** The environment, read once. Fields are named like the variables, in camel case; paths are absolute. */
+export type Config = Omit<PlainConfig, 'publicUrl' | 'masterKeyFile'> & {
+  /** Without a slash at the end. */
   readonly publicUrl: string;
   readonly masterKeyFile: string;
-  /** By provider, in lower case. */
+  /** The key is the provider in lower case. */
   readonly oauth: Readonly<Record<string, OAuthClient>>;
-  /** By host: GIT_TOKEN_GIT_EXAMPLE_COM is git.example.com, two underscores are a hyphen. */
+  /** The key is the host: GIT_TOKEN_GIT_EXAMPLE_COM is git.example.com; two underscores stand for a hyphen. */
   readonly gitTokens: Readonly<Record<string, string>>;
 };
 
@@ -162,20 +164,20 @@ const parse = (env: Record<string, string>): Variables => {
   throw new Error(`${issue?.path.join('.')} ${issue?.message}`);
 };
 
-/** An issuer without an audience would let in the tokens of every service that it knows. */
+/** Without an audience, tokens that the issuer created for other services would be accepted. */
 const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID }: Variables): void => {
   if (OIDC_ISSUER && !OIDC_AUDIENCE && !OIDC_CLIENT_ID)
-    throw new Error('OIDC_AUDIENCE is missing: OIDC_ISSUER needs OIDC_AUDIENCE (tokens), OIDC_CLIENT_ID (browsers), or both');
+    throw new Error('OIDC_AUDIENCE is missing: OIDC_ISSUER needs OIDC_AUDIENCE (for tokens), OIDC_CLIENT_ID (for browsers), or both');
   if (!OIDC_ISSUER && (OIDC_AUDIENCE || OIDC_CLIENT_ID))
-    throw new Error('OIDC_ISSUER is missing: OIDC_AUDIENCE and OIDC_CLIENT_ID are of an issuer');
+    throw new Error('OIDC_ISSUER is missing: OIDC_AUDIENCE and OIDC_CLIENT_ID need it');
 };
 
-/** Reads the environment; an empty variable counts as absent. @throws Error of one line that names a malformed variable, never its value */
+/** Reads the environment. An empty variable counts as not set. @throws Error of one line that names a malformed variable, never its value */
 export const loadConfig = (env: Environment): Config => {
   const set = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));
   const values = parse(set);
   checkIssuer(values);
-  const plain = Object.fromEntries(Object.entries(values).map(([name, value]) => [camel(name), value])) as Plain;
+  const plain = Object.fromEntries(Object.entries(values).map(([name, value]) => [camel(name), value])) as PlainConfig;
   const annalsData = resolve(values.ANNALS_DATA);
   return Object.freeze({
     ...plain,

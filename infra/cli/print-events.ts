@@ -24,40 +24,43 @@ const boundOf = (name: string, text: string | undefined): Bound => {
   throw new Error(`--${name} must be a position such as 4711:4711 or an RFC 3339 time`);
 };
 
-const before = (event: Recorded, bound: Bound): boolean => {
+const isBefore = (event: Recorded, bound: Bound): boolean => {
   if (!bound) return false;
   return 'position' in bound ? comparePositions(event.position, bound.position) < 0 : event.at < bound.time;
 };
 
-const behind = (event: Recorded, bound: Bound): boolean => {
+const isAfter = (event: Recorded, bound: Bound): boolean => {
   if (!bound) return false;
   return 'position' in bound ? comparePositions(event.position, bound.position) > 0 : event.at > bound.time;
 };
 
-/** An event as one line of JSON: secrets as the ciphertext they are, other people's bytes as base64. */
+/** An event as one line of JSON. Secrets stay encrypted; the bytes of a delivery are base64. */
 export const lineOf = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded): string => {
-  const kept = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };
-  return escapeControls(JSON.stringify({ id: event_id, stream, revision, position: tokenOf(position), type, at, ...kept, metadata: meta }));
+  const content = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };
+  return escapeControls(
+    JSON.stringify({ id: event_id, stream, revision, position: tokenOf(position), type, at, ...content, metadata: meta }),
+  );
 };
 
-const wanted = (event: Recorded, tenant: string | undefined): boolean => !tenant || event.tenant === tenant || event.meta.tenant === tenant;
+const matchesTenant = (event: Recorded, tenant: string | undefined): boolean =>
+  !tenant || event.tenant === tenant || event.meta.tenant === tenant;
 
-/** The events of one stream or of the whole log, between two bounds (inclusive), oldest first. */
-export async function* replayed(log: Log, { stream, tenant, from, to }: ReplayOptions): AsyncGenerator<Recorded> {
+/** Yields the events of one stream or of the whole log between two bounds (inclusive), oldest first. */
+export async function* eventsBetween(log: Log, { stream, tenant, from, to }: ReplayOptions): AsyncGenerator<Recorded> {
   const [start, end] = [boundOf('from', from), boundOf('to', to)];
   for await (const event of stream ? log.read(stream) : log.readAll()) {
-    if (before(event, start)) continue;
-    if (behind(event, end) && end && 'position' in end) return;
-    if (!behind(event, end) && wanted(event, tenant)) yield event;
+    if (isBefore(event, start)) continue;
+    if (isAfter(event, end) && end && 'position' in end) return;
+    if (!isAfter(event, end) && matchesTenant(event, tenant)) yield event;
   }
 }
 
-/** Prints events as JSON lines; waits where the reader of its output does. Resolves to the exit code. */
+/** Prints events as JSON lines, no faster than they are read. @returns the exit code */
 export const replay = async (config: Config, options: ReplayOptions): Promise<number> => {
   if (options.tenant !== undefined && !isId25(options.tenant)) throw new Error('--tenant must be a tenant id');
   const log = openLog(locateServices(config).eventstoreUrl);
   try {
-    for await (const event of replayed(log, options)) {
+    for await (const event of eventsBetween(log, options)) {
       if (!process.stdout.write(`${lineOf(event)}\n`)) await new Promise((resolve) => process.stdout.once('drain', resolve));
     }
   } finally {

@@ -40,7 +40,10 @@ test('a platform that is stopped is said to be, without advice on what cannot be
     for (const words of [['verify'], ['replay'], ['rebuild', 'agents']]) {
       const [ended, says] = await said(platform, words);
       is(ended, 1);
-      match(says, /^annals: the platform does not answer \(connect ECONNREFUSED [\d.:]+\): start it; annals doctor says what is wrong\n$/);
+      match(
+        says,
+        /^annals: the platform does not answer \(connect ECONNREFUSED [\d.:]+\): start it, or run annals doctor to find the cause\n$/,
+      );
     }
   }));
 

@@ -31,7 +31,7 @@ const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.Pr
 
 /** The worker has begun: what is degraded says nothing of that yet. */
 const heard = (platform: Platform): Promise<void> =>
-  eventually('a worker', async () => /^ok .* was heard of \d/.test(await examined(platform)));
+  eventually('a worker', async () => /^ok .* reported \d/.test(await examined(platform)));
 
 test('a broker that does not take the messages is named by /readyz, and why by the doctor, until it takes them', () =>
   withPlatform(async (platform) => {
@@ -101,7 +101,7 @@ test('a worker of which nothing is heard is named until it is heard of again', (
     process.kill(pid, 'SIGSTOP');
     try {
       await named(platform, 'worker');
-      assert.match(await examined(platform), /^FAIL .*none was heard of for 1\d s/);
+      assert.match(await examined(platform), /^FAIL .*no worker has reported for 1\d s/);
     } finally {
       process.kill(pid, 'SIGCONT');
     }
