@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type ClientHttp2Stream, connect } from 'node:http2';
 import { binaryEvent } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
-import * as wire from '../../infra/eventstore/embedded/protobuf.ts';
+import { bytesField, framedMessage, messageField, textField, uintField } from '../../infra/eventstore/embedded/protobuf.ts';
 import { revisionAt } from '../../infra/eventstore/embedded/record.ts';
 import { openStore } from '../../infra/eventstore/embedded/store.ts';
 import { streamPage } from '../../infra/eventstore/embedded/stream-page.ts';
@@ -45,15 +45,23 @@ for (const backwards of [false, true])
     await store.close();
   });
 
-const { bytes, framed, message, text, uint } = wire;
 const STREAMS = '/event_store.client.streams.Streams';
 const EMPTY = Buffer.alloc(0);
 
 const proposedMessage = (custom: Buffer): Buffer =>
-  Buffer.concat([message(1, text(2, randomUUID())), message(2, text(1, 'type'), text(2, 'happened')), bytes(3, custom)]);
-const target = (stream: string): Buffer => Buffer.concat([message(1, text(3, stream)), bytes(4, EMPTY)]);
+  Buffer.concat([
+    messageField(1, textField(2, randomUUID())),
+    messageField(2, textField(1, 'type'), textField(2, 'happened')),
+    bytesField(3, custom),
+  ]);
+const target = (stream: string): Buffer => Buffer.concat([messageField(1, textField(3, stream)), bytesField(4, EMPTY)]);
 const batchPart = (stream: string, custom: Buffer, isFinal: boolean): Buffer =>
-  framed(message(1, text(2, randomUUID())), bytes(2, target(stream)), bytes(3, proposedMessage(custom)), uint(4, isFinal ? 1 : 0));
+  framedMessage(
+    messageField(1, textField(2, randomUUID())),
+    bytesField(2, target(stream)),
+    bytesField(3, proposedMessage(custom)),
+    uintField(4, isFinal ? 1 : 0),
+  );
 
 /**
  * A connection that never opens its flow-control windows: it receives no responses but those in headers and trailers.
@@ -112,8 +120,8 @@ test('an append, and all unfinished appends of one call, are limited in bytes', 
   const startCall = await connectWithoutReading();
   const custom = Buffer.alloc(4 << 20, 1);
   const append = startCall(`${STREAMS}/Append`);
-  append.call.write(framed(bytes(1, target('much'))));
-  for (let n = 0; n < 5; n++) append.call.write(framed(bytes(2, proposedMessage(custom))));
+  append.call.write(framedMessage(bytesField(1, target('much'))));
+  for (let n = 0; n < 5; n++) append.call.write(framedMessage(bytesField(2, proposedMessage(custom))));
   assert.match(await append.status, /^3 Maximum Append Size of 16777216 Exceeded/);
   const batch = startCall(`${STREAMS}/BatchAppend`);
   for (let n = 0; n < 18; n++) batch.call.write(batchPart(`unfinished${n}`, custom, false));
@@ -123,13 +131,13 @@ test('an append, and all unfinished appends of one call, are limited in bytes', 
 test('a caller without the secret cannot send large messages', async () => {
   const startCall = await connectWithoutReading({ open: false });
   const { call, status } = startCall('/event_store.client.server_features.ServerFeatures/GetSupportedMethods');
-  call.write(framed(Buffer.alloc(2_000)));
+  call.write(framedMessage(Buffer.alloc(2_000)));
   assert.match(await status, /^8 /);
 });
 
 test('a call with no message or an incomplete one gets an error status', async () => {
   const startCall = await connectWithoutReading();
-  const half = framed(Buffer.alloc(100)).subarray(0, 50);
+  const half = framedMessage(Buffer.alloc(100)).subarray(0, 50);
   const statusOf = async (method: string, body: Buffer): Promise<string> => {
     const { call, status } = startCall(method);
     call.end(body);
@@ -146,7 +154,7 @@ test('a stream name too long for a response header does not end the connection',
   const name = '🙂'.repeat(50_000);
   for (let n = 0; n < 3; n++) {
     const { call, status } = startCall(`${STREAMS}/Delete`);
-    call.end(framed(bytes(1, target(name))));
+    call.end(framedMessage(bytesField(1, target(name))));
     assert.match(await status, /^9 .*WrongExpectedVersion/);
   }
 });

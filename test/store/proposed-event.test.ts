@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { batchPartOf } from '../../infra/eventstore/embedded/append-requests.ts';
-import { bytes, message, type Span, text, uint, viewOf } from '../../infra/eventstore/embedded/protobuf.ts';
+import { bytesField, messageField, type Span, textField, uintField, viewOf } from '../../infra/eventstore/embedded/protobuf.ts';
 import {
   flagsAt,
   frameAt,
@@ -16,16 +16,23 @@ import {
   writeRecord,
 } from '../../infra/eventstore/embedded/record.ts';
 
-const entry = (key: string, value: string): Buffer => message(2, text(1, key), text(2, value));
+const entry = (key: string, value: string): Buffer => messageField(2, textField(1, key), textField(2, value));
 
 /** A BatchAppendReq as the client makes it, without options. */
 const batch = (...events: { id: string; type: string; data: string; custom: string }[]): Buffer =>
   Buffer.concat([
-    bytes(1, message(2, text(1, randomUUID()))),
+    bytesField(1, messageField(2, textField(1, randomUUID()))),
     ...events.map(({ id, type, data, custom }) =>
-      message(3, message(1, text(2, id)), entry('content-type', 'application/json'), entry('type', type), text(3, custom), text(4, data)),
+      messageField(
+        3,
+        messageField(1, textField(2, id)),
+        entry('content-type', 'application/json'),
+        entry('type', type),
+        textField(3, custom),
+        textField(4, data),
+      ),
     ),
-    uint(4, 1),
+    uintField(4, 1),
   ]);
 
 const one = { id: randomUUID(), type: 'happened', data: `{"text":"${'x'.repeat(100)}"}`, custom: '{"by":"me"}' };

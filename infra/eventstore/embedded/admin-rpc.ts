@@ -5,7 +5,7 @@ import { replaceFile } from '../../durable-files.ts';
 import type { Call, Receiver } from './grpc.ts';
 import { createMessageParser, unary } from './grpc.ts';
 import { unknown } from './grpc-status.ts';
-import { bytesOf, framed, readFields, text } from './protobuf.ts';
+import { bytesOf, framedMessage, readFields, textField } from './protobuf.ts';
 import { secretOf } from './secret.ts';
 
 export const SCAVENGE = '/annals.embedded.Store/Scavenge';
@@ -23,7 +23,7 @@ export const textMethod =
     unary(call, () => {
       work().then(
         (result) => {
-          call.send(framed(text(1, result)));
+          call.send(framedMessage(textField(1, result)));
           call.end();
         },
         (error) => call.end(unknown(String(error))),
@@ -63,5 +63,5 @@ export const callRunningStore = (dir: string, method: string): Promise<string> =
       if (result === undefined) reject(new Error(`the running store rejected the call: ${reason}`));
       else resolve(result);
     });
-    call.end(framed());
+    call.end(framedMessage());
   });

@@ -11,6 +11,7 @@ const EVENT_OVERHEAD_BYTES = 100;
 /** Bytes of data, and of everything. */
 export type Size = { data: number; total: number };
 
+/** The size of events, added to `from`. */
 export const sizeOf = (events: ProposedEvent[], from: Size = { data: 0, total: 0 }): Size => {
   let { data, total } = from;
   for (const event of events) {

@@ -1,11 +1,12 @@
 import { ANY, NO_STREAM, STREAM_EXISTS } from './append-decision.ts';
 import { InvalidEvent, readProposedEvent } from './proposed-event.ts';
-import { bytesOf, cursor, type Fields, readBytes, readFields, readLength, readVarint, skip, type Wide, wideOf } from './protobuf.ts';
+import { bytesOf, cursorOf, type Fields, readBytes, readFields, readLength, readVarint, skipField, type Wide, wideOf } from './protobuf.ts';
 import type { ProposedEvent } from './record.ts';
 
 /** The encoded StreamIdentifier, and the name in it as bytes and as text. */
 export type StreamIdentifier = { identifier: Buffer; bytes: Buffer; name: string };
 
+/** Reads a StreamIdentifier message. */
 export const streamIdentifierOf = (identifier: Buffer): StreamIdentifier => {
   const bytes = bytesOf(readFields(identifier), 3) ?? Buffer.alloc(0);
   return { identifier, bytes, name: bytes.toString() };
@@ -67,7 +68,7 @@ const addProposedEvent = (read: () => ProposedEvent, part: BatchPart): void => {
 
 /** Reads one message of BatchAppend. @throws RangeError if it is malformed */
 export const batchPartOf = (bytes: Buffer): BatchPart => {
-  const c = cursor(bytes);
+  const c = cursorOf(bytes);
   const part: BatchPart = { correlation: Buffer.alloc(0), options: undefined, events: [], final: false, rejection: undefined };
   while (c.at < c.end) {
     const tag = Number(readVarint(c));
@@ -79,7 +80,7 @@ export const batchPartOf = (bytes: Buffer): BatchPart => {
       const end = c.at + length;
       addProposedEvent(() => readProposedEvent(c, end), part);
       c.at = end;
-    } else skip(c, tag & 7);
+    } else skipField(c, tag & 7);
   }
   return part;
 };
@@ -90,5 +91,5 @@ export const appendPartOf = (bytes: Buffer): { target: Target } | { event: Propo
   const options = bytesOf(fields, 1);
   if (options) return { target: targetOf(options) };
   const proposed = bytesOf(fields, 2) ?? Buffer.alloc(0);
-  return { event: readProposedEvent(cursor(proposed), proposed.length) };
+  return { event: readProposedEvent(cursorOf(proposed), proposed.length) };
 };

@@ -7,8 +7,10 @@ const PROBES = 5;
  */
 export type Bloom = { bits: Uint8Array; add: (key: number) => void; mayHave: (key: number) => boolean };
 
+/** The bytes that a filter of this many keys needs. */
 export const bloomSize = (keys: number): number => Math.max(8, Math.ceil((keys * BITS_PER_KEY) / 8));
 
+/** A filter over existing bits, which `add` changes. */
 export const bloomOf = (bits: Uint8Array): Bloom => {
   const count = bits.length * 8;
   const step = (key: number): number => (Math.imul((key / 4294967296) >>> 0, 0x9e3779b1) ^ (key >>> 15)) | 1;

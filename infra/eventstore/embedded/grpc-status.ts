@@ -18,12 +18,13 @@ const status = (code: number, message: string, exception?: string, trailers: Rec
   ),
 });
 
+/** gRPC code UNKNOWN: a real node uses it for requests that it cannot handle. */
 export const unknown = (message: string): Status => status(2, message);
 /** A real node's answer to a request that it cannot handle. */
 export const handlerFailure = unknown('Exception was thrown by handler.');
 export const deadlineExceeded = status(4, 'Deadline exceeded');
-export const denied = status(7, 'Access Denied', 'access-denied');
-export const exhausted = (message: string): Status => status(8, message);
+export const accessDenied = status(7, 'Access Denied', 'access-denied');
+export const resourceExhausted = (message: string): Status => status(8, message);
 export const unimplemented = (path: string): Status => status(12, `${path} is not part of the embedded store`);
 /** A stored record is unreadable; a retry cannot help. */
 export const dataLoss = (message: string): Status => status(15, message);
@@ -47,8 +48,3 @@ export const wrongExpectedVersion = (stream: string, expected: number | bigint, 
 
 export const maximumAppendSize = (limit: number): Status =>
   status(3, `Maximum Append Size of ${limit} Exceeded.`, 'maximum-append-size-exceeded', { 'maximum-append-size': limit });
-
-export const missingProperty = (property: string): Status =>
-  status(3, `Required Metadata Property '${property}' is missing`, 'missing-required-metadata-property', {
-    'required-metadata-properties': property,
-  });

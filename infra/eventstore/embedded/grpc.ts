@@ -6,7 +6,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { badRequest, exhausted, ok, type Status, unimplemented, unknown } from './grpc-status.ts';
+import { badRequest, ok, resourceExhausted, type Status, unimplemented, unknown } from './grpc-status.ts';
 
 const MAX_RESETS = 1_000_000;
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
@@ -189,7 +189,7 @@ const receive = (stream: ServerHttp2Stream, call: Call, receiver: Receiver): voi
     try {
       work();
     } catch (error) {
-      call.end(error instanceof RangeError ? exhausted(error.message) : unknown(String(error)));
+      call.end(error instanceof RangeError ? resourceExhausted(error.message) : unknown(String(error)));
     }
   };
   const parser = createMessageParser(receiver.message, receiver.maxMessageBytes);

@@ -1,5 +1,5 @@
 import type { Log } from './log.ts';
-import { bytes, bytesOf, framed, message, readFields, uint } from './protobuf.ts';
+import { bytesField, bytesOf, framedMessage, messageField, readFields, uintField } from './protobuf.ts';
 import { recordedAt, revisionAt } from './record.ts';
 import type { StreamCache } from './stream-cache.ts';
 import type { Index } from './stream-index.ts';
@@ -25,5 +25,5 @@ export const resolvedLink = (parts: Parts, records: Buffer, at: number, position
   const [, revision, name] = /^(\d+)@(.+)$/s.exec(data) ?? [];
   if (revision === undefined || name === undefined) return undefined;
   const target = targetOf(parts, name, Number(revision));
-  return framed(message(1, target ? bytes(1, target) : Buffer.alloc(0), bytes(2, link), uint(3, position)));
+  return framedMessage(messageField(1, target ? bytesField(1, target) : Buffer.alloc(0), bytesField(2, link), uintField(3, position)));
 };

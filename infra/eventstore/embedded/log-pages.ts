@@ -17,6 +17,7 @@ import {
  */
 export type Page = { bytes: Buffer; next: number };
 
+/** The position at which the next event will be written. */
 export const endOf = (segments: Segment[]): number => segments.at(-1)!.base + segments.at(-1)!.length;
 
 const indexOf = (segments: Segment[], position: number): number => {
@@ -25,6 +26,7 @@ const indexOf = (segments: Segment[], position: number): number => {
   return index;
 };
 
+/** The segment that contains a position. */
 export const segmentAt = (segments: Segment[], position: number): Segment => segments[indexOf(segments, position)]!;
 
 /**

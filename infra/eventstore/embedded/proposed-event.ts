@@ -6,9 +6,9 @@ import {
   readFields,
   readVarint,
   type Span,
-  skip,
-  span,
+  skipField,
   spanOf,
+  spanTo,
   viewOf,
   type Wide,
   wideOf,
@@ -89,16 +89,16 @@ export const readProposedEvent = (c: Cursor, end: number): ProposedEvent => {
   while (c.at < end) {
     const tag = Number(readVarint(c));
     if ((tag & 7) !== 2) {
-      skip(c, tag & 7);
+      skipField(c, tag & 7);
       continue;
     }
     const length = Number(readVarint(c));
     const next = c.at + length;
     if (next > end) throw malformed();
     if (tag === 0x12) readEntry(c, next, event);
-    else if (tag === 0x0a) id = span(c, next);
-    else if (tag === 0x1a) event.custom = span(c, next);
-    else if (tag === 0x22) event.data = span(c, next);
+    else if (tag === 0x0a) id = spanTo(c, next);
+    else if (tag === 0x1a) event.custom = spanTo(c, next);
+    else if (tag === 0x22) event.data = spanTo(c, next);
     c.at = next;
   }
   const text = uuidText(id);

@@ -6,7 +6,7 @@ export type Cursor = { bytes: Buffer; at: number; end: number };
 /** The error of a message that cannot be parsed. */
 export const malformed = (): Error => new RangeError('malformed message');
 
-export const cursor = (bytes: Buffer): Cursor => ({ bytes, at: 0, end: bytes.length });
+export const cursorOf = (bytes: Buffer): Cursor => ({ bytes, at: 0, end: bytes.length });
 
 const wideVarint = (bytes: Buffer, from: number, to: number): bigint => {
   let value = 0n;
@@ -14,6 +14,7 @@ const wideVarint = (bytes: Buffer, from: number, to: number): bigint => {
   return BigInt.asUintN(64, value);
 };
 
+/** Reads a variable-length integer. @throws RangeError if the message is malformed */
 export const readVarint = (c: Cursor): Wide => {
   const from = c.at;
   if (from < c.end && c.bytes[from]! < 128) {
@@ -31,6 +32,7 @@ export const readVarint = (c: Cursor): Wide => {
   throw malformed();
 };
 
+/** Reads the length of a field. @throws RangeError if the field would end after the message */
 export const readLength = (c: Cursor): number => {
   const length = Number(readVarint(c));
   if (c.at + length > c.end) throw malformed();
@@ -43,7 +45,7 @@ export const readLength = (c: Cursor): number => {
 export type Span = { readonly bytes: Buffer; readonly at: number; readonly length: number };
 
 export const spanOf = (bytes: Buffer): Span => ({ bytes, at: 0, length: bytes.length });
-export const span = (c: Cursor, to: number): Span => ({ bytes: c.bytes, at: c.at, length: to - c.at });
+export const spanTo = (c: Cursor, to: number): Span => ({ bytes: c.bytes, at: c.at, length: to - c.at });
 export const viewOf = ({ bytes, at, length }: Span): Buffer => bytes.subarray(at, at + length);
 
 /** A view, not a copy: valid for this turn of the event loop only. */
@@ -53,7 +55,8 @@ export const readBytes = (c: Cursor): Buffer => {
   return c.bytes.subarray(c.at - length, c.at);
 };
 
-export const skip = (c: Cursor, wireType: number): void => {
+/** Moves past a field's value. @throws RangeError for an unknown wire type */
+export const skipField = (c: Cursor, wireType: number): void => {
   if (wireType === 0) readVarint(c);
   else if (wireType === 1) c.at += 8;
   else if (wireType === 2) c.at += readLength(c);
@@ -64,14 +67,15 @@ export const skip = (c: Cursor, wireType: number): void => {
 /** Field number to value. Of a repeated field only the last value is here. */
 export type Fields = Map<number, Wide | Buffer>;
 
+/** Reads all integer and length-delimited fields; `each` receives repeated ones too. @throws RangeError if malformed */
 export const readFields = (bytes: Buffer, each?: (field: number, value: Wide | Buffer) => void): Fields => {
-  const c = cursor(bytes);
+  const c = cursorOf(bytes);
   const fields: Fields = new Map();
   while (c.at < c.end) {
     const tag = Number(readVarint(c));
     const wireType = tag & 7;
     if (wireType !== 0 && wireType !== 2) {
-      skip(c, wireType);
+      skipField(c, wireType);
       continue;
     }
     const value = wireType === 0 ? readVarint(c) : readBytes(c);
@@ -81,16 +85,19 @@ export const readFields = (bytes: Buffer, each?: (field: number, value: Wide | B
   return fields;
 };
 
+/** The value of a length-delimited field; undefined if the message does not have it. */
 export const bytesOf = (fields: Fields, field: number): Buffer | undefined => {
   const value = fields.get(field);
   return Buffer.isBuffer(value) ? value : undefined;
 };
 
+/** The value of an integer field; 0 if the message does not have it. */
 export const wideOf = (fields: Fields, field: number): Wide => {
   const value = fields.get(field);
   return value === undefined || Buffer.isBuffer(value) ? 0 : value;
 };
 
+/** How many bytes `writeVarint` needs. */
 export const varintSize = (value: Wide): number => {
   let size = 1;
   if (typeof value === 'bigint') for (let rest = value >> 7n; rest > 0n; rest >>= 7n) size++;
@@ -113,29 +120,30 @@ export const writeVarint = (to: Buffer, at: number, value: Wide): number => {
   return at;
 };
 
-const tagged = (field: number, wireType: number, size: number): [Buffer, number] => {
+const taggedBuffer = (field: number, wireType: number, size: number): [Buffer, number] => {
   const tag = (field << 3) | wireType;
   const out = Buffer.allocUnsafe(varintSize(tag) + size);
   return [out, writeVarint(out, 0, tag)];
 };
 
-export const uint = (field: number, value: Wide): Buffer => {
-  const [out, at] = tagged(field, 0, varintSize(value));
+/** These four functions encode one field. */
+export const uintField = (field: number, value: Wide): Buffer => {
+  const [out, at] = taggedBuffer(field, 0, varintSize(value));
   writeVarint(out, at, value);
   return out;
 };
 
-export const bytes = (field: number, value: Buffer): Buffer => {
-  const [out, at] = tagged(field, 2, varintSize(value.length) + value.length);
+export const bytesField = (field: number, value: Buffer): Buffer => {
+  const [out, at] = taggedBuffer(field, 2, varintSize(value.length) + value.length);
   value.copy(out, writeVarint(out, at, value.length));
   return out;
 };
 
-export const text = (field: number, value: string): Buffer => bytes(field, Buffer.from(value));
-export const message = (field: number, ...parts: Buffer[]): Buffer => bytes(field, Buffer.concat(parts));
+export const textField = (field: number, value: string): Buffer => bytesField(field, Buffer.from(value));
+export const messageField = (field: number, ...parts: Buffer[]): Buffer => bytesField(field, Buffer.concat(parts));
 
 /** A message with the five bytes that precede it in gRPC. */
-export const framed = (...parts: Buffer[]): Buffer => {
+export const framedMessage = (...parts: Buffer[]): Buffer => {
   const body = Buffer.concat(parts);
   const out = Buffer.allocUnsafe(5 + body.length);
   out[0] = 0;

@@ -176,6 +176,7 @@ const writeEnvelope = (to: Buffer, from: number, location: RecordLocation, layou
   return size;
 };
 
+// These functions read parts of the record that begins at `at`.
 export const sizeAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at);
 /** The record's distance from the start of its batch. A batch is synced as a whole. */
 export const batchDistanceAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 8);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { join } from 'node:path';
 import { replaceFile } from '../../durable-files.ts';
-import { denied, type Status } from './grpc-status.ts';
+import { accessDenied, type Status } from './grpc-status.ts';
 import { FEATURES, GOSSIP } from './server-info-handlers.ts';
 
 /** The connection name that callers must send. It is created at the first start and stored in the directory. */
@@ -26,7 +26,7 @@ export const requireSecret = (secret: string): ((headers: IncomingHttpHeaders) =
   return (headers) => {
     const name = String(headers['connection-name'] ?? '');
     if ((name !== '' && name === accepted) || PUBLIC_METHODS.has(headers[':path'])) return undefined;
-    if (!timingSafeEqual(digest(name), expected)) return denied;
+    if (!timingSafeEqual(digest(name), expected)) return accessDenied;
     accepted = name;
     return undefined;
   };

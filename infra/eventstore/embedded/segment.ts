@@ -17,6 +17,7 @@ const MAGIC = 'annals log 1';
 const PACKED_MAGIC = 'annals pack1';
 const RECORDS_PER_MARK = 32;
 
+/** The file name of the segment that begins at a position. */
 export const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.log`;
 
 const headerOf = (magic: string, base: number, table: number): Buffer => {
@@ -27,6 +28,7 @@ const headerOf = (magic: string, base: number, table: number): Buffer => {
   return header;
 };
 
+/** Creates an empty segment that begins at position `base`. */
 export const createSegment = (dir: string, base: number): Segment => {
   const path = join(dir, segmentName(base));
   try {
@@ -87,6 +89,7 @@ const readPacked = (file: number, size: number, bytes: number): { packed: Packed
   return { packed: { positions: column(0), offsets: column(1), bytes }, length: table[0]! };
 };
 
+/** Opens a plain or a packed segment. @throws if the file is neither */
 export const openSegment = (path: string): Segment => {
   const file = fs.openSync(path, 'r+');
   const head = readUpTo(file, 0, SEGMENT_HEADER_BYTES);
@@ -186,6 +189,7 @@ export const findExactOffset = ({ file, packed }: Segment, position: number): nu
 export const offsetOf = ({ file, base, length, packed }: Segment, position: number): number =>
   packed ? packedOffset(file, packed, position) : Math.min(length, Math.max(SEGMENT_HEADER_BYTES, position - base));
 
+/** The file offset at which the records end. */
 export const recordsEnd = ({ length, packed }: Segment): number => packed?.bytes ?? length;
 
 /** The position after the record that ends at `offset`: where to look for the next one. */

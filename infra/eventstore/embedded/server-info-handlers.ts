@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Call, type Receiver, unary } from './grpc.ts';
-import { framed, message, text, uint } from './protobuf.ts';
+import { framedMessage, messageField, textField, uintField } from './protobuf.ts';
 
 export const FEATURES = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
 export const GOSSIP = '/event_store.client.gossip.Gossip/Read';
@@ -9,15 +9,20 @@ export const GOSSIP = '/event_store.client.gossip.Gossip/Read';
 export const VERSION = '23.10.6';
 
 const method = (name: string, features: string[] = []): Buffer =>
-  message(1, text(1, name), text(2, 'event_store.client.streams.streams'), ...features.map((feature) => text(3, feature)));
+  messageField(
+    1,
+    textField(1, name),
+    textField(2, 'event_store.client.streams.streams'),
+    ...features.map((feature) => textField(3, feature)),
+  );
 
-const supported = framed(
+const supported = framedMessage(
   method('read', ['position', 'events']),
   method('batchappend', ['deadline_duration']),
   method('append'),
   method('delete'),
   method('tombstone'),
-  text(2, VERSION),
+  textField(2, VERSION),
 );
 
 const respondWith =
@@ -41,14 +46,14 @@ const half = (at: number): bigint => BigInt(`0x${instance.slice(at, at + 16)}`);
 /** Gossip.Read: a cluster of one member, which is its leader. */
 export const gossipMethod = (host: string, port: () => number) =>
   respondWith(() =>
-    framed(
-      message(
+    framedMessage(
+      messageField(
         1,
-        message(1, message(1, uint(1, half(0)), uint(2, half(16)))),
-        uint(2, BigInt(Date.now()) * 10_000n),
-        uint(3, LEADER),
-        uint(4, 1),
-        message(5, text(1, host), uint(2, port())),
+        messageField(1, messageField(1, uintField(1, half(0)), uintField(2, half(16)))),
+        uintField(2, BigInt(Date.now()) * 10_000n),
+        uintField(3, LEADER),
+        uintField(4, 1),
+        messageField(5, textField(1, host), uintField(2, port())),
       ),
     ),
   );

@@ -1,16 +1,16 @@
-import { bytes, framed, message, readFields, uint, type Wide } from './protobuf.ts';
+import { bytesField, framedMessage, messageField, readFields, uintField, type Wide } from './protobuf.ts';
 
 const structured = (text: string): Buffer => {
   const hex = text.replaceAll('-', '');
   const word = (at: number): Wide => BigInt(`0x${hex.slice(at, at + 16)}`);
-  return message(1, uint(1, word(0)), uint(2, word(16)));
+  return messageField(1, uintField(1, word(0)), uintField(2, word(16)));
 };
 
 const withField = (body: Buffer, field: number, change: (value: Buffer) => Buffer): Buffer => {
   const parts: Buffer[] = [];
   readFields(body, (each, value) => {
-    if (!Buffer.isBuffer(value)) parts.push(uint(each, value));
-    else parts.push(bytes(each, each === field ? change(value) : value));
+    if (!Buffer.isBuffer(value)) parts.push(uintField(each, value));
+    else parts.push(bytesField(each, each === field ? change(value) : value));
   });
   return Buffer.concat(parts);
 };
@@ -19,4 +19,4 @@ const recordedWith = (recorded: Buffer): Buffer => withField(recorded, 1, (id) =
 
 /** The same response with ids as two numbers instead of text, for callers that request this form. */
 export const withStructuredIds = (frame: Buffer): Buffer =>
-  framed(withField(frame.subarray(5), 1, (event) => withField(withField(event, 1, recordedWith), 2, recordedWith)));
+  framedMessage(withField(frame.subarray(5), 1, (event) => withField(withField(event, 1, recordedWith), 2, recordedWith)));
