@@ -3,8 +3,8 @@ import { basename, dirname, join, normalize } from 'node:path';
 import { test } from 'uvu';
 import { equal } from 'uvu/assert';
 import { variableNames } from '../../infra/config.ts';
-import { FENCES_OF_CALLERS } from '../two-tenants/caller-guards.ts';
-import { FENCES_OF_THINGS } from '../two-tenants/resource-guards.ts';
+import { CALLER_GUARDS } from '../two-tenants/caller-guards.ts';
+import { RESOURCE_GUARDS } from '../two-tenants/resource-guards.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -86,9 +86,9 @@ test('files are named by what they hold', () =>
     [],
   ));
 
-test('every fence that is taken down to see whether it is missed stands in its file', () =>
+test('every snippet that the mutation run replaces occurs in its file', () =>
   equal(
-    [...FENCES_OF_CALLERS, ...FENCES_OF_THINGS].filter(({ edits }) => edits.some(([file, from]) => !textOf(file).includes(from))),
+    [...CALLER_GUARDS, ...RESOURCE_GUARDS].filter(({ edits }) => edits.some(([file, from]) => !textOf(file).includes(from))),
     [],
   ));
 

@@ -6,7 +6,7 @@ const permit = (name: string, from: string, to: string): Mutant => ({
 });
 
 /** The guards that limit callers to their tenants and permissions. */
-export const FENCES_OF_CALLERS: readonly Mutant[] = [
+export const CALLER_GUARDS: readonly Mutant[] = [
   permit('a tenant key works in every tenant', 'principal.bound_to !== null && principal.bound_to !== tenant_id', 'false'),
   {
     name: 'permit: a tenant key of a super-admin is a platform key',

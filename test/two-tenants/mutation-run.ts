@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FENCES_OF_CALLERS } from './caller-guards.ts';
+import { CALLER_GUARDS } from './caller-guards.ts';
 import type { Edit, Mutant } from './guard.ts';
-import { FENCES_OF_THINGS } from './resource-guards.ts';
+import { RESOURCE_GUARDS } from './resource-guards.ts';
 
-const MUTANTS: readonly Mutant[] = [...FENCES_OF_CALLERS, ...FENCES_OF_THINGS];
+const MUTANTS: readonly Mutant[] = [...CALLER_GUARDS, ...RESOURCE_GUARDS];
 
 const root = join(import.meta.dirname, '../..');
 

@@ -4,7 +4,7 @@ const TENANT_IS = "{ column: 'tenant_id', op: '=', value: tenant_id },";
 const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw notFound();';
 
 /** The guards that keep the resources of a tenant, or of an agent, from others. */
-export const FENCES_OF_THINGS: readonly Mutant[] = [
+export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     "keys: the tenant list shows every tenant's",
     'projections/identity/api-key.ts',
