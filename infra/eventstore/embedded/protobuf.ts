@@ -59,8 +59,10 @@ export const readBytes = (c: Cursor): Buffer => {
 export const skipField = (c: Cursor, wireType: number): void => {
   if (wireType === 0) readVarint(c);
   else if (wireType === 1) c.at += 8;
-  else if (wireType === 2) c.at += readLength(c);
-  else if (wireType === 5) c.at += 4;
+  else if (wireType === 2) {
+    const length = readLength(c);
+    c.at += length;
+  } else if (wireType === 5) c.at += 4;
   else throw malformed();
 };
 
