@@ -1,5 +1,5 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, normalize } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize, relative } from 'node:path';
 import { test } from 'uvu';
 import { equal } from 'uvu/assert';
 import { variableNames } from '../../infra/config.ts';
@@ -8,65 +8,174 @@ import { RESOURCE_GUARDS } from '../two-tenants/resource-guards.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** What each room may import: other rooms, and packages (node:zlib has the CRC-32 of API keys). Infra may import anything. */
-const TABLE: Record<string, { rooms: string[]; packages: RegExp }> = {
+/** What each room may import: other rooms, and packages (node:zlib has the CRC-32 of API keys). infra may import anything. */
+const ALLOWED_IMPORTS: Record<string, { rooms: string[]; packages: RegExp }> = {
   domain: { rooms: ['domain'], packages: /^(zod|node:crypto|node:zlib)$/ },
   commands: { rooms: ['commands', 'domain'], packages: /^zod$/ },
   projections: { rooms: ['projections', 'domain'], packages: /^(zod|kysely)$/ },
   api: { rooms: ['api', 'commands', 'projections', 'domain'], packages: /^(zod|hono|hono\/.+|@hono\/zod-validator)$/ },
 };
 
-/** What a room must not contain, however it came there. */
-const FORBIDDEN: Record<string, RegExp> = {
+/** Code that a room must not contain. */
+const FORBIDDEN_CODE: Record<string, RegExp> = {
   domain: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b|\basync\b|\bawait\b|\bPromise\b/,
   projections: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b/,
 };
 
+const AREAS = ['access', 'agents', 'audit', 'billing', 'identity', 'operations', 'runners', 'tenants', 'webhooks'];
+const INFRA_FOLDERS = [
+  'aggregates',
+  'cli',
+  'cli/demo',
+  'eventstore',
+  'eventstore/embedded',
+  'http',
+  'logging',
+  'nats',
+  'oidc',
+  'postgres',
+  'processes',
+  'projector',
+  'ratelimit',
+  'reactors',
+  'readmodel',
+  'refusals',
+  'runner',
+  'supervision',
+  'vault',
+  'webhooks',
+];
+/** The folders of each room. A new area or driver is added here. */
+const FOLDERS: Record<string, string[]> = {
+  domain: AREAS,
+  commands: AREAS,
+  projections: [...AREAS, 'engine'],
+  api: [...AREAS, 'http'],
+  infra: INFRA_FOLDERS,
+  test: [...AREAS, ...INFRA_FOLDERS, 'architecture', 'bench', 'faults', 'fixtures', 'http', 'live', 'store', 'two-tenants'],
+};
+
 const MAX_LINES = 300;
-const NAMELESS = ['utils', 'types', 'services', 'helpers', 'index'];
-/** Named by what it hands out: the services that a test runs against. */
-const EXCUSED = 'test/fixtures/test-services.ts';
+const VAGUE_NAMES = ['utils', 'types', 'services', 'helpers', 'index'];
 
 const filesOf = (room: string): string[] => globSync(`${room}/**/*.{ts,mjs}`, { cwd: root }).map((file) => file.replaceAll('\\', '/'));
 
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
 
-const codeOf = (file: string): string =>
+const withoutComments = (file: string): string =>
   textOf(file)
     .replace(/\/\*[\s\S]*?\*\//g, '')
     .replace(/(^|\s)\/\/.*$/gm, '$1');
 
 const IMPORTS = [/^(?:import|export)\b[^;'`]*?\bfrom '([^']+)'/gm, /^import '([^']+)'/gm, /\bimport\('([^']+)'\)/g];
 
-const importsOf = (file: string): string[] => IMPORTS.flatMap((pattern) => [...codeOf(file).matchAll(pattern)].map((found) => found[1]!));
+const importsOf = (file: string): string[] =>
+  IMPORTS.flatMap((pattern) => [...withoutComments(file).matchAll(pattern)].map((found) => found[1]!));
 
-const rooms = Object.keys(TABLE);
-const everything = [...rooms, 'infra', 'test'];
+/** The files that a file imports by a relative path, relative to the root. */
+const importedFiles = (file: string): string[] =>
+  importsOf(file)
+    .filter((name) => name.startsWith('.'))
+    .map((name) => normalize(join(dirname(file), name)).replaceAll('\\', '/'));
 
-const strays = (room: string, file: string): string[] =>
+const rooms = Object.keys(ALLOWED_IMPORTS);
+const roomsAndInfra = [...rooms, 'infra'];
+const everywhere = [...roomsAndInfra, 'test'];
+
+type Graph = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** The first cycle that a depth-first search finds, as the path that closes it; empty if the graph has none. */
+const findCycle = (graph: Graph): string[] => {
+  const finished = new Set<string>();
+  const visit = (node: string, path: readonly string[]): string[] => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node];
+    if (finished.has(node)) return [];
+    for (const next of graph.get(node) ?? []) {
+      const cycle = visit(next, [...path, node]);
+      if (cycle.length > 0) return cycle;
+    }
+    finished.add(node);
+    return [];
+  };
+  for (const node of graph.keys()) {
+    const cycle = visit(node, []);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
+};
+
+const fileGraph: Graph = new Map(roomsAndInfra.flatMap(filesOf).map((file) => [file, new Set(importedFiles(file))]));
+
+const folderOf = (room: string, file: string): string => relative(room, dirname(file)).replaceAll('\\', '/');
+
+/** Which folders of a room import which others. The room's root is left out: registries there import every area. */
+const folderGraph = (room: string): Graph => {
+  const graph = new Map<string, Set<string>>();
+  for (const file of filesOf(room)) {
+    const from = folderOf(room, file);
+    const targets = importedFiles(file).filter((target) => target.startsWith(`${room}/`));
+    for (const to of targets.map((target) => folderOf(room, target)))
+      if (from !== '' && to !== '' && from !== to) graph.set(from, (graph.get(from) ?? new Set()).add(to));
+  }
+  return graph;
+};
+
+const forbiddenImports = (room: string, file: string): string[] =>
   importsOf(file).filter((name) => {
-    const { rooms: allowed, packages } = TABLE[room]!;
-    if (!name.startsWith('.')) return !packages.test(name);
+    const allowed = ALLOWED_IMPORTS[room]!;
+    if (!name.startsWith('.')) return !allowed.packages.test(name);
     const [target] = normalize(join(dirname(file), name)).split(/[\\/]/);
-    return !allowed.includes(target!);
+    return !allowed.rooms.includes(target!);
   });
 
 for (const room of rooms)
-  test(`${room} imports what its row in the table allows`, () =>
+  test(`${room} imports only the rooms and packages that it may import`, () =>
     equal(
-      filesOf(room).flatMap((file) => strays(room, file).map((name) => `${file} imports ${name}`)),
+      filesOf(room).flatMap((file) => forbiddenImports(room, file).map((name) => `${file} imports ${name}`)),
       [],
     ));
 
-for (const [room, forbidden] of Object.entries(FORBIDDEN))
-  test(`${room} has no clock, no chance${room === 'domain' ? ' and no waiting' : ''}`, () =>
+for (const [room, forbidden] of Object.entries(FORBIDDEN_CODE))
+  test(`${room} contains no clock and no randomness${room === 'domain' ? ', and nothing asynchronous' : ''}`, () =>
     equal(
       filesOf(room).flatMap((file) => {
-        const found = forbidden.exec(codeOf(file).replace(/'[^'\n]*'/g, "''"));
-        return found ? [`${file} says ${found[0]}`] : [];
+        const found = forbidden.exec(withoutComments(file).replace(/'[^'\n]*'/g, "''"));
+        return found ? [`${file} contains ${found[0]}`] : [];
       }),
       [],
     ));
+
+for (const room of everywhere)
+  test(`${room} has only the folders that are listed`, () => {
+    const folders = new Set(filesOf(room).map((file) => folderOf(room, file)));
+    equal(
+      [...folders].filter((folder) => folder !== '' && !FOLDERS[room]!.includes(folder)),
+      [],
+    );
+  });
+
+test('no file imports itself through other files', () => equal(findCycle(fileGraph), []));
+
+for (const room of roomsAndInfra)
+  test(`the folders of ${room} import each other without cycles`, () => equal(findCycle(folderGraph(room)), []));
+
+test('a cycle of imports is found', () => {
+  const graph: Graph = new Map([
+    ['a', new Set(['b', 'c'])],
+    ['b', new Set(['c'])],
+    ['c', new Set(['d'])],
+    ['d', new Set(['b'])],
+  ]);
+  equal(findCycle(graph), ['b', 'c', 'd', 'b']);
+});
+
+test('every file name in infra is unique', () => {
+  const names = filesOf('infra').map((file) => basename(file));
+  equal(
+    names.filter((name, index) => names.indexOf(name) !== index),
+    [],
+  );
+});
 
 test('every test file ends in test.run()', () =>
   equal(
@@ -76,27 +185,24 @@ test('every test file ends in test.run()', () =>
 
 test('no file has more than 300 lines', () =>
   equal(
-    everything.flatMap(filesOf).filter((file) => textOf(file).trimEnd().split('\n').length > MAX_LINES),
+    everywhere.flatMap(filesOf).filter((file) => textOf(file).trimEnd().split('\n').length > MAX_LINES),
     [],
   ));
 
-test('files are named by what they hold', () =>
+test('no file has a vague name such as utils or index', () =>
   equal(
-    everything.flatMap(filesOf).filter((file) => file !== EXCUSED && NAMELESS.includes(basename(file).replace(/\.[^.]+$/, ''))),
+    everywhere.flatMap(filesOf).filter((file) => VAGUE_NAMES.includes(basename(file).replace(/\.[^.]+$/, ''))),
     [],
   ));
 
-test('every snippet that the mutation run replaces occurs in its file', () =>
+test('every guard that the mutation run removes occurs in its file', () =>
   equal(
     [...CALLER_GUARDS, ...RESOURCE_GUARDS].filter(({ edits }) => edits.some(([file, from]) => !textOf(file).includes(from))),
     [],
   ));
 
-const readme = join(root, 'README.md');
-const tableTest = existsSync(readme) ? test : test.skip;
-
-tableTest('the table of variables in the README is the closed list', () => {
-  const rows = [...readFileSync(readme, 'utf8').matchAll(/^\|(?: *`[A-Z][A-Z0-9_<>]*` *,?)+\|/gm)].flatMap(
+test('the table of environment variables in the README is complete', () => {
+  const rows = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\|(?: *`[A-Z][A-Z0-9_<>]*` *,?)+\|/gm)].flatMap(
     (row) => row[0].match(/[A-Z][A-Z0-9_<>]*/g) ?? [],
   );
   equal([...rows].sort(), [...variableNames].sort());
