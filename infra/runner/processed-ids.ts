@@ -1,10 +1,10 @@
 import { closeSync, fdatasyncSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** What a runner has done: ids of events, on disk before they are acknowledged. */
-export type Ledger = { readonly has: (id: string) => boolean; readonly add: (id: string) => void };
+/** The ids of the events that a runner has processed. They are on disk before the events are acknowledged. */
+export type ProcessedIds = { readonly has: (id: string) => boolean; readonly add: (id: string) => void };
 
-const KEEP = 100_000;
+const MIN_REMEMBERED = 100_000;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const sync = (path: string): void => {
@@ -21,7 +21,7 @@ const readFrom = (file: string, offset: number, size: number): string => {
   return bytes.toString('latin1', 0, length);
 };
 
-/** Replaces the file as a whole, or not at all. */
+/** Replaces the file in one step. */
 const rewrite = (file: string, ids: Iterable<string>): void => {
   const next = `${file}.next`;
   const handle = openSync(next, 'w', 0o600);
@@ -32,7 +32,7 @@ const rewrite = (file: string, ids: Iterable<string>): void => {
   sync(dirname(file));
 };
 
-/** Writes a line at the end, on disk when this returns. */
+/** Appends a line; it is on disk when this returns. */
 const append = (file: string, id: string): void => {
   const handle = openSync(file, 'a', 0o600);
   try {
@@ -43,29 +43,32 @@ const append = (file: string, id: string): void => {
   }
 };
 
-/** Opens the ledger of one agent's runners on this machine, which may share it. It keeps the last `keep` ids at least. */
-export const openLedger = (file: string, keep = KEEP): Ledger => {
+/**
+ * Opens the ids that the runners of one agent have processed. Several runners on one machine may share the file. It holds at least the last
+ * `minRemembered` ids.
+ */
+export const openProcessedIds = (file: string, minRemembered = MIN_REMEMBERED): ProcessedIds => {
   const ids = new Set<string>();
-  let known = { inode: 0n, size: 0 };
+  let readUpTo = { inode: 0n, size: 0 };
 
-  /** What another runner of the same agent has written meanwhile. */
+  /** Reads what another runner of the same agent has appended. */
   const refresh = (): void => {
     const found = statSync(file, { bigint: true, throwIfNoEntry: false });
     if (!found) return;
     const size = Number(found.size);
-    if (found.ino === known.inode && size === known.size) return;
-    const from = found.ino === known.inode && size > known.size ? known.size : 0;
+    if (found.ino === readUpTo.inode && size === readUpTo.size) return;
+    const from = found.ino === readUpTo.inode && size > readUpTo.size ? readUpTo.size : 0;
     const text = readFrom(file, from, size);
-    const whole = text.lastIndexOf('\n') + 1;
-    for (const line of text.slice(0, whole).split('\n')) if (uuid.test(line)) ids.add(line);
-    known = { inode: found.ino, size: from + whole };
+    const completeLength = text.lastIndexOf('\n') + 1;
+    for (const line of text.slice(0, completeLength).split('\n')) if (uuid.test(line)) ids.add(line);
+    readUpTo = { inode: found.ino, size: from + completeLength };
   };
 
-  const forget = (): void => {
-    if (ids.size <= 2 * keep) return;
+  const dropOldest = (): void => {
+    if (ids.size <= 2 * minRemembered) return;
     refresh();
     for (const id of ids) {
-      if (ids.size <= keep) break;
+      if (ids.size <= minRemembered) break;
       ids.delete(id);
     }
     rewrite(file, ids);
@@ -75,8 +78,8 @@ export const openLedger = (file: string, keep = KEEP): Ledger => {
   closeSync(openSync(file, 'a', 0o600));
   sync(dirname(file));
   refresh();
-  // A line that a crash tore would join the next one.
-  if (statSync(file).size > known.size) rewrite(file, ids);
+  // The next line would be appended to one that a crash has cut off.
+  if (statSync(file).size > readUpTo.size) rewrite(file, ids);
   return {
     has: (id) => {
       refresh();
@@ -85,7 +88,7 @@ export const openLedger = (file: string, keep = KEEP): Ledger => {
     add: (id) => {
       append(file, id);
       ids.add(id);
-      forget();
+      dropOldest();
     },
   };
 };

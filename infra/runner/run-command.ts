@@ -1,47 +1,47 @@
 import { spawn } from 'node:child_process';
 
-export type Run = {
+export type CommandRun = {
   readonly exec: string;
   readonly input: Uint8Array;
   readonly env: Readonly<Record<string, string>>;
-  /** Called every so many ms while it runs. */
-  readonly tick: () => void;
-  readonly everyMs: number;
-  /** Asks the command and all that it started to end. */
+  /** Called every `progressMs` while the command runs. */
+  readonly onProgress: () => void;
+  readonly progressMs: number;
+  /** Asks the command, and the processes that it has started, to end. */
   readonly kill: AbortSignal;
-  /** Ends them, whatever they do about it. */
+  /** Kills them. */
   readonly force: AbortSignal;
 };
 
-/** Runs a shell command with bytes on its standard input, in a process group of its own. Resolves to how it ended: 0, or what went wrong. */
-export const runCommand = ({ exec, input, env, tick, everyMs, kill, force }: Run): Promise<number | string> =>
+/** Runs a shell command with bytes on its standard input. Resolves to its exit code, or to a description of what ended it. */
+export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, force }: CommandRun): Promise<number | string> =>
   new Promise((resolve) => {
-    // A group of its own, so that Ctrl-C in a terminal reaches the runner alone, which lets the command finish.
+    // In a process group of its own: Ctrl-C in a terminal reaches only the runner, which lets the command finish.
     const child = spawn('/bin/sh', ['-c', exec], {
       detached: true,
       stdio: ['pipe', 'inherit', 'inherit'],
       env: { ...process.env, ...env },
     });
-    const ticking = setInterval(tick, everyMs);
+    const progress = setInterval(onProgress, progressMs);
     const send = (signal: NodeJS.Signals) => (): void => {
       try {
         if (child.pid) process.kill(-child.pid, signal);
       } catch {
-        // It is gone already.
+        // It has ended already.
       }
     };
-    const [ask, end] = [send('SIGTERM'), send('SIGKILL')];
+    const [terminate, forceEnd] = [send('SIGTERM'), send('SIGKILL')];
     const finish = (how: number | string): void => {
-      clearInterval(ticking);
-      kill.removeEventListener('abort', ask);
-      force.removeEventListener('abort', end);
+      clearInterval(progress);
+      kill.removeEventListener('abort', terminate);
+      force.removeEventListener('abort', forceEnd);
       resolve(how);
     };
-    kill.addEventListener('abort', ask);
-    force.addEventListener('abort', end);
+    kill.addEventListener('abort', terminate);
+    force.addEventListener('abort', forceEnd);
     child.once('error', (error) => finish(error.message));
     child.once('exit', (code, signal) => finish(code ?? `signal ${signal}`));
-    // A command need not read what it is given.
+    // A command need not read its input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openLedger } from '../../infra/runner/processed-ids.ts';
+import { openProcessedIds } from '../../infra/runner/processed-ids.ts';
 import { eventIdOf } from '../fixtures/generated-log.ts';
 
 const inDirectory = (body: (file: string) => void) => () => {
@@ -18,8 +18,8 @@ const inDirectory = (body: (file: string) => void) => () => {
 test(
   'added ids are found after the file is opened again',
   inDirectory((file) => {
-    openLedger(file).add(eventIdOf(0));
-    const reopened = openLedger(file);
+    openProcessedIds(file).add(eventIdOf(0));
+    const reopened = openProcessedIds(file);
     assert.equal([reopened.has(eventIdOf(0)), reopened.has(eventIdOf(1))], [true, false]);
     assert.is(statSync(file).mode & 0o777, 0o600);
   }),
@@ -28,7 +28,7 @@ test(
 test(
   'two runners share one file, also after one of them has rewritten it',
   inDirectory((file) => {
-    const [one, other] = [openLedger(file, 5), openLedger(file, 5)];
+    const [one, other] = [openProcessedIds(file, 5), openProcessedIds(file, 5)];
     for (let index = 0; index < 40; index++) {
       (index % 2 ? one : other).add(eventIdOf(index));
       assert.ok(one.has(eventIdOf(index)) && other.has(eventIdOf(index)));
@@ -39,14 +39,14 @@ test(
 test(
   'a runner that rewrites the file keeps the ids that another has just added, and a third runner reads them',
   inDirectory((file) => {
-    const [one, other, third] = [openLedger(file, 5), openLedger(file, 5), openLedger(file, 5)];
+    const [one, other, third] = [openProcessedIds(file, 5), openProcessedIds(file, 5), openProcessedIds(file, 5)];
     for (let index = 0; index < 10; index++) one.add(eventIdOf(index));
     assert.ok(third.has(eventIdOf(9)));
     other.add(eventIdOf(10));
     one.add(eventIdOf(11));
     assert.ok(readFileSync(file, 'latin1').split('\n').length <= 8, 'the file was rewritten');
     for (let index = 12; index < 16; index++) one.add(eventIdOf(index));
-    for (const ledger of [third, openLedger(file, 5)])
+    for (const ledger of [third, openProcessedIds(file, 5)])
       assert.equal(
         [10, 11, 15].map((index) => ledger.has(eventIdOf(index))),
         [true, true, true],
@@ -57,10 +57,10 @@ test(
 test(
   'a line that a crash cut off is ignored, and the following line is read',
   inDirectory((file) => {
-    openLedger(file).add(eventIdOf(0));
+    openProcessedIds(file).add(eventIdOf(0));
     appendFileSync(file, eventIdOf(1).slice(0, 20));
-    openLedger(file).add(eventIdOf(2));
-    const reopened = openLedger(file);
+    openProcessedIds(file).add(eventIdOf(2));
+    const reopened = openProcessedIds(file);
     assert.equal(
       [0, 1, 2].map((index) => reopened.has(eventIdOf(index))),
       [true, false, true],
@@ -71,10 +71,10 @@ test(
 test(
   'the file keeps the last ids, and at most twice as many',
   inDirectory((file) => {
-    const ledger = openLedger(file, 10);
+    const ledger = openProcessedIds(file, 10);
     for (let index = 0; index < 95; index++) ledger.add(eventIdOf(index));
     assert.ok(readFileSync(file, 'latin1').split('\n').length <= 21);
-    const reopened = openLedger(file, 10);
+    const reopened = openProcessedIds(file, 10);
     assert.ok(Array.from({ length: 10 }, (_, index) => reopened.has(eventIdOf(94 - index))).every(Boolean));
     assert.not(reopened.has(eventIdOf(0)));
   }),
@@ -83,9 +83,9 @@ test(
 test(
   'lines of another form are ignored',
   inDirectory((file) => {
-    openLedger(file);
+    openProcessedIds(file);
     writeFileSync(file, `garbage\n\n${eventIdOf(3)}\n`);
-    assert.ok(openLedger(file).has(eventIdOf(3)));
+    assert.ok(openProcessedIds(file).has(eventIdOf(3)));
   }),
 );
 

@@ -10,7 +10,7 @@ test('a command that does not heed the signal to end is ended by the next one, w
     const [kill, force] = [new AbortController(), new AbortController()];
     const input = Buffer.from('{}');
     const exec = `cd '${dir}'; trap 'touch asked' TERM; (trap '' TERM; sleep 60) & touch begun; while :; do wait; done`;
-    const running = runCommand({ exec, input, env: {}, tick: () => {}, everyMs: 1_000, kill: kill.signal, force: force.signal });
+    const running = runCommand({ exec, input, env: {}, onProgress: () => {}, progressMs: 1_000, kill: kill.signal, force: force.signal });
     await eventually('it runs', () => existsSync(join(dir, 'begun')));
     kill.abort();
     await eventually('it was asked', () => existsSync(join(dir, 'asked')));

@@ -51,7 +51,7 @@ type Bench = {
   /** A runner in a process of its own. */
   spawned: (
     exec: string,
-    workingMs?: number,
+    progressMs?: number,
   ) => { kill: (signal: NodeJS.Signals) => void; exited: Promise<number | null>; said: () => string };
 };
 
@@ -81,8 +81,8 @@ const bench = (limits: ConsumerLimits & { seconds?: number }, body: (bench: Benc
       running.add(end);
       return end;
     };
-    const spawned: Bench['spawned'] = (exec, workingMs = 15_000) => {
-      const args = [join(import.meta.dirname, '../fixtures/runner-process.ts'), 'triage', `cd ${dir}; ${exec}`, dir, String(workingMs)];
+    const spawned: Bench['spawned'] = (exec, progressMs = 15_000) => {
+      const args = [join(import.meta.dirname, '../fixtures/runner-process.ts'), 'triage', `cd ${dir}; ${exec}`, dir, String(progressMs)];
       const child = spawn(process.execPath, args, {
         env: { ...process.env, ANNALS_URL: service.url, ANNALS_KEY: KEY },
         stdio: ['ignore', 'ignore', 'pipe'],
@@ -189,7 +189,7 @@ test(
   'a command that takes longer than the broker waits is not run twice',
   bench({ ackWaitMs: 800 }, async ({ nats, begin, lines }) => {
     await publish(nats, 0);
-    const end = begin('echo $ANNALS_EVENT_ID >> out; sleep 3', { workingMs: 300, concurrency: 3 });
+    const end = begin('echo $ANNALS_EVENT_ID >> out; sleep 3', { progressMs: 300, concurrency: 3 });
     await waitUntil(() => settled(nats, 1));
     await end();
     assert.equal(lines(), [eventIdOf(0)]);
@@ -229,7 +229,7 @@ test(
   'credentials are renewed before they expire, also while a command runs',
   bench({ seconds: 4, ackWaitMs: 1_000 }, async ({ nats, begin, lines, service }) => {
     await publish(nats, 0);
-    const end = begin('echo $ANNALS_DELIVERY_ID >> out; sleep $([ $ANNALS_DELIVERY_ID = d-0 ] && echo 6 || echo 0)', { workingMs: 300 });
+    const end = begin('echo $ANNALS_DELIVERY_ID >> out; sleep $([ $ANNALS_DELIVERY_ID = d-0 ] && echo 6 || echo 0)', { progressMs: 300 });
     await waitUntil(() => settled(nats, 1));
     await sleep(3_000);
     await publish(nats, 1);

@@ -1,0 +1,107 @@
+import { connect, Events, jwtAuthenticator, type NatsConnection } from 'nats';
+import { Refusal } from '../../domain/refusal.ts';
+import { inboxOf } from '../../domain/runners/runner-credential.ts';
+import type { Credential } from './api-client.ts';
+
+/** Credentials are renewed after this share of their lifetime. */
+const RENEW_AT = 0.75;
+export const RENEWAL_RETRY_DELAY_MS = 5_000;
+
+/**
+ * `interrupted` resolves when the connection is re-established or closed: nobody answers the requests sent before, and the NATS client
+ * does not report it.
+ */
+export type BrokerConnection = {
+  readonly nats: NatsConnection;
+  readonly credential: Credential;
+  renewAt: number;
+  interrupted: PromiseWithResolvers<null>;
+};
+
+const connectWith = (credential: Credential): Promise<NatsConnection> =>
+  connect({
+    servers: credential.url.split(',').map((url) => new URL(url).host),
+    ...(credential.url.includes('tls://') && { tls: {} }),
+    name: `runner ${credential.id}`,
+    authenticator: jwtAuthenticator(credential.jwt, new TextEncoder().encode(credential.seed)),
+    inboxPrefix: inboxOf(credential.id),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    pingInterval: 10_000,
+  });
+
+const renewTime = ({ expires_at }: Credential): number => Date.now() + RENEW_AT * (Date.parse(expires_at) - Date.now());
+
+const watchReconnects = async (connection: BrokerConnection): Promise<void> => {
+  for await (const { type } of connection.nats.status()) {
+    if (type !== Events.Reconnect) continue;
+    connection.interrupted.resolve(null);
+    connection.interrupted = Promise.withResolvers();
+  }
+};
+
+const openConnection = async (credential: Credential): Promise<BrokerConnection> => {
+  const nats = await connectWith(credential).catch((error: Error) => {
+    throw new Refusal('unavailable', `the broker at ${credential.url} does not accept the connection: ${error.message}`);
+  });
+  const connection = { nats, credential, renewAt: renewTime(credential), interrupted: Promise.withResolvers<null>() };
+  void watchReconnects(connection);
+  void nats.closed().then(() => connection.interrupted.resolve(null));
+  return connection;
+};
+
+export type RenewingConnection = {
+  /** The latest connection, with valid credentials. @throws what `issue` throws */
+  readonly get: () => Promise<BrokerConnection>;
+  readonly latest: () => BrokerConnection | null;
+  readonly close: () => Promise<void>;
+};
+
+export type CredentialSource = {
+  readonly issue: () => Promise<Credential>;
+  /** Retries what fails temporarily; what it throws in the end stops the runner. */
+  readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly onRenewed: () => void;
+  /** The old connection stays open for this long, so that its requests can end. */
+  readonly lingerMs: number;
+};
+
+/** Keeps a connection with credentials that are renewed before they expire, and after the server has refused them. */
+export const keepConnected = ({ issue, retry, onRenewed, lingerMs }: CredentialSource): RenewingConnection => {
+  let current: BrokerConnection | null = null;
+  let renewing: Promise<BrokerConnection> | null = null;
+  let isClosed = false;
+
+  const renew = async (): Promise<BrokerConnection> => {
+    const old = current;
+    const renewed = await retry(async () => openConnection(await issue()));
+    current = renewed;
+    onRenewed();
+    if (old) setTimeout(() => void old.nats.close(), lingerMs).unref();
+    if (isClosed) await renewed.nats.close();
+    return renewed;
+  };
+
+  const get = async (): Promise<BrokerConnection> => {
+    if (current && !current.nats.isClosed() && Date.now() < current.renewAt) return current;
+    renewing ??= renew().finally(() => {
+      renewing = null;
+    });
+    const usable = current && !current.nats.isClosed() && Date.parse(current.credential.expires_at) > Date.now() ? current : null;
+    if (!usable) return renewing;
+    renewing.catch(() => {
+      usable.renewAt = Date.now() + RENEWAL_RETRY_DELAY_MS;
+    });
+    return usable;
+  };
+
+  return {
+    get,
+    latest: () => current,
+    close: async () => {
+      isClosed = true;
+      await renewing?.catch(() => {});
+      await current?.nats.close();
+    },
+  };
+};
