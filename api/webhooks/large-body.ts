@@ -19,7 +19,7 @@ export const readLargeBody = async ({ body }: Request, declared: number, admit: 
   for await (const bytes of incoming(body)) {
     const at = size;
     size += bytes.length;
-    if (size > maxSize && declared >= 0) throw new Refusal('malformed', 'the body is longer than its Content-Length');
+    if (size > maxSize && declared >= 0) throw new Refusal('malformed', 'The body is longer than its Content-Length');
     if (size > maxSize) await admit(size);
     if (!large && size > CHUNK_BYTES) {
       large = await admit(maxSize);

@@ -19,11 +19,11 @@ export type RebuildProgress = {
  * decision was requested
  */
 export const mustRequest = (decision: RebuildDecision, { state, requested }: RebuildProgress): boolean => {
-  if (state === 'promoted' || state === 'aborted') throw new Refusal('conflict', `the rebuild has already been ${state}`);
+  if (state === 'promoted' || state === 'aborted') throw new Refusal('conflict', `The rebuild has already been ${state}`);
   if (decision === 'promote' && state !== 'ready')
-    throw new Refusal('conflict', 'the rebuild has not caught up yet: try again', { retryAfter: 1 });
+    throw new Refusal('conflict', 'The rebuild has not caught up yet: try again', { retryAfter: 1 });
   if (requested !== undefined && requested !== decision)
-    throw new Refusal('conflict', `another operator has already requested to ${requested} this rebuild`);
+    throw new Refusal('conflict', `Another operator has already requested to ${requested} this rebuild`);
   return requested === undefined;
 };
 

@@ -33,18 +33,18 @@ export const rejectionOf = (
   };
 };
 
-const signatureMismatch = () => new Refusal('unauthorized', 'the signature does not match the body and the secret of this webhook');
+const signatureMismatch = () => new Refusal('unauthorized', 'The signature does not match the body and the secret of this webhook');
 
 const refusals: Readonly<Record<RejectionCause, () => Refusal>> = {
-  signature_missing: () => new Refusal('unauthorized', 'the signature is missing: set the secret of this webhook at the provider'),
+  signature_missing: () => new Refusal('unauthorized', 'The signature is missing: set the secret of this webhook at the provider'),
   signature_malformed: signatureMismatch,
   signature_mismatch: signatureMismatch,
   unsupported_media_type: () =>
-    new Refusal('unsupported_media_type', 'the content type must be application/json or application/x-www-form-urlencoded, in UTF-8'),
-  delivery_id_missing: () => new Refusal('malformed', 'the header with the delivery id is missing'),
+    new Refusal('unsupported_media_type', 'The content type must be application/json or application/x-www-form-urlencoded, in UTF-8'),
+  delivery_id_missing: () => new Refusal('malformed', 'The header with the delivery id is missing'),
   delivery_id_malformed: () =>
-    new Refusal('malformed', 'the delivery id must be one value of at most 255 bytes without control characters'),
-  too_large: () => new Refusal('too_large', `the body must not exceed ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } }),
+    new Refusal('malformed', 'The delivery id must be one value of at most 255 bytes without control characters'),
+  too_large: () => new Refusal('too_large', `The body must not exceed ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } }),
 };
 
 /** The error that the sender of a rejected request sees. */

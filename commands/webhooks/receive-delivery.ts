@@ -14,7 +14,7 @@ export type DeliveryOutcome = {
   readonly token: string | null;
 };
 
-const unknownAddress = () => new Refusal('not_found', 'there is no such webhook address');
+const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');
 
 /**
  * Receives a provider's delivery: verifies its bytes, charges the plan's quota, evaluates the guardrails and records it

@@ -135,13 +135,13 @@ export const secretHint = (secret: string): string => `…${secret.slice(-4)}`;
 /** @throws Refusal not_found if the integration is not connected or belongs to another tenant */
 export const assertConnected = (integration: Integration, tenant_id: string): void => {
   if (integration.status !== 'connected' || integration.tenant_id !== tenant_id)
-    throw new Refusal('not_found', 'there is no such webhook integration');
+    throw new Refusal('not_found', 'There is no such webhook integration');
 };
 
 export const connect =
   (data: IntegrationConnection) =>
   (integration: Integration): IntegrationEvent[] => {
-    if (integration.status !== 'absent') throw new Refusal('conflict', 'this integration already exists');
+    if (integration.status !== 'absent') throw new Refusal('conflict', 'This integration already exists');
     return [{ type: 'IntegrationConnected', data }];
   };
 

@@ -14,7 +14,7 @@ export type Claim = { readonly revision: number; readonly outcome: Outcome | nul
 export const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
 const inFlight = (): Refusal =>
-  new Refusal('idempotency_in_flight', 'the first request with this Idempotency-Key is still running: try again', { retryAfter: 1 });
+  new Refusal('idempotency_in_flight', 'The first request with this Idempotency-Key is still running: try again', { retryAfter: 1 });
 
 /** Creates the functions that claim Idempotency-Keys. `now` returns Unix milliseconds. */
 export const createKeyClaims = (log: Log, now: () => number) => {
@@ -60,7 +60,7 @@ export const createKeyClaims = (log: Log, now: () => number) => {
       if (claimed !== null) return { revision: claimed, outcome: null };
       const { key, revision } = await read(use.stream);
       if (key.body_digest !== use.bodyDigest)
-        throw new Refusal('idempotency_mismatch', 'this Idempotency-Key was used with another body: use a new key');
+        throw new Refusal('idempotency_mismatch', 'This Idempotency-Key was used with another body: use a new key');
       if (key.outcome) return { revision, outcome: key.outcome };
       if (isClaimed(key, new Date(now()).toISOString())) throw inFlight();
       const takenOver = await append(use, revision, { type: 'IdempotencyKeyTaken', data: {} }).catch((error) => {

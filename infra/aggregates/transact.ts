@@ -43,9 +43,9 @@ type Basis<S> = { readonly loaded: Loaded<S>; readonly isConfirmed: boolean };
  */
 export const throwAsRefusal = (error: unknown): never => {
   if (!(error instanceof LogError)) throw error;
-  if (error.kind === 'unavailable') throw new Refusal('unavailable', 'the event store cannot be reached: try again', { retryAfter: 2 });
+  if (error.kind === 'unavailable') throw new Refusal('unavailable', 'The event store cannot be reached: try again', { retryAfter: 2 });
   if (error.kind === 'too-large') throw new Refusal('too_large', error.message);
-  if (error.kind === 'gone') throw new Refusal('not_found', 'the resource was erased');
+  if (error.kind === 'gone') throw new Refusal('not_found', 'The resource was erased');
   throw error;
 };
 
@@ -168,6 +168,6 @@ export const createTransact = (log: Log, cache: AggregateCache) => {
       if (after) return after;
       basis = { loaded: await cache.refresh(aggregate, tenant, id), isConfirmed: true };
     }
-    throw new Refusal('conflict', 'too many requests change this resource at the same time: try again', { retryAfter: 1 });
+    throw new Refusal('conflict', 'Too many requests change this resource at the same time: try again', { retryAfter: 1 });
   };
 };

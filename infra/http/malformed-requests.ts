@@ -23,7 +23,7 @@ const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
  */
 export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
   if (httpVersionMajor !== 1) return malformed('the request must use HTTP/1.1 or HTTP/1.0');
-  if (rawHeaders.length > MAX_HEADERS * 2) return new Refusal('headers_too_large', `a request may have at most ${MAX_HEADERS} headers`);
+  if (rawHeaders.length > MAX_HEADERS * 2) return new Refusal('headers_too_large', `A request may have at most ${MAX_HEADERS} headers`);
   if (httpVersionMinor > 0 && !headers.host) return malformed('the header Host is missing');
   if (headers.host && !URL.canParse(`http://${headers.host}`)) return malformed('the header Host does not contain a valid host');
   if (rawHeaders.filter(isHostName).length > 1) return malformed('the request has more than one header Host');
@@ -33,8 +33,8 @@ export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, heade
 };
 
 const refusalOf = ({ code }: NodeJS.ErrnoException): Refusal => {
-  if (code === 'HPE_HEADER_OVERFLOW') return new Refusal('headers_too_large', 'the headers may have at most 16 KiB');
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('too_slow', 'the request took too long to arrive');
+  if (code === 'HPE_HEADER_OVERFLOW') return new Refusal('headers_too_large', 'The headers may have at most 16 KiB');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('too_slow', 'The request took too long to arrive');
   return malformed('this is not a valid HTTP/1.1 request (RFC 9112)');
 };
 
@@ -61,7 +61,7 @@ export const answerUnparsable = async (error: unknown): Promise<Response> => {
   const { status, headers, text } = await renderProblem(
     error instanceof RequestError
       ? malformed('the path or the header Host cannot be parsed')
-      : new Refusal('internal', 'the request failed because of an error in this service'),
+      : new Refusal('internal', 'The request failed because of an error in this service'),
   );
   return new Response(text, { status, headers });
 };

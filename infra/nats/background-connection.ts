@@ -73,7 +73,7 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
     /** @throws Refusal unavailable if there is no connection within 2 s */
     connection: async (): Promise<NatsConnection> => {
       const nats = connected ?? (await Promise.race([connecting, sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]));
-      if (!nats) throw new Refusal('unavailable', 'the message broker cannot be reached: try again', { retryAfter: 5 });
+      if (!nats) throw new Refusal('unavailable', 'The message broker cannot be reached: try again', { retryAfter: 5 });
       return nats;
     },
     /** Waits for the connection without a time limit. @returns undefined if it was closed before */

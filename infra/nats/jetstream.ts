@@ -56,7 +56,7 @@ const isDifferent = ({ config: current }: StreamInfo, config: NamedConfig): bool
 const isForeign = (found: StreamInfo, config: NamedConfig): boolean => !isOurs(found) && isDifferent(found, config);
 
 const foreignStream = (name: string): Refusal =>
-  new Refusal('not_configured', `the stream ${name} on the broker was not created by Annals: give Annals a NATS account of its own`);
+  new Refusal('not_configured', `The stream ${name} on the broker was not created by Annals: give Annals a NATS account of its own`);
 
 /**
  * Creates a stream, or updates one that Annals created to this configuration. The number of replicas stays.

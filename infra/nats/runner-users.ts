@@ -20,11 +20,11 @@ const publicAddress = (urls: string): string =>
 
 const requireSetting = (value: string | undefined, name: string): string => {
   if (value) return value;
-  throw new Refusal('not_configured', `runner credentials need ${name}: set it and restart Annals`);
+  throw new Refusal('not_configured', `Runner credentials need ${name}: set it and restart Annals`);
 };
 
 const unavailable = (cause: unknown): Refusal =>
-  Object.assign(new Refusal('unavailable', 'the message broker does not answer: try again', { retryAfter: 2 }), { cause });
+  Object.assign(new Refusal('unavailable', 'The message broker does not answer: try again', { retryAfter: 2 }), { cause });
 
 /** Creates broker users that may read one agent's messages. The signed JWT of the user states all its permissions. */
 export const brokerUserFactory =

@@ -12,7 +12,7 @@ const SCOPE = 'openid email profile';
 type PendingSignIn = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly returnTo: string };
 
 const expired = (): Refusal =>
-  new Refusal('unauthorized', 'this sign-in took too long or was started in another browser: start again at /auth/login');
+  new Refusal('unauthorized', 'This sign-in took too long or was started in another browser: start again at /auth/login');
 
 const isIssuerDown = (error: unknown): boolean => {
   if (error instanceof TypeError) return true;
@@ -22,9 +22,9 @@ const isIssuerDown = (error: unknown): boolean => {
 
 /** The refusal that tells the user what happened at the issuer, without its details. */
 const refusalOf = (error: unknown): Refusal => {
-  if (error instanceof oidc.AuthorizationResponseError) return new Refusal('forbidden', `the issuer answered ${error.error}`);
+  if (error instanceof oidc.AuthorizationResponseError) return new Refusal('forbidden', `The issuer answered ${error.error}`);
   if (isIssuerDown(error)) return issuerUnavailable();
-  return new Refusal('unauthorized', 'the issuer did not confirm this sign-in: start again at /auth/login');
+  return new Refusal('unauthorized', 'The issuer did not confirm this sign-in: start again at /auth/login');
 };
 
 type Options = {

@@ -11,7 +11,7 @@ const RETRY_DELAY_MS = 1_000;
 export type IssuerConfig = Partial<Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret'>>;
 
 export const issuerUnavailable = (): Refusal =>
-  new Refusal('unavailable', 'the issuer for sign-ins cannot be reached: try again', { retryAfter: 5 });
+  new Refusal('unavailable', 'The issuer for sign-ins cannot be reached: try again', { retryAfter: 5 });
 
 /**
  * Creates the function that returns the configuration from the issuer's discovery document. It is fetched when it is
@@ -50,8 +50,8 @@ export type Issuer = ReturnType<typeof createIssuer>;
 /** The identity in an issuer's claims. @throws Refusal unauthorized without a verified e-mail address */
 export const identityClaims = ({ email, email_verified, name }: Readonly<Record<string, unknown>>): Claims => {
   if (typeof email !== 'string' || email.length > 253 || !/^[^\s@]+@[^\s@]+$/.test(email))
-    throw new Refusal('unauthorized', 'the token contains no e-mail address: request the scope email');
+    throw new Refusal('unauthorized', 'The token contains no e-mail address: request the scope email');
   if (email_verified !== true && email_verified !== 'true')
-    throw new Refusal('unauthorized', 'the issuer has not verified the e-mail address');
+    throw new Refusal('unauthorized', 'The issuer has not verified the e-mail address');
   return { email: email.toLowerCase(), name: typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 255) : null };
 };

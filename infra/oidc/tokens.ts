@@ -51,8 +51,8 @@ export const createTokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId
         logger.warn({ err: error }, 'the keys of OIDC_ISSUER could not be fetched');
         throw issuerUnavailable();
       }
-      if (error instanceof errors.JWTExpired) throw new Refusal('unauthorized', 'the token has expired');
-      throw new Refusal('unauthorized', 'the token was not issued for this service by the configured issuer');
+      if (error instanceof errors.JWTExpired) throw new Refusal('unauthorized', 'The token has expired');
+      throw new Refusal('unauthorized', 'The token was not issued for this service by the configured issuer');
     }
   };
 };

@@ -54,9 +54,9 @@ const unexpectedError =
   (logger: Logger) =>
   (error: unknown, c: Context): Refusal => {
     if (error instanceof LogError && error.kind === 'unavailable')
-      return new Refusal('unavailable', 'the event store can not be reached', { retryAfter: 2 });
+      return new Refusal('unavailable', 'The event store cannot be reached', { retryAfter: 2 });
     logger.error({ err: error, method: c.req.method, path: c.req.path, request_id: c.get('requestId') }, 'a request failed');
-    return new Refusal('internal', 'the request failed; the log has it under its request_id');
+    return new Refusal('internal', 'The request failed; the log has it under its request_id');
   };
 
 type RuntimeParts = Pick<ApplicationOptions, 'log' | 'cache' | 'reads' | 'logger' | 'address'> &

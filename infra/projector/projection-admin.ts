@@ -78,7 +78,7 @@ const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
 
 /** @throws Refusal unavailable if the database is down; any other error as it is */
 const throwIfUnavailable = (error: unknown): never => {
-  if (isUnavailable(error)) throw new Refusal('unavailable', 'the read models cannot be reached: try again', { retryAfter: 2 });
+  if (isUnavailable(error)) throw new Refusal('unavailable', 'The read models cannot be reached: try again', { retryAfter: 2 });
   throw error;
 };
 

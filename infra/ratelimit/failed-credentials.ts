@@ -34,7 +34,7 @@ const identifierOf = (credential: string): string =>
   credential.includes('.') ? credential.slice(-2 * IDENTIFIER_LENGTH) : credential.slice(0, IDENTIFIER_LENGTH);
 
 const tooManyFailures = (retryAfter: number): Refusal =>
-  new Refusal('rate_limited', 'this address sent too many invalid credentials: wait before you try again', { retryAfter });
+  new Refusal('rate_limited', 'This address sent too many invalid credentials: wait before you try again', { retryAfter });
 
 /**
  * Limits the invalid credentials of each client address. An address beyond the limit is refused before its credential

@@ -93,7 +93,7 @@ export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integrati
 export const retryLater = (): Refusal => {
   const range = MAX_RETRY_AFTER_SECONDS - MIN_RETRY_AFTER_SECONDS + 1;
   const retryAfter = MIN_RETRY_AFTER_SECONDS + Math.floor(Math.random() * range);
-  return new Refusal('unavailable', 'the delivery could not be recorded: send it again', { retryAfter });
+  return new Refusal('unavailable', 'The delivery could not be recorded: send it again', { retryAfter });
 };
 
 /** Waits at most 900 ms for a look-up that memory could not answer. @throws Refusal unavailable */
@@ -103,7 +103,7 @@ export const withTimeout = <T>(found: T | Promise<T>): T | Promise<T> =>
 /** Turns errors of the log into refusals; other errors are rethrown. @throws Refusal unavailable, not_found */
 export const toRetryLater = (error: unknown): never => {
   if (error instanceof LogError && error.kind === 'unavailable') throw retryLater();
-  if (error instanceof LogError && error.kind === 'gone') throw new Refusal('not_found', 'there is no such webhook address');
+  if (error instanceof LogError && error.kind === 'gone') throw new Refusal('not_found', 'There is no such webhook address');
   throw error;
 };
 
