@@ -7,7 +7,7 @@ import { equal, is, match, not } from 'uvu/assert';
 import { main, type Platform, withPlatform } from '../faults/platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
-/** What a command says of a platform, and how it ends. */
+/** Runs a command on a platform. Resolves to its exit code and its output. */
 const said = async ({ data, url }: Platform, words: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<[number, string]> => {
   const running = startProgram(process.execPath, [main, ...words], {
     env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url, ...more },
@@ -17,7 +17,7 @@ const said = async ({ data, url }: Platform, words: readonly string[], more: Nod
 
 const failures = (output: string): string[] => [...output.matchAll(/^FAIL +(event store|master key|\S+)/gm)].map(([, what]) => what!);
 
-test('the doctor looks at every part, and at the master key by what it unwraps', () =>
+test('the doctor checks every part, and that the master key unwraps a key of the log', () =>
   withPlatform(async (platform) => {
     await eventually('all is well', async () => (await said(platform, ['doctor']))[0] === 0);
     const [, all] = await said(platform, ['doctor']);
@@ -30,7 +30,7 @@ test('the doctor looks at every part, and at the master key by what it unwraps',
     match(wrong, 'is not the one that wrapped');
   }));
 
-test('a platform that is stopped is said to be, without advice on what cannot be asked', () =>
+test('the doctor reports a stopped platform, without advice on parts that it cannot check', () =>
   withPlatform(async (platform) => {
     await platform.stop();
     const [code, output] = await said(platform, ['doctor']);

@@ -28,7 +28,7 @@ const messages = async (platform: Platform): Promise<string[]> => {
 
 type Round = { readonly delivery: string; readonly answers: readonly Answer[] };
 
-/** One delivery, posted so many times at once, each on a connection of its own. */
+/** Posts one delivery 100 times at the same time, each on a connection of its own. */
 const copies = async (bases: readonly string[], hook: Hook): Promise<Round> => {
   const sockets = newSockets();
   const delivery = randomUUID();
@@ -46,12 +46,12 @@ const checkRound = ({ answers }: Round): void => {
   assert.equal([numberOf('accepted', answers), numberOf('duplicate', answers), said], [1, COPIES - 1, []]);
 };
 
-/** Every round: one 202 and the rest 200, all with one id; then one event, one message and one effect for each. */
+/** Checks that each round has one 202 and otherwise 200, with one id, and that it leads to one event, one message and one effect. */
 const once = async (platform: Platform, bases: readonly string[]): Promise<void> => {
   const { agents, hooks } = await makeEstate(platform, ONE);
   const runner = await startRunner(platform, agents[0]!);
   const rounds: Round[] = [];
-  // The first round also finds every cache empty.
+  // In the first round, every cache is empty.
   while (rounds.length < ROUNDS) rounds.push(await copies(bases, hooks[0]!));
   for (const round of rounds) checkRound(round);
   const { deliveries } = await logged(platform);
@@ -69,22 +69,22 @@ const once = async (platform: Platform, bases: readonly string[]): Promise<void>
   assert.equal(await messages(platform), events);
 };
 
-test('a hundred copies of one delivery at once are one event, one message, one 202 and 99 times 200', () =>
+test('a hundred simultaneous copies of one delivery are one event and one message, answered once with 202 and 99 times with 200', () =>
   withPlatform((platform) => once(platform, [platform.url])));
 
-test('so they are when they come to four API processes', () =>
+test('a hundred simultaneous copies to four API processes are one event and one message', () =>
   withPlatform(async (platform) => {
     const others = [await platform.serveToo(), await platform.serveToo(), await platform.serveToo()];
     await once(platform, [platform.url, ...others]);
   }));
 
-/** Where the cluster lies that the data directory only names, when its user cannot come here. */
+/** The data directory, and the directory of the database cluster if PostgreSQL's user cannot reach the data directory. */
 const directories = ({ data }: Platform): string[] => {
   const place = join(data, 'postgres', 'place');
   return existsSync(place) ? [data, readFileSync(place, 'utf8').trim()] : [data];
 };
 
-test('a forged post leaves one event with its reason, and its body nowhere; secrets and keys are in no file', () =>
+test('a forged post is recorded with its reason but without its body, and no file contains a secret or key in plain text', () =>
   withPlatform(async (platform) => {
     const mark = (): string => `mark${randomBytes(18).toString('hex')}`;
     const [forged, signed] = [mark(), mark()];

@@ -11,10 +11,10 @@ import { allAnswers, quietLog } from '../faults/read-models.ts';
 import { startRunner } from '../faults/runners.ts';
 import { makeEstate } from '../faults/tenants.ts';
 
-/** Less than what a process is given before it is killed: one that has worked must still end by itself. */
-const STOPPING_MS = 12_000;
+/** Less than the time after which a process is killed: every process must end by itself. */
+const MAX_STOP_MS = 12_000;
 
-/** Takes the database away under the feet of whoever uses it. */
+/** Drops the database while the platform uses it. */
 const dropDatabase = async ({ data, urls }: Platform): Promise<void> => {
   const url = new URL(urls().DATABASE_URL);
   const name = url.pathname.slice(1);
@@ -28,14 +28,14 @@ const dropDatabase = async ({ data, urls }: Platform): Promise<void> => {
   await client.query(`drop database ${name} with (force)`).finally(() => client.end());
 };
 
-/** The path, and both answers from a little before the place where they part. */
+/** The path, and both responses around the first difference. */
 const difference = (path: string, one: string, other: string): string => {
   const at = [...one].findIndex((character, index) => character !== other[index]);
   const [from, to] = [Math.max(0, at - 60), at + 60];
   return `${path}: ${one.slice(from, to)} | ${other.slice(from, to)}`;
 };
 
-test('when the Postgres database is dropped, the next start shows the same, byte for byte', () =>
+test('after the database was dropped, the next start serves the same responses, byte for byte', () =>
   withPlatform(async (platform) => {
     const estate = await makeEstate(platform, { tenants: 2, agents: 2, hooks: 1 });
     const runners = await Promise.all(estate.agents.map((agent) => startRunner(platform, agent)));
@@ -45,14 +45,14 @@ test('when the Postgres database is dropped, the next start shows the same, byte
     await observe(platform, load.sent, estate.hooks, runners);
     await Promise.all(runners.map(({ stop }) => stop()));
 
-    // The first round of questions is itself noted, as the use of keys.
+    // The first round of requests records the use of the keys in the log.
     await allAnswers(platform, estate, await quietLog(platform));
     const token = await quietLog(platform);
     const before = await allAnswers(platform, estate, token);
     await dropDatabase(platform);
-    const told = Date.now();
+    const stoppedAt = Date.now();
     assert.is(await platform.stop(), 0);
-    assert.ok(Date.now() - told < STOPPING_MS, `stopping took ${Date.now() - told} ms`);
+    assert.ok(Date.now() - stoppedAt < MAX_STOP_MS, `stopping took ${Date.now() - stoppedAt} ms`);
     assert.equal(await platform.sweep(), [], 'processes that were left');
     await platform.start();
     const after = await allAnswers(platform, estate, token);
@@ -65,7 +65,7 @@ test('when the Postgres database is dropped, the next start shows the same, byte
       after.get(path) === text ? [] : [difference(path, text, after.get(path) ?? '')],
     );
     assert.equal(differences.slice(0, 5), []);
-    assert.is(await quietLog(platform), token, 'showing the same wrote nothing new');
+    assert.is(await quietLog(platform), token, 'reading wrote nothing to the log');
   }));
 
 test.run();

@@ -1,6 +1,6 @@
+// limit: 240
 import { randomBytes, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-// limit: 120
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -14,10 +14,10 @@ import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 const degraded = async ({ call }: Platform): Promise<string[]> =>
   (JSON.parse((await call('GET', '/readyz')).text) as { degraded: string[] }).degraded;
 
-const named = (platform: Platform, ...what: string[]): Promise<void> =>
+const reportedAs = (platform: Platform, ...what: string[]): Promise<void> =>
   eventually(`degraded: ${what}`, async () => (await degraded(platform)).join() === what.join());
 
-/** What the doctor says of the worker, or of another part. */
+/** The doctor's line about the worker, or about another part. */
 const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.ProcessEnv = {}): Promise<string> => {
   const doctor = startProgram(process.execPath, [main, 'doctor'], { env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url, ...env } });
   await doctor.ended;
@@ -29,28 +29,28 @@ const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.Pr
   );
 };
 
-/** The worker has begun: what is degraded says nothing of that yet. */
-const heard = (platform: Platform): Promise<void> =>
+/** Waits until the worker has reported for the first time; `degraded` does not include it before. */
+const workerReported = (platform: Platform): Promise<void> =>
   eventually('a worker', async () => /^ok .* reported \d/.test(await examined(platform)));
 
-test('a broker that does not take the messages is named by /readyz, and why by the doctor, until it takes them', () =>
+test('while the broker cannot take messages, /readyz names it and the doctor gives the reason', () =>
   withPlatform(async (platform) => {
-    await heard(platform);
+    await workerReported(platform);
     const nats = await platform.connectNats();
     const { streams } = await nats.jetstreamManager();
     await streams.delete(STREAM);
     await streams.add({ name: STREAM, subjects: ['somebody.else'] });
     await platform.kill('work');
-    await named(platform, 'delivery to runners');
+    await reportedAs(platform, 'delivery to runners');
     assert.match(await examined(platform), /^FAIL .*delivery to runners waits: the stream AGENTS on the broker was not created by Annals/);
     await streams.delete(STREAM);
-    await named(platform);
+    await reportedAs(platform);
     await nats.close();
   }));
 
-test('streams that are parked are named by the doctor with their projection', () =>
+test('the doctor reports parked streams with their projection', () =>
   withPlatform(async (platform) => {
-    await heard(platform);
+    await workerReported(platform);
     assert.match(await examined(platform, 'projections'), /^ok +projections /);
     const log = platform.openLog();
     const meta = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
@@ -59,7 +59,7 @@ test('streams that are parked are named by the doctor with their projection', ()
     await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
   }));
 
-test('a store without room makes the service not ready as soon as a delivery finds none, until one is taken', () =>
+test('after a full disk has failed a delivery, the service is not ready until a delivery is accepted', () =>
   withPlatform(async (platform) => {
     if (process.platform !== 'linux') return;
     const { call, url, data } = platform;
@@ -86,7 +86,7 @@ test('a store without room makes the service not ready as soon as a delivery fin
     assert.is(await ready(), 200);
   }));
 
-test('a master key that is not the one of the log is named by the doctor', () =>
+test('the doctor reports a master key that is not the one of the log', () =>
   withPlatform(async (platform) => {
     const other = join(platform.data, 'other.key');
     writeFileSync(other, randomBytes(32), { mode: 0o600 });
@@ -94,21 +94,21 @@ test('a master key that is not the one of the log is named by the doctor', () =>
     assert.match(await examined(platform, 'master', { MASTER_KEY_FILE: other }), /^FAIL .* is not the one that wrapped this log's keys/);
   }));
 
-test('a worker of which nothing is heard is named until it is heard of again', () =>
+test('a worker that does not report is named until it reports again', () =>
   withPlatform(async (platform) => {
-    await heard(platform);
+    await workerReported(platform);
     const { pid } = readPidFile(join(platform.data, 'run', 'work.pid'))!;
     process.kill(pid, 'SIGSTOP');
     try {
-      await named(platform, 'worker');
+      await reportedAs(platform, 'worker');
       assert.match(await examined(platform), /^FAIL .*no worker has reported for 1\d s/);
     } finally {
       process.kill(pid, 'SIGCONT');
     }
-    await named(platform);
+    await reportedAs(platform);
   }));
 
-test('the doctor asks a service on an IPv6 address where it listens', async () => {
+test('the doctor checks a service at the IPv6 address that it listens on', async () => {
   const nowhere = { EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false', DATABASE_URL: 'postgres://127.0.0.1:1/annals' };
   const doctor = startProgram(process.execPath, [main, 'doctor'], {
     env: { ...unconfiguredEnvironment(), ...nowhere, HOST: '::1', PORT: '1' },

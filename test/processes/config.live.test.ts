@@ -26,7 +26,7 @@ const refusals: Record<string, string[]> = {
 };
 
 for (const [name, values] of Object.entries(refusals))
-  test(`${name} is refused by name where it is malformed, and never shown`, () => {
+  test(`a malformed ${name} is refused by name, without its value`, () => {
     for (const value of values)
       throws(
         () => loadConfig({ [name]: value }),
@@ -35,7 +35,7 @@ for (const [name, values] of Object.entries(refusals))
       );
   });
 
-test('what is not set has its default, and an empty variable is not set', () => {
+test('a variable that is not set has its default, and an empty one counts as not set', () => {
   const { port, host, publicUrl, annalsData, masterKeyFile, logLevel, natsUrl } = loadConfig({ PORT: '', NATS_URL: '' });
   equal(
     { port, host, publicUrl, logLevel, natsUrl },
@@ -44,7 +44,7 @@ test('what is not set has its default, and an empty variable is not set', () => 
   is(masterKeyFile, `${annalsData}/master.key`);
 });
 
-test('addresses become URLs, of either family', () => {
+test('IPv4 and IPv6 addresses become URLs', () => {
   is(loadConfig({ HOST: '::1', PORT: '80' }).publicUrl, 'http://[::1]:80');
   is(loadConfig({ PUBLIC_URL: 'https://annals.example/' }).publicUrl, 'https://annals.example');
   is(listenUrl({ host: 'localhost', port: 1 }), 'http://localhost:1');
@@ -62,7 +62,7 @@ test('families of variables become maps', () => {
   throws(() => loadConfig({ OAUTH_GITHUB_CLIENT_ID: 'a' }), /^OAUTH_GITHUB_CLIENT_SECRET is missing/);
 });
 
-test('an issuer needs an audience, and an audience its issuer', () => {
+test('an issuer needs an audience, and an audience needs an issuer', () => {
   const issuer = 'https://login.example';
   throws(() => loadConfig({ OIDC_ISSUER: issuer }), /^OIDC_AUDIENCE is missing/);
   throws(() => loadConfig({ OIDC_AUDIENCE: 'annals' }), /^OIDC_ISSUER is missing/);
@@ -96,11 +96,11 @@ const usages: [string[], RegExp][] = [
   [['runner', '--agent', 'reviewer', '--exec', '--concurrency=2'], /annals: --exec needs a value/],
 ];
 
-test('a wrong use of the command shows its usage and exits 2', async () => {
-  for (const [words, says] of usages) {
+test('wrong arguments show how the command is used and exit with code 2', async () => {
+  for (const [words, message] of usages) {
     const running = command(words);
     is(await running.ended, 2, words.join(' '));
-    match(running.output(), says);
+    match(running.output(), message);
     match(running.output(), /^USAGE annals/m);
   }
 });
@@ -111,19 +111,19 @@ test('a malformed variable stops the start with one line and exit code 1', async
   is(running.output(), 'annals: PORT must be a port number from 1 to 65535\n');
 });
 
-test('a command that needs a service which is not named says which', async () => {
+test('a command that needs a service names the missing variable', async () => {
   const running = command(['serve'], { EVENTSTORE_URL: '' });
   is(await running.ended, 1);
   is(running.output(), 'annals: EVENTSTORE_URL must be set for this command\n');
 });
 
-test('help is no error', async () => {
+test('--help exits with code 0', async () => {
   const running = command(['store', 'serve', '--help']);
   is(await running.ended, 0);
   match(running.output(), '--dir=<dir>');
 });
 
-test('what only prints ends without a word where its reader leaves, and says so where there is no room for it', async () => {
+test('a command that prints ends silently if its reader has left, and reports a full disk', async () => {
   const unread = command(['--help']);
   unread.child.stdout!.destroy();
   is(await unread.ended, 141);
@@ -133,7 +133,7 @@ test('what only prints ends without a word where its reader leaves, and says so 
   is(full.output(), 'annals: the output cannot be written: ENOSPC\n');
 });
 
-test('a service goes on where nobody reads its output', () =>
+test('a service continues when nobody reads its output', () =>
   withTempDirectory(async (dir) => {
     const store = command(['store', 'serve', '--dir', dir, '--port', '0']);
     for (const stream of [store.child.stdout!, store.child.stderr!]) stream.destroy();

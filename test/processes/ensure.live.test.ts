@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { root, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
 
-/** In npm's place: notes how it was called, and gives what the test has laid down. */
+/** Replaces npm: records how it was called, and delivers the package that the test has prepared. */
 const NPM = `
 const { appendFileSync, copyFileSync, mkdirSync } = require('node:fs');
 const words = process.argv.slice(2);
@@ -16,7 +16,7 @@ if (words[0] === 'ci' && process.env.CI_CODE) process.exit(Number(process.env.CI
 if (words[0] === 'pack') copyFileSync('a-tool-1.0.0.tgz', words[words.indexOf('--pack-destination') + 1] + '/a-tool-1.0.0.tgz');
 `;
 
-/** A checkout that needs one package of binaries on this platform, and one on another. */
+/** A checkout whose lock file names one binary package for this platform and one for another. */
 const checkoutOf = (dir: string, integrity?: string): void => {
   mkdirSync(join(dir, 'infra'));
   copyFileSync(join(root, 'infra/ensure.mjs'), join(dir, 'infra/ensure.mjs'));
@@ -46,7 +46,7 @@ const ensure = async (dir: string, purpose: string, env: NodeJS.ProcessEnv = {})
   return { code, calls, said: run.output(), left: readdirSync(dir).filter((name) => name.startsWith('.packages-')) };
 };
 
-test('a start brings packages and binaries side by side, once', () =>
+test('a start installs packages and binaries in parallel, and only once', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir);
     mkdirSync(join(dir, '.packages-broken-off/node_modules'), { recursive: true });
@@ -57,7 +57,7 @@ test('a start brings packages and binaries side by side, once', () =>
     equal((await ensure(dir, 'start')).calls, first.calls);
   }));
 
-test('a binary that is not what the lock file names is left to npm', () =>
+test('npm installs everything if a binary does not have the digest of the lock file', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir, `sha512-${Buffer.alloc(64).toString('base64')}`);
     const { code, calls, left } = await ensure(dir, 'start');
@@ -65,7 +65,7 @@ test('a binary that is not what the lock file names is left to npm', () =>
     is(existsSync(join(dir, 'node_modules/a-tool')), false);
   }));
 
-test('where npm fails, a line says so, and the next start tries again', () =>
+test('a failure of npm is reported in one line, and the next start tries again', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir);
     const { code, said, left } = await ensure(dir, 'start', { CI_CODE: '7' });
@@ -74,7 +74,7 @@ test('where npm fails, a line says so, and the next start tries again', () =>
     is((await ensure(dir, 'start')).code, 0);
   }));
 
-test('tests have all by npm', () =>
+test('for tests, npm installs everything', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir);
     const { code, calls } = await ensure(dir, 'test');

@@ -6,7 +6,7 @@ import { memoryLog } from '../fixtures/memory-log.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { startProcessOver } from '../fixtures/webhook-platform.ts';
 
-test('processes that begin on an empty log at once make one key, and each prints that one', async () => {
+test('processes that start on an empty log at the same time create one key, and each prints it', async () => {
   const log = memoryLog();
   const { dir, clear } = createTempDirectory();
   const processes = await Promise.all([1, 2, 3].map(() => startProcessOver(log, join(dir, 'master.key'))));

@@ -12,7 +12,7 @@ import { eventually, type Program, pidsWith, startProgram, unconfiguredEnvironme
 import { startNatsServer } from '../fixtures/nats-server.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 
-const PIECES = ['nats', 'postgres', 'serve', 'store', 'work'];
+const PROCESSES = ['nats', 'postgres', 'serve', 'store', 'work'];
 
 type Started = { program: Program; base: string; data: string; port: number };
 
@@ -42,11 +42,11 @@ const degradedOf = (base: string): Promise<string[]> =>
   );
 
 const pidOf = (data: string, name: string): number | undefined => readPidFile(join(data, 'run', `${name}.pid`))?.pid;
-const pidsOf = (data: string): number[] => PIECES.flatMap((name) => pidOf(data, name) ?? []);
+const pidsOf = (data: string): number[] => PROCESSES.flatMap((name) => pidOf(data, name) ?? []);
 const portsOf = (data: string): Record<string, number> => JSON.parse(readFileSync(join(data, 'state.json'), 'utf8')).ports;
 const linesOf = (running: Program): string[] => running.output().trim().split('\n');
 
-/** Neither a process that was seen nor one that names the directory is left. */
+/** No process of the platform is left: neither one of the pids nor one that names the directory. */
 const nothingLeft = (data: string, seen: readonly number[]): void => {
   equal(
     seen.filter((pid) => startTimeOf(pid) !== undefined),
@@ -61,7 +61,7 @@ const stops = async (started: Started, signal: NodeJS.Signals = 'SIGTERM'): Prom
   nothingLeft(started.data, seen);
 };
 
-test('one command starts everything, shows the first key once, and stops whole on SIGTERM', () =>
+test('one command starts everything, shows the first key once, and stops everything on SIGTERM', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, "operator's data");
     const first = await start(data);
@@ -72,11 +72,11 @@ test('one command starts everything, shows the first key once, and stops whole o
       readFileSync(join(data, 'postgres/url'), 'utf8').trim(),
     );
     match(first.program.output(), /^ {2}API key \(shown once\): ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/m);
-    // As soon as the log has it: a start that is ended before it is ready has shown it too.
+    // The key is printed as soon as the log has it: a start that is stopped before it is ready has printed it, too.
     ok(first.program.output().indexOf('API key') < first.program.output().indexOf('Annals serves'));
     is(linesOf(first.program).at(-1), `ready ${first.base}`);
     equal(
-      PIECES.filter((name) => pidOf(data, name) === undefined),
+      PROCESSES.filter((name) => pidOf(data, name) === undefined),
       [],
     );
     const ports = portsOf(data);
@@ -87,7 +87,7 @@ test('one command starts everything, shows the first key once, and stops whole o
     await stops(second, 'SIGINT');
   }));
 
-test('its secrets are files for us alone, and none is on the screen but the first key', () =>
+test('secrets are in private files, and only the first key is printed', () =>
   withTempDirectory(async (data) => {
     const started = await start(join(data, 'data'));
     const at = (name: string): string => join(started.data, name);
@@ -108,7 +108,7 @@ test('its secrets are files for us alone, and none is on the screen but the firs
     await stops(started);
   }));
 
-test('a second start on the same directory is told in one line who holds it', () =>
+test('a second start on the same directory prints in one line which process runs on it', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const second = begin(started.data, await freePort());
@@ -122,7 +122,7 @@ test('a second start on the same directory is told in one line who holds it', ()
     await stops(started);
   }));
 
-test('of two starts at once one serves and the other is told', () =>
+test('of two simultaneous starts, one serves and the other exits with a message', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
     const ports = [await freePort(), await freePort()];
@@ -136,11 +136,11 @@ test('of two starts at once one serves and the other is told', () =>
     nothingLeft(data, []);
   }));
 
-test('each child that is killed comes back on its port', () =>
+test('each child process that is killed is restarted on its port', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const ports = portsOf(started.data);
-    for (const name of PIECES) {
+    for (const name of PROCESSES) {
       const before = pidOf(started.data, name)!;
       process.kill(before, 'SIGKILL');
       await eventually(`${name} is back`, () => ![undefined, before].includes(pidOf(started.data, name)));
@@ -153,31 +153,31 @@ test('each child that is killed comes back on its port', () =>
     await stops(started);
   }));
 
-test('a child that ends is started again though the directories of logs and of pid files were cleared away', () =>
+test('a child process is restarted even if the directories of logs and pid files were removed', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const killed = pidOf(started.data, 'postgres')!;
     for (const name of ['logs', 'run']) rmSync(join(started.data, name), { recursive: true });
     process.kill(killed, 'SIGKILL');
     await eventually('postgres is back', () => pidOf(started.data, 'postgres') !== undefined);
-    await eventually('whole again', async () => (await degradedOf(started.base)).length === 0);
+    await eventually('nothing is degraded', async () => (await degradedOf(started.base)).length === 0);
     is(started.program.child.exitCode, null);
     is(await started.program.stop(), 0);
     equal(pidsWith(started.data), []);
   }));
 
-test('a record of ports that a full disk has cut off is made anew', () =>
+test('a file of ports that a full disk has truncated is written again', () =>
   withTempDirectory(async (dir) => {
     mkdirSync(join(dir, 'data'), { mode: 0o711 });
     writeFileSync(join(dir, 'data', 'state.json'), '');
     await stops(await start(join(dir, 'data')));
   }));
 
-test('after SIGKILL of the parent the next start replaces all that was left', () =>
+test('after SIGKILL of the parent, the next start replaces every leftover process', () =>
   withTempDirectory(async (dir) => {
     const first = await start(join(dir, 'data'));
     const left = pidsOf(first.data);
-    is(left.length, PIECES.length);
+    is(left.length, PROCESSES.length);
     await first.program.stop('SIGKILL');
     const second = await start(first.data, first.port);
     equal(
@@ -192,7 +192,7 @@ test('after SIGKILL of the parent the next start replaces all that was left', ()
     await stops(second);
   }));
 
-test('Ctrl-C that reaches it twice, from the terminal and from npm, is one Ctrl-C', () =>
+test('a Ctrl-C that arrives twice, from the terminal and from npm, counts once', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const seen = pidsOf(started.data);
@@ -202,7 +202,7 @@ test('Ctrl-C that reaches it twice, from the terminal and from npm, is one Ctrl-
     nothingLeft(started.data, seen);
   }));
 
-test('a signal in the middle of the start ends it cleanly', () =>
+test('a signal during the start stops everything', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
     const running = begin(data, await freePort());
@@ -212,9 +212,9 @@ test('a signal in the middle of the start ends it cleanly', () =>
     nothingLeft(data, seen);
   }));
 
-test('what has a URL of its own is not started', () =>
+test('a service with a configured URL is not started', () =>
   withTempDirectory(async (dir) => {
-    // The platform's streams bear fixed names: on somebody's broker they may be those of a platform that is in use.
+    // The platform's streams have fixed names: on a shared broker they could belong to a platform that is in use.
     const own = await startNatsServer();
     const { natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED } = own.address;
     try {
@@ -229,7 +229,7 @@ test('what has a URL of its own is not started', () =>
     }
   }));
 
-test('a service that cannot start is named, with its reason and its log', () =>
+test('a process that cannot start is reported with the reason and its log', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
     const running = begin(data, await freePort(), { MASTER_KEY_FILE: '/dev/null/none' });
@@ -239,7 +239,7 @@ test('a service that cannot start is named, with its reason and its log', () =>
     ok(linesOf(running).length <= 3, running.output());
   }));
 
-test('a data directory whose path is too long is refused by its variable', () =>
+test('a data directory with too long a path is refused by the name of its variable', () =>
   withTempDirectory(async (dir) => {
     const running = begin(join(dir, 'x/'.repeat(200)), await freePort());
     is(await running.ended, 1);

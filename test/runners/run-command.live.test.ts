@@ -5,7 +5,7 @@ import { is } from 'uvu/assert';
 import { runCommand } from '../../infra/runner/run-command.ts';
 import { eventually, withTempDirectory } from '../fixtures/child-process.ts';
 
-test('a command that does not heed the signal to end is ended by the next one, with all that it started', () =>
+test('a command that ignores SIGTERM is killed with everything that it has started', () =>
   withTempDirectory(async (dir) => {
     const [kill, force] = [new AbortController(), new AbortController()];
     const input = Buffer.from('{}');

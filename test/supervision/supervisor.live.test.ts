@@ -7,8 +7,8 @@ import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const MIB = 1024 * 1024;
 
-test('a log that has grown beyond 10 MiB is cut while its process writes it, and the part before is kept', () => {
-  const file = join(createTempDirectory().dir, 'piece.log');
+test('a log above 10 MiB is truncated while its process writes to it, and the older part is kept', () => {
+  const file = join(createTempDirectory().dir, 'process.log');
   const writing = openSync(file, 'a');
   const write = (text: string, times: number) => writeSync(writing, text.repeat(times));
   write('a', 10 * MIB);

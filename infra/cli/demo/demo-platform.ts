@@ -6,61 +6,61 @@ import type { Config } from '../../config.ts';
 import { launch } from '../../processes/launch.ts';
 import { freePort } from '../../supervision/ports.ts';
 
-/** The service that the demo speaks to, and a directory of its own. */
-export type Place = {
+/** The platform that the demo uses, and a temporary directory. */
+export type DemoPlatform = {
   readonly url: string;
   readonly key: string;
-  /** The tenant to play in; null: the one that the key sees first. */
+  /** The tenant to use; null: the first one that the key can see. */
   readonly tenant: string | null;
   readonly dir: string;
   readonly close: () => Promise<void>;
 };
 
-const PREPARING_MS = 5_000;
-/** PostgreSQL, which is never root, passes through a directory of root's. */
-const OPEN_TO_PASS = 0o711;
+const PREPARATION_TIMEOUT_MS = 5_000;
+/** PostgreSQL, which never runs as root, must pass through a directory of root's. */
+const PASSABLE = 0o711;
 
 const temporaryDir = (): string => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-demo-'));
-  chmodSync(dir, OPEN_TO_PASS);
+  chmodSync(dir, PASSABLE);
   return dir;
 };
 
-const started = async (config: Config, dir: string, say: (line: string) => void, left: AbortSignal): Promise<Place> => {
+const startPlatform = async (config: Config, dir: string, report: (line: string) => void, stopped: AbortSignal): Promise<DemoPlatform> => {
   const port = await freePort();
   const embedded = { eventstoreUrl: undefined, databaseUrl: undefined, natsUrl: undefined, natsAccountSeed: undefined };
   const own: Config = { ...config, ...embedded, annalsData: join(dir, 'data'), host: '127.0.0.1', port };
-  const running = launch(own, { report: say });
-  const leaving = new Promise<never>((_, reject) =>
-    left.addEventListener('abort', () => reject(new Error('told to stop')), { once: true }),
+  const running = launch(own, { report });
+  const interrupted = new Promise<never>((_, reject) =>
+    stopped.addEventListener('abort', () => reject(new Error('the demo was stopped')), { once: true }),
   );
-  leaving.catch(() => {});
+  interrupted.catch(() => {});
   try {
-    const { url, firstKey } = await Promise.race([running.ready, leaving]);
+    const { url, firstKey } = await Promise.race([running.ready, interrupted]);
     const key = config.annalsAdminKey ?? firstKey()?.key;
-    if (!key) throw new Error('the service was started but told no key');
+    if (!key) throw new Error('the platform started, but reported no API key');
     return { url, key, tenant: firstKey()?.tenant_id ?? null, dir, close: running.close };
   } catch (error) {
     await running.close().catch(() => {});
-    // A database that is just being made is finished first: it would write on after everything is removed.
+    // A database that is being created is waited for: it would go on writing after the directory was removed.
     const settled = running.ready.then(
       () => {},
       () => {},
     );
-    await Promise.race([settled, sleep(PREPARING_MS)]);
+    await Promise.race([settled, sleep(PREPARATION_TIMEOUT_MS)]);
     throw error;
   }
 };
 
-/** The service of ANNALS_URL and ANNALS_KEY, or one that is started for the occasion and leaves nothing behind. */
-export const openPlace = async (config: Config, say: (line: string) => void, left: AbortSignal): Promise<Place> => {
+/** The platform of ANNALS_URL and ANNALS_KEY. Without these variables, starts one in a temporary directory; `close` removes it. */
+export const openDemoPlatform = async (config: Config, report: (line: string) => void, stopped: AbortSignal): Promise<DemoPlatform> => {
   const dir = temporaryDir();
   const remove = (): void => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
   const { annalsUrl, annalsKey } = config;
   if (annalsUrl && annalsKey) return { url: annalsUrl.replace(/\/+$/, ''), key: annalsKey, tenant: null, dir, close: async () => remove() };
   try {
-    const place = await started(config, dir, say, left);
-    return { ...place, close: () => place.close().finally(remove) };
+    const platform = await startPlatform(config, dir, report, stopped);
+    return { ...platform, close: () => platform.close().finally(remove) };
   } catch (error) {
     remove();
     throw error;

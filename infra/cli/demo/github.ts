@@ -2,10 +2,10 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** One delivery as GitHub sends it. */
+/** One webhook delivery of GitHub. */
 export type Delivery = { readonly id: string; readonly event: string; readonly body: string };
 
-/** Every example payload that GitHub's own client library is tested with, each as a delivery of its own. */
+/** A delivery for each example payload with which GitHub's client library is tested. */
 export const exampleDeliveries = (): Delivery[] => {
   const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { name: string; examples: unknown[] }[];
   return examples.flatMap(({ name, examples: payloads }) =>
@@ -17,17 +17,17 @@ const signature = (secret: string, body: string): string => `sha256=${createHmac
 
 const UNAVAILABLE = 503;
 const MAX_POSTS = 20;
-const RETRY_MS = 500;
+const RETRY_DELAY_MS = 500;
 
-/** The last answer's status, and how many posts it took. */
+/** The status of the last response, and how many posts it took. */
 export type Answer = { readonly status: number; readonly posts: number };
 
-/** Posts a delivery with GitHub's headers, signed with a secret; again where the service has no time for it, as a provider does. */
+/** Posts a delivery with GitHub's headers, signed with a secret. Like a provider, posts it again while the service answers 503. */
 export const deliver = async (hook: string, secret: string, delivery: Delivery): Promise<Answer> => {
   for (let posts = 1; ; posts++) {
     const status = await post(hook, secret, delivery);
     if (status !== UNAVAILABLE || posts === MAX_POSTS) return { status, posts };
-    await sleep(RETRY_MS);
+    await sleep(RETRY_DELAY_MS);
   }
 };
 
@@ -44,13 +44,13 @@ const post = async (hook: string, secret: string, { id, event, body }: Delivery)
   return response.status;
 };
 
-/** Runs work over items, so many at a time; the results are in the items' order. */
-export const together = async <T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> => {
+/** Runs work for every item, at most `concurrency` at a time. @returns the results in the order of the items */
+export const mapConcurrently = async <T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = [];
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const runNext = async (): Promise<void> => {
     for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index]!);
   };
-  await Promise.all(Array.from({ length: width }, lane));
+  await Promise.all(Array.from({ length: concurrency }, runNext));
   return results;
 };

@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Looks again until it holds; what it found last, where it never did. */
-export const eventually = async <T>(look: () => T | Promise<T>, holds: (found: T) => boolean, ms: number): Promise<T> => {
-  for (const end = Date.now() + ms; ; await sleep(50)) {
+/** Calls `look` until its result satisfies `isDone` or the time is over. @returns the last result */
+export const eventually = async <T>(look: () => T | Promise<T>, isDone: (found: T) => boolean, timeoutMs: number): Promise<T> => {
+  for (const deadline = Date.now() + timeoutMs; ; await sleep(50)) {
     const found = await look();
-    if (holds(found) || Date.now() > end) return found;
+    if (isDone(found) || Date.now() > deadline) return found;
   }
 };
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const UNAVAILABLE = 503;
 
-/** The service's REST interface with one key; it waits for what is not there yet. @throws Error of one line where it refuses */
+/** The REST API with one key. It retries while the service answers 503. @throws Error of one line for any other error response */
 export const client = (url: string, key: string) => {
   const call = async (method: string, path: string, body?: object): Promise<Response> => {
     const headers = { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) };
-    const ask = () => fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-    const response = await eventually(ask, ({ status }) => status !== UNAVAILABLE, REQUEST_TIMEOUT_MS);
+    const send = () => fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    const response = await eventually(send, ({ status }) => status !== UNAVAILABLE, REQUEST_TIMEOUT_MS);
     if (response.ok) return response;
     throw new Error(`${method} ${path} answers ${response.status}: ${(await response.text()).slice(0, 300)}`);
   };
