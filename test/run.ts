@@ -8,18 +8,19 @@ import { dropDatabases, RUN, type Running, type Services, startServices } from '
 
 type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
 
-const DEFAULT_LIMIT_S = 120;
-/** A file whose tests are over has this long to close what it opened. */
-const CLOSING_MS = 15_000;
-const TERM_MS = 2_000;
+const DEFAULT_TIMEOUT_S = 120;
+/** After its last test, a file has this long to close what it opened. */
+const CLOSE_TIMEOUT_MS = 15_000;
+/** A file that was asked to end is killed after this long. */
+const KILL_DELAY_MS = 2_000;
 
 const root = `${import.meta.dirname}/..`;
 
 const limitOf = (file: string): number =>
-  Number(/^\/\/ limit: (\d+)/.exec(readFileSync(`${root}/${file}`, 'utf8'))?.[1] ?? DEFAULT_LIMIT_S);
+  Number(/^\/\/ limit: (\d+)/.exec(readFileSync(`${root}/${file}`, 'utf8'))?.[1] ?? DEFAULT_TIMEOUT_S);
 
-/** Files that take long begin first, so that none is waited for alone at the end. */
-const filesNamed = (parts: readonly string[]): string[] =>
+/** Files with a long time limit start first, so that the run does not end by waiting for a single one. */
+const matchingFiles = (parts: readonly string[]): string[] =>
   globSync('test/**/*.test.ts', { cwd: root })
     .map((file) => file.split(sep).join('/'))
     .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
@@ -27,7 +28,7 @@ const filesNamed = (parts: readonly string[]): string[] =>
 
 type Counts = { total: number; passed: number; skipped: number };
 
-/** The numbers that uvu prints last. */
+/** The counts in uvu's summary, which is the last thing that a file prints. */
 const countsIn = (output: string): Counts | undefined => {
   const found = [...output.matchAll(/^ {2}Total: +(\d+)\n {2}Passed: +(\d+)\n {2}Skipped: +(\d+)$/gm)].at(-1);
   return found && { total: Number(found[1]), passed: Number(found[2]), skipped: Number(found[3]) };
@@ -35,32 +36,32 @@ const countsIn = (output: string): Counts | undefined => {
 
 const end = (child: ChildProcess): void => {
   child.kill('SIGTERM');
-  setTimeout(() => child.kill('SIGKILL'), TERM_MS).unref();
+  setTimeout(() => child.kill('SIGKILL'), KILL_DELAY_MS).unref();
 };
 
-const faultOf = (counts: Counts | undefined, how: string, overdue: string | undefined): string | undefined => {
+const failureReason = (counts: Counts | undefined, how: string, overdue: string | undefined): string | undefined => {
   if (overdue) return overdue;
   if (!counts) return `gave no result (${how})`;
   if (counts.total + counts.skipped === 0) return 'ran no test: does it end in test.run()?';
   return how === 'code 0' || counts.passed < counts.total ? undefined : `ended with ${how} after its tests`;
 };
 
-/** Numbers for one file; whatever goes wrong beside its tests counts as one failure. */
-const judged = (output: string, how: string, overdue: string | undefined): Omit<Outcome, 'file' | 'seconds'> => {
+/** The counts of one file. A problem outside its tests counts as one failure. */
+const outcomeOf = (output: string, how: string, overdue: string | undefined): Omit<Outcome, 'file' | 'seconds'> => {
   const counts = countsIn(output);
-  const reason = faultOf(counts, how, overdue);
+  const reason = failureReason(counts, how, overdue);
   const { total = 0, passed = 0, skipped = 0 } = counts ?? {};
   return { passed, skipped, failed: total - passed + (reason ? 1 : 0), output, ...(reason && { reason }) };
 };
 
-const current = new Set<ChildProcess>();
+const activeFiles = new Set<ChildProcess>();
 
 const runFile = (file: string, env: NodeJS.ProcessEnv): Promise<Outcome> =>
   new Promise((resolve) => {
     const began = Date.now();
     const limit = limitOf(file);
     const child = spawn(process.execPath, [file], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    current.add(child);
+    activeFiles.add(child);
     let output = '';
     let overdue: string | undefined;
     let closing: NodeJS.Timeout | undefined;
@@ -68,20 +69,20 @@ const runFile = (file: string, env: NodeJS.ProcessEnv): Promise<Outcome> =>
       overdue = `took longer than ${limit} s`;
       end(child);
     }, limit * 1000);
-    const hear = (part: string): void => {
+    const onOutput = (part: string): void => {
       output += stripVTControlCharacters(part);
       if (closing || !countsIn(output)) return;
       closing = setTimeout(() => {
-        overdue ??= `did not end within ${CLOSING_MS / 1000} s after its tests: it leaves something open`;
+        overdue ??= `did not end within ${CLOSE_TIMEOUT_MS / 1000} s after its tests: it leaves something open`;
         end(child);
-      }, CLOSING_MS);
+      }, CLOSE_TIMEOUT_MS);
     };
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', hear);
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', onOutput);
     child.once('close', (code, signal) => {
       clearTimeout(late);
       clearTimeout(closing);
-      current.delete(child);
-      resolve({ file, seconds: (Date.now() - began) / 1000, ...judged(output, signal ? `signal ${signal}` : `code ${code}`, overdue) });
+      activeFiles.delete(child);
+      resolve({ file, seconds: (Date.now() - began) / 1000, ...outcomeOf(output, signal ? `signal ${signal}` : `code ${code}`, overdue) });
     });
   });
 
@@ -98,18 +99,18 @@ const report = (outcome: Outcome): void => {
 const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome[]> => {
   const waiting = [...files];
   const outcomes: Outcome[] = [];
-  const lane = async (): Promise<void> => {
+  const runNext = async (): Promise<void> => {
     for (let file = waiting.shift(); file; file = waiting.shift()) {
       const outcome = await runFile(file, env);
       outcomes.push(outcome);
       report(outcome);
     }
   };
-  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, lane));
+  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, runNext));
   return outcomes;
 };
 
-/** Nothing of the developer's own configuration, and the services under names that the service itself does not read. */
+/** The environment without the developer's configuration. The services are in variables that Annals itself does not read. */
 const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed }: Services): NodeJS.ProcessEnv => ({
   ...unconfiguredEnvironment(),
   NO_COLOR: '1',
@@ -127,12 +128,12 @@ const stop = async ({ services, supervised, dir }: Running): Promise<void> => {
 };
 
 const main = async (parts: readonly string[]): Promise<number> => {
-  const files = filesNamed(parts);
+  const files = matchingFiles(parts);
   if (files.length === 0) throw new Error(`no file test/**/*.test.ts has ${parts.join(' or ')} in its name`);
   const running = await startServices();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
-      for (const child of current) child.kill('SIGTERM');
+      for (const child of activeFiles) child.kill('SIGTERM');
       void stop(running).finally(() => process.exit(1));
     });
   const outcomes = await runAll(files, environment(running.services)).finally(() => stop(running));

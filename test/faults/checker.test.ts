@@ -49,9 +49,9 @@ const finds = (changes: Partial<Observed>, expected: Partial<Record<keyof Findin
 
 const answered = (...answers: Answer[]): Sent[] => [...[0, 1, 2].map(sentOf), { ...sentOf(3), answers }];
 
-test('everything once and in order is clean', () => finds({}, {}));
+test('deliveries that all happened once and in order cause no finding', () => finds({}, {}));
 
-test('a delivery that nobody acknowledged may have been recorded, or not', () => {
+test('an unacknowledged delivery may have been recorded or not', () => {
   finds({ sent: answered(answer('unknown')) }, { strange: ['h/d3 was never answered: unknown'] });
   finds({ sent: answered(answer('unknown')), log: [0, 1, 2].map(loggedOf) }, { strange: ['h/d3 was never answered: unknown'] });
 });
@@ -69,7 +69,7 @@ test('a delivery with two events, or two acceptances, is doubled', () => {
   finds({ sent: answered(answer('accepted', 'i3'), answer('accepted', 'i3')) }, { doubled: ['h/d3 was accepted 2 times'] });
 });
 
-test('what nobody sent, what was refused, and what has another body or row is strange', () => {
+test('a delivery that was not sent or was refused, or whose body or row differs, is strange', () => {
   finds({ log: [...[0, 1, 2, 3].map(loggedOf), loggedOf(4)] }, { strange: ['h/d4 should not be in the log'] });
   finds({ sent: answered(answer('refused'), answer('accepted', 'i3')) }, { strange: ['h/d3 was refused: refused'] });
   finds({ log: [...[0, 1, 2].map(loggedOf), { ...loggedOf(3), body: '?' }] }, { strange: ['h/d3 has another body in the log'] });
@@ -77,7 +77,7 @@ test('what nobody sent, what was refused, and what has another body or row is st
   finds({ rows: [...rows.slice(0, 3), { ...rows[3]!, outcome: 'dead' }] }, { strange: ['i3 differs in the view'] });
 });
 
-test('what a view, the stream or a runner lacks is lost, what it has twice is doubled', () => {
+test('a delivery missing in a read model, the stream or a runner is lost; one that is there twice is doubled', () => {
   const rows = [0, 1, 2].map(loggedOf).map(rowOf);
   finds({ rows }, { lost: ['i3 is not in the view'] });
   finds({ rows: [...rows, rows[0]!, rowOf(loggedOf(3))] }, { doubled: ['i0 is 2 times in the view'] });
@@ -88,7 +88,7 @@ test('what a view, the stream or a runner lacks is lost, what it has twice is do
   finds({ effects: new Map([['a', ['e0', 'e1', 'e2', 'e3', 'e3']]]) }, { doubled: ['e3 is 2 times with the runner of a'] });
 });
 
-test('what comes to another agent is strange', () => {
+test('a delivery that reaches another agent is strange', () => {
   const effects = new Map([
     ['a', ['e0', 'e1', 'e2', 'e3']],
     ['b', ['e3']],
@@ -96,7 +96,7 @@ test('what comes to another agent is strange', () => {
   finds({ effects }, { strange: ['e3 should not be with the runner of b'] });
 });
 
-test('the stream has the order of the log; a runner may get one message later each time it lost the broker', () => {
+test('the stream has the order of the log; a runner may get one message late for each lost connection', () => {
   const ids = ['e1', 'e0', 'e2', 'e3'];
   finds({ messages: ids }, { disordered: ['e0 stands too late in the stream'] });
   finds({ effects: new Map([['a', ids]]) }, { disordered: ['e0 came too late to the runner of a'] });
@@ -104,7 +104,7 @@ test('the stream has the order of the log; a runner may get one message later ea
   finds({ effects: new Map([['a', ids]]) }, {}, { cuts: 0, runnerKills: 1 });
 });
 
-test('a command is given an event again only where its runner was killed', () => {
+test('a command gets an event again only if its runner was killed', () => {
   const given = ['e0', 'e1', 'e2', 'e3', 'e3'];
   finds({ given }, { doubled: ['e3 was given 2 times to a command'] });
   finds({ given }, {}, { cuts: 0, runnerKills: 1 });

@@ -46,9 +46,9 @@ type Bench = {
   dir: string;
   /** Lines of a file that commands write to. */
   lines: (name?: string) => string[];
-  /** A runner in this process; the function that comes back ends it and gives its exit code. */
+  /** Starts a runner in this process. The returned function stops it and resolves to its exit code. */
   begin: (exec: string, options?: Partial<RunnerOptions>) => () => Promise<number>;
-  /** A runner in a process of its own. */
+  /** Starts a runner in a process of its own. */
   spawned: (
     exec: string,
     progressMs?: number,
@@ -108,7 +108,7 @@ const bench = (limits: ConsumerLimits & { seconds?: number }, body: (bench: Benc
   });
 
 test(
-  'a command gets the CloudEvent on its standard input and what it is about in its environment',
+  'a command reads the CloudEvent from its standard input and gets its ids in the environment',
   bench({}, async ({ nats, begin, lines, service }) => {
     const large = Buffer.from(`{ "text": "${'y'.repeat(200_000)}" }`);
     service.bodies.set(deliveryOf(1), large);
@@ -128,7 +128,7 @@ test(
 );
 
 test(
-  'a runner that dies between the effect and the acknowledgement does not repeat the effect',
+  'a runner that is killed between the effect and the acknowledgement does not repeat the effect',
   bench({ ackWaitMs: 1_000 }, async ({ nats, spawned, lines, broker, begin }) => {
     for (let round = 0; round < 4; round++) {
       await publish(nats, round);
@@ -152,7 +152,7 @@ test(
 );
 
 test(
-  'an acknowledgement that is lost is made up for from the ledger',
+  'after a lost acknowledgement, the stored ids prevent a second run',
   bench({ ackWaitMs: 1_000 }, async ({ nats, begin, lines, broker }) => {
     await publish(nats, 0);
     const end = begin('echo $ANNALS_EVENT_ID >> out; echo going >> gone; sleep 0.3');
@@ -167,7 +167,7 @@ test(
 );
 
 test(
-  'a command that fails is tried again after a pause, and the next message need not wait for it',
+  'a failed command is tried again after a delay, and the next message does not wait for it',
   bench({}, async ({ nats, begin, lines }) => {
     await publish(nats, 0);
     await publish(nats, 1);
@@ -186,7 +186,7 @@ test(
 );
 
 test(
-  'a command that takes longer than the broker waits is not run twice',
+  'a command that takes longer than the acknowledgement timeout is not run twice',
   bench({ ackWaitMs: 800 }, async ({ nats, begin, lines }) => {
     await publish(nats, 0);
     const end = begin('echo $ANNALS_EVENT_ID >> out; sleep 3', { progressMs: 300, concurrency: 3 });
@@ -198,7 +198,7 @@ test(
 );
 
 test(
-  'what is no CloudEvent of a known version is given up at once',
+  'a message that is not a CloudEvent of a known version is dropped at once',
   bench({}, async ({ nats, begin, lines }) => {
     await publish(nats, 0, cloudEvent(0, { specversion: '2.0' }));
     await publish(nats, 1, { no: 'event' });
@@ -212,7 +212,7 @@ test(
 
 for (const signal of ['SIGTERM', 'SIGHUP'] as const)
   test(
-    `${signal} lets the command finish, acknowledges it, and the runner leaves with 0`,
+    `after ${signal} the command finishes and is acknowledged, and the runner exits with code 0`,
     bench({}, async ({ nats, spawned, lines }) => {
       await publish(nats, 0);
       await publish(nats, 1);
@@ -226,7 +226,7 @@ for (const signal of ['SIGTERM', 'SIGHUP'] as const)
   );
 
 test(
-  'credentials are renewed before they expire, also while a command runs',
+  'credentials are renewed before they expire, even while a command runs',
   bench({ seconds: 4, ackWaitMs: 1_000 }, async ({ nats, begin, lines, service }) => {
     await publish(nats, 0);
     const end = begin('echo $ANNALS_DELIVERY_ID >> out; sleep $([ $ANNALS_DELIVERY_ID = d-0 ] && echo 6 || echo 0)', { progressMs: 300 });
@@ -241,7 +241,7 @@ test(
 );
 
 test(
-  'a credential opens its own consumer and nothing else',
+  'a credential gives access to its own consumer and to nothing else',
   bench({}, async ({ nats, broker, service }) => {
     const { connect, jwtAuthenticator } = await import('nats');
     const response = await fetch(`${service.url}/tenant/${TENANT}/agents/${AGENT}/runner-credentials`, {
@@ -276,7 +276,7 @@ test(
 );
 
 test(
-  'a wrong key, a wrong agent and a service that is down are each told in one line',
+  'a wrong key, a wrong agent and an unreachable service are each reported in one line',
   bench({}, async ({ begin, service, spawned }) => {
     const refusal = async (options: Partial<RunnerOptions>): Promise<string> => {
       const end = begin('true', options);
