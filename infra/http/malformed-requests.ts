@@ -22,20 +22,20 @@ const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
  * and URLs resolve dot segments. @returns the refusal to answer with, null if the request is well-formed
  */
 export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
-  if (httpVersionMajor !== 1) return malformed('the request must use HTTP/1.1 or HTTP/1.0');
+  if (httpVersionMajor !== 1) return malformed('The request must use HTTP/1.1 or HTTP/1.0');
   if (rawHeaders.length > MAX_HEADERS * 2) return new Refusal('headers_too_large', `A request may have at most ${MAX_HEADERS} headers`);
-  if (httpVersionMinor > 0 && !headers.host) return malformed('the header Host is missing');
-  if (headers.host && !URL.canParse(`http://${headers.host}`)) return malformed('the header Host does not contain a valid host');
-  if (rawHeaders.filter(isHostName).length > 1) return malformed('the request has more than one header Host');
-  if (!TRANSFER_ENCODING.test(headers['transfer-encoding'] ?? '')) return malformed('the only supported Transfer-Encoding is chunked');
-  if (!TARGET.test(url)) return malformed('the request target is not a valid path');
-  return DOT_SEGMENT.test(url) ? malformed('the path must not contain the segments . and ..') : null;
+  if (httpVersionMinor > 0 && !headers.host) return malformed('The header Host is missing');
+  if (headers.host && !URL.canParse(`http://${headers.host}`)) return malformed('The header Host does not contain a valid host');
+  if (rawHeaders.filter(isHostName).length > 1) return malformed('The request has more than one header Host');
+  if (!TRANSFER_ENCODING.test(headers['transfer-encoding'] ?? '')) return malformed('The only supported Transfer-Encoding is chunked');
+  if (!TARGET.test(url)) return malformed('The request target is not a valid path');
+  return DOT_SEGMENT.test(url) ? malformed('The path must not contain the segments . and ..') : null;
 };
 
 const refusalOf = ({ code }: NodeJS.ErrnoException): Refusal => {
   if (code === 'HPE_HEADER_OVERFLOW') return new Refusal('headers_too_large', 'The headers may have at most 16 KiB');
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('too_slow', 'The request took too long to arrive');
-  return malformed('this is not a valid HTTP/1.1 request (RFC 9112)');
+  return malformed('This is not a valid HTTP/1.1 request (RFC 9112)');
 };
 
 type RenderedProblem = { readonly status: number; readonly headers: Record<string, string>; readonly text: string };
@@ -60,7 +60,7 @@ const renderProblem = async (refusal: Refusal): Promise<RenderedProblem> => {
 export const answerUnparsable = async (error: unknown): Promise<Response> => {
   const { status, headers, text } = await renderProblem(
     error instanceof RequestError
-      ? malformed('the path or the header Host cannot be parsed')
+      ? malformed('The path or the header Host cannot be parsed')
       : new Refusal('internal', 'The request failed because of an error in this service'),
   );
   return new Response(text, { status, headers });
@@ -79,7 +79,7 @@ const serialize = ({ status, headers, text }: RenderedProblem): string => {
 /** Answers CONNECT. Node would only close the connection, and handles no more errors of this socket. */
 export const refuseTunnel = async (_: IncomingMessage, socket: Duplex): Promise<void> => {
   socket.on('error', () => socket.destroy());
-  const response = serialize(await renderProblem(malformed('this server is not a proxy: CONNECT is not supported')));
+  const response = serialize(await renderProblem(malformed('This server is not a proxy: CONNECT is not supported')));
   socket.end(response, () => socket.destroy());
 };
 
