@@ -1,6 +1,9 @@
 const ETAG_LIST = /^(?:(?:W\/)?"[^"]*"\s*)?(?:,\s*(?:(?:W\/)?"[^"]*"\s*)?)*$/;
 
-/** The ETag of a stream's revision. */
+/**
+ * The ETag of a resource: the revision of its stream. A read takes it from the row's column `revision` (which the
+ * projection moves with every event of the stream), a mutation from the folded state.
+ */
 export const etagOf = (revision: number): string => `"${revision}"`;
 
 /**

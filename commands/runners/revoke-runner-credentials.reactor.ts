@@ -20,7 +20,7 @@ const membershipKey = (tenant: string, user: string): string => `${tenant}/${use
 const ownId = ({ id }: RecordedAccessEvent): string => id;
 const membership = ({ id, data }: RecordedAccessEvent): string => membershipKey(id, (data as { user_id: string }).user_id);
 
-/** The events that end something a credential depends on. */
+/** The events that end something a credential depends on. `ApiKeyRevoked` covers runner keys: they are API keys. */
 const REVOKING_EVENTS: ResourceOf = {
   RunnerCredentialRevoked: ownId,
   ApiKeyRevoked: ownId,
@@ -109,7 +109,7 @@ const applyEvent = (revocations: Revocations, event: RecordedAccessEvent): boole
   return ended !== undefined && endResource(revocations, ended, at);
 };
 
-const revokedKeys = (revocations: Revocations, now: number): Record<string, number> => {
+const revokedPublicKeys = (revocations: Revocations, now: number): Record<string, number> => {
   forgetExpired(revocations, now);
   const { credentials, endedAt } = revocations;
   const revoked = [...credentials.values()].filter(
@@ -131,7 +131,7 @@ export const createRevocationList = () => {
     /**
      * The revoked credentials that have not expired: public key → second up to which credentials of that key are void.
      */
-    current: (now: number): Record<string, number> => revokedKeys(revocations, now),
+    current: (now: number): Record<string, number> => revokedPublicKeys(revocations, now),
   };
 };
 

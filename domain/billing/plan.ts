@@ -39,7 +39,11 @@ export const create =
   (plan: Plan): PlanEvent[] =>
     plan.status === 'absent' ? [{ type: 'PlanCreated', data: fields }] : [];
 
-/** Checks that one more fits into the plan. `current` is how many there are. @throws Refusal plan_limit */
+/**
+ * Checks that one more fits into the plan; `current` is how many there are. The plan's deliveries per minute are a rate
+ * limit instead (429, infra/ratelimit/limiter.ts).
+ * @throws Refusal plan_limit (409)
+ */
 export const checkLimit = (limits: Limits, limit: keyof Limits, current: number): void => {
   if (current < limits[limit]) return;
   throw new Refusal('plan_limit', `The plan allows at most ${limits[limit]} ${limit}`, { members: { limit, allowed: limits[limit] } });

@@ -39,7 +39,7 @@ export const requestAuthentication = ({
     try {
       const principal = await find();
       c.set('principal', principal);
-      const counted = limits?.countRequest(principal, credential ?? '', now(), (headers) => c.set('limits', headers));
+      const counted = limits?.chargeRequest(principal, credential ?? '', now(), (headers) => c.set('limits', headers));
       if (counted) await counted;
       return principal;
     } catch (error) {

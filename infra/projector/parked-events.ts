@@ -4,7 +4,10 @@ import type { Log } from '../eventstore/event-log.ts';
 import { commitBatch } from './commit-batch.ts';
 import type { EventProcessor } from './event-processor.ts';
 
-/** An event that could not be applied, or (`first` is false) a later event of a stream that has such an event. */
+/**
+ * An event that could not be applied, or (`first` is false) a later event of a stream that has such an event. This
+ * module lists and retries parked events; commit-batch.ts parks them.
+ */
 export type ParkedEvent = {
   readonly projection: string;
   readonly stream: string;

@@ -14,7 +14,7 @@ import { dropSchema, shapeOf, withSchemaLock } from './schema.ts';
 const retiredSchemaOf = (name: string): string => `${name}__old`;
 
 /**
- * Gives the shadow schema the name of the live one, in one transaction. It touches no table, so no query has to wait,
+ * Replaces the live rows by the rebuilt ones: gives the shadow schema the name of the live one, in one transaction. It touches no table, so no query has to wait,
  * and each query sees either all old rows or all new ones.
  */
 const swapSchemas = (db: ClientBase, name: string, outcome: RebuildResult): Promise<unknown> =>

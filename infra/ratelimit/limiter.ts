@@ -101,7 +101,7 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
     return charges[0]!.policy === policies.platform ? platformText : credentialText;
   };
 
-  const planOf = (quota: number) => {
+  const policyOfQuota = (quota: number) => {
     const known = byQuota.get(quota);
     if (known) return known;
     const policy = deliveryPolicy(quota);
@@ -117,7 +117,7 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
      * Charges a request with a valid credential. `report` receives the response's headers. @returns a promise only if
      * the request has to wait for the counts of the other processes @throws Refusal rate_limited
      */
-    countRequest: (principal: Principal, credential: string, now: number, report: Report): void | Promise<void> => {
+    chargeRequest: (principal: Principal, credential: string, now: number, report: Report): void | Promise<void> => {
       if (principal.kind === 'system') return;
       rememberValid(credential);
       const charges = requestCharges(policies, principal);
@@ -126,8 +126,8 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
     /**
      * Charges a new delivery of a tenant whose plan allows `quota` deliveries per minute. @throws Refusal rate_limited
      */
-    countDelivery: (tenant_id: string, quota: number, now: number, report: Report): void | Promise<void> => {
-      const { policy, policyText } = planOf(quota);
+    chargeDelivery: (tenant_id: string, quota: number, now: number, report: Report): void | Promise<void> => {
+      const { policy, policyText } = policyOfQuota(quota);
       return charge({ charges: [deliveryCharge(policy, tenant_id)], policyText }, now, report);
     },
   };

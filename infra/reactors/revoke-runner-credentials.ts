@@ -8,7 +8,7 @@ import {
 } from '../../commands/runners/revoke-runner-credentials.reactor.ts';
 import { createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { type Account, type AccountParts, openAccount } from '../nats/account.ts';
+import { type Account, type AccountParts, openAccount } from '../nats/nats-account.ts';
 import { lastPositionOlderThan } from './resume-position.ts';
 
 const RETRY = { minMs: 1_000, maxMs: 1_000 };

@@ -5,8 +5,8 @@ import { type Secret, secret } from '../../domain/secret.ts';
 import type { WrappedKeys } from '../../domain/wrapped-key.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, kidOf, type NamedKey } from './cipher.ts';
+import { createDataKeyCache } from './data-key-cache.ts';
 import { loadMasterKey } from './master-key.ts';
-import { tenantKeyCache } from './tenant-keys.ts';
 import { createUniqueIds } from './unique-id.ts';
 import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 
@@ -34,11 +34,11 @@ export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFil
   const master = await loadMasterKey(masterKeyFile, nameKeys.length + peppers.length === 0);
   const nameKey = await platformKey(log, master, 'name', nameKeys);
   const pepper = await platformKey(log, master, 'pepper', peppers);
-  const { sealingKey, openingKey } = tenantKeyCache(log, master);
+  const { newestDataKey, dataKeyById } = createDataKeyCache(log, master);
   const idOf = createUniqueIds(nameKey.key);
   return {
-    seal: async (location, plain) => encrypt(await sealingKey(location.tenant), location, Buffer.from(plain.reveal())),
-    open: async (location, sealed) => secret(decrypt(await openingKey(location.tenant, kidOf(sealed)), location, sealed).toString()),
+    seal: async (location, plain) => encrypt(await newestDataKey(location.tenant), location, Buffer.from(plain.reveal())),
+    open: async (location, sealed) => secret(decrypt(await dataKeyById(location.tenant, kidOf(sealed)), location, sealed).toString()),
     uniqueId: (kind, tenant, key, generation = 0) => idOf(kind, tenant, key, generation),
     digest: (text) => createHmac('sha256', pepper.key).update(text).digest('hex'),
   };

@@ -12,7 +12,10 @@ import { decrypt, encrypt, type NamedKey } from './cipher.ts';
 export const readWrappedKeys = async (log: Log, tenant: string, id: string): Promise<WrappedKeys> =>
   fold(Wrapped, (await Array.fromAsync(log.read(streamOf(tenant, id)))) as Recorded<WrappedKeyEvent>[]);
 
-/** Unwraps a key. @throws Error of one line for the operator if another master key wrapped it */
+/**
+ * Decrypts a tenant's data key, or a key of the platform, with the master key.
+ * @throws Error of one line for the operator if another master key encrypted it
+ */
 export const unwrapKey = (master: NamedKey, tenant: string, id: string, { kid, wrapped }: WrappedKeys[number]): NamedKey => {
   try {
     return { kid, key: decrypt(master.key, locationOf(tenant, id, kid), wrapped) };

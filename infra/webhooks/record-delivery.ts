@@ -29,8 +29,8 @@ export type DeliveryRecorder = {
 };
 
 /**
- * Records deliveries, each as the first event of the stream that its id names. If that stream exists, the delivery was
- * recorded before. The chunks of a large body must be written first.
+ * Records deliveries, each as the first event of the stream that its id names. This is where a redelivery is
+ * recognised: its stream exists, so the append conflicts. The chunks of a large body must be written first.
  */
 export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
   let waiting = 0;
@@ -39,7 +39,7 @@ export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
 
   const onAppendError = (error: unknown): RecordedDelivery => {
     if (!isConflict(error)) failedAt = performance.now();
-    return duplicateOrThrow(error);
+    return redeliveryOrThrow(error);
   };
 
   const append = async (delivery: NewDelivery): Promise<RecordedDelivery> => {
@@ -109,7 +109,8 @@ export const toRetryLater = (error: unknown): never => {
 
 const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
-const duplicateOrThrow = (error: unknown): RecordedDelivery => {
+/** A conflict means that the delivery was recorded before. */
+const redeliveryOrThrow = (error: unknown): RecordedDelivery => {
   if (isConflict(error)) return { token: null };
   return toRetryLater(error);
 };

@@ -10,7 +10,8 @@ import { toRetryLater } from './record-delivery.ts';
 const APPEND_TIMEOUT_MS = 500;
 
 /**
- * Records each body in a stream of its own, and returns whether it arrived before under another delivery id.
+ * Records each body in a stream of its own, and returns whether it arrived before under another delivery id. (The same
+ * id again is a redelivery: record-delivery.ts.)
  * @throws Refusal unavailable
  */
 export const createReplayGuard =

@@ -19,7 +19,7 @@ import { rejectionWriter } from '../refusals/webhook-rejections.ts';
 import type { Vault } from '../vault/vault.ts';
 import { isRecorded, writeChunks } from './body-chunks.ts';
 import { createDeliveryRecorder, type DeliveryRecorder, withTimeout } from './record-delivery.ts';
-import { createRedeliveryCheck } from './redelivery-check.ts';
+import { createRedeliveryComparison } from './redelivery-comparison.ts';
 import { createReplayGuard } from './replay-guard.ts';
 import { sharedBuffer } from './shared-buffer.ts';
 import { createSigningKeys } from './signing-keys.ts';
@@ -31,7 +31,7 @@ export type WebhookDeps = {
   readonly cache: AggregateReader;
   readonly logger: Pick<Logger, 'warn'>;
   /** Without a limiter, no quota is enforced. */
-  readonly limits?: Pick<RateLimiter, 'countDelivery'> | undefined;
+  readonly limits?: Pick<RateLimiter, 'chargeDelivery'> | undefined;
   readonly now?: () => string;
 };
 
@@ -68,7 +68,7 @@ const eligibilityPort = ({ cache, vault, limits, now }: Deps): EligibilityPort =
     isAgentActive: (tenant, agent_id) => withTimeout(isAgentActive(tenant, agent_id)),
     enforceQuota: (tenant, reportRateLimit) => {
       if (!limits) return;
-      const charge = (quota: number) => limits.countDelivery(tenant, quota, Date.parse(now()), reportRateLimit);
+      const charge = (quota: number) => limits.chargeDelivery(tenant, quota, Date.parse(now()), reportRateLimit);
       const quota = withTimeout(quotaOf(tenant));
       return quota instanceof Promise ? quota.then(charge) : charge(quota);
     },
@@ -95,7 +95,7 @@ const verificationPort = ({ vault, logger }: Deps): VerificationPort & Closable 
 
 const recordingPort = ({ log, vault, logger, now }: Deps): RecordingPort & Pick<DeliveryRecorder, 'isFailing'> & Closable => {
   const { record, isFailing } = recordingWithChunks(log);
-  const redeliveries = createRedeliveryCheck({ log, logger, now });
+  const redeliveries = createRedeliveryComparison({ log, logger, now });
   const rejections = rejectionWriter({ log, logger, now });
   const isReplay = createReplayGuard({ log, vault });
   return {

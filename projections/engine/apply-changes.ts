@@ -23,7 +23,10 @@ export type TouchedKeys = ReadonlyMap<string, ReadonlyMap<string, Key>>;
 export type InsertedKeys = ReadonlyMap<string, ReadonlySet<string>>;
 export type PendingChanges = { readonly steps: readonly Step[]; readonly touched: TouchedKeys; readonly inserted: InsertedKeys };
 
-/** An event that was not applied. `first` is false if it only follows another such event of its stream. */
+/**
+ * An event that was not applied, which the projector then parks. `first` is false if it only follows another such event
+ * of its stream.
+ */
 export type Unapplied = { readonly event: Recorded; readonly reason: string; readonly first: boolean };
 
 /** The rows to write, by table and key text; null for a row that is removed. */

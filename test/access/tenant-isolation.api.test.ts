@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
-import { sign } from '../fixtures/webhook-platform.ts';
+import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 
 type Json = Record<string, unknown>;
 
@@ -12,15 +12,23 @@ const MISSING = `c${'0'.repeat(24)}`;
 const NO_TENANT = `c${'1'.repeat(24)}`;
 const idOf = ({ body }: Answer): string => (body as Json).id as string;
 
+/** Posts a signed delivery. @returns its id */
+const deliver = async (hook: string): Promise<string> => {
+  const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'push', 'x-hub-signature-256': sign('{}') };
+  return idOf(await p.send('POST', `/hooks/inbound/${hook}`, { raw: '{}', headers }));
+};
+
 /** Creates one resource of each kind in the tenant of the key. */
 const createResources = async (tenant: string, key: string) => {
   const post = async (path: string, body: object) => idOf(await p.send('POST', tenant + path, { key, body }));
   const agent = await post('/agents', { name: 'Agent', slug: 'agent' });
+  const hook = await post('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'Code', secret: SECRET });
   return {
     agent_id: agent,
     key: await post('/api-keys', { name: 'k' }),
     runner: await post(`/agents/${agent}/runner-keys`, { name: 'r' }),
-    hook: await post('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'Code' }),
+    hook,
+    delivery: await deliver(hook),
     model: p.eventsOf('ModelRegistered')[0]!.id,
   };
 };
@@ -53,6 +61,8 @@ const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['DELETE', '/webhook-integrations/ID', 'hook'],
   ['POST', '/webhook-integrations/ID/rotate-secret', 'hook', {}],
   ['GET', '/webhook-integrations/ID/deliveries', 'hook'],
+  ['GET', '/deliveries/ID', 'delivery'],
+  ['GET', '/deliveries/ID/body', 'delivery'],
 ];
 
 test('a foreign id in the own tenant gets the same response as a missing one, with and without If-Match', async () => {
@@ -116,12 +126,9 @@ test("lists contain only the tenant's own resources", async () => {
 });
 
 test('each read of a super-admin inside a tenant is recorded there, including the body of a delivery', async () => {
-  const secret = 'a secret of more than 24 bytes';
-  const body = { provider: 'github', agent_id: foreign.agent_id, label: 'Signed', secret };
-  const hook = idOf(await p.send('POST', `${otherTenant.tenant}/webhook-integrations`, { key: otherTenant.key, body }));
-  const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'push', 'x-hub-signature-256': sign('{}', secret) };
-  const delivery = idOf(await p.send('POST', `/hooks/inbound/${hook}`, { raw: '{}', headers }));
-  const paths = [`/deliveries/${delivery}/body`, `/agents/${foreign.agent_id}`, '/audit-logs'].map((path) => otherTenant.tenant + path);
+  const paths = [`/deliveries/${foreign.delivery}/body`, `/agents/${foreign.agent_id}`, '/audit-logs'].map(
+    (path) => otherTenant.tenant + path,
+  );
   const recordedReads = () => p.eventsOf('SuperAdminRead').filter(({ meta }) => meta.tenant === otherTenant.id).length;
   for (const path of paths) assert.is((await p.send('GET', path)).status, 403, path);
   assert.is(recordedReads(), 0);

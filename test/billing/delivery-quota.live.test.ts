@@ -260,7 +260,7 @@ test('a delivery reads neither the store nor the database, and counting it costs
   const limits = createRateLimiter();
   const batch = (): number => {
     const start = performance.now();
-    for (let index = 0; index < 5_000; index++) limits.countDelivery(given.tenant_id, 10_000_000, Date.now(), () => undefined);
+    for (let index = 0; index < 5_000; index++) limits.chargeDelivery(given.tenant_id, 10_000_000, Date.now(), () => undefined);
     return (performance.now() - start) / 5;
   };
   const best = Math.min(...Array.from({ length: 20 }, batch));

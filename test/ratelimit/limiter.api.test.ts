@@ -48,7 +48,7 @@ test('the number of buckets is bounded, and those used last are kept', () => {
 });
 
 test('counting a request takes two microseconds at most', () => {
-  const { countRequest, checkAddress } = createRateLimiter();
+  const { chargeRequest, checkAddress } = createRateLimiter();
   const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', super_admin: false } as const;
   const header = 'Bearer ann_abcdefgh_0000';
   let now = 0;
@@ -57,7 +57,7 @@ test('counting a request takes two microseconds at most', () => {
     for (let index = 0; index < 5_000; index++) {
       now += 100;
       checkAddress('10.0.0.1', header, now);
-      countRequest(principal, header, now, () => undefined);
+      chargeRequest(principal, header, now, () => undefined);
     }
     return (performance.now() - began) / 5;
   };
@@ -154,11 +154,11 @@ test('the twenty-first bad credential of a minute from one address is 429, and i
 });
 
 test('a valid token exempts only itself from the limit, although all tokens begin alike', async () => {
-  const { checkAddress, countRequest, countFailedCredential } = createRateLimiter();
+  const { checkAddress, chargeRequest, countFailedCredential } = createRateLimiter();
   const [address, now] = ['192.0.2.1', Date.now()];
   const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;
   const user = { kind: 'user', user_id: 'u', key_id: null, super_admin: false, bound_to: null } as const;
-  await countRequest(user as unknown as Principal, token('a'), now, () => {});
+  await chargeRequest(user as unknown as Principal, token('a'), now, () => {});
   for (let index = 0; index < RATE_LIMIT_POLICIES.badCredentials.quota; index++) assert.is(await countFailedCredential(address, now), null);
   checkAddress(address, token('a'), now);
   assert.throws(

@@ -23,7 +23,7 @@ const createClient =
   (limits: ReturnType<typeof createRateLimiter>, clock: () => number = Date.now) =>
   async (): Promise<number | null> => {
     try {
-      await limits.countRequest(principal, CREDENTIAL_TEXT, clock(), () => undefined);
+      await limits.chargeRequest(principal, CREDENTIAL_TEXT, clock(), () => undefined);
       return null;
     } catch (error) {
       if (error instanceof Refusal && error.code === 'rate_limited') return error.extra.retryAfter!;
@@ -154,7 +154,7 @@ test('without the database each process counts its requests alone, and an addres
 });
 
 test('no request waits while the lease is not spent, and counting it takes two microseconds at most', () => {
-  const { countRequest, checkAddress } = createRateLimiter(
+  const { chargeRequest, checkAddress } = createRateLimiter(
     RATE_LIMIT_POLICIES,
     createQuotaSync({ charge: async (costs) => new Map(costs) }),
   );
@@ -164,7 +164,7 @@ test('no request waits while the lease is not spent, and counting it takes two m
     for (let index = 0; index < 400; index++) {
       const now = Date.now();
       checkAddress('10.0.0.1', CREDENTIAL_TEXT, now);
-      if (countRequest({ ...principal, key_id: `k${index % 4}` }, CREDENTIAL_TEXT, now, () => undefined)) waited++;
+      if (chargeRequest({ ...principal, key_id: `k${index % 4}` }, CREDENTIAL_TEXT, now, () => undefined)) waited++;
     }
     return ((performance.now() - began) / 400) * 1_000;
   };

@@ -172,19 +172,19 @@ test("a runner's key can read the bodies of its agent's deliveries, and nothing 
   await given.close();
 });
 
-test('a delivery of another tenant, a missing one and a malformed id get the same 404', async () => {
+test('ids of deliveries, webhooks and tenants that do not exist get the same 404', async () => {
   const given = await createWebhookPlatform();
   const { json } = await given.deliver();
   await given.waitForProjections();
-  const foreign = `c${'z'.repeat(24)}`;
+  const missing = `c${'z'.repeat(24)}`;
   const paths = [
-    `deliveries/${foreign}`,
+    `deliveries/${missing}`,
     'deliveries/nothing',
-    `deliveries/${foreign}/body`,
-    `/tenant/${foreign}/deliveries/${json.id}`,
-    `/tenant/${foreign}/deliveries/${json.id}/body`,
-    `webhook-integrations/${foreign}/deliveries`,
-    `/tenant/${foreign}/webhook-integrations/${given.hook}/deliveries`,
+    `deliveries/${missing}/body`,
+    `/tenant/${missing}/deliveries/${json.id}`,
+    `/tenant/${missing}/deliveries/${json.id}/body`,
+    `webhook-integrations/${missing}/deliveries`,
+    `/tenant/${missing}/webhook-integrations/${given.hook}/deliveries`,
   ];
   for (const path of paths) {
     const answer = await given.call('GET', path);

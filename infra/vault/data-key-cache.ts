@@ -9,7 +9,7 @@ type DataKeys = readonly NamedKey[];
 const MAX_TENANTS = 1_000;
 
 /** Creates a cache of the tenants' unwrapped data keys, which keeps those used last in memory. */
-export const tenantKeyCache = (log: Log, master: NamedKey) => {
+export const createDataKeyCache = (log: Log, master: NamedKey) => {
   const keysByTenant = createLruMap<string, Promise<DataKeys>>({ capacity: MAX_TENANTS });
 
   const load = async (tenant: string): Promise<DataKeys> =>
@@ -28,12 +28,13 @@ export const tenantKeyCache = (log: Log, master: NamedKey) => {
 
   return {
     /** The tenant's newest key; creates its first key. @throws LogError */
-    sealingKey: async (tenant: string): Promise<NamedKey> => (await keysOf(tenant)).at(-1) ?? (await store(tenant, create(tenant))).at(-1)!,
+    newestDataKey: async (tenant: string): Promise<NamedKey> =>
+      (await keysOf(tenant)).at(-1) ?? (await store(tenant, create(tenant))).at(-1)!,
     /**
      * The key with an id. If memory does not have it, the log is read again. @throws Error if it does not exist @throws
      * LogError
      */
-    openingKey: async (tenant: string, kid: string): Promise<Uint8Array> => {
+    dataKeyById: async (tenant: string, kid: string): Promise<Uint8Array> => {
       const hasId = (named: NamedKey): boolean => named.kid === kid;
       const found = (await keysOf(tenant)).find(hasId) ?? (await store(tenant, load(tenant))).find(hasId);
       if (!found) throw new Error(`tenant ${tenant} has no key ${kid}`);

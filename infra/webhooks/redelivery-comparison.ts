@@ -19,10 +19,11 @@ const MAX_WAITING = 10_000;
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Compares redeliveries with the recorded deliveries, after the response and a few at a time. The first redelivery with
- * a different body is recorded as an event.
+ * Compares the bodies of redeliveries with the recorded ones, after the response and a few at a time. The first
+ * redelivery with a different body is recorded as an event. A redelivery is recognised in record-delivery.ts; this
+ * module only remembers recent ids.
  */
-export const createRedeliveryCheck = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
+export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
   /** The digests of recorded bodies, by stream. */
   const digests = createLruMap<string, string>({ capacity: MAX_REMEMBERED });
   const waiting: Redelivery[] = [];
