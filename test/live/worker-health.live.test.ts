@@ -42,7 +42,7 @@ test('while the broker cannot take messages, /readyz names it and the doctor giv
     await streams.add({ name: STREAM, subjects: ['somebody.else'] });
     await platform.kill('work');
     await reportedAs(platform, 'delivery to runners');
-    assert.match(await examined(platform), /^FAIL .*delivery to runners waits: the stream AGENTS on the broker was not created by Annals/);
+    assert.match(await examined(platform), /^FAIL .*delivery to runners waits: The stream AGENTS on the broker was not created by Annals/);
     await streams.delete(STREAM);
     await reportedAs(platform);
     await nats.close();

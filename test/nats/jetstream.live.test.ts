@@ -85,7 +85,7 @@ test('a stream that somebody else created is not changed, and the refusal names 
   try {
     const before = (await streams.info(theirs)).config;
     const error = await ensureStream(nats, { ...config, name: theirs, subjects: ['elsewhere.>'] }).catch((thrown: Error) => thrown);
-    assert.match((error as Error).message, `the stream ${theirs} on the broker was not created by Annals`);
+    assert.match((error as Error).message, `The stream ${theirs} on the broker was not created by Annals`);
     assert.equal((await streams.info(theirs)).config, before);
   } finally {
     await streams.delete(theirs);
