@@ -5,5 +5,5 @@ import { systemPaths } from './operations/system-routes.ts';
 import { deliveryPaths } from './webhooks/delivery.ts';
 import { inboundWebhookPaths } from './webhooks/inbound-webhook.ts';
 
-/** The OpenAPI entries of every route that is no operation. */
+/** The OpenAPI entries of all routes outside the tables of operations. */
 export const plainPaths: PlainPaths = { ...systemPaths, ...inboundWebhookPaths, ...deliveryPaths, ...auditExportPaths, ...signInPaths };

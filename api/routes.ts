@@ -19,14 +19,14 @@ import { tenantOperations } from './tenants/tenant.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { integrationOperations } from './webhooks/integration.ts';
 
-/** What operations need from the drivers beside their context. */
+/** What operations need from infra/ in addition to their context. */
 export type OperationPorts = {
   readonly createBrokerUser: CreateBrokerUser;
   readonly storedDelivery: ReadDelivery;
   readonly projectionAdmin: ProjectionAdmin;
 };
 
-/** The tables of all areas; the key is the heading in the OpenAPI document. */
+/** The tables of operations of all areas. The key is the heading in the OpenAPI document. */
 const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: { ...agentOperations, ...historyOperations },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },

@@ -64,13 +64,19 @@ const entryOf = ({ event, before, after }: Step): z.output<typeof HistoryEntry> 
   return { event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes };
 };
 
-/** The state is cached at every such revision, so that the next page can start there. A past state never changes. */
+/**
+ * The state is cached before every revision that is a multiple of this, so that reading a later page can start there.
+ * Cached states never become outdated, because events do not change.
+ */
 const STATE_INTERVAL = 200;
 const MAX_CACHED_STATES = 500;
 
 const cachedStates = scopedCache<Agent.Agent>(MAX_CACHED_STATES);
 
-/** Folds the agent's events before a revision, starting from the nearest cached state. */
+/**
+ * Returns the state before the event with this revision: folds the earlier events, starting from the nearest cached
+ * state.
+ */
 const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
   const keyOf = (at: number): string => `${ctx.tenant}.${agent_id}@${at}`;
   let from = revision - (revision % STATE_INTERVAL);
@@ -87,7 +93,7 @@ const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promis
   return state;
 };
 
-/** The last `limit` events before the revision `end`, newest first, each with the state before and after it. */
+/** The last `limit` events with a revision below `end`, newest first, each with the state before and after it. */
 const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: number): Promise<Step[]> => {
   const from = Math.max(0, end - limit);
   if (from >= end) return [];
@@ -102,7 +108,8 @@ const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: numbe
 };
 
 /**
- * Lists the agent's events with the fields that each changed. It reads only the events of the page and few before them.
+ * Lists the agent's events, each with the fields that it changed. Apart from the events of the page, it reads fewer
+ * than STATE_INTERVAL earlier ones if their state is cached.
  * @throws Refusal not_found, invalid
  */
 const readHistory = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & { agent_id: string }) => {
@@ -152,7 +159,8 @@ export const historyOperations = {
       const last = to === undefined ? loaded.position : await resolvePosition(ctx, to, 'to');
       const [before, after] = await Promise.all([fieldsAt(ctx, agent_id, first), fieldsAt(ctx, agent_id, last)]);
       const state = { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) };
-      // No ETag: a time can resolve to another position later, while the agent's revision stays the same.
+      // No ETag: `as_of` may be a time, and the same time can resolve to another position later, although the agent's
+      // revision stays the same.
       return { ...loaded, revision: -1, state };
     },
   }),

@@ -10,20 +10,23 @@ import { scopedCache } from '../http/scoped-cache.ts';
 import { ignoreUnavailable } from '../http/stale-if-error.ts';
 
 /**
- * With fewer agents left than this, a tenant's changes run one after another, each after the projection has counted the
- * previous one.
+ * If a tenant may create at most this many more agents, its changes run one after another. Each change waits until the
+ * projection has counted the previous one.
  */
 const NEAR_LIMIT = 1_000;
-/** How long a count far from the limit stays valid: fewer than NEAR_LIMIT agents are created in this time. */
+/**
+ * How long a count that is far from the limit stays valid. The assumption is that fewer than NEAR_LIMIT agents are
+ * created in this time.
+ */
 const COUNT_TTL_MS = 250;
-/** How long to wait before another query after the read model was unavailable. */
+/** After the read model was unavailable, it is not queried again for this long. */
 const RETRY_DELAY_MS = 5_000;
 const MAX_TENANTS = 10_000;
 
 /**
- * The number of a tenant's agents as counted last, valid until `validUntil`. The read model is not queried before
- * `unavailableUntil`. Times are in ms of `performance.now()`. `queue` settles after the last queued change;
- * `lastChange` is the token of the last recorded one.
+ * A tenant's agent counter. `count` is the last count; it is valid until `validUntil`. After a failed query, the read
+ * model is not queried again before `unavailableUntil`. Both times are in ms of `performance.now()`. `queue` settles
+ * when the last queued change is done. `lastChange` is the consistency token of the last recorded change.
  */
 type AgentCounter = { count: number; validUntil: number; unavailableUntil: number; queue: Promise<unknown>; lastChange: string | null };
 
@@ -39,7 +42,7 @@ const counterOf = ({ reads, tenant }: Ctx): AgentCounter => {
 
 const isUnavailable = ({ unavailableUntil }: AgentCounter): boolean => performance.now() < unavailableUntil;
 
-/** Counts the agents. While the read model is unavailable or behind, the last count stays in use. */
+/** Counts the tenant's agents in the read model. If it is unavailable or behind, `count` keeps its last value. */
 const refreshCount = async (ctx: Ctx, counter: AgentCounter): Promise<void> => {
   if (isUnavailable(counter)) return;
   await agentCount(ctx.reads, ctx.tenant).then(
@@ -55,9 +58,9 @@ const refreshCount = async (ctx: Ctx, counter: AgentCounter): Promise<void> => {
 };
 
 /**
- * Runs a change that adds or removes an agent within the limit of the tenant's plan. Within one process the limit is
- * exact while the projection is fewer than NEAR_LIMIT agents behind. Each further process may exceed it by one. Without
- * the read model nothing is counted.
+ * Runs a change that adds or removes an agent. `change` gets a function that checks the limit of the tenant's plan.
+ * Within one process the limit is exact, as long as the projection lags by fewer than NEAR_LIMIT agents. Each further
+ * process may exceed it by one agent. While the read model is unavailable, the last known count is used.
  */
 export const withinAgentLimit = async <S>(ctx: Ctx, change: (check: CheckAgentLimit) => Promise<Loaded<S>>): Promise<Loaded<S>> => {
   const limits = await limitsOf(ctx);

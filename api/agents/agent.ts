@@ -45,7 +45,8 @@ const query = listQuery(
 );
 
 /**
- * OWNER, ADMIN and AUDITOR see every agent of the tenant. Others see the agents on which they have the permission View.
+ * Which agents the caller may see. OWNER, ADMIN and AUDITOR see all agents of the tenant; others see those on which
+ * they have the permission View.
  */
 const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   if ((await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'))) return { all: true };
@@ -55,7 +56,7 @@ const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   return { all: false, user_id, roles, since: state.members[user_id]?.since ?? MAX_SORT_KEY };
 };
 
-/** The agent at the context's as-of position; null if it did not exist or was deleted. */
+/** The agent as of the position in the context. It is null if the agent did not exist then or was deleted. */
 const agentAsOf = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent> | null> => {
   const loaded = await ctx.load(Agent, agent_id);
   return loaded.state.status === 'live' ? loaded : null;
@@ -64,8 +65,8 @@ const agentAsOf = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent
 const FOLD_BATCH = 20;
 
 /**
- * A page of the agents that existed at a position, each folded from its events. It contains only agents that the caller
- * may see today.
+ * A page of the agents that existed at this position, each folded from its events. It contains only agents that the
+ * caller may see now.
  */
 const agentsAsOf = async (ctx: Ctx, at: Position, visibility: AgentVisibility, window: ReturnType<typeof windowOf>) => {
   const { ids, next } = await agentIdsAsOf(ctx.reads, ctx.tenant, at, window);

@@ -27,7 +27,8 @@ const Query = z.strictObject({
 const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /**
- * The requested position, once the projection has passed it; default: that of the tenant's latest entry.
+ * The position up to which to export: the requested one, or by default that of the tenant's latest entry. Waits until
+ * the projection has passed a requested position.
  * @throws Refusal not_caught_up
  */
 const exportPosition = async (reads: Reads, tenant: string, requested: string | undefined): Promise<Position> => {
@@ -39,9 +40,10 @@ const exportPosition = async (reads: Reads, tenant: string, requested: string | 
 type ExportPages = { readonly first: readonly string[]; readonly rest: AsyncIterable<readonly string[]>; readonly until: Position };
 
 /**
- * The bytes of an export, one page at a time and only as fast as the client reads; no query stays open between two
- * pages. It fails at the end, and closes the connection, if the projection is behind the position: a rebuild reset it
- * meanwhile, and entries may be missing.
+ * The bytes of an export, one page at a time and only as fast as the client reads. No query stays open between two
+ * pages.
+ * After the last page it throws if the projection is behind the position, which closes the connection. A rebuild has
+ * then reset the projection during the export, so entries may be missing.
  */
 async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest, until }: ExportPages) {
   yield Buffer.from(head + first.map(line).join(''));
@@ -69,7 +71,8 @@ const exportAuditLog = (runtime: Runtime) => {
       'consistency-token': position,
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    // Failures must come before the first byte of the response, and the export is recorded before any entry leaves.
+    // Errors can only be reported before the first byte of the response. The export must be recorded before any entry
+    // is sent.
     const pages = entriesUntil(reads, tenant, until);
     const first = (await pages.next()).value ?? [];
     await recordAuditExport(runtime.context(info), { format: name, position });

@@ -3,9 +3,7 @@ import { AuditLogRead } from '../../projections/audit/audit-log.ts';
 
 type Line = z.output<typeof AuditLogRead>;
 
-/**
- * A file format of the export: its header, and a function that formats a line from the JSON text of an AuditLogRead.
- */
+/** A file format of the export. `line` formats one entry from its JSON text (an AuditLogRead). */
 export type AuditFormat = {
   readonly type: string;
   readonly extension: string;
@@ -14,12 +12,12 @@ export type AuditFormat = {
 };
 
 /**
- * What spreadsheets take for a formula (OWASP, CSV injection), also after blanks and in full-width characters; it gets
- * an apostrophe as prefix.
+ * Cells that a spreadsheet would evaluate as a formula (CSV injection, see OWASP), even after blanks or with full-width
+ * characters. They get an apostrophe as prefix.
  */
 const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/;
 
-/** RFC 4180: quoted only if necessary, quotes doubled; null is an empty cell. */
+/** Formats a cell as in RFC 4180: quoted only if necessary, quotes doubled. Null becomes an empty cell. */
 const csvCell = (value: unknown): string => {
   if (value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -34,7 +32,7 @@ const csvLine = (text: string): string => {
   return `${COLUMNS.map((name) => csvCell(line[name])).join(',')}\r\n`;
 };
 
-/** OCSF's activities, by the last word of an action. */
+/** The activities of OCSF, each with a pattern for the last word of our actions. */
 const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])[] = [
   [1, 'Create', /[._](?:accepted|added|allowed|assigned|connected|created|granted|issued|opened|registered|in)$/],
   [2, 'Read', /[._](?:disclosed|exported|read|seen|used)$/],
@@ -51,8 +49,8 @@ const CLASS = { class_uid: 6003, class_name: 'API Activity', category_uid: 6, ca
 const PRODUCT = { name: 'Annals', vendor_name: 'Annals' };
 
 /**
- * Formats a line as API Activity (6003) of the Open Cybersecurity Schema Framework 1.4. Fields without an equivalent
- * are in `unmapped`.
+ * Formats an entry as an API Activity (class 6003) of the Open Cybersecurity Schema Framework 1.4. Fields without a
+ * counterpart in OCSF go into `unmapped`.
  */
 const ocsfLine = (text: string): string => {
   const { id, tenant_id, user_id, agent_id, action, resource_type, resource_id, ip, user_agent, meta, created_at, position } = JSON.parse(
@@ -85,7 +83,10 @@ const ocsfLine = (text: string): string => {
   return `${JSON.stringify(event)}\n`;
 };
 
-/** The export formats by name. Their bytes depend on the entries alone, not on the current version or time. */
+/**
+ * The export formats by name. Their output depends on the entries only, not on the software version or the current
+ * time.
+ */
 export const AUDIT_FORMATS = {
   jsonl: { type: 'application/jsonl', extension: 'jsonl', head: '', line: (text) => `${text}\n` },
   csv: { type: 'text/csv; charset=utf-8', extension: 'csv', head: `${COLUMNS.join(',')}\r\n`, line: csvLine },

@@ -12,11 +12,11 @@ import type { Runtime } from './runtime.ts';
 export type AppOptions = {
   readonly operations: Operations;
   readonly runtime: Runtime;
-  /** Adds the routes that are no operations. */
+  /** Adds the plain routes, which are not in the table of operations. */
   readonly mountPlain: (app: Hono) => void;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly requestId: () => string;
-  /** Turns an error that is no Refusal into the refusal that the client sees. */
+  /** Maps an error that is not a Refusal to the refusal that the client gets. */
   readonly toRefusal: (error: unknown, c: Context) => Refusal;
   /** Called when an authenticated caller is refused with 403. */
   readonly onAccessRefused?: (c: Context, principal: Principal, refusal: Refusal) => void;
@@ -27,7 +27,7 @@ export type AppOptions = {
 declare module 'hono' {
   interface ContextVariableMap {
     requestId: string;
-    /** The caller; undefined before authentication. */
+    /** The authenticated caller; undefined until the request is authenticated. */
     principal: Principal | undefined;
     /** The caller's rate limit, for the RateLimit headers. */
     limits: { readonly policy: string; readonly state: string } | undefined;
@@ -43,7 +43,7 @@ const DEFAULT_CACHE_CONTROL = 'no-store';
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** The methods that the router has handlers for at this path. */
+/** The HTTP methods for which the router has a handler at this path. */
 const allowedMethods = (app: Hono, path: string): string[] => {
   const known = METHODS.filter((method) =>
     app.router.match(method, path)[0].some(([entry]) => (entry as unknown as [unknown, { path: string }])[1].path !== '/*'),
@@ -71,13 +71,14 @@ const refusalOf = (error: unknown, c: Context, toRefusal: AppOptions['toRefusal'
 const MIN_COMPRESSED_BYTES = 1_024;
 const compressBody = compress({ threshold: MIN_COMPRESSED_BYTES });
 
-/** Compresses long responses for clients that accept it; others cost nothing. */
+/** Compresses long responses if the client accepts it. Other responses pass through without extra cost. */
 const compressResponse: MiddlewareHandler = async (c, next) => {
   const { incoming } = (c.env ?? {}) as NodeBindings;
   const accepted = incoming ? incoming.headers['accept-encoding'] : c.req.header('accept-encoding');
   await next();
   if (accepted === undefined || Number(c.res.headers.get('content-length') ?? 0) < MIN_COMPRESSED_BYTES) return;
-  // A GET would send the compressed length, which is unknown here.
+  // The Content-Length must be that of a GET response. That response would be compressed, so its length is unknown
+  // here.
   if (c.req.method === 'HEAD') c.res.headers.delete('content-length');
   await compressBody(c, async () => {});
 };
@@ -101,9 +102,10 @@ export const createApp = ({
     c.set('requestId', id);
     const startedAt = performance.now();
     const common = { 'x-request-id': id, 'x-content-type-options': 'nosniff' };
-    // On Node the headers are set directly on the response: a Headers object costs more than verifying a signature.
+    // On Node, set the headers directly on the Node response. Creating a Headers object would cost more than verifying
+    // a signature.
     if (outgoing) for (const [name, value] of Object.entries(common)) outgoing.setHeader(name, value);
-    // A response may be cached only if its route says so.
+    // By default a response must not be cached; a route may override this header.
     outgoing?.setHeader('cache-control', DEFAULT_CACHE_CONTROL);
     await next();
     if (!outgoing) for (const [name, value] of Object.entries(common)) c.res.headers.set(name, value);

@@ -5,15 +5,15 @@ import { positionAt } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Ctx } from './operation.ts';
 
-/** The projection that resolves times to positions: an as-of read waits for it. */
+/** The projection in which times are looked up as positions. Therefore, an as-of read waits for it. */
 export const AS_OF_PROJECTION = audit.name;
 
 /** Before the first event. */
 const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /**
- * The end of the log if `position` is beyond it, else null. Asks the log only for positions that the projection has not
- * reached.
+ * The position of the last event in the log if `position` is beyond it, else null. It asks the log only if the
+ * projection has not reached `position` yet.
  */
 const logEndBefore = async (ctx: Pick<Ctx, 'reads' | 'logEnd'>, position: Position): Promise<Position | null> => {
   const projected = parseToken(ctx.reads.position(AS_OF_PROJECTION) ?? '');
@@ -22,7 +22,7 @@ const logEndBefore = async (ctx: Pick<Ctx, 'reads' | 'logEnd'>, position: Positi
   return comparePositions(position, end) > 0 ? end : null;
 };
 
-/** Rejects a Consistency-Token beyond the end of the log. @throws Refusal not_caught_up */
+/** Refuses a Consistency-Token that names a position beyond the end of the log. @throws Refusal not_caught_up */
 export const assertWithinLog = async (ctx: Ctx, token: string): Promise<void> => {
   const position = parseToken(token);
   if (position && (await logEndBefore(ctx, position)))
@@ -30,8 +30,9 @@ export const assertWithinLog = async (ctx: Ctx, token: string): Promise<void> =>
 };
 
 /**
- * The position that `as_of` names: a Consistency-Token's own, at most the end of the log; for a time, that of the
- * tenant's last event until then. `name` is the query parameter.
+ * The position that `as_of` stands for. A Consistency-Token stands for its own position, or for the end of the log if
+ * that is earlier. A time stands for the tenant's last event up to that time. `name` is the name of the query
+ * parameter.
  * @throws Refusal invalid
  */
 export const resolvePosition = async (ctx: Ctx, text: string, name = 'as_of'): Promise<Position> => {

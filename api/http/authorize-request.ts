@@ -8,12 +8,12 @@ import { pathParameters } from './json-schema.ts';
 import { isRead, type Operation } from './operation.ts';
 import type { RequestInfo, Runtime } from './runtime.ts';
 
-/** A request whose caller is known and may use the route. */
+/** A request whose caller is authenticated and allowed to use the route. */
 export type AuthorizedRequest = {
   readonly c: Context;
   readonly info: RequestInfo;
   readonly params: Record<string, string>;
-  /** The last parameter of the path. */
+  /** The last path parameter, usually the id of the resource; undefined if the path has none. */
   readonly id: string | undefined;
 };
 
@@ -27,7 +27,7 @@ const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
   return revisions;
 };
 
-/** A malformed id in the path is answered like an unknown one. @throws Refusal not_found */
+/** Treats a malformed id in the path like an unknown one. @throws Refusal not_found */
 const assertIds = (names: readonly string[], params: Record<string, string>): void => {
   for (const name of names) if (!isId25(params[name] ?? '')) throw notFound();
 };
@@ -42,8 +42,8 @@ export const requestInfoOf = (c: Context, runtime: Runtime, principal: Principal
 });
 
 /**
- * Returns a function that authenticates and authorizes a request for this route. It runs before anything else of the
- * request is read, so an unauthorized caller learns nothing from validation errors.
+ * Returns a function that authenticates and authorizes a request for this route. It runs before the query and the body
+ * are read, so that an unauthorized caller learns nothing from validation errors.
  */
 export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permit'>, runtime: Runtime) => {
   const names = pathParameters(row.path);

@@ -17,8 +17,8 @@ const exposeHeaders = [
 ];
 
 /**
- * Allows calls from pages of these origins; `*` allows all. An OPTIONS request that is no preflight goes on to the
- * routes.
+ * Allows browsers to call the API from pages of these origins; `*` allows all. An OPTIONS request that is not a
+ * preflight is passed on to the routes.
  */
 export const corsMiddleware = (origins: readonly string[]): MiddlewareHandler => {
   const origin = origins.includes('*') ? '*' : [...origins];

@@ -7,7 +7,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 const tooLarge = (limit: number) => new Refusal('too_large', `The body may have at most ${limit} bytes`, { members: { limit } });
 
-/** Turns a failure to read the body into a refusal: the client disconnected or sent malformed chunks. */
+/** Maps an error while the body was read to a refusal: the client has disconnected or sent malformed chunks. */
 export const rejectTruncated = (error: unknown): never => {
   throw error instanceof Refusal ? error : new Refusal('malformed', 'The body ended before it was complete');
 };
@@ -24,7 +24,10 @@ const readChunks = async (body: Request['body'], limit: number): Promise<Uint8Ar
   return Buffer.concat(chunks);
 };
 
-/** Reads the body. @throws Refusal too_large as soon as it exceeds `limit` bytes; malformed if it is truncated */
+/**
+ * Reads the body.
+ * @throws Refusal too_large as soon as more than `limit` bytes arrive, malformed if the body is truncated
+ */
 export const readBytes = async (request: Request, limit: number): Promise<Uint8Array> => {
   const declared = request.headers.get('content-length');
   if (declared === null) return readChunks(request.body, limit).catch(rejectTruncated);
@@ -41,7 +44,7 @@ const assertJsonType = (type: string | null): void => {
   throw new Refusal('unsupported_media_type', 'The body must be application/json in UTF-8');
 };
 
-/** Request bodies are never decompressed. @throws Refusal unsupported_media_type */
+/** Refuses a Content-Encoding, because request bodies are never decompressed. @throws Refusal unsupported_media_type */
 const assertNotEncoded = (coding: string | null): void => {
   if (!coding || coding.toLowerCase() === 'identity') return;
   throw new Refusal('unsupported_media_type', `The Content-Encoding ${coding.slice(0, 64)} is not supported: send the body uncompressed`, {
@@ -49,7 +52,7 @@ const assertNotEncoded = (coding: string | null): void => {
   });
 };
 
-/** Counts the members of all objects in a JSON text, duplicates included. */
+/** Counts the members of all objects in a JSON text. A name that occurs twice in an object counts twice. */
 const countMembers = (text: string): number => {
   let members = 0;
   let quoted = false;
@@ -73,8 +76,8 @@ const assertExactNumber = (value: number): void => {
 };
 
 /**
- * Parses JSON for our own API. It refuses duplicate names, numbers that lose precision, and text that Postgres cannot
- * store.
+ * Parses JSON for our own API. It refuses duplicate names, numbers that would lose precision, and text that Postgres
+ * cannot store.
  * @throws Refusal invalid
  */
 export const parseStrictJson = (text: string): unknown => {
@@ -85,23 +88,24 @@ export const parseStrictJson = (text: string): unknown => {
     if (!Array.isArray(this)) {
       visited++;
       assertStorableText(name);
-      // zod would drop this name silently.
+      // zod would drop a field of this name without an error.
       if (name === '__proto__') throw invalid('', 'a field may not be named __proto__', 'bad_name');
     }
     return one;
   });
-  // The reviver sees a duplicate name only once. It also visits the root, under an empty name.
+  // JSON.parse calls the reviver only once for a duplicate name. It also calls it for the root, with an empty name.
   if (countMembers(text) !== visited - 1) throw invalid('', 'an object contains the same name twice', 'duplicate_name');
   return value;
 };
 
 /**
- * Reads the JSON body of a request. An empty body is `{}`, unless `isRequired`, which is called only for an empty body.
+ * Reads the JSON body of a request. An empty body means `{}`, unless `isRequired` returns true. It is called only if
+ * the body is empty.
  * @throws Refusal unsupported_media_type, too_large, malformed, invalid
  */
 export const readJsonBody = async (request: Request, isRequired: () => boolean): Promise<{ value: unknown; bytes: Uint8Array }> => {
   const type = request.headers.get('content-type');
-  // Some clients send a Content-Type without a body.
+  // Some clients send a Content-Type although they send no body.
   if (type !== null && request.headers.get('content-length') !== '0') assertJsonType(type);
   assertNotEncoded(request.headers.get('content-encoding'));
   const bytes = await readBytes(request, MAX_JSON_BYTES);

@@ -5,11 +5,11 @@ type Json = Record<string, unknown>;
 /** Named schemas of the OpenAPI document, collected while it is built. */
 export type Schemas = Json;
 
-/** Lets references point to the document's components instead of a schema's own definitions. */
+/** Makes references point to the components of the OpenAPI document, where the named schemas are. */
 const withComponentReferences = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 
-/** Converts a zod schema to JSON Schema, and adds the named schemas that it refers to to `schemas`. */
+/** Converts a zod schema to JSON Schema. The named schemas that it refers to are added to `schemas`. */
 export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): unknown => {
   const { $defs, properties } = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as {
     $defs?: Json;

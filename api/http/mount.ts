@@ -17,10 +17,10 @@ const NoFields = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * The position of the resource's last event, if the aggregate cache knows a later one than the projection. The read
- * then answers as of that position, and need not wait for the projection. It returns null if a Consistency-Token names
- * a later position than the cache has: the token may come from another process, so the read has to wait for the
- * projection.
+ * The position of the resource's last event, if the aggregate cache has a later one than the projection. The read can
+ * then answer as of that position, without waiting for the projection.
+ * It returns null if a Consistency-Token names a later position than the cache has. Such a token may come from another
+ * process, so the read has to wait for the projection.
  */
 const positionAheadOfProjection = (
   { projection, aggregate }: Operation,
@@ -51,7 +51,10 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
   return answer && 'state' in answer ? stateResponse(c, row, answer, position) : readResponse(c, row, answer, position);
 };
 
-/** The validated fields of a mutation and the raw body. The body of a DELETE without fields is not read. */
+/**
+ * The validated fields of a mutation, and the raw bytes of its body. The body of a DELETE that takes no fields is not
+ * read.
+ */
 const readFields = async (c: Context, row: Operation): Promise<{ fields: object; bytes: Uint8Array }> => {
   const { method, body = NoFields } = row;
   if (method === 'delete' && !row.body) return { fields: {}, bytes: new Uint8Array() };
@@ -92,12 +95,18 @@ export const parseQuery = <T extends z.ZodType>(c: Context, schema: T): z.output
   return parseOrRefuse(schema, Object.fromEntries(input), '/query');
 };
 
-/** Refuses query parameters that the route would silently ignore. @throws Refusal invalid */
+/**
+ * Refuses a request with query parameters on a route that has none, instead of ignoring them.
+ * @throws Refusal invalid
+ */
 export const assertNoQuery = (c: Context): void => {
   if (c.req.raw.url.includes('?')) parseQuery(c, NoFields);
 };
 
-/** Adds a route for every row of a table: it authenticates, authorizes, validates, runs the operation and responds. */
+/**
+ * Adds a route for each operation of a table. The route authenticates, authorizes and validates the request, runs the
+ * operation and responds.
+ */
 export const mount = (app: Hono, operations: Operations, runtime: Runtime): void => {
   for (const row of Object.values(operations)) {
     const authorize = authorizeRequest(row, runtime);
@@ -113,7 +122,7 @@ export const mount = (app: Hono, operations: Operations, runtime: Runtime): void
     const requests = new WeakMap<Context, AuthorizedRequest>();
     const authorizeFirst: MiddlewareHandler = async (c, next) => {
       const request = await authorize(c);
-      // Without a query string the parsed query is always the same.
+      // Without a query string the parsed query is always the same, so it is not parsed again.
       if (emptyQuery.success && !c.req.raw.url.includes('?')) return respond(row, runtime, request, emptyQuery.data as object);
       requests.set(c, request);
       return next();

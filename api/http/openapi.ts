@@ -137,7 +137,9 @@ const PROBLEM_SCHEMA = {
   },
 };
 
-/** The OpenAPI 3.1 document, generated from the tables that `mount` uses and the entries of the plain routes. */
+/**
+ * The OpenAPI 3.1 document. It is generated from the tables that `mount` uses and from the entries of the plain routes.
+ */
 export const openapi = (operations: Operations, plain: PlainPaths, url: string): Json => {
   const schemas: Schemas = { Problem: PROBLEM_SCHEMA };
   const paths: Record<string, Json> = {};

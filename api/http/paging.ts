@@ -11,19 +11,20 @@ const parseDecimal = (text: unknown): unknown => (typeof text === 'string' && /^
 const DEFAULT_SORTS = ['created_at'] as const;
 
 /**
- * A cursor contains the sort value: a name of 255 characters, each up to six in JSON, needs 2,100 characters of base64.
+ * A cursor contains the sort value, such as a name of 255 characters. JSON may need six bytes for each of them, which
+ * makes 2,100 characters in base64.
  */
 const MAX_CURSOR_LENGTH = 4_000;
 
 /**
- * The query of a list: `limit` (1 to 200, default 50), `cursor` (from the previous page's Link header), `sort` and the
- * list's own filters.
+ * The query parameters of a list: `limit` (1 to 200, default 50), `cursor` (from the Link header of the previous page),
+ * `sort`, and the filters of this list.
  */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = DEFAULT_SORTS) =>
   z.strictObject({
     limit: z.preprocess(parseDecimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
     cursor: z.string().max(MAX_CURSOR_LENGTH).optional(),
-    // `parseSort` refuses other columns, with a message that names the valid ones.
+    // Any column is accepted here. `parseSort` refuses unknown ones with a message that names the valid columns.
     sort: z
       .string()
       .max(64)
@@ -38,7 +39,7 @@ export const AsOf = z.string().max(64).optional();
 /** The query of a read that accepts `as_of`. */
 export const asOfQuery = z.strictObject({ as_of: AsOf });
 
-/** A time range: it includes its start and excludes its end. */
+/** A time range, which includes its start but not its end. */
 export const TimeRange = {
   from: Instant.optional().meta({ description: 'Only items at or after this time' }),
   to: Instant.optional().meta({ description: 'Only items before this time' }),
@@ -47,7 +48,10 @@ export const TimeRange = {
 /** A query parameter that is `true` or `false`. */
 export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
-/** Parses `sort`: a column, with the prefix `-` for descending order; default: newest first. @throws Refusal invalid */
+/**
+ * Parses `sort`: a column name, with the prefix `-` for descending order. The default is newest first.
+ * @throws Refusal invalid
+ */
 export const parseSort = (sort: string | undefined, columns: readonly string[]): { column: string; descending: boolean } => {
   if (sort === undefined) return { column: 'created_at', descending: true };
   const column = sort.replace(/^-/, '');
@@ -58,7 +62,7 @@ export const parseSort = (sort: string | undefined, columns: readonly string[]):
 /** The paging parameters of a list request. */
 export type PageWindow = { readonly limit: number; readonly cursor?: string | undefined; readonly sort?: string | undefined };
 
-/** The parsed paging parameters for a query. @throws Refusal invalid */
+/** Parses the paging parameters for a query. @throws Refusal invalid */
 export const windowOf = ({ limit, cursor, sort }: PageWindow, columns: readonly string[] = DEFAULT_SORTS) => ({
   sort: parseSort(sort, columns),
   limit,
@@ -69,8 +73,8 @@ export const windowOf = ({ limit, cursor, sort }: PageWindow, columns: readonly 
 export const hasFilters = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
 
 /**
- * Adds the total count to a page of an unfiltered list. The count is left out while the read model is unavailable or
- * still an older version without this counter.
+ * Adds the total count to a page if the list is not filtered. There is no count while the read model is unavailable, or
+ * while it is still in an older version that does not count.
  */
 export const withTotalCount = async (
   filter: object,
@@ -91,8 +95,8 @@ type ListItem = { readonly id: string; readonly created_at: string };
 const keyOf = ({ id, created_at }: ListItem): CursorKey => [created_at, id];
 
 /**
- * Returns a page of a list that is completely in memory, newest first or by `sort`. The cursor holds the key of the
- * page's last item, so the next page is correct even if that item is deleted meanwhile.
+ * Returns one page of a list that is held in memory, newest first or ordered by `sort`. The cursor contains the sort
+ * key of the page's last item. So the next page is correct even if that item has been deleted in between.
  * @throws Refusal invalid
  */
 export const paginate = <T extends ListItem>(

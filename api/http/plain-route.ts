@@ -3,7 +3,10 @@ import type { z } from 'zod';
 import { parametersOf, templateOf } from './json-schema.ts';
 import type { Method } from './operation.ts';
 
-/** A route that is no operation: it handles raw bytes, streams, redirects or cookies, or needs no credential. */
+/**
+ * A route outside the tables of operations: it handles raw bytes, streams, redirects or cookies, or needs no
+ * credential.
+ */
 export type PlainRoute<Deps, Path extends string = string> = {
   readonly method: Method;
   readonly path: Path;
@@ -12,11 +15,13 @@ export type PlainRoute<Deps, Path extends string = string> = {
   readonly description?: string;
   /** The heading under which the OpenAPI document lists the route. */
   readonly tag: string;
-  /** The ways to authenticate. Without it, those of every operation apply; `[]` means that no credential is needed. */
+  /**
+   * The ways to authenticate. If it is absent, those of all operations apply; `[]` means that no credential is needed.
+   */
   readonly security?: readonly object[];
-  /** Documents the query; the handler validates it. */
+  /** The schema of the query for the OpenAPI document. The handler validates the query itself. */
   readonly query?: z.ZodType;
-  /** Further parameters, such as headers, as OpenAPI writes them. */
+  /** Further parameters, such as headers, in the format of OpenAPI. */
   readonly parameters?: readonly object[];
   readonly requestBody?: object;
   readonly responses: Readonly<Record<string, object>>;
@@ -26,11 +31,11 @@ export type PlainRoute<Deps, Path extends string = string> = {
 /** The OpenAPI entries of routes: by path, then by method. */
 export type PlainPaths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** One row that yields both the Hono route and its OpenAPI entry. */
+/** Defines one row, from which both the Hono route and its OpenAPI entry are made. */
 export const plainRoute = <Deps, const Path extends string>(row: PlainRoute<Deps, Path>): PlainRoute<Deps> =>
   row as unknown as PlainRoute<Deps>;
 
-/** Responses that several routes share. */
+/** Responses that several routes document. */
 export const PROBLEM_RESPONSE = { default: { $ref: '#/components/responses/Problem' } };
 export const RATE_LIMITED_RESPONSE = { 429: { $ref: '#/components/responses/RateLimited' } };
 
@@ -52,5 +57,5 @@ const documented = <Deps>({ handler: _, method, path, tag, query, parameters = [
   return { [templateOf(path)]: { [method]: { ...row, tags: [tag], ...(all.length > 0 ? { parameters: all } : {}) } } };
 };
 
-/** The OpenAPI entries of routes; each path has one route. */
+/** The OpenAPI entries of routes. There must be only one route for each path. */
 export const documentPlainRoutes = <Deps>(routes: readonly PlainRoute<Deps>[]): PlainPaths => Object.assign({}, ...routes.map(documented));

@@ -3,7 +3,7 @@ import { type FieldError, Refusal, type RefusalCode } from '../../domain/refusal
 
 type ProblemKind = { readonly status: number; readonly title: string };
 
-/** Status and title of each refusal code. The code is also the last part of the problem type. */
+/** The status and title for each refusal code. The code is also the last part of the problem type's URL. */
 export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   malformed: { status: 400, title: 'The request cannot be read' },
   unauthorized: { status: 401, title: 'Authentication is required' },
@@ -34,7 +34,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
 
 const problemTypeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
 
-/** Describes the problem type at this path; null if there is none. */
+/** The problem type that is described at this path; null if there is none. */
 export const problemTypeAt = (path: string): (ProblemKind & { readonly type: string; readonly code: string }) | null => {
   const [code, kind] = Object.entries(PROBLEMS).find(([code]) => problemTypeOf(code) === path) ?? [];
   return code && kind ? { type: path, code, ...kind } : null;
@@ -70,7 +70,7 @@ export const problemResponse = (refusal: Refusal, instance: string, requestId: s
 const pointer = (root: string, path: readonly PropertyKey[]): string =>
   root + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** Converts zod issues to faults, with JSON pointers below `root`. */
+/** Converts zod issues to field errors. Their JSON pointers start with `root`. */
 export const faultsOf = (error: z.core.$ZodError, root: string): FieldError[] =>
   error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
@@ -82,7 +82,7 @@ export const faultsOf = (error: z.core.$ZodError, root: string): FieldError[] =>
       : [{ pointer: pointer(root, issue.path), code: issue.code, message: issue.message }],
   );
 
-/** Converts a zod error to a refusal with at most 50 faults. */
+/** Converts a zod error to a refusal with at most 50 field errors. */
 export const refusalFrom = (error: z.core.$ZodError, root: string): Refusal => {
   const errors = faultsOf(error, root).slice(0, 50);
   return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'The request is not valid', {
@@ -90,11 +90,11 @@ export const refusalFrom = (error: z.core.$ZodError, root: string): Refusal => {
   });
 };
 
-/** JSON has no undefined: an undefined value is a missing field. */
+/** JSON has no undefined, so an undefined value means that the field is missing. */
 const missingFieldMessage = ({ input }: { readonly input?: unknown }): string | undefined =>
   input === undefined ? 'is missing' : undefined;
 
-/** Parses a value with a schema. @throws Refusal invalid */
+/** Parses a value with a schema. In errors, JSON pointers start with `root`. @throws Refusal invalid */
 export const parseOrRefuse = <T extends z.ZodType>(schema: T, value: unknown, root = ''): z.output<T> => {
   const result = schema.safeParse(value, { error: missingFieldMessage });
   if (result.success) return result.data;

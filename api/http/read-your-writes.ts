@@ -4,11 +4,14 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { boundedMap } from './scoped-cache.ts';
 
-/** How long a read without a Consistency-Token waits. With a token it waits longer, and is refused on timeout. */
+/**
+ * How long a read waits if the client sent no Consistency-Token. With a token it waits longer, and is refused after
+ * that.
+ */
 const WAIT_TIMEOUT_MS = 250;
-/** An older write is in the projection by now, or the projection is too far behind to wait for. */
+/** A read does not wait for a write that is older than this: the projection either contains it or is too far behind. */
 const WRITE_TTL_MS = 2_000;
-/** After a timeout, reads do not wait for the same projection for this long. */
+/** After a wait for a projection has timed out, reads skip waiting for that projection during this time. */
 const SKIP_WAIT_MS = 1_000;
 const MAX_CALLERS = 10_000;
 
@@ -17,12 +20,13 @@ const writerOf = (principal: Principal): string | null => (principal.kind === 's
 type Write = { readonly position: Position; readonly at: number };
 
 export type ReadYourWrites = {
-  /** Remembers the position of the caller's mutation. */
+  /** Stores the position of the caller's latest mutation. */
   readonly recordWrite: (principal: Principal, position: Position | null) => void;
   /**
-   * Waits until the projections have passed the caller's last write, at most 250 ms; then the read answers from what is
-   * there. If the client sent a Consistency-Token, waits for that instead.
-   * @throws Refusal malformed, not_caught_up, only with a token
+   * Waits at most 250 ms until the projections have passed the caller's last write. After that, the read answers with
+   * the data that the projections have. If the client sent a Consistency-Token, it waits for the token's position
+   * instead. It throws only in that case.
+   * @throws Refusal malformed, not_caught_up
    */
   readonly waitForOwnWrites: (principal: Principal, projections: readonly string[], token: string | undefined) => Promise<void>;
 };
@@ -45,7 +49,7 @@ export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number =
       const caller = writerOf(principal);
       if (!caller || !position) return;
       const known = lastWrites.get(caller);
-      // Concurrent mutations may be answered in another order than they were appended.
+      // Responses to concurrent mutations may come in another order than their events. Keep the later position.
       if (known && comparePositions(known.position, position) > 0) return;
       lastWrites.set(caller, { position, at: now() });
     },

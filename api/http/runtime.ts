@@ -8,22 +8,25 @@ import type { Reads } from '../../projections/read-model.ts';
 import type { Ctx } from './operation.ts';
 import type { ReadYourWrites } from './read-your-writes.ts';
 
-/** What a request says beside its path, query and body. */
+/** What a request contains apart from path, query and body. */
 export type RequestInfo = {
   readonly principal: Principal;
   readonly tenant: string;
   readonly requestId: string;
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** The revisions in If-Match; '*' matches any existing resource. */
+  /** The revisions in If-Match. '*' matches every existing resource; null means that the header is absent. */
   readonly ifMatch: readonly number[] | '*' | null;
-  /** The position as of which a read answers; null: now. */
+  /** The position of an as-of read. Null means the present. */
   readonly asOf?: Position | null;
-  /** Fold from the log: the client's Consistency-Token may be newer than the aggregate cache of this process. */
+  /**
+   * Whether to fold from the log. The client's Consistency-Token may name a later position than the aggregate cache
+   * has.
+   */
   readonly bypassCache?: boolean;
 };
 
-/** A mutation with an Idempotency-Key. The same key, route and caller identify the same request. */
+/** A mutation with an Idempotency-Key. Requests with the same key, route and caller count as the same request. */
 export type IdempotentRequest = {
   readonly key: string;
   readonly route: string;
@@ -31,7 +34,7 @@ export type IdempotentRequest = {
   readonly oneTimeSecret: boolean;
 };
 
-/** What the routes need from the drivers; infra/ builds it. */
+/** What the routes need from the outer layers; infra/ provides it. */
 export type Runtime = {
   /**
    * Identifies the caller and applies the rate limits.
@@ -39,26 +42,26 @@ export type Runtime = {
    */
   readonly authenticate: (c: Context) => Promise<Principal>;
   /**
-   * Returns 'guest' for a super-admin who looks into a tenant.
+   * Checks that the caller may use the route. Returns 'guest' for a super-admin without a role in the tenant.
    * @throws Refusal forbidden, not_found, tenant_suspended
    */
   readonly authorize: Authorize;
   readonly context: (info: RequestInfo) => Ctx;
-  /** Runs a mutation once per key; `locate` returns the path of its result. */
+  /** Runs a mutation at most once per key. `locate` returns the path of the resulting resource. */
   readonly runIdempotent: <T extends Loaded<unknown>>(
     info: RequestInfo,
     request: IdempotentRequest,
     run: (ctx: Ctx) => Promise<T>,
     locate: (loaded: T) => string | null,
   ) => Promise<T>;
-  /** Records in the tenant's audit log that a super-admin read something there. */
+  /** Records in the tenant's audit log that a super-admin has read data of the tenant. */
   readonly recordSuperAdminRead: (info: RequestInfo, what: string) => Promise<void>;
   /** The client's IP address. */
   readonly address: (c: Context) => string | null;
-  /** Called when a response fails after its first byte was sent. */
+  /** Called if sending a response fails after its first byte. */
   readonly onBrokenResponse: (c: Context, error: unknown) => void;
   readonly reads: Reads;
-  /** The position of an aggregate's last event, if the aggregate cache holds the aggregate. */
+  /** The position of an aggregate's last event; null if the aggregate is not in the aggregate cache. */
   readonly cachedPosition: (aggregate: AnyAggregate, tenant: string, id: string) => Position | null;
   readonly readYourWrites: ReadYourWrites;
 };

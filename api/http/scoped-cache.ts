@@ -6,7 +6,7 @@ type BoundedMap<T> = {
   readonly delete: (key: string) => void;
 };
 
-/** A map of at most `maxEntries` entries. A new key that does not fit empties it first. */
+/** A map with at most `maxEntries` entries. If it is full, adding a key first removes all entries. */
 export const boundedMap = <T>(maxEntries: number): BoundedMap<T> => {
   const entries = new Map<string, T>();
   return {
@@ -24,7 +24,7 @@ export type ScopedCache<T> = {
   readonly set: (reads: Reads, key: string, value: T) => void;
 };
 
-/** A bounded map for each set of read models: several platforms may run in one process. */
+/** A separate bounded map for each `Reads`, because several platforms may run in one process. */
 export const scopedCache = <T>(maxEntries: number): ScopedCache<T> => {
   const maps = new WeakMap<Reads, BoundedMap<T>>();
   return {

@@ -6,15 +6,15 @@ import { scopedCache } from './scoped-cache.ts';
 const REFRESH_TIMEOUT_MS = 500;
 const MAX_ENTRIES = 10_000;
 
-/** Swallows the error that the read models are unavailable or behind. @throws every other error */
+/** Returns undefined if the error says that the read models are unavailable or behind. @throws every other error */
 export const ignoreUnavailable = (error: unknown): undefined => {
   if (!(error instanceof Refusal) || (error.code !== 'unavailable' && error.code !== 'not_caught_up')) throw error;
 };
 
 /**
- * Returns data from the read models for the response to a mutation that is already recorded, which must therefore not
- * fail. If they are unavailable or take longer than half a second, it returns the last value that this process loaded
- * for the id, else `fallback`.
+ * Returns a function that adds data from the read models to the response to a mutation. The mutation is already
+ * recorded, so this must not fail. If the read models are unavailable or take longer than half a second, the function
+ * returns the last value that this process loaded for the id, or else `fallback`.
  */
 export const staleIfError = <T>(fallback: T): ((reads: Reads, id: string, loading: Promise<T>) => Promise<T>) => {
   const lastValues = scopedCache<T>(MAX_ENTRIES);

@@ -3,7 +3,9 @@ import type { Runtime } from './runtime.ts';
 
 type NodeBindings = { readonly outgoing?: { readonly destroy: () => void } } | undefined;
 
-/** Closes the connection if the source of the bytes fails. A response that ended normally would look complete. */
+/**
+ * Closes the connection if reading the source fails. If the response just ended, the client would take it as complete.
+ */
 export async function* abortOnError(c: Context, runtime: Runtime, bytes: AsyncIterable<Uint8Array>) {
   try {
     yield* bytes;

@@ -31,7 +31,10 @@ const MeRead = z
 
 type MyTenant = z.output<typeof MeRead>['tenants'][number];
 
-/** A tenant with the caller's role in it; null if it is closed or the caller is no longer a member. */
+/**
+ * One of the caller's tenants, with their role in it. It is null if the tenant is closed or the caller is no longer a
+ * member.
+ */
 const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<MyTenant | null> => {
   const { state } = await ctx.load(Tenant, id);
   const role = user_id === null ? null : (state.members[user_id]?.role ?? null);
@@ -40,7 +43,10 @@ const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<M
   return { id, name: state.name, slug: state.slug, role, is_suspended: state.is_suspended, permissions };
 };
 
-/** The tenants in which the credential is valid: the one it is bound to, else all of the user's. */
+/**
+ * The ids of the tenants in which the credential is valid: only its own tenant if it is bound to one, else all tenants
+ * of the user.
+ */
 const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
   if (principal.kind === 'runner') return [principal.tenant_id];
   if (principal.kind === 'system') return [];
@@ -48,14 +54,14 @@ const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
   return (await membershipsOf(ctx.reads, principal.user_id)).map(({ tenant_id }) => tenant_id);
 };
 
-/** The caller's permissions beyond single tenants; a bound credential has those of its tenant. */
+/** The caller's permissions on the whole platform; or, if the credential is bound to a tenant, those in this tenant. */
 const permissionsOf = (principal: Principal, tenants: readonly MyTenant[]): string[] => {
   if (principal.kind !== 'user') return [];
   if (principal.bound_to !== null) return tenants.flatMap(({ permissions }) => permissions);
   return principal.super_admin ? ['platform'] : [];
 };
 
-/** Describes the caller: a user with tenants, or the agent whose runner key is used. */
+/** Describes the caller: the user with their tenants or, if a runner key is used, its agent. */
 const readMe = async (ctx: Ctx) => {
   const { principal, actor } = ctx;
   const user = principal.kind === 'user' ? (await ctx.load(User, principal.user_id)).state : null;

@@ -3,22 +3,24 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { SIGN_IN_TTL_SECONDS } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
-/** The sign-in cookies of the site at PUBLIC_URL. */
+/** Sets, reads and removes the sign-in cookies of the site at PUBLIC_URL. */
 export type SignInCookies = ReturnType<typeof createCookies>;
 
 const FLOW_TTL_SECONDS = 600;
 const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
 
 /**
- * Access to the cookies of sign-in. Over TLS the names have the prefix `__Host-`: neither another host nor a plain
- * connection can set such a cookie.
+ * Returns functions for the sign-in cookies. With HTTPS their names have the prefix `__Host-`. So neither another host
+ * nor an unencrypted connection can set such a cookie.
  */
 export const createCookies = (publicUrl: string) => {
   const { protocol, origin } = new URL(publicUrl);
   const secure = protocol === 'https:';
   const cookieName = (purpose: string): string => `${secure ? '__Host-' : ''}annals_${purpose}`;
   const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const;
-  /** Each tab that signs in has its own cookie, named by the start of its state. */
+  /**
+   * Several tabs may sign in at the same time. Each has its own cookie, named by the start of its `state` parameter.
+   */
   const flowName = (state: string): string => cookieName(`flow_${state.slice(0, 8).replace(/[^\w-]/g, '')}`);
   return {
     origin,
@@ -34,8 +36,9 @@ export const createCookies = (publicUrl: string) => {
 };
 
 /**
- * Protects mutations that are authenticated by cookie against cross-site request forgery. SameSite keeps the cookie out
- * of cross-site posts; this check also refuses other hosts of the same site, and browsers without SameSite.
+ * Protects changes that are authenticated by cookie against cross-site request forgery. SameSite already keeps browsers
+ * from sending the cookie with requests from other sites. This check also refuses requests from other hosts of the same
+ * site, and protects users whose browsers do not support SameSite.
  * @throws Refusal forbidden
  */
 export const assertOwnPage = (c: Context, { origin }: Pick<SignInCookies, 'origin'>): void => {

@@ -10,7 +10,10 @@ import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute } f
 import type { Runtime } from '../http/runtime.ts';
 import type { SignInCookies } from './sign-in-cookies.ts';
 
-/** The authorization-code flow with an issuer. The browser keeps what `begin` has sealed until it returns. */
+/**
+ * The authorization-code flow with an issuer. Between `begin` and `finish`, the browser stores the encrypted state of
+ * the flow in a cookie.
+ */
 export type CodeFlow = {
   /** @throws Refusal not_configured, unavailable */
   readonly begin: (returnTo: string) => Promise<{ location: string; state: string; sealed: string }>;
@@ -19,7 +22,8 @@ export type CodeFlow = {
 };
 
 /**
- * The path to open after the sign-in. Anything that a browser could take for another host is refused.
+ * The path to open after the sign-in. It must be a path on this host: every text that a browser could take for a URL of
+ * another host is refused.
  * @throws Refusal invalid
  */
 const returnPathOf = (origin: string, returnTo: string | undefined): string => {
@@ -33,9 +37,15 @@ export type SignInDeps = {
   readonly flow: CodeFlow;
   readonly cookies: SignInCookies;
   readonly isMember: IsMember;
-  /** Authenticates by session cookie; changes only from our own pages. @throws Refusal unauthorized, forbidden */
+  /**
+   * Authenticates by session cookie. A change is accepted only from a page of this site.
+   * @throws Refusal unauthorized, forbidden
+   */
   readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
-  /** Limits sign-in attempts of an address like failed credentials. @throws Refusal rate_limited */
+  /**
+   * Runs a sign-in attempt. Failed attempts count against the client's IP address, like failed credentials.
+   * @throws Refusal rate_limited
+   */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
 };
 
@@ -78,7 +88,7 @@ const endSignIn =
 const redirect = (description: string) => ({ description, headers: { Location: { schema: { type: 'string' } } } });
 const parameter = (description: string) => z.string().meta({ description });
 
-/** A browser signs in and out here: the responses are redirects and cookies. */
+/** The routes by which a browser signs in and out. They respond with redirects and cookies. */
 const routes = [
   plainRoute({
     method: 'get',

@@ -1,4 +1,4 @@
-/** These settings keep the page from calling other hosts. */
+/** These settings keep the page from sending requests to other hosts. */
 const SCALAR_SETTINGS = {
   telemetry: false,
   withDefaultFonts: false,
@@ -9,9 +9,9 @@ const SCALAR_SETTINGS = {
 };
 
 /**
- * Starts the page. It calls the API at the page's own origin, because the content security policy allows no other,
- * whatever the document names as server. Optional parameters are disabled in the samples: Scalar would fill in all of
- * them, and the API refuses empty ones.
+ * The script that starts the page. It sends API requests to the page's own origin, because the content security policy
+ * allows no other, whatever server the document names. It leaves optional parameters out of the sample requests: Scalar
+ * would send them empty, and the API refuses empty ones.
  */
 export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json()).then((content) => {
   const operations = Object.values(content.paths).flatMap((path) => Object.values(path));
@@ -21,10 +21,10 @@ export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json(
 });
 `;
 
-/** The page may load from and call this service only. */
+/** Allows the page to load resources from this service only, and to send requests to no other. */
 export const CONTENT_SECURITY_POLICY = `default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** The API reference as a page. */
+/** The HTML page that shows the API reference. */
 export const PAGE = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Annals API</title></head>

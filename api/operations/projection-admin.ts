@@ -4,10 +4,13 @@ import { notFound } from '../../domain/refusal.ts';
 import { type Operations, operation } from '../http/operation.ts';
 import { DriftReport, ParkedEvent, ProjectionStatus, Rebuild } from './projection-status.ts';
 
-/** The projector's side of projection maintenance. Null means that there is no such projection, rebuild or event. */
+/**
+ * What the projector offers for the maintenance of projections. Null means that there is no such projection, rebuild or
+ * event.
+ */
 export type ProjectionAdmin = {
   readonly statuses: () => Promise<z.output<typeof ProjectionStatus>[]>;
-  /** Starts a rebuild of a projection, or returns the one that is running. */
+  /** Starts to rebuild a projection. If a rebuild is already running, returns that one. */
   readonly rebuild: (name: string) => Promise<z.output<typeof Rebuild> | null>;
   readonly rebuildOf: (name: string, id: string) => Promise<z.output<typeof Rebuild> | null>;
   readonly promote: (name: string, id: string) => Promise<z.output<typeof Rebuild> | null>;
@@ -86,7 +89,7 @@ const parkedEventOperations = (admin: ProjectionAdmin): Operations => ({
   }),
 });
 
-/** Operators monitor and maintain the projections here. */
+/** The operations by which operators monitor and maintain the projections. */
 export const projectionAdminOperations = (admin: ProjectionAdmin): Operations => ({
   listProjections: operation({
     ...common,

@@ -6,7 +6,10 @@ import { problemTypeAt } from '../http/problem.ts';
 import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
 
-/** `degraded` names the services that are down while deliveries are still accepted. */
+/**
+ * Whether the process can accept requests. `degraded` names the services that are down although deliveries are still
+ * accepted.
+ */
 export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[] };
 
 export type SystemDeps = {
@@ -52,7 +55,9 @@ const systemRoute = ({ summary, responses, ...row }: SystemRow) =>
     responses: { ...responses, 200: { description: summary, ...responses[200] } },
   });
 
-/** Liveness, readiness, metrics and documents: none needs a credential, none shows a tenant's resources. */
+/**
+ * Liveness, readiness, metrics and API documents. They need no API key and show no resources of a tenant.
+ */
 const routes = [
   systemRoute({
     path: '/livez',

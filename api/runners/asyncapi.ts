@@ -61,7 +61,10 @@ const messageOf = (row: RunnerMessageType) => ({
 
 const reference = (path: string) => ({ $ref: `#/${path}` });
 
-/** The AsyncAPI 3.0 document of the messages to runners, generated from the table that the relay uses. */
+/**
+ * The AsyncAPI 3.0 document of the messages to runners. It is generated from the table by which the relay publishes
+ * them.
+ */
 export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: string }) => {
   const rows = Object.values(runnerMessages);
   const names = rows.map(nameOf);

@@ -13,7 +13,10 @@ import { listQuery, windowOf } from '../http/paging.ts';
 const path = '/tenant/:tenant_id/agents/:agent_id/runner-credentials';
 const permit = { all: ['agent:settings:write'], runner: true } as const;
 
-/** Credentials with which runners connect to the message broker; `createUser` creates the broker user. */
+/**
+ * The operations for runner credentials, with which runners connect to the message broker. `createUser` creates the
+ * user in the broker.
+ */
 export const runnerCredentialOperations = (createUser: CreateBrokerUser): Operations => ({
   listRunnerCredentials: operation({
     method: 'get',

@@ -9,7 +9,10 @@ import type { Ctx } from '../http/operation.ts';
 
 const isUpTo = (event: Recorded, at: Position): boolean => comparePositions(event.position, at) <= 0;
 
-/** The first revision of an agent's acknowledgements after a position, by a binary search: about 2 log n reads. */
+/**
+ * The revision of an agent's first acknowledgement event after a position. A binary search finds it with about 2 log2 n
+ * reads.
+ */
 const firstRevisionAfter = async (ctx: Ctx, agent_id: string, at: Position): Promise<number> => {
   const isAfter = async (revision: number): Promise<boolean> => {
     const [event] = await Array.fromAsync(ctx.history(Acknowledgement, agent_id, { from: revision, limit: 1 }));
@@ -25,14 +28,20 @@ const firstRevisionAfter = async (ctx: Ctx, agent_id: string, at: Position): Pro
   return low;
 };
 
-/** When the read model saw the delivery settled last. Null: never; undefined: it has not reached the position. */
+/**
+ * The time of the delivery's last acknowledgement event in the read model. It is null if there is none, and undefined
+ * if the read model has not reached the position.
+ */
 const lastSettledAt = (ctx: Ctx, at: Position, live: FoundDelivery | null): string | null | undefined => {
   const reached = parseToken(ctx.reads.position(deliveries.name) ?? '');
   if (!live || !reached || comparePositions(reached, at) < 0) return undefined;
   return live.delivery.attempts.at(-1)?.at ?? null;
 };
 
-/** A delivery's acknowledgement events up to a position. `last`: the time of the last one, if it is known. */
+/**
+ * The acknowledgement events of a delivery up to a position. `last` is the time of the last one, null if there is none,
+ * and undefined if it is not known.
+ */
 const settlementsOf = async (ctx: Ctx, accepted: Recorded, at: Position, last: string | null | undefined): Promise<Recorded[]> => {
   if (last === null) return [];
   const { agent_id } = Delivery.factsOf(accepted);
@@ -47,14 +56,20 @@ const settlementsOf = async (ctx: Ctx, accepted: Recorded, at: Position, last: s
   return found;
 };
 
-/** A rejected delivery has no stream of its own and never changes: it exists from its event's position on. */
+/**
+ * The rejected delivery, if it was rejected up to this position. It has no stream of its own, and never changes after
+ * its rejection.
+ */
 const rejectedAsOf = async (ctx: Ctx, live: FoundDelivery | null, at: Position): Promise<FoundDelivery | null> => {
   if (live?.delivery.outcome !== 'rejected') return null;
   const position = await positionOfEvent(ctx.reads, live.delivery.causation[0]!.event_id);
   return position && comparePositions(position, at) <= 0 ? live : null;
 };
 
-/** A delivery without its payload as of a position: its own events and its agent's acknowledgements until then. */
+/**
+ * A delivery, without its body, as of a position. It is folded from the delivery's own events and the acknowledgement
+ * events of its agent.
+ */
 export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<FoundDelivery | null> => {
   const [own, live] = await Promise.all([Array.fromAsync(ctx.history(Delivery, id)), deliveryById(ctx.reads, ctx.tenant, id)]);
   const [accepted] = own;

@@ -21,7 +21,7 @@ const SORTS = ['received_at'];
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
 /**
- * Deliveries belong to the chats of their agent. Members who may read all integrations may read them, too.
+ * Lets a caller read deliveries of an agent if they may read the agent's chats, or all integrations of the tenant.
  * @throws Refusal not_found
  */
 const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
@@ -46,7 +46,10 @@ const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery):
 
 const PERMISSION_NOTE = "Requires the permission `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
 
-/** Lists and shows deliveries. `readDelivery` reads the bytes from the log, because no read model holds them. */
+/**
+ * The operations that list and show deliveries. `readDelivery` reads the body from the log, because no read model
+ * contains it.
+ */
 export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => ({
   listDeliveries: operation({
     method: 'get',
@@ -106,7 +109,7 @@ const getDeliveryBody =
     if (recorded.body instanceof Uint8Array) return c.body(Uint8Array.from(recorded.body), 200, headers);
     const contentLength = { 'content-length': String(recorded.facts.size_bytes) };
     if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...contentLength });
-    // Failures must come before the first byte of the response.
+    // Errors can only be reported before the first byte of the response.
     const first = await recorded.body.next();
     const bytes = abortOnError(c, runtime, concatenate(first.value ?? new Uint8Array(0), recorded.body));
     return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...contentLength });
@@ -117,7 +120,10 @@ async function* concatenate(first: Uint8Array, rest: BodyChunks) {
   yield* rest;
 }
 
-/** The received bytes of a delivery, which an operation cannot return. The agent's runner may fetch them, too. */
+/**
+ * The route that returns the received bytes of a delivery. Operations return JSON only. The agent's runner may read the
+ * bytes, too.
+ */
 const bodyRoutes = [
   plainRoute({
     method: 'get',

@@ -13,11 +13,11 @@ import {
 } from '../http/plain-route.ts';
 import { type AdmitBody, readLargeBody } from './large-body.ts';
 
-/** `address`: the client address of a request. */
+/** What the route needs from infra/. `address` returns the client's IP address. */
 export type InboundWebhookDeps = { readonly ports: WebhookPorts; readonly address: (c: Context) => string | null };
 
 type Header = (name: string) => string | undefined;
-/** The environment of the Node server; absent in tests that call the application directly. */
+/** The environment that the Node server sets. It is absent in tests that call the application directly. */
 type NodeEnv = { readonly incoming?: { readonly headers: Readonly<Record<string, string | string[] | undefined>> } };
 
 const receiveWebhook =
@@ -36,7 +36,7 @@ const receiveWebhook =
     );
   };
 
-/** Runs `work`, then releases all memory that it allocated. */
+/** Runs `work` with a function that allocates memory, and releases all of that memory at the end. */
 const withBuffers = async <T>(allocate: (size: number) => Promise<BodyBuffer>, work: (admit: AdmitBody) => Promise<T>): Promise<T> => {
   const buffers: BodyBuffer[] = [];
   try {
@@ -50,7 +50,8 @@ const withBuffers = async <T>(allocate: (size: number) => Promise<BodyBuffer>, w
   }
 };
 
-// Reads Node's own header object if there is one: creating a Headers object takes longer than verifying the signature.
+// Reads Node's own header object if there is one. Creating a Headers object would take longer than verifying the
+// signature.
 const headersOf = (c: Context): Header => {
   const headers = (c.env as NodeEnv | undefined)?.incoming?.headers;
   if (!headers) return (name) => c.req.header(name);
@@ -76,7 +77,10 @@ const outcomeResponse = (description: string, outcomes: readonly DeliveryOutcome
   },
 });
 
-/** Providers deliver here. It is no operation, because its body is raw bytes: the provider signs exactly those. */
+/**
+ * The route to which providers send webhooks. It is a plain route, because the body must stay raw bytes: the provider
+ * has signed exactly those.
+ */
 const routes = [
   plainRoute({
     method: 'post',

@@ -37,13 +37,16 @@ const lastKnownDeliveries = staleIfError<Awaited<ReturnType<typeof lastDeliverie
   last_delivery_on_previous_secret_at: null,
 });
 
-/** Adds the times of the last deliveries; if the read models are down, those they returned last, or null. */
+/**
+ * Adds the times of the last deliveries. While the read models are unavailable, these are the last known times, or else
+ * null.
+ */
 const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<IntegrationView>): Promise<Loaded<IntegrationView>> => ({
   ...loaded,
   state: { ...state, ...(await ctx.sideEffect(() => lastKnownDeliveries(ctx.reads, loaded.id, lastDeliveries(ctx.reads, loaded.id)))) },
 });
 
-/** Adds the times of the last deliveries as of a position. */
+/** Adds the times of the last deliveries up to this position. */
 const withDeliveriesUntil = async (ctx: Ctx, integration: Loaded<IntegrationView> | null, at: Position) => {
   if (!integration) return null;
   const { last_delivery_on_previous_secret_at: latest } = await lastDeliveries(ctx.reads, integration.id);

@@ -6,8 +6,9 @@ import { rejectTruncated } from '../http/json-body.ts';
 export type AdmitBody = (size: number) => Promise<Uint8Array>;
 
 /**
- * Reads a body that may be large. Calls `admit` before it holds more than one chunk's bytes; from then on the body is
- * in the returned memory. `declared`: the Content-Length, or NaN if it is absent.
+ * Reads a body that may be large. Up to the size of one chunk, the body is held in ordinary memory. Before it grows
+ * larger, `admit` is called, and the body is read into the memory that it returns. `declared` is the Content-Length, or
+ * NaN if there is none.
  * @throws Refusal malformed, and the errors of `admit`
  */
 export const readLargeBody = async ({ body }: Request, declared: number, admit: AdmitBody): Promise<Uint8Array> => {
