@@ -8,8 +8,8 @@ import type { LogError } from './event-log.ts';
 const FIRST_EVENT_TIMEOUT_MS = 5_000;
 
 /**
- * How long to wait after "no such stream" before cancelling the call. By then the server has ended its side; an earlier
- * cancellation would reset the call, and servers close connections that reset many calls.
+ * How long to wait before cancelling a read that got "stream not found". By then the server has ended the call itself.
+ * Cancelling earlier would reset the call, and servers close a connection that resets many calls.
  */
 const CANCEL_DELAY_MS = 20;
 
@@ -21,13 +21,13 @@ type ClientStream = {
 };
 
 /**
- * Yields the application events of a read; a stream that does not exist yields none.
- * @throws LogError as `toLogError` returns it
+ * Yields the application events that `source` returns. Yields nothing if the stream does not exist.
+ * @throws the LogError that `toLogError` makes of the client's error
  */
 export async function* readEvents(source: ClientStream, toLogError: (error: unknown) => LogError): AsyncGenerator<Recorded> {
   let isNotFound = false;
-  // A client stream that is destroyed before its end never releases its call, and `dispose` would wait for it. So it is
-  // drained instead.
+  // If a client stream is destroyed before its end, its call is never released, and the client's `dispose` waits for it
+  // for ever. So the stream is not destroyed here: `finally` discards the rest of it.
   const events = source.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
   try {
     for (let step = await withDeadline(FIRST_EVENT_TIMEOUT_MS, events.next()); !step.done; step = await events.next()) {
@@ -47,7 +47,7 @@ export async function* readEvents(source: ClientStream, toLogError: (error: unkn
   }
 }
 
-/** Reads no further than the first event. @returns null if there is none */
+/** Returns the first event and stops reading. Returns null if there is none. */
 export const firstEvent = async (events: AsyncIterable<Recorded>): Promise<Recorded | null> => {
   for await (const event of events) return event;
   return null;

@@ -15,7 +15,7 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const expectedRevisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
 
-/** One append with everything that a retry sends again. */
+/** One append. A retry sends exactly these values again. */
 type Append = {
   readonly stream: string;
   readonly expected: Expected;
@@ -35,7 +35,10 @@ const readStream = ({ client, toLogError }: Connection, ...[stream, { from = 0, 
     toLogError,
   );
 
-/** @returns the result of an earlier attempt if exactly these events follow `expected`, otherwise null */
+/**
+ * Checks whether an earlier attempt has written the events.
+ * @returns its result if the stream has exactly these events right after revision `expected`, otherwise null
+ */
 const findEarlierAppend = async (connection: Connection, { stream, expected, events }: Append): Promise<Appended | null> => {
   const from = expected === 'none' ? 0 : expected + 1;
   const found = await Array.fromAsync(readStream(connection, stream, { from, limit: events.length }));
@@ -54,8 +57,9 @@ const tryAppend = async (connection: Connection, append: Append, deadline: numbe
 };
 
 /**
- * Retries until `deadline` (ms). A conflict after a retry may be this append itself, written by an attempt whose answer
- * was lost.
+ * Appends, and retries for up to `deadline` ms while the store is unavailable. If a retry gets a conflict, an earlier
+ * attempt may have written the events and only its answer was lost. So the stream is checked before the conflict is
+ * reported.
  */
 const appendWithRetries = async (connection: Connection, append: Append, deadline: number): Promise<Appended> => {
   const end = Date.now() + deadline;

@@ -1,8 +1,8 @@
 import { LogError } from './event-log.ts';
 
 /**
- * Rejects after `ms` if `work` has not settled. The client sets no timer on batch appends and reads, so one that the
- * server never answers would never settle.
+ * Rejects if `work` has not settled after `ms`. The EventStoreDB client sets no timeout on batch appends and reads:
+ * without this, a call that the server never answers would wait for ever.
  * @throws LogError unavailable
  */
 export const withDeadline = <T>(ms: number, work: Promise<T>): Promise<T> => {

@@ -9,14 +9,19 @@ const UNAVAILABLE_TYPES: ReadonlySet<string> = new Set([
   ErrorType.NOT_LEADER,
 ]);
 
-/** Messages of errors without a type of their own: a server that is not ready, and calls whose connection ended. */
+/**
+ * Some of the client's errors have no type of their own. These messages mean that the server is not ready, or that the
+ * connection ended.
+ */
 const UNAVAILABLE_MESSAGE =
   /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM|Channel has been shut down|Cancelled on client|^13 INTERNAL|^14 UNAVAILABLE/i;
 
-/** Codes of Node's own errors for a call whose connection had closed before it was written or answered. */
+/** Node's error codes for a call whose connection closed before the request was sent or answered. */
 const CLOSED_CONNECTION_CODE = /^(ERR_HTTP2_|ERR_STREAM_|EPIPE$|ETIMEDOUT$)/;
 
-/** The embedded store's message for a damaged record. A retry cannot help, whatever type the client gives the error. */
+/**
+ * The embedded store's message for a damaged record. Such an error is never retried, whatever type the client gives it.
+ */
 const DAMAGE_MESSAGE = /the log is damaged at position \d+/;
 
 const kindOf = (error: unknown): LogErrorKind => {
@@ -30,6 +35,6 @@ const kindOf = (error: unknown): LogErrorKind => {
   return isUnavailable ? 'unavailable' : 'wrong-request';
 };
 
-/** Turns whatever the client threw into a LogError. Only 'unavailable' is worth a retry. */
+/** Converts any error of the client to a LogError. Only an error of kind 'unavailable' is worth a retry. */
 export const classify = (error: unknown): LogError =>
   error instanceof LogError ? error : new LogError(kindOf(error), error instanceof Error ? error.message : String(error), error);

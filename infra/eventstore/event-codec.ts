@@ -6,11 +6,12 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 const encoder = new TextEncoder();
 
-/** A server accepts 1,048,576 bytes of data in one append; this limit stays below. */
+/** The most bytes of event data in one append. The server's limit, 1,048,576 bytes, is a little higher. */
 const MAX_DATA_BYTES = 1_000_000;
 
 /**
- * Converts an event to the client's type. Metadata is passed as bytes, because the client would encode its JSON twice.
+ * Converts an event to the client's type. Metadata is passed as encoded bytes, because the client would encode a JSON
+ * value twice.
  */
 const toEventData = ({ id, type, data, meta }: NewEvent): EventData => {
   const metadata = encoder.encode(JSON.stringify(meta));
@@ -22,8 +23,8 @@ const toEventData = ({ id, type, data, meta }: NewEvent): EventData => {
 const sizeOf = ({ data }: NewEvent): number => (data instanceof Uint8Array ? data.length : Buffer.byteLength(JSON.stringify(data)));
 
 /**
- * Validates and encodes events for one append. What it rejects must never be sent: a server answers such a request
- * twice, and the second answer ends the process.
+ * Validates and encodes the events of one append. Invalid events must never be sent: a real server answers them twice,
+ * and the second answer crashes the client's process.
  * @throws LogError wrong-request, too-large
  */
 export const encodeEvents = (events: readonly NewEvent[]): EventData[] => {
@@ -43,7 +44,7 @@ export const encodeEvents = (events: readonly NewEvent[]): EventData[] => {
   return events.map(toEventData);
 };
 
-/** Converts a stored event; null for system events and for streams that the platform did not write. */
+/** Converts a stored event. Returns null for system events and for events that the platform did not write. */
 export const toRecorded = (event: RecordedEvent): Recorded | null => {
   const name = parseStream(event.streamId);
   const meta = event.metadata as Metadata | undefined;

@@ -4,18 +4,18 @@ import type { DomainEvent, Metadata, Position, Recorded } from '../../domain/eve
 export type NewEvent = { id: string; type: string; data: DomainEvent['data'] | Uint8Array; meta: Metadata };
 
 /**
- * Revision and position of the last appended event. An append that had been written before returns those of the first
- * time.
+ * Revision and position of the last appended event. If an earlier attempt had written the events already, these are the
+ * values of that first write.
  */
 export type Appended = { revision: number; position: Position };
 
-/** The revision of the stream's last event that an append expects; 'none' expects that the stream does not exist. */
+/** What an append expects of the stream: the revision of its last event, or 'none' if the stream must not exist yet. */
 export type Expected = 'none' | number;
 
 export type Filter = { streamPrefixes: readonly string[] } | { eventTypes: readonly string[] };
 
 export type Follower = {
-  /** The first event delivered is the one after this position. Absent: the first of the log. 'end': only new events. */
+  /** Delivery starts after this position. Absent: it starts with the log's first event. 'end': only new events. */
   from?: Position | 'end' | undefined;
   filter?: Filter | undefined;
   /**
@@ -23,25 +23,26 @@ export type Follower = {
    * error.
    */
   event: (event: Recorded) => void | Promise<void>;
-  /** Every event up to this position was considered, including those that the filter rejected. */
+  /** Called when every event up to this position was either delivered or rejected by the filter. */
   checkpoint?: (position: Position) => void | Promise<void>;
-  /** Called when all stored events were delivered; those that follow are new. */
+  /** Called when all events stored so far were delivered. Every later event is new. */
   caughtUp?: () => void;
 };
 
 /**
- * The port to the event log. Implemented by the EventStoreDB client (client.ts) and in memory
+ * The interface of the event log. It is implemented with the EventStoreDB client (client.ts) and in memory
  * (test/fixtures/memory-log.ts).
  */
 export type Log = {
   /**
-   * Appends all events or none. Retries with the same ids at the same revision until `deadline` (ms, default 10,000).
+   * Appends all events or none. While the store is unavailable, retries with the same event ids and the same expected
+   * revision, for up to `deadline` ms (default 10,000).
    * @throws LogError conflict (the stream is not at `expected`), gone (it was tombstoned), unavailable, wrong-request,
    * too-large, damaged
    */
   append: (stream: string, expected: Expected, events: readonly NewEvent[], options?: { deadline?: number }) => Promise<Appended>;
   /**
-   * The stream's events from a revision on, oldest first; none if the stream does not exist.
+   * The stream's events from revision `from` on, oldest first. Yields nothing if the stream does not exist.
    * @throws LogError gone, unavailable, damaged
    */
   read: (stream: string, options?: { from?: number; limit?: number }) => AsyncIterable<Recorded>;
@@ -52,25 +53,29 @@ export type Log = {
    * @throws LogError unavailable, damaged
    */
   readAll: (options?: { from?: Position; backwards?: boolean; limit?: number }) => AsyncIterable<Recorded>;
-  /** Follows $all until stopped. After a connection error it resubscribes at its last position, with back-off. */
+  /**
+   * Delivers the log's events to the follower until it is stopped. After a connection error it waits a little and
+   * subscribes again at its last position.
+   */
   follow: (follower: Follower) => Subscription;
-  /** One cheap round trip. @throws LogError unavailable */
+  /** Checks with one cheap read that the store answers. @throws LogError unavailable */
   ping: () => Promise<void>;
   close: () => Promise<void>;
 };
 
 export type Subscription = {
-  /** Resolves when the subscription has ended. */
+  /** Ends the subscription. Resolves when it has ended. */
   stop: () => Promise<void>;
-  /** Up to here every event is handled; undefined before the first. */
+  /** The position up to which every event is handled. Undefined if no position is known yet. */
   readonly position: () => Position | undefined;
   /** Resolves when the subscription ends: with the error that ended it, or null if it was stopped. */
   readonly failure: Promise<Error | null>;
 };
 
 /**
- * 'damaged': a stored record is unreadable; 'gone': the stream was tombstoned; 'unavailable': a retry may succeed;
- * 'too-large': for one append.
+ * 'conflict': the stream is not at the expected revision. 'damaged': a stored record is unreadable. 'gone': the stream
+ * was tombstoned (deleted for ever). 'unavailable': a retry may succeed. 'wrong-request': any other error; a retry does
+ * not help. 'too-large': the events do not fit into one append.
  */
 export type LogErrorKind = 'conflict' | 'damaged' | 'gone' | 'unavailable' | 'wrong-request' | 'too-large';
 

@@ -16,7 +16,7 @@ const clientFilter = (filter: Filter | undefined) => {
     : eventTypeFilter({ prefixes: [...filter.eventTypes], ...window });
 };
 
-/** The server compares event types by prefix only, so their full names are compared here. */
+/** The server filters event types by prefix only. So this filter compares their full names. */
 const typeFilter = (filter: Filter | undefined): ((type: string) => boolean) =>
   filter && 'eventTypes' in filter ? (type) => filter.eventTypes.includes(type) : () => true;
 
@@ -45,14 +45,14 @@ const detach = (subscription: ClientSubscription): void => {
 type FollowRun = {
   readonly follower: Follower;
   readonly from: Start;
-  /** Called with each position up to which everything is handled. */
+  /** Called with a position when every event up to it is handled. */
   readonly onPosition: (position: Position) => void;
   readonly signal: AbortSignal;
 };
 
 /**
- * Runs one subscription until it ends. Resolves when `signal` is aborted; rejects when the subscription or the follower
- * failed, but not before the follower has finished the event it was handling.
+ * Runs one subscription. Resolves when `signal` is aborted. Rejects when the subscription or the follower fails, but
+ * waits until the follower has finished the event that it is handling.
  */
 const runSubscription = (client: EventStoreDBClient, { follower, from, onPosition, signal }: FollowRun) =>
   new Promise<void>((resolve, reject) => {
@@ -61,8 +61,9 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
     let handled: Promise<void> = Promise.resolve();
     const passes = typeFilter(follower.filter);
     const isIdle = () => !isHandling && subscription.readableLength === 0;
-    // A checkpoint may overtake events that are still buffered, so it counts only while nothing waits. A failed
-    // subscription still delivers its buffer and later checkpoints; they are ignored.
+    // The client may report a checkpoint while earlier events are still in its buffer. So a checkpoint counts only if
+    // the buffer is empty and no event is being handled. After a failure the client still delivers its buffer and
+    // checkpoints: these are ignored.
     const subscription = openSubscription(client, from, follower.filter, async (_, position) => {
       if (isOver || !isIdle()) return;
       await follower.checkpoint?.(position);
@@ -115,8 +116,8 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
   });
 
 /**
- * Follows $all until stopped. After a connection error it resubscribes at the last handled position. An error of the
- * follower, or a damaged record that it cannot pass, ends it.
+ * Delivers the log's events to the follower until it is stopped. After a connection error it subscribes again at the
+ * last handled position. An error of the follower or a damaged record ends the subscription.
  */
 export const follow = (client: () => EventStoreDBClient, follower: Follower, toLogError = classify): Subscription => {
   const control = new AbortController();

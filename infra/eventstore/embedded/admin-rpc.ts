@@ -12,11 +12,11 @@ export const SCAVENGE = '/annals.embedded.Store/Scavenge';
 
 const path = (dir: string): string => join(dir, 'serving');
 
-/** Records the address at which the store of a directory is served. */
+/** Writes the network address of the running store into the store's directory, where `callRunningStore` finds it. */
 export const writeAddressFile = (dir: string, address: string): void => replaceFile(path(dir), `${address}\n`);
 export const removeAddressFile = (dir: string): void => fs.rmSync(path(dir), { force: true });
 
-/** A method of our own: runs `work` on the running store and returns its text. */
+/** A gRPC method that EventStoreDB does not have: runs `work` and sends its text to the caller. */
 export const textMethod =
   (work: () => Promise<string>) =>
   (call: Call): Receiver =>
@@ -31,8 +31,8 @@ export const textMethod =
     });
 
 /**
- * Calls a method of the process that serves a directory.
- * @returns its text
+ * Calls such a text method of the process that serves this store directory.
+ * @returns the text
  * @throws if the process rejects the call or does not answer
  */
 export const callRunningStore = (dir: string, method: string): Promise<string> =>

@@ -5,17 +5,17 @@ export const NO_STREAM = -1;
 export const ANY = -2;
 export const STREAM_EXISTS = -4;
 
-/** A request to write to a stream. `expected` is a revision or one of the three constants. */
+/** A request to write to a stream. `expected` is a revision or one of the constants above. */
 export type AppendRequest = { kind: 'append' | 'delete' | 'tombstone'; stream: string; expected: Wide; events: ProposedEvent[] };
 
 export type Outcome =
-  /** `position` is undefined if a repeated append was recognised on a stream that was deleted since. */
+  /** `position` is undefined if this repeats an earlier append whose last event is no longer visible. */
   | { kind: 'done'; revision: number; position: number | undefined }
   | { kind: 'wrong'; current: number }
   | { kind: 'deleted' }
   | { kind: 'failed'; reason: string }
-  /** The decision needs a record of the stream that is damaged. */
+  /** A record that is needed for the decision is damaged. */
   | { kind: 'damaged'; reason: string };
 
-/** The outcome of a request, or 'late': its deadline had passed before it was decided. */
+/** The outcome of a request; 'late' if its deadline passed before it was decided. */
 export type AppendResult = Outcome | { kind: 'late' };

@@ -25,7 +25,9 @@ const failureStatus = (target: Target, result: Exclude<AppendResult, { kind: 'do
   return result.kind === 'wrong' ? wrongExpectedVersion(target.name, target.expected, result.current) : unavailable(result.reason);
 };
 
-/** Streams.Append: the target, then one event per message, and one answer. */
+/**
+ * Streams.Append: the first message names the stream, and each further message holds one event. All get one response.
+ */
 export const appendMethod =
   (writer: Writer) =>
   (call: Call): Receiver => {

@@ -1,17 +1,17 @@
 import type { ProposedEvent } from './record.ts';
 
-/** Bytes of data in one append; types and metadata do not count. */
+/** The most bytes of event data in one append. Event types and metadata do not count. */
 const MAX_DATA_BYTES = 1024 * 1024;
-/** Everything in one append: it is held in memory and written at once. */
+/** The most bytes of one append with event types and metadata: it is held in memory and written at once. */
 const MAX_APPEND_BYTES = 16 * 1024 * 1024;
-/** All unfinished appends of one call. */
+/** The most bytes of all unfinished appends in one BatchAppend call. */
 const MAX_UNFINISHED_BYTES = 4 * MAX_APPEND_BYTES;
 const EVENT_OVERHEAD_BYTES = 100;
 
-/** Bytes of data, and of everything. */
+/** `data`: bytes of event data. `total`: the same plus event types, metadata and an overhead per event. */
 export type Size = { data: number; total: number };
 
-/** The size of events, added to `from`. */
+/** The size of these events plus `from`. */
 export const sizeOf = (events: ProposedEvent[], from: Size = { data: 0, total: 0 }): Size => {
   let { data, total } = from;
   for (const event of events) {
@@ -21,12 +21,12 @@ export const sizeOf = (events: ProposedEvent[], from: Size = { data: 0, total: 0
   return { data, total };
 };
 
-/** @returns the limit in bytes that one append exceeds, or undefined */
+/** @returns the limit in bytes that an append of this size exceeds, or undefined if it exceeds none */
 export const exceededLimit = ({ data, total }: Size): number | undefined => {
   if (data > MAX_DATA_BYTES) return MAX_DATA_BYTES;
   return total > MAX_APPEND_BYTES ? MAX_APPEND_BYTES : undefined;
 };
 
-/** The same for all unfinished appends of one call. */
+/** Does the same for the total bytes of all unfinished appends of one call. */
 export const exceededUnfinishedLimit = (total: number): number | undefined =>
   total > MAX_UNFINISHED_BYTES ? MAX_UNFINISHED_BYTES : undefined;

@@ -3,7 +3,7 @@ import { InvalidEvent, readProposedEvent } from './proposed-event.ts';
 import { bytesOf, cursorOf, type Fields, readBytes, readFields, readLength, readVarint, skipField, type Wide, wideOf } from './protobuf.ts';
 import type { ProposedEvent } from './record.ts';
 
-/** The encoded StreamIdentifier, and the name in it as bytes and as text. */
+/** A StreamIdentifier message: its encoded form, and the stream's name as bytes and as text. */
 export type StreamIdentifier = { identifier: Buffer; bytes: Buffer; name: string };
 
 /** Reads a StreamIdentifier message. */
@@ -12,7 +12,7 @@ export const streamIdentifierOf = (identifier: Buffer): StreamIdentifier => {
   return { identifier, bytes, name: bytes.toString() };
 };
 
-/** Reads fields 2 to 5, which hold the expected revision in every message that has one. */
+/** Reads the expected revision. Every message that has one holds it in the fields 2 to 5. */
 const expectedOf = (fields: Fields): Wide => {
   if (fields.has(3)) return NO_STREAM;
   if (fields.has(4)) return ANY;
@@ -22,13 +22,13 @@ const expectedOf = (fields: Fields): Wide => {
 
 export type Target = StreamIdentifier & { expected: Wide };
 
-/** Reads the options of Append, Delete and Tombstone. */
+/** Reads the options of an Append, Delete or Tombstone message. */
 export const targetOf = (options: Buffer): Target => {
   const fields = readFields(options);
   return { ...streamIdentifierOf(bytesOf(fields, 1) ?? Buffer.alloc(0)), expected: expectedOf(fields) };
 };
 
-/** Reads a Delete or Tombstone message: its first field is the options. */
+/** Reads a Delete or Tombstone message. Its first field holds the options. */
 export const removalTargetOf = (message: Buffer): Target => targetOf(bytesOf(readFields(message), 1) ?? Buffer.alloc(0));
 
 const timestampMs = (message: Buffer): number => {
@@ -43,7 +43,10 @@ const deadlineOf = (fields: Fields): number => {
   return within ? Date.now() + timestampMs(within) : Number.POSITIVE_INFINITY;
 };
 
-/** One part of a BatchAppend. Only the first part has `options`; `rejection` says why one of its events is invalid. */
+/**
+ * One message of BatchAppend: a part of an append. Only the first part of an append has `options`. If an event of the
+ * part is invalid, `rejection` says why.
+ */
 export type BatchPart = {
   correlation: Buffer;
   options: (Target & { deadline: number }) | undefined;
@@ -85,7 +88,7 @@ export const batchPartOf = (bytes: Buffer): BatchPart => {
   return part;
 };
 
-/** Reads one message of Append: the first holds the target, each of the others one event. @throws InvalidEvent */
+/** Reads one message of Append. The first one holds the target, each further one an event. @throws InvalidEvent */
 export const appendPartOf = (bytes: Buffer): { target: Target } | { event: ProposedEvent } => {
   const fields = readFields(bytes);
   const options = bytesOf(fields, 1);

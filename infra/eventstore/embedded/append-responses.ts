@@ -23,7 +23,7 @@ const expectation = (expected: Wide, { revision, noStream, any, exists }: Kinds)
 export const appended = (revision: number, position: number | undefined): Buffer =>
   framedMessage(messageField(1, ...successOf(revision, position)));
 
-/** The response to Append at another revision than the expected one: not an error of the call. */
+/** The response to Append if the stream is not at the expected revision. The call itself ends without an error. */
 export const wrongVersion = (expected: Wide, current: number): Buffer =>
   framedMessage(
     messageField(
@@ -37,7 +37,7 @@ export const wrongVersion = (expected: Wide, current: number): Buffer =>
 export const removed = (position: number | undefined): Buffer =>
   framedMessage(position === undefined ? emptyField(2) : positionMessage(1, position));
 
-/** What a response repeats of its request. */
+/** The fields of a BatchAppend request that its response repeats. */
 type BatchReference = { correlation: Buffer; identifier: Buffer };
 
 const batchResponse = ({ correlation, identifier }: BatchReference, result: Buffer): Buffer =>
@@ -68,7 +68,9 @@ export const batchWrongVersion = (reference: BatchReference, expected: Wide, cur
     ]),
   );
 
-/** The client does not know this error type, so it shows the message. */
+/**
+ * The response if a damaged record prevents the append. The client does not know this error type, so it shows `reason`.
+ */
 export const batchDamaged = (reference: BatchReference, reason: string): Buffer =>
   batchResponse(
     reference,
@@ -80,7 +82,9 @@ export const batchDamaged = (reference: BatchReference, reason: string): Buffer 
     ),
   );
 
-/** A real node's answer while it cannot accept requests. The client does not know the type, so it shows the message. */
+/**
+ * The response of a real node that cannot accept requests. The client does not know this type, so it shows the text.
+ */
 export const batchNotReady = (reference: BatchReference, reason: string): Buffer =>
   batchResponse(
     reference,
@@ -101,7 +105,7 @@ export const batchInvalidEvent = (reference: BatchReference, reason: string): Bu
 export const batchTooLarge = (reference: BatchReference, limit: number): Buffer =>
   batchError(reference, 3, 'MaximumAppendSizeExceeded', uintField(1, limit));
 
-/** Responses to Read other than events. */
+/** The next four are the responses to Read that contain no event. */
 export const confirmation = (id: string): Buffer => framedMessage(messageField(2, textField(1, id)));
 export const checkpoint = (position: number): Buffer => framedMessage(positionMessage(3, position));
 export const streamNotFound = (identifier: Buffer): Buffer => framedMessage(messageField(4, bytesField(1, identifier)));

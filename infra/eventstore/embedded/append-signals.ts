@@ -4,7 +4,7 @@ const WHOLE_LOG = '';
 
 export type AppendSignals = ReturnType<typeof createAppendSignals>;
 
-/** Wakes subscriptions: each sleeps until the log, or its own stream, has grown. */
+/** Wakes waiting subscriptions. Each of them waits until the log, or the one stream that it reads, has new events. */
 export const createAppendSignals = () => {
   const waiting = new Map<string, Set<() => void>>();
   let marked = new Set<string>();
@@ -16,12 +16,12 @@ export const createAppendSignals = () => {
   };
 
   return {
-    /** Called when an event of this stream is added to the current batch. */
+    /** Marks a stream that has an event in the current batch, if a subscription waits for it. */
     mark: (stream: string): void => {
       if (waiting.has(stream)) marked.add(stream);
     },
 
-    /** Called when the batch is written: wakes those who wait for a marked stream or for the log. */
+    /** Call this when the batch is written. Wakes the subscriptions to marked streams and those to the whole log. */
     wakeMarked: (): void => {
       const streams = marked;
       marked = new Set();
@@ -29,7 +29,7 @@ export const createAppendSignals = () => {
       wake(WHOLE_LOG);
     },
 
-    /** Resolves when the stream (by default the log) has grown, or the call is over. */
+    /** Resolves when the stream (by default the whole log) has new events, or when the call has ended. */
     waitForAppend: (call: Call, stream = WHOLE_LOG): Promise<void> =>
       new Promise((resolve) => {
         if (call.isClosed()) return resolve();

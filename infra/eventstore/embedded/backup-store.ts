@@ -24,7 +24,11 @@ const tablesOf = (dir: string): string[] => {
   return tables;
 };
 
-/** Copies the tables of one manifest. A merge may delete them meanwhile: then it copies those of the next manifest. */
+/**
+ * Copies the index: its manifest and the tables that the manifest names. The running store may merge tables and delete
+ * the old ones meanwhile. Then the copy starts again with the new manifest. After six attempts it has no index: a store
+ * rebuilds a missing index from the log.
+ */
 const copyIndex = (from: string, to: string, attempt = 0): void => {
   if (!fs.existsSync(join(from, 'manifest.json'))) return;
   try {
@@ -40,9 +44,9 @@ const copyIndex = (from: string, to: string, attempt = 0): void => {
 };
 
 /**
- * Copies a store, running or not, into a new directory. The index is copied before the log, so that it never knows more
- * than the copied log. An incomplete append at the end is cut off. The secret is not copied: the copy gets its own at
- * its first start.
+ * Copies a store, running or not, into a new directory. The index is copied before the log, so that it refers to no
+ * event beyond the copied log. An incomplete append at the log's end is cut off. The secret is not copied: the copy
+ * gets its own at its first start.
  * @returns the exit code
  */
 export const backupStore = async (dir: string, to: string): Promise<number> => {

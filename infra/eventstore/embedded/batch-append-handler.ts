@@ -16,7 +16,7 @@ import type { Call, Receiver } from './grpc.ts';
 import type { ProposedEvent } from './record.ts';
 import type { Writer } from './writer.ts';
 
-/** An append whose parts are being collected; `part` is the last one. */
+/** An append whose parts are being collected; `part` is the part received last. */
 type OpenAppend = { part: BatchPart; options: NonNullable<BatchPart['options']>; events: ProposedEvent[]; size: Size };
 
 const referenceOf = ({ part: { correlation }, options: { identifier } }: OpenAppend) => ({ correlation, identifier });
@@ -31,8 +31,8 @@ const responseTo = (open: OpenAppend, result: AppendResult): Buffer => {
 };
 
 /**
- * The response to an append that is not accepted, or undefined. `unfinishedBytes` is what all open appends of the call
- * hold.
+ * Returns the response if the append is rejected, otherwise undefined. `unfinishedBytes` is the size of all unfinished
+ * appends of the call.
  */
 const rejectionOf = (open: OpenAppend, unfinishedBytes: number): Buffer | undefined => {
   const reference = referenceOf(open);
@@ -42,7 +42,7 @@ const rejectionOf = (open: OpenAppend, unfinishedBytes: number): Buffer | undefi
   return limit ? batchTooLarge(reference, limit) : undefined;
 };
 
-/** Collects the responses of one batch, so that they are sent in one write. */
+/** Collects the responses that belong to one batch of the log, so that one write sends them all. */
 const createResponseQueue = (writer: Writer, call: Call) => {
   let responses: Buffer[] = [];
   let pending = 0;
@@ -57,7 +57,10 @@ const createResponseQueue = (writer: Writer, call: Call) => {
     if (responses.push(response) === 1) writer.afterBatch(send);
   };
   return {
-    /** Adds the response to an append that was not submitted; it is sent now unless a batch will send it. */
+    /**
+     * Adds the response to an append that was rejected before it reached the writer. If other appends of this call are
+     * pending, it is sent together with their responses, otherwise at once.
+     */
     reject: (response: Buffer) => {
       add(response);
       if (pending === 0) send();
@@ -69,7 +72,7 @@ const createResponseQueue = (writer: Writer, call: Call) => {
       pending--;
       add(response);
     },
-    /** Ends the call once all responses are sent. */
+    /** Ends the call when all responses are sent. */
     end: () => {
       isEnding = true;
       if (pending === 0) send();
@@ -77,7 +80,10 @@ const createResponseQueue = (writer: Writer, call: Call) => {
   };
 };
 
-/** Streams.BatchAppend: many appends on one stream of messages, each in one or more parts, each answered once. */
+/**
+ * Streams.BatchAppend: one call carries many appends. Each append consists of one or more messages and gets one
+ * response.
+ */
 export const batchAppendMethod =
   (writer: Writer) =>
   (call: Call): Receiver => {

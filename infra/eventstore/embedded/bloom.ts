@@ -2,15 +2,15 @@ const BITS_PER_KEY = 12;
 const PROBES = 5;
 
 /**
- * A Bloom filter of stream keys: `mayHave` is false only for a key that is certainly absent; about 0.5 % of absent keys
- * pass.
+ * A Bloom filter of stream keys. If `mayHave` returns false, the key is certainly absent. It also returns true for
+ * about 0.5 % of the absent keys.
  */
 export type Bloom = { bits: Uint8Array; add: (key: number) => void; mayHave: (key: number) => boolean };
 
-/** The bytes that a filter of this many keys needs. */
+/** The size in bytes of a filter for this many keys. */
 export const bloomSize = (keys: number): number => Math.max(8, Math.ceil((keys * BITS_PER_KEY) / 8));
 
-/** A filter over existing bits, which `add` changes. */
+/** A filter that stores its keys in `bits`: `add` changes them in place. */
 export const bloomOf = (bits: Uint8Array): Bloom => {
   const count = bits.length * 8;
   const step = (key: number): number => (Math.imul((key / 4294967296) >>> 0, 0x9e3779b1) ^ (key >>> 15)) | 1;

@@ -21,7 +21,9 @@ const isBefore = (a: Source, b: Source): boolean => {
   return keyA < keyB || (keyA === keyB && a.entries[a.at + 1]! < b.entries[b.at + 1]!);
 };
 
-/** Fills a slice with the next entries of all sources in order. @returns how many numbers were written */
+/**
+ * Merges the next entries of all sources, in sorted order, until the slice is full. @returns how many numbers it wrote
+ */
 const fillSlice = (sources: Source[], slice: Float64Array): number => {
   let filled = 0;
   while (filled < slice.length) {
@@ -38,7 +40,8 @@ const fillSlice = (sources: Source[], slice: Float64Array): number => {
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
 /**
- * Merges tables into one, in slices of a millisecond or two, so that reads and appends go on meanwhile.
+ * Merges tables into one. It pauses after every one or two milliseconds of work, so that the process can answer reads
+ * and appends meanwhile.
  * @returns false if it was cancelled
  */
 export const mergeTables = async (tables: Table[], path: string, isCancelled: () => boolean): Promise<boolean> => {

@@ -46,7 +46,10 @@ const hasIdAt = ({ index, log }: Parts, stream: Stream, revision: number, { id }
   return record?.length ? idAt(record, 0).equals(viewOf(id)) : false;
 };
 
-/** The outcome of a repeated append: the position of its last event, unless that event is no longer visible. */
+/**
+ * The outcome of a repeated append whose last event has this revision. It has the event's position, unless the event is
+ * no longer visible.
+ */
 const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMetadata | null, revision: number): Outcome => {
   const visible = visibleOf(stream, metadata);
   const position = revision < visible.low ? undefined : index.find(stream.key, revision);
@@ -54,7 +57,7 @@ const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMe
   return { kind: 'done', revision, position: record && !isWithinMaxAge(record, 0, visible) ? undefined : position };
 };
 
-/** As on a real node, a metadata stream that was never written counts as tombstoned together with its stream. */
+/** As on a real node, an empty metadata stream ($$name) counts as tombstoned if the stream that it describes is. */
 const isTombstoned = (streams: StreamCache, stream: Stream): boolean =>
   stream.tombstoned || (stream.last < 0 && stream.name.startsWith('$$') && streams.get(stream.name.slice(2)).tombstoned);
 
@@ -63,7 +66,7 @@ const findRecent = (parts: Parts, stream: Stream, event: ProposedEvent): number 
   return recent?.stream === stream.key && hasIdAt(parts, stream, recent.revision, event) ? recent.revision : undefined;
 };
 
-/** The request names no revision: a repeat is recognised by the ids of recent events. */
+/** Decides a request that expects no particular revision. A repeat is recognised by the ids of recent events. */
 const decideAtAnyRevision = (parts: Parts, stream: Stream, metadata: StreamMetadata | null, request: AppendRequest): Outcome => {
   const { events } = request;
   let revision = -1;
@@ -76,8 +79,9 @@ const decideAtAnyRevision = (parts: Parts, stream: Stream, metadata: StreamMetad
 };
 
 /**
- * The stream has passed the expected revision: the same ids at the same revisions are a repeat, anything else is a
- * conflict.
+ * Decides a request whose expected revision is lower than the stream's last one. If the stream has the same event ids
+ * at the same revisions, the request is a repeat, otherwise a conflict. Exception: a deleted stream can be written as
+ * if it did not exist.
  */
 const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMetadata | null, request: AppendRequest): Outcome => {
   const { kind, events, expected } = request;
@@ -90,9 +94,9 @@ const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMe
 };
 
 /**
- * Decides requests one by one in the order of the log, each on top of those before it, and adds their events to the
- * log's batch.
- * @throws if a record that the decision needs is damaged; then nothing was added
+ * Returns the function that decides requests. They must come in the order of the log: each decision takes the earlier
+ * ones into account, before they are on disk. The function adds the events of a request to the log's batch.
+ * @throws (the function) if a record that the decision needs is damaged; it has added nothing then
  */
 export const createConcurrencyCheck = (parts: Parts) => {
   const { streams } = parts;

@@ -1,6 +1,6 @@
 type Damage = Error & { readonly damagedAt: number };
 
-/** The error of everything that needs a damaged record. Readers must not skip such a record as if it did not exist. */
+/** The error to throw if a needed record is damaged. Readers must not skip such a record as if it did not exist. */
 export const damageError = (position: number): Error =>
   Object.assign(new Error(`the log is damaged at position ${position}: run "annals store verify"`), { damagedAt: position });
 

@@ -1,7 +1,7 @@
 import { bytesOf, readFields, wideOf } from './protobuf.ts';
 import { nameAt, typeAt } from './record.ts';
 
-/** Selects events of $all. `interval` is the number of considered events after which the reader gets a checkpoint. */
+/** Selects events of $all. After every `interval` examined events, passed or not, the reader gets a checkpoint. */
 export type Filter = { passes: (bytes: Buffer, at: number) => boolean; interval: number };
 
 const DEFAULT_WINDOW = 32;
@@ -9,7 +9,7 @@ const DEFAULT_WINDOW = 32;
 const startsWith = (bytes: Buffer, prefix: Buffer): boolean =>
   bytes.length >= prefix.length && bytes.compare(prefix, 0, prefix.length, 0, prefix.length) === 0;
 
-/** Reads a FilterOptions message. @throws SyntaxError if its pattern is invalid */
+/** Reads a FilterOptions message. @throws SyntaxError if its regular expression is invalid */
 export const filterOf = (message: Buffer): Filter => {
   const prefixes: Buffer[] = [];
   const options = readFields(message);

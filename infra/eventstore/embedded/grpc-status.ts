@@ -3,7 +3,9 @@ export type Status = { code: number; message: string; trailers?: Record<string, 
 
 export const ok: Status = { code: 0, message: '' };
 
-/** A header frame holds 16 KB, and one that is larger ends the connection with all its calls. */
+/**
+ * The most characters of a message or trailer. Header frames above 16 KB would end the connection with all its calls.
+ */
 const MAX_MESSAGE_LENGTH = 1_000;
 const shorten = (text: string): string =>
   text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}...` : text;
@@ -18,9 +20,9 @@ const status = (code: number, message: string, exception?: string, trailers: Rec
   ),
 });
 
-/** gRPC code UNKNOWN: a real node uses it for requests that it cannot handle. */
+/** The status with gRPC code UNKNOWN. A real node uses it for requests that it cannot handle. */
 export const unknown = (message: string): Status => status(2, message);
-/** A real node's answer to a request that it cannot handle. */
+/** The exact status of a real node whose request handler has failed. */
 export const handlerFailure = unknown('Exception was thrown by handler.');
 export const deadlineExceeded = status(4, 'Deadline exceeded');
 export const accessDenied = status(7, 'Access Denied', 'access-denied');

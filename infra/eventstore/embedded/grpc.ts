@@ -11,23 +11,26 @@ import { badRequest, ok, resourceExhausted, type Status, unimplemented, unknown 
 const MAX_RESETS = 1_000_000;
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 500;
-/** How many unsent bytes a call may hold for a slow reader, and below how many it sends again. */
+/**
+ * If the caller reads slowly: with this many unsent bytes, a call stops sending. It continues below
+ * RESUME_UNSENT_BYTES.
+ */
 const MAX_UNSENT_BYTES = 192 << 10;
 const RESUME_UNSENT_BYTES = 96 << 10;
 
-/** One call, from the server's side. */
+/** One gRPC call, as the server sees it. */
 export type Call = {
   readonly headers: IncomingHttpHeaders;
-  /** Epoch ms; Infinity if the caller set none. */
+  /** In epoch ms; Infinity if the caller set none. */
   readonly deadline: number;
   readonly isClosed: () => boolean;
-  /** Sends a framed message. @returns false if the caller must await `drained` before the next */
+  /** Sends a framed message. @returns false if the sender must await `drained` before it sends the next one */
   readonly send: (framed: Buffer) => boolean;
   readonly drained: () => Promise<void>;
-  /** Whether so much is unread that `drained` does not resolve at once. */
+  /** Whether too many bytes are unsent, so that `drained` does not resolve at once. */
   readonly isBehind: () => boolean;
   readonly end: (status?: Status) => void;
-  /** Ends the call early: with the status if nothing was sent yet, otherwise at once, as cancelled. */
+  /** Ends the call early. If nothing was sent yet, the caller gets the status; otherwise the call is cancelled. */
   readonly abort: (status: Status) => void;
   /**
    * Sets the one listener that runs when the call is over, whichever side ended it. It replaces the previous listener.
@@ -35,11 +38,14 @@ export type Call = {
   readonly onClose: (then: () => void) => void;
 };
 
-/** Receives the caller's messages, which are views of a buffer that is valid for this turn of the event loop only. */
+/**
+ * Receives the caller's messages. `bytes` is a view of a shared buffer: use or copy it before this turn of the event
+ * loop ends.
+ */
 export type Receiver = { message: (bytes: Buffer) => void; end: () => void; maxMessageBytes?: number };
 export type Methods = Record<string, (call: Call) => Receiver>;
 
-/** A method with one request message; further messages are ignored. */
+/** Handles a method whose request is one message. Further messages are ignored. */
 export const unary = (call: Call, handle: (bytes: Buffer) => void): Receiver => {
   let isReceived = false;
   return {
@@ -72,11 +78,11 @@ const trailersOf = ({ code, message, trailers }: Status): Record<string, string>
 
 const RESPONSE_HEADERS = { ':status': 200, 'content-type': 'application/grpc+proto' };
 
-/** Counts the bytes that a call has written and the connection has not sent yet. */
+/** Writes a call's messages, and counts the bytes that the connection has not sent yet. */
 const createFlowControl = (stream: ServerHttp2Stream) => {
   let unsent = 0;
   let resume = () => {};
-  // All waiters share one promise: the code that sends, and the code that reads the caller's messages.
+  // The code that sends and the code that receives messages both wait for this one promise.
   let drained: Promise<void> | undefined;
   return {
     write: (framed: Buffer): void => {
@@ -145,7 +151,7 @@ const createCall = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Ca
   };
 };
 
-/** Splits a byte stream into messages. A message that is complete in one chunk is not copied. */
+/** Splits a stream of bytes into messages. A message that arrives complete in one chunk is not copied. */
 export const createMessageParser = (each: (bytes: Buffer) => void, maxMessageBytes = MAX_MESSAGE_BYTES) => {
   let rest: Buffer | undefined;
   let partial: { bytes: Buffer; filled: number } | undefined;
@@ -179,7 +185,7 @@ export const createMessageParser = (each: (bytes: Buffer) => void, maxMessageByt
       rest = undefined;
       parse(bytes);
     },
-    /** Whether no message is incomplete. */
+    /** Whether all bytes received so far form complete messages. */
     isComplete: (): boolean => rest === undefined && partial === undefined,
   };
 };
@@ -195,7 +201,7 @@ const receive = (stream: ServerHttp2Stream, call: Call, receiver: Receiver): voi
   const parser = createMessageParser(receiver.message, receiver.maxMessageBytes);
   stream.on('data', (chunk: Buffer) => {
     endOnError(() => parser.take(chunk));
-    // A caller that does not read the answers may not send more requests.
+    // While the caller does not read its responses, its further requests are not read either.
     if (!call.isBehind()) return;
     stream.pause();
     call.drained().then(() => stream.resume());
@@ -220,8 +226,8 @@ export const grpcServer = (
   const server = createServer({
     maxSessionMemory: 1024,
     settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 },
-    // Only the platform calls this server, and it cancels many reads early: a limit would end the connection with all
-    // its calls.
+    // Only the platform calls this server, and it cancels many reads early. A limit on resets would end the connection
+    // with all its calls.
     streamResetBurst: MAX_RESETS,
     streamResetRate: MAX_RESETS,
   });
