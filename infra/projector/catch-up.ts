@@ -9,7 +9,7 @@ const CATCH_UP_BATCH = 4_096;
 
 type Range = { readonly from: Position | null; readonly to: Position };
 
-/** Passes every event after `from`, up to and including `to`, to `onEvents`, in batches. */
+/** Reads the events after `from`, up to and including `to`, and passes them to `onEvents` in batches. */
 const readRange = (log: Log, { from, to }: Range, onEvents: (events: readonly Recorded[]) => Promise<void>): Promise<void> =>
   new Promise((resolve, reject) => {
     let events: Recorded[] = [];
@@ -39,7 +39,10 @@ const readRange = (log: Log, { from, to }: Range, onEvents: (events: readonly Re
     void subscription.failure.then((error) => error && reject(error));
   });
 
-/** Brings writers that are at the position `from` to the position `to`, and writes their checkpoints. */
+/**
+ * Moves writers from the position `from` to the position `to`: applies the events in between and stores the
+ * checkpoints.
+ */
 export const catchUpTo = async (
   log: Log,
   db: pg.PoolClient,

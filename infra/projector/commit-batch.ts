@@ -7,13 +7,16 @@ import { arrayText, preparedStatement } from '../postgres/pool.ts';
 import { inTransaction, type Statement } from '../postgres/transaction.ts';
 import type { WriteSet } from './projection-writer.ts';
 
-/** The NOTIFY channel that announces new positions of projections: `<token> <name> <name> …`. */
+/**
+ * The NOTIFY channel on which writers announce new positions. The text of a notification is `<token> <projection>
+ * <projection> …`.
+ */
 export const CHECKPOINT_CHANNEL = 'annals_moved';
 const MAX_NOTICE_LENGTH = 7_500;
 
 /**
- * Moves checkpoints. If one is not at its expected position, the statement fails with a division by zero, and with it
- * the transaction: the statements that follow are already on their way, so the client cannot stop them.
+ * Moves checkpoints. If one of them is not at its expected position, the statement divides by zero on purpose. This
+ * error rolls back the transaction, including the later statements, which have been sent already.
  */
 const moveStatement = preparedStatement(`
   with wanted as (
@@ -35,7 +38,10 @@ const parkStatement = preparedStatement(`
   select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::bigint[], $9::bigint[], $10::text[])
   on conflict (projection, stream, revision) do update set first = excluded.first, reason = excluded.reason, attempts = parked.attempts + 1`);
 
-/** Events that are parked again stay; their attempts are counted by `parkStatement`. */
+/**
+ * Deletes the parked events of retried streams, except those that the retry parks again: `parkStatement` counts their
+ * attempts.
+ */
 const unparkStatement = preparedStatement(`
   delete from annals.parked stored where projection = $1 and stream = any($2::text[])
     and not exists (select from unnest($3::text[], $4::bigint[]) parked_again(stream, revision)
@@ -48,8 +54,8 @@ const checkpointConflict = (writeSets: readonly WriteSet[]): Error =>
   });
 
 /**
- * Whether another process has moved a checkpoint. Everything that this process knows of the projection may be out of
- * date.
+ * Whether another process has moved a checkpoint. This process's position and cached rows of the projection may then be
+ * out of date.
  */
 export const isCheckpointConflict = (error: unknown): boolean => error instanceof Error && 'isCheckpointConflict' in error;
 
@@ -125,11 +131,11 @@ const notificationsOf = (writeSets: readonly WriteSet[]): string[] => {
 };
 
 /**
- * Writes the batch of several projections in one transaction: checkpoints (guarded by their expected positions), rows,
- * parked events, and the notification. Projections in `idle` have nothing to write: listeners learn their new
- * positions, but their checkpoints are not moved.
- * @throws Error that `isCheckpointConflict` recognises, if another process has written one of the projections; errors
- * of the database
+ * Writes the batches of several projections in one transaction: checkpoints (each only from its expected position),
+ * rows, parked events and the notification. Projections in `idle` have nothing to write: their new positions are
+ * announced, but their stored checkpoints stay.
+ * @throws Error that `isCheckpointConflict` recognises, if another process has moved a checkpoint; errors of the
+ * database
  */
 export const commitBatch = (client: Client, writeSets: readonly WriteSet[], idle: readonly WriteSet[] = []): Promise<void> =>
   inTransaction(client, [

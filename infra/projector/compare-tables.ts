@@ -3,11 +3,11 @@ import type { Table } from '../../projections/table.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 
 const MAX_SAMPLES = 20;
-/** The longest timeout that a timer takes: comparing large tables may take long. */
+/** The longest delay that a timer supports, because comparing large tables may take long. */
 const COMPARE_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * A row that differs between two schemas of a projection. `touched` is the event that last changed it,
+ * A row that differs between two schemas of a projection. `touched` names the event that last changed the row, as
  * `<stream>@<revision>`.
  */
 export type Difference = {
@@ -49,7 +49,7 @@ const sqlOf = (table: Table, oldSchema: string, newSchema: string): string => {
         from joined where differs limit ${MAX_SAMPLES}) shown) as shown`;
 };
 
-/** Compares two schemas with the same tables row by row, in one snapshot. */
+/** Compares the tables of two schemas row by row, in one database snapshot. Both schemas have the same tables. */
 export const compareTables = async (
   db: ClientBase,
   tables: readonly Table[],

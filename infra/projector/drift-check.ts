@@ -9,14 +9,17 @@ import { differingColumns, eventsFor, foldRows, type SampledRow } from './fold-r
 import { shapeOf } from './schema.ts';
 import { storedRowOf } from './table-store.ts';
 
-/** A row that differs from what the log yields. `event` is the first event that the row does not reflect. */
+/**
+ * A stored row that differs from the row folded from the log. `event` is the first event that the stored row does not
+ * reflect.
+ */
 export type DriftedRow = {
   readonly projection: string;
   readonly table: string;
   readonly key: Readonly<Record<string, string>>;
   readonly columns: readonly string[];
   readonly stored: Row;
-  /** Null: the log yields no such row. */
+  /** Null if the log yields no row with this key. */
   readonly folded: Row | null;
   readonly event: { readonly stream: string; readonly revision: number; readonly event_id: string; readonly type: string } | null;
 };
@@ -40,7 +43,8 @@ const sample = async (db: ClientBase, projection: AnyProjection, rowsPerTable: n
       `select commit_position || ':' || prepare_position as token from annals.checkpoints where name = $1 and version = $2 and shape = $3`,
       [projection.name, projection.version, shapeOf(projection)],
     );
-    // The rows of another version cannot be checked by this one. They are used only until this version has been built.
+    // Stored rows of another version of the projection cannot be checked with this version's code. They stay in use
+    // only until this version has been rebuilt.
     if (checkpoints.length === 0) return { position: null, token: null, rows: [] };
     const { token } = checkpoints[0]!;
     const rows: SampledRow[] = [];
@@ -62,8 +66,8 @@ const ownStreamOf = ({ table: { table }, row: { row } }: SampledRow): string | n
     : null;
 
 /**
- * The rows that differ from what their own stream yields, which is cheap to read. Only these have to be folded from the
- * whole log.
+ * Returns the rows that differ from the fold of their own stream. This first check reads few events, so only the
+ * remaining rows must be folded from the whole log.
  */
 const unexplainedRows = async (
   log: Log,
@@ -106,9 +110,9 @@ const driftedRows = async (
 };
 
 /**
- * Folds sampled rows again from the log, up to the projection's checkpoint, and compares them with the stored ones.
- * `rowsPerTable` is the size of the sample; 'all' checks up to 100,000 rows per table. A row that is missing from its
- * table is not found here, but by a rebuild.
+ * Folds rows again from the log, up to the projection's checkpoint, and compares them with the stored ones.
+ * `rowsPerTable` is the number of rows to sample; 'all' checks up to 100,000 rows per table. Only stored rows are
+ * checked: a rebuild finds the rows that are missing.
  */
 export const checkDrift = async (log: Log, pool: Pool, projection: AnyProjection, rowsPerTable: number | 'all'): Promise<DriftReport> => {
   const db = await pool.connect();

@@ -12,39 +12,42 @@ import { writeBatch, writeCheckpoints } from './write-batch.ts';
 
 const MIN_BATCH = 64;
 const INITIAL_BATCH = 512;
-/** The size of batches is adapted so that writing one takes between these two times. */
+/**
+ * The batch size grows if a full batch is written faster than SHORT_BATCH_MS, and shrinks if one takes longer than
+ * LONG_BATCH_MS.
+ */
 const SHORT_BATCH_MS = 150;
 const LONG_BATCH_MS = 600;
 /**
- * If the last batch had at least this many events, the next one waits a little for more events, so that the fixed cost
- * of a batch is paid less often.
+ * After a batch of at least BUSY_BATCH events, the processor waits GATHER_MS for more events. Larger batches pay the
+ * fixed cost of a batch less often.
  */
 const BUSY_BATCH = 16;
 const GATHER_MS = 25;
-/** For how long the checkpoints of projections that had no rows to write may lag behind. */
+/** If a projection has no rows to write, its stored checkpoint may lag behind its position for this time. */
 const CHECKPOINT_DELAY_MS = 100;
-/** The positions of two neighbouring events differ by about this much, until it has been measured. */
+/** The initial value of `averageGap`, used until real distances have been measured. */
 const INITIAL_GAP = 200;
 
 /**
- * Projections that read the log through one subscription: each event is decoded once, and its changes in all of them
- * are written in one transaction.
+ * Several projections that read the log through one subscription. Each event is decoded once, and the changes of a
+ * batch to all projections are written in one transaction.
  */
 export type EventProcessor = {
   readonly writers: () => readonly ProjectionWriter[];
   readonly position: () => Position | null;
-  /** The rate of the last few seconds. */
+  /** The average over the last five seconds. */
   readonly eventsPerSecond: () => number;
   readonly queueSize: () => number;
-  /** The average distance between the positions of two events. It serves to estimate how many events a lag is. */
+  /** The average distance between the positions of two neighbouring events. It serves to estimate a lag in events. */
   readonly averageGap: () => number;
   readonly isCaughtUp: () => boolean;
-  /** It has stopped because of an error. `onFailure` receives its writers, now or soon. */
+  /** Whether the processor has stopped because of an error. `onFailure` has received its writers, or will soon. */
   readonly hasFailed: () => boolean;
   /**
-   * Runs `work` between two batches, when all writers are at the processor's position. The writers that it returns
-   * replace the present ones.
-   * @throws an error for which `isProcessorStopped` is true
+   * Runs `work` between two batches, when all writers are at the processor's position. The writers that `work` returns
+   * replace the current ones.
+   * @throws Error for which `isProcessorStopped` is true, if the processor has stopped
    */
   readonly betweenBatches: <T>(work: WorkBetweenBatches<T>) => Promise<T>;
   readonly stop: () => Promise<void>;
@@ -63,7 +66,7 @@ export type EventProcessorOptions = {
   readonly from: Position | null;
   readonly filter?: Filter | undefined;
   readonly onCaughtUp: () => void;
-  /** The processor has stopped because of an error. Its writers have to be opened again. */
+  /** Called when the processor has stopped because of an error. The caller must open its projections again. */
   readonly onFailure: (error: Error, writers: readonly ProjectionWriter[]) => void;
 };
 
@@ -78,18 +81,18 @@ type State = {
   averageGap: number;
   isStopped: boolean;
   hasFailed: boolean;
-  /** The subscription has reached the end of the log, but queued events may still have to be written. */
+  /** Whether the subscription has reached the end of the log. Queued events may still have to be written. */
   hasReadToEnd: boolean;
   isLive: boolean;
   checkpointTimer: NodeJS.Timeout | undefined;
-  /** The last batch, or the last work between batches: they take turns. */
+  /** Settles when the last batch, or the last work between batches, has ended. Only one of them runs at a time. */
   turn: Promise<unknown>;
   subscription: Subscription | null;
 };
 
 /**
- * Whether work was requested from a processor that had just stopped. Its projections are about to continue in another
- * processor.
+ * Whether work failed because its event processor had stopped. Another processor will continue with the same
+ * projections.
  */
 export const isProcessorStopped = (error: unknown): boolean => error instanceof Error && 'processorStopped' in error;
 
@@ -130,7 +133,7 @@ const writeNextBatch = async (state: State): Promise<void> => {
   state.lastBatchEvents = events.length;
   const started = performance.now();
   await withClient(state, (db) => writeBatch(state.writers, db, batch));
-  // If the processor was stopped meanwhile, its writers belong to another one.
+  // If the processor was stopped during the batch, another one may use the writers now.
   if (!state.isStopped)
     state.checkpointTimer ??= setTimeout(
       () => void inTurn(state, () => writePendingCheckpoints(state)).catch((error) => fail(state, error)),
@@ -175,7 +178,7 @@ const fail = (state: State, error: Error): void => {
     { names, reason: error.message },
     isCheckpointConflict(error) ? 'another process writes these projections' : 'projections stopped; they will be opened again',
   );
-  // The current turn may still move the writers, so they are given up when it has ended.
+  // The current batch may still change the writers. Wait until it has ended before passing them on.
   void halt(state)
     .catch(() => {})
     .then(() => state.turn)
@@ -217,7 +220,7 @@ const workBetweenBatches = <T>(state: State, work: WorkBetweenBatches<T>): Promi
     }
   });
 
-/** Starts to read the log for these writers, from a position that all of them have reached. */
+/** Starts to read the log for these writers. All of them must be at the position `options.from`. */
 export const startEventProcessor = (options: EventProcessorOptions): EventProcessor => {
   const state: State = {
     options,

@@ -7,16 +7,16 @@ import { type EventProcessor, startEventProcessor } from './event-processor.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
 
 /**
- * The event processors of a process. Projections that have caught up share the live one; each group of projections that
- * lags at the same position has one of its own until it has caught up.
+ * The event processors of this process. Projections that have caught up share one, the live processor. Projections that
+ * lag are grouped by position, and each group has a processor of its own until it has caught up.
  */
 export type EventProcessors = {
   readonly live: () => EventProcessor | null;
-  /** The processor of the writer with this name; null if there is none. */
+  /** The event processor of the writer with this name; null if it has none. */
   readonly processorOf: (name: string) => EventProcessor | null;
-  /** Starts one processor for all writers that are at the same position. */
+  /** Starts event processors for these writers: one for all writers that are at the same position. */
   readonly start: (writers: readonly ProjectionWriter[]) => void;
-  /** Removes and closes the writers with these names, between two batches. */
+  /** Removes the writers with these names from their processors, between two batches, and closes them. */
   readonly remove: (names: ReadonlySet<string>) => Promise<void>;
   readonly stop: () => Promise<void>;
 };
@@ -25,7 +25,7 @@ type Options = {
   readonly log: Log;
   readonly pool: pg.Pool;
   readonly logger: Logger;
-  /** The projections with these names have to be opened again. */
+  /** Called when the processor of these projections has failed. The caller must open them again. */
   readonly onFailure: (error: Error, names: readonly string[]) => void;
 };
 
@@ -33,7 +33,7 @@ type State = {
   readonly options: Options;
   readonly processors: Set<EventProcessor>;
   live: EventProcessor | null;
-  /** Processors that have caught up join the live one, one after another. */
+  /** Settles when the last processor that has caught up has joined the live one. They join one after another. */
   joining: Promise<unknown>;
 };
 
@@ -75,7 +75,7 @@ const open = (state: State, writers: readonly ProjectionWriter[], from: Position
   return processor;
 };
 
-/** Hands the writers of a stopped processor over to another one. */
+/** Hands the writers of a stopped processor over to another processor, which continues them. */
 const mergeInto = async ({ options }: State, target: EventProcessor, stopped: EventProcessor): Promise<void> => {
   const writers = stopped.writers();
   try {
@@ -90,8 +90,8 @@ const mergeInto = async ({ options }: State, target: EventProcessor, stopped: Ev
 };
 
 /**
- * A processor that has caught up hands its writers over to the live one, or becomes the live one. It stays in the set
- * until then, so that its writers can be found at any time.
+ * Called when a processor has caught up: hands its writers over to the live processor, or makes it the live one. Until
+ * then it stays in `processors`, so that `processorOf` finds its writers at any time.
  */
 const join = async (state: State, processor: EventProcessor): Promise<void> => {
   if (!state.processors.has(processor)) return;

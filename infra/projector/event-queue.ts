@@ -1,29 +1,33 @@
 import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
 import type { Batch } from './write-batch.ts';
 
-/** No batch holds more events, and the reader of the log waits while this many are queued. */
+/** The most events in one batch. While this many events are queued, the reader of the log waits. */
 export const MAX_BATCH = 8_192;
 
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Drops the binary data of an event (a delivery body): no projection uses it, and thousands of events may be queued.
+ * Drops an event's binary data (a delivery body). No projection uses it, and it would take much memory while thousands
+ * of events are queued.
  */
 export const withoutBytes = (event: Recorded): Recorded => (event.data instanceof Uint8Array ? { ...event, data: NO_BYTES } : event);
 
-/** Events that have been read from the log and not been written yet. */
+/** Events that have been read from the log but not written to the projections yet. */
 export type EventQueue = {
   readonly size: () => number;
-  /** Adds an event. If the queue is full, returns a promise for which the reader has to wait. */
+  /** Adds an event. If the queue is full, returns a promise: the reader must wait for it before it adds more. */
   readonly add: (event: Recorded) => void | Promise<void>;
-  /** Notes that the log has been read up to this position, though no event there concerns the subscription. */
+  /**
+   * Records that the log has been read up to this position, and that no further events for this subscription were
+   * found.
+   */
   readonly advance: (position: Position) => void;
-  /** Removes the next batch of at most `max` events; null if nothing has arrived. */
+  /** Removes and returns the next batch of at most `max` events; null if there is nothing to process. */
   readonly take: (max: number) => Batch | null;
-  /** Resolves when there is something to take, or after `wake`. */
+  /** Resolves when there is something to take, or when `wake` is called. */
   readonly arrival: () => Promise<void>;
   readonly wake: () => void;
-  /** Lets a waiting reader continue. */
+  /** Lets a reader that waits for space continue. */
   readonly release: () => void;
 };
 

@@ -7,25 +7,28 @@ import { eventsFor, foldRows, type SampledRow, textOf } from './fold-rows.ts';
 type Fields = ReadonlyMap<string, string>;
 
 /**
- * The events by which the fields of one row diverged from the stored row. Each field is tracked separately, so that an
- * event which was never applied is found even if later events were.
+ * Tracks, for one drifted row, the event at which each field began to differ from the stored row. Fields are tracked
+ * separately: an event that was never applied is then found even if later events were applied.
  */
 type Track = {
   readonly stored: Fields;
-  /** By field: the event since which its folded value has differed from the stored one; null while they are equal. */
+  /**
+   * By field name: the event since which the folded value has differed from the stored one; null while they are equal.
+   */
   readonly divergedAt: Map<string, Recorded | null>;
   lastRow: StoredRow | undefined;
 };
 
-/** The fields of a row's documents. The items of a list are its fields. */
+/**
+ * The fields of a row's documents, each named `<index of the document>.<field>`. If a document is a list, its items
+ * count as fields.
+ */
 const docFieldsOf = (row: StoredRow | undefined): [string, string][] =>
   (row?.docs ?? []).flatMap((text, index) =>
     Object.entries(JSON.parse(text) as object).map(([name, value]): [string, string] => [`${index}.${name}`, textOf(value)]),
   );
 
-/**
- * Everything that can differ in a row: whether it exists, its columns, the fields of its documents, and its revision.
- */
+/** Everything in which two versions of a row can differ: existence, columns, fields of the documents, and revision. */
 const fieldsOf = ({ table, columns }: CompiledTable, row: StoredRow | undefined): Fields =>
   new Map([
     ['', String(row !== undefined)],
@@ -41,7 +44,7 @@ const update = (track: Track, fields: Fields, event: Recorded): void => {
   }
 };
 
-/** The first event by which a field diverged. The revision only counts if no other field did. */
+/** The first event at which a field began to differ. The revision is considered only if nothing else differs. */
 const firstOf = ({ divergedAt }: Track): Recorded | null => {
   const diverged = [...divergedAt].flatMap(([name, event]) => (event ? [{ name, event }] : []));
   const fields = diverged.filter(({ name }) => name !== 'revision');
@@ -49,7 +52,7 @@ const firstOf = ({ divergedAt }: Track): Recorded | null => {
   return events.sort((a, b) => comparePositions(a.position, b.position))[0] ?? null;
 };
 
-/** For each drifted row, the first event that it does not reflect; null if there is none. */
+/** For each drifted row, the first event that the stored row does not reflect; null if there is none. */
 export const firstDivergences = async (
   log: Log,
   projection: AnyProjection,

@@ -6,24 +6,24 @@ import type { Log } from '../eventstore/event-log.ts';
 
 const EVENTS_PER_STEP = 500;
 
-/** A row of the database, with its table and its key text. */
+/** A row read from the database, with its table and the text of its key. */
 export type SampledRow = { readonly table: CompiledTable; readonly key: string; readonly row: StoredRow };
 
-/** The row that the events folded so far yield for a sampled row; undefined if there is none. */
+/** Returns the folded counterpart of a sampled row, as of the last folded event; undefined if there is no such row. */
 export type FoldedRow = (sampled: SampledRow) => StoredRow | undefined;
 
 export type FoldOptions = {
   /** Only these rows are folded. */
   readonly rows: readonly SampledRow[];
-  /** Later events are ignored. */
+  /** The position of the last event to fold. */
   readonly until: Position;
-  /** Called after every event. Without it, events are folded in larger steps. */
+  /** Called after every folded event. Without it, events are folded in larger steps. */
   readonly onEvent?: (rowOf: FoldedRow, event: Recorded) => void;
 };
 
 const nameOf = (table: string, key: string): string => `${table}\0${key}`;
 
-/** Folds events, for some rows only. */
+/** Folds events into rows, but only for the rows in `options`. */
 export const foldRows = async (
   projection: AnyProjection,
   events: AsyncIterable<Recorded>,
@@ -48,16 +48,16 @@ export const foldRows = async (
   return rowOf;
 };
 
-/** The events of the whole log that a projection handles. */
+/** All events of the log that a projection handles. */
 export async function* eventsFor(log: Log, projection: AnyProjection): AsyncIterable<Recorded> {
   const { handles } = compileProjection(projection);
   for await (const event of log.readAll()) if (handles(event)) yield event;
 }
 
-/** The text by which two values are compared. */
+/** A value as text. Two values are equal if their texts are equal. */
 export const textOf = (value: unknown): string => JSON.stringify(value ?? null);
 
-/** The columns in which two rows differ; all columns if the second one is missing. */
+/** The names of the columns in which two rows differ; all columns if the second row is missing. */
 export const differingColumns = ({ columns, docs, table }: CompiledTable, a: StoredRow, b: StoredRow | undefined): string[] => {
   const names = columns.map(([name]) => name);
   if (!b) return names;

@@ -1,16 +1,16 @@
 import type { ClientBase, Pool } from 'pg';
 
-/** The NOTIFY channel on which a request wakes the process that writes the projection. */
+/** The NOTIFY channel that tells the process which writes the projection that there is a new request. */
 export const REQUEST_CHANNEL = 'annals_asked';
 
 /**
  * `rebuild-held` rebuilds a projection, compares the new rows with the old ones, and keeps both up to date until
- * `promote` or `abort`. Older programs also request `rebuild`, which always promotes, and `rebuild-if-equal`, which
- * aborts if rows differ.
+ * `promote` or `abort` is requested. Earlier versions of Annals also request `rebuild`, which always promotes the new
+ * rows, and `rebuild-if-equal`, which aborts if rows differ.
  */
 export type RequestKind = 'rebuild' | 'rebuild-if-equal' | 'rebuild-held' | 'promote' | 'abort' | 'retry';
 
-/** The requests that are done when a rebuild has been promoted or aborted. */
+/** The kinds of requests that end when a rebuild is promoted or aborted. */
 export const REBUILD_KINDS = ['rebuild', 'rebuild-if-equal', 'rebuild-held', 'promote'] as const satisfies RequestKind[];
 
 export type MaintenanceRequest = {
@@ -18,17 +18,18 @@ export type MaintenanceRequest = {
   readonly kind: RequestKind;
   readonly projection: string;
   readonly stream: string | null;
-  /** The progress that has been recorded; null if none has. */
+  /** The recorded progress or result; null if none has been recorded. */
   readonly outcome: unknown;
 };
 
-/** The state of a request. `done_at` is null until it is done. */
+/** The state of a request. `done_at` is null while it is not done. */
 export type RequestState = { readonly id: number; readonly projection: string; readonly done_at: string | null; readonly outcome: unknown };
 
 type Querier = Pick<ClientBase, 'query'> | Pool;
 
 /**
- * Requests maintenance of a projection from the process that writes it. The request is kept until such a process runs.
+ * Stores a maintenance request for a projection. The process that writes the projection handles it; if none runs, the
+ * request waits.
  * @returns the id of the request
  */
 export const requestMaintenance = async (
@@ -52,7 +53,7 @@ export const requestState = async (db: Querier, id: number): Promise<RequestStat
   return rows[0] ?? null;
 };
 
-/** The requests for these projections that are not done, oldest first. */
+/** The open requests for these projections, oldest first. */
 export const openRequests = async (db: Querier, projections: readonly string[]): Promise<MaintenanceRequest[]> => {
   const { rows } = await db.query<MaintenanceRequest>(
     'select id::double precision as id, kind, projection, stream, outcome from annals.requests where done_at is null and projection = any($1::text[]) order by requests.id',
@@ -61,17 +62,17 @@ export const openRequests = async (db: Querier, projections: readonly string[]):
   return rows;
 };
 
-/** Marks the requests of some kinds for a projection as done, with one outcome. */
+/** Marks all open requests of some kinds for a projection as done, with the same outcome. */
 export const completeRequests = (db: Querier, projection: string, kinds: readonly RequestKind[], outcome: unknown): Promise<unknown> =>
   db.query(
     'update annals.requests set done_at = now(), outcome = $3 where projection = $1 and kind = any($2::text[]) and done_at is null',
     [projection, kinds, JSON.stringify(outcome)],
   );
 
-/** Records the progress of a request that is not done yet. */
+/** Records the progress of an open request. */
 export const recordProgress = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
   db.query('update annals.requests set outcome = $2 where id = $1', [id, JSON.stringify(outcome)]);
 
-/** Marks a request as done. */
+/** Marks a request as done and stores its outcome. */
 export const completeRequest = (db: Querier, id: number, outcome: unknown): Promise<unknown> =>
   db.query('update annals.requests set done_at = now(), outcome = $2 where id = $1', [id, JSON.stringify(outcome)]);

@@ -24,8 +24,8 @@ const retry = async ({ log, processors }: Projector, name: string, stream: strin
 };
 
 /**
- * A process that begins to write a projection retries its parked events once, because this version of the program may
- * handle them.
+ * Retries the parked events of a projection once, after this process has begun to write it: this version of the program
+ * may be able to apply them.
  */
 const retryOnce = async (projector: Projector, running: RunningProjection): Promise<void> => {
   const { name } = running.projection;
@@ -34,14 +34,17 @@ const retryOnce = async (projector: Projector, running: RunningProjection): Prom
   running.isParkedRetryDue = false;
 };
 
-/** Records the comparison once the rebuild has caught up. The operator then promotes or aborts it. */
+/**
+ * Once the rebuild has caught up, compares its rows with the old ones and records the result. The rebuild then waits
+ * for an operator to promote or abort it.
+ */
 const compareAndWait = async (projector: Projector, running: RunningProjection, request: MaintenanceRequest): Promise<void> => {
   if (request.outcome !== null) return;
   const compared = await compareRebuild(projector, running);
   if (compared) await recordProgress(projector.pool, request.id, compared);
 };
 
-/** Promotes or aborts a rebuild if that is requested and it has caught up. @returns whether the rebuild has ended */
+/** Promotes or aborts a rebuild that has caught up, if that was requested. @returns whether the rebuild has ended */
 const finish = async (projector: Projector, running: RunningProjection, requests: readonly MaintenanceRequest[]): Promise<boolean> => {
   const { name } = running.projection;
   const requested = new Set(requests.map(({ kind }) => kind));
@@ -58,7 +61,7 @@ const finish = async (projector: Projector, running: RunningProjection, requests
   return true;
 };
 
-/** Handles one request. @returns the writer of the rebuild that it begins */
+/** Handles one request. @returns the writer of the new rebuild, if the request starts one */
 const handleRequest = async (
   projector: Projector,
   db: pg.Client,
@@ -85,7 +88,10 @@ const handleRequest = async (
   return createShadow(db, projection, projector.rowBudget);
 };
 
-/** Does what is due for one projection. @returns the writer of the rebuild that begins, if one does */
+/**
+ * Handles retries, requests and the end of a rebuild for one projection. @returns the writer of a new rebuild, if one
+ * starts
+ */
 const maintain = async (
   projector: Projector,
   db: pg.Client,
@@ -104,7 +110,7 @@ const maintain = async (
 };
 
 /**
- * Does what is due for the projections that this process writes, besides reading: retries, requests, and the end of
+ * Handles maintenance of the projections that this process writes: retries of parked events, requests, and the end of
  * rebuilds.
  */
 export const handleRequests = async (projector: Projector, db: pg.Client): Promise<void> => {
@@ -129,6 +135,6 @@ export const handleRequests = async (projector: Projector, db: pg.Client): Promi
       running.error = message;
     }
   }
-  // Rebuilds that begin together read the log once.
+  // Rebuilds that start together share one event processor, so the log is read only once.
   projector.processors.start(shadows);
 };

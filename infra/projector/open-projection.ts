@@ -5,18 +5,20 @@ import { openProjectionWriter, type ProjectionWriter } from './projection-writer
 import type { RowBudget } from './row-cache.ts';
 import { createSchema, dropSchema, shapeOf } from './schema.ts';
 
-/** The schema in which a projection is rebuilt beside the live one. */
+/** The schema in which a projection is rebuilt while the live schema stays in use. */
 export const shadowSchemaOf = (name: string): string => `${name}__next`;
 
 type Checkpoint = { name: string; version: number; shape: string; commit_position: string; prepare_position: string };
 
 /**
- * The writers of a projection. `live` is null if the live rows have another shape: they can be read, but not be
- * written. `shadow` is null if no rebuild is in progress.
+ * The writers of a projection. `live` is null if the live tables have another shape than this version's: they can be
+ * read, but not written. `shadow` is null if no rebuild is in progress.
  */
 export type OpenedProjection = { readonly live: ProjectionWriter | null; readonly shadow: ProjectionWriter | null };
 
-/** The tables belong to a later version of the program. Only that version may write them. */
+/**
+ * The result of opening if the tables belong to a later version of the program, so this version must not write them.
+ */
 export type NewerVersion = { readonly newer: number };
 
 const checkpointsOf = async (db: ClientBase, name: string): Promise<Map<string, Checkpoint>> => {
@@ -27,7 +29,10 @@ const checkpointsOf = async (db: ClientBase, name: string): Promise<Map<string, 
   return new Map(rows.map((row) => [row.name, row]));
 };
 
-/** Whether all tables exist. An operator may have dropped the schema to have it filled again. */
+/**
+ * Whether all tables of a projection exist. If an operator has dropped the schema, the tables are created and filled
+ * again.
+ */
 const hasAllTables = async (db: ClientBase, { name, tables }: AnyProjection): Promise<boolean> => {
   const { rows } = await db.query<{ count: number }>(
     'select count(*)::integer as count from pg_tables where schemaname = $1 and tablename = any($2::text[])',
@@ -44,7 +49,7 @@ const blockedStreamsOf = async (db: ClientBase, name: string): Promise<string[]>
   return rows.map(({ stream }) => stream);
 };
 
-/** A writer that continues at a checkpoint. The checkpoint's name is the schema's. */
+/** Returns a writer that continues at a checkpoint. The name of the checkpoint is also the name of the schema. */
 const writerAt = async (
   db: ClientBase,
   projection: AnyProjection,
@@ -61,14 +66,14 @@ const emptyWriter = async (db: ClientBase, name: string, projection: AnyProjecti
   return openProjectionWriter(name, projection, { position: null, blockedStreams: [] }, rowBudget);
 };
 
-/** Creates the empty shadow schema of a projection, and its writer: a rebuild begins. */
+/** Starts a rebuild: creates the projection's empty shadow schema and returns its writer. */
 export const createShadow = (db: ClientBase, projection: AnyProjection, rowBudget: RowBudget): Promise<ProjectionWriter> =>
   emptyWriter(db, shadowSchemaOf(projection.name), projection, rowBudget);
 
 /**
- * Opens the writers of a projection: creates its schema if there is none, continues an interrupted rebuild, and begins
- * a rebuild if the stored version is older. Until such a rebuild is promoted, the old rows are still updated if they
- * have the same shape.
+ * Opens the writers of a projection. Creates its schema if there is none, continues an interrupted rebuild, and starts
+ * a rebuild if the stored version is older or its tables have another shape. During a rebuild, old rows of the same
+ * shape are still updated.
  */
 export const openProjection = async (
   db: ClientBase,

@@ -5,8 +5,8 @@ import { commitBatch } from './commit-batch.ts';
 import type { EventProcessor } from './event-processor.ts';
 
 /**
- * An event that could not be applied, or (`first` is false) a later event of a stream that has such an event. This
- * module lists and retries parked events; commit-batch.ts parks them.
+ * An event that a projection has not applied. If `first` is true, applying it failed; if false, it was skipped because
+ * an earlier event of its stream is parked. This module lists and retries parked events; commit-batch.ts parks them.
  */
 export type ParkedEvent = {
   readonly projection: string;
@@ -19,7 +19,7 @@ export type ParkedEvent = {
   readonly reason: string;
   readonly event_at: string;
   readonly parked_at: string;
-  /** How often it was tried, including the first time. */
+  /** The number of attempts to apply the event, including the first one. */
   readonly attempts: number;
 };
 
@@ -29,8 +29,8 @@ const SELECT_PARKED = `select projection, stream, revision::double precision as 
 type Db = Pick<ClientBase, 'query'>;
 
 /**
- * At most 200 parked events of one projection (of all if `projection` is null), ordered by projection, stream and
- * revision.
+ * Returns at most 200 parked events, ordered by projection, stream and revision. If `projection` is null, they are from
+ * all projections.
  */
 export const parkedEvents = async (db: Db, projection: string | null): Promise<ParkedEvent[]> => {
   const { rows } = await db.query<ParkedEvent>(
@@ -40,13 +40,16 @@ export const parkedEvents = async (db: Db, projection: string | null): Promise<P
   return rows;
 };
 
-/** One parked event of a projection; null if it is not parked. */
+/** Returns one parked event; null if the projection has not parked an event with this id. */
 export const parkedEvent = async (db: Db, projection: string, event_id: string): Promise<ParkedEvent | null> => {
   const { rows } = await db.query<ParkedEvent>(`${SELECT_PARKED} where projection = $1 and event_id = $2`, [projection, event_id]);
   return rows[0] ?? null;
 };
 
-/** The streams that have parked events, each with the revision of its first one. */
+/**
+ * The streams that have parked events, each with the revision of its first parked event. If `stream` is set, only that
+ * stream.
+ */
 const parkedStreams = async (db: ClientBase, projection: string, stream: string | null): Promise<{ stream: string; from: number }[]> => {
   const { rows } = await db.query<{ stream: string; from: number }>(
     `select stream, min(revision)::double precision as "from" from annals.parked where projection = $1 and ($2::text is null or stream = $2)
@@ -56,7 +59,7 @@ const parkedStreams = async (db: ClientBase, projection: string, stream: string 
   return rows;
 };
 
-/** The events of these streams from the given revisions on, up to the position `to`, in the order of the log. */
+/** Reads the events of these streams in log order, each stream from its `from` revision, up to the position `to`. */
 const eventsOf = async (log: Log, streams: readonly { stream: string; from: number }[], to: Recorded['position']): Promise<Recorded[]> => {
   const events: Recorded[] = [];
   for (const { stream, from } of streams)
@@ -67,9 +70,9 @@ const eventsOf = async (log: Log, streams: readonly { stream: string; from: numb
 const STREAMS_PER_BATCH = 100;
 
 /**
- * Retries parked events, of one stream or of all, between two batches. Events that still cannot be applied stay parked,
- * with the new reason.
- * @returns the number of streams that have no parked events any more
+ * Retries the parked events of one stream, or of all streams if `stream` is null, between two batches. Events that
+ * still cannot be applied stay parked, with the new reason.
+ * @returns the number of streams that have no parked events left
  */
 export const retryParkedEvents = (log: Log, processor: EventProcessor, name: string, stream: string | null): Promise<number> =>
   processor.betweenBatches(async (writers, db) => {

@@ -14,9 +14,9 @@ import { type ParkedEvent, parkedEvent, parkedEvents } from './parked-events.ts'
 import { waitingReactors } from './reactor-status.ts';
 import { publishedStatuses, WORKER_SILENT_SECONDS } from './status.ts';
 
-/** How many rows of each table the drift check samples. */
+/** The number of rows that the drift check samples per table. */
 const SAMPLED_ROWS = 20;
-/** The time limit for queries. The drift check has none. */
+/** The time limit for a query. The drift check has no limit. */
 const QUERY_TIMEOUT_MS = 5_000;
 const REBUILD_REQUESTS = ['rebuild', 'rebuild-if-equal', 'rebuild-held'] as const satisfies RequestKind[];
 
@@ -71,12 +71,13 @@ const sampleDrift = async (log: Log, pool: pg.Pool): Promise<DriftReport[]> => {
 
 const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
   const [statuses, waiting] = await Promise.all([publishedStatuses(pool), waitingReactors(pool)]);
-  // Just after this process has started, the workers may be starting too.
+  // While this process has been running for a few seconds only, the workers may be starting too. So a worker is not
+  // reported as silent for longer than this process has run.
   const silentSeconds = Math.min(process.uptime(), ...statuses.map(({ silent_seconds }) => silent_seconds));
   return [...(silentSeconds > WORKER_SILENT_SECONDS ? ['worker'] : []), ...waiting.map(({ name }) => name)];
 };
 
-/** @throws Refusal unavailable if the database is down; any other error as it is */
+/** Turns errors that mean "the database is down" into Refusal unavailable, and throws any other error unchanged. */
 const throwIfUnavailable = (error: unknown): never => {
   if (isUnavailable(error)) throw new Refusal('unavailable', 'The read models cannot be reached: try again', { retryAfter: 2 });
   throw error;
@@ -88,14 +89,14 @@ const withRefusals =
     work(...args).catch(throwIfUnavailable);
 
 export type OpenedProjectionAdmin = ProjectionAdmin & {
-  /** The workers and reactors that do not work; none if the database cannot be reached. */
+  /** The names of the workers and reactors that are not working; empty if the database cannot be reached. */
   readonly missingWorkers: () => Promise<string[]>;
   readonly close: () => Promise<void>;
 };
 
 /**
- * Opens the administration of projections. It reaches the projector through the database, in whatever process the
- * projector runs. Its functions throw Refusal unavailable if the database is down.
+ * Opens the administration of projections. It talks to the projector through the database, so the projector may run in
+ * another process. Its functions throw Refusal unavailable if the database is down.
  */
 export const openProjectionAdmin = (databaseUrl: string, log: Log, logger: Logger): OpenedProjectionAdmin => {
   const pool = openPool(databaseUrl, logger, 'operators', { max: 2, queryTimeoutMs: QUERY_TIMEOUT_MS });

@@ -14,60 +14,69 @@ import type { AnyProjection, Key } from '../../projections/projection.ts';
 import { openRowCache, type RowBudget, type RowCache } from './row-cache.ts';
 import { openSchemaStore, type SchemaStore } from './table-store.ts';
 
-/** What one projection has to write for one batch, from its position to the end of the batch. */
+/**
+ * The changes that one projection writes for one batch, and the positions before (`from`) and after (`to`) the batch.
+ */
 export type WriteSet = {
   readonly name: string;
   readonly from: Position | null;
-  /** The position that the database has for this projection. It may lag behind `from`. */
+  /** The position that is stored in the database. It may lag behind `from`. */
   readonly checkpoint: Position | null;
   readonly to: Position;
-  /** The time of the last event of the batch; null if there is none. */
+  /** The time of the last event in the batch; null if the batch has no events. */
   readonly lastEventAt: string | null;
-  /** How many events of the batch this projection has not seen before. */
+  /** The number of events in the batch that come after `from`. */
   readonly eventCount: number;
   readonly store: SchemaStore;
   readonly compiled: CompiledProjection;
   readonly writes: Writes;
-  /**
-   * The rows among `writes` that were assumed not to exist, without a look at the database. If one does exist, its
-   * insert fails.
-   */
+  /** Rows in `writes` that were assumed not to exist, without a query. If one exists after all, its insert fails. */
   readonly assumedAbsent: InsertedKeys;
   readonly unapplied: readonly Unapplied[];
-  /** Streams whose parked events are retried: the events that are now parked replace those that were. */
+  /**
+   * Streams whose parked events were retried. Their parked events in the database are replaced by those in `unapplied`.
+   */
   readonly retriedStreams?: readonly string[];
 };
 
 /**
- * The only writer of one projection. It holds the position, a cache of rows, and the streams that have parked events.
+ * Computes the changes of one projection, and is the only one that writes it. It holds the projection's position, a
+ * cache of its rows, and the streams that have parked events.
  */
 export type ProjectionWriter = {
   readonly name: string;
   readonly compiled: CompiledProjection;
   readonly position: () => Position | null;
   readonly blockedStreams: ReadonlySet<string>;
-  /** The time of the last event that this writer has seen; null before the first one. */
+  /** The time of the last event that this writer has applied; null before the first one. */
   readonly lastEventAt: () => string | null;
-  /** How many events this writer has seen. */
+  /** The number of events that this writer has applied. */
   readonly eventCount: () => number;
   /**
-   * Applies those of the events that come after its position, and returns what has to be written. The writer itself
-   * changes only with `markWritten`. Rows that the batch inserts are assumed not to exist, unless `mustLoad` is true.
+   * Applies the events that come after the writer's position, and returns the changes to write. The writer's own state
+   * changes only when `markWritten` is called. Rows that the batch inserts are assumed not to exist; with `mustLoad`,
+   * all rows are looked up.
    */
   readonly prepare: (db: ClientBase, events: readonly Recorded[], to: Position, mustLoad?: boolean) => Promise<WriteSet>;
-  /** Applies parked events of these streams again, at the current position; null if there is no position yet. */
+  /**
+   * Applies the parked events of these streams again, without moving the position. Returns null if the writer has no
+   * position yet.
+   */
   readonly prepareRetry: (db: ClientBase, events: readonly Recorded[], streams: readonly string[]) => Promise<WriteSet | null>;
-  /** Notes that the write set was committed; 'later': all of it but the checkpoint. */
+  /**
+   * Updates the writer after its write set has been committed. 'later' means that the checkpoint has not been stored
+   * yet.
+   */
   readonly markWritten: (writeSet: WriteSet, checkpoint?: 'written' | 'later') => void;
-  /** The write set that only moves the checkpoint to the writer's position; null if it is there already. */
+  /** Returns a write set that only stores the checkpoint, or null if the stored checkpoint is up to date. */
   readonly pendingCheckpoint: () => WriteSet | null;
-  /** Returns the memory of its rows to the budget. The writer must not be used afterwards. */
+  /** Empties the row cache and returns its memory to the budget. The writer must not be used afterwards. */
   readonly close: () => void;
-  /** The same projection under the name to which it was promoted. */
+  /** Returns the writer under another name, because promoting a rebuild renames its schema. */
   readonly renamedTo: (name: string) => ProjectionWriter;
 };
 
-/** Where a writer starts. `checkpoint` is the position that the database has, if it differs from `position`. */
+/** Where a writer starts. `checkpoint` is the position stored in the database, if it differs from `position`. */
 export type StartingPoint = {
   readonly position: Position | null;
   readonly checkpoint?: Position | null;
@@ -90,7 +99,7 @@ type Rows = ReadonlyMap<string, StoredRow | null>;
 type LoadedRows = ReadonlyMap<string, Rows>;
 type Prepared = Pick<WriteSet, 'writes' | 'assumedAbsent' | 'unapplied'>;
 
-/** Decides whether a row that is not in the cache is assumed not to exist. */
+/** Decides whether to assume, without a query, that a row outside the cache does not exist. */
 type AssumeAbsent = (table: string, key: string) => boolean;
 
 const loadTable = async (
@@ -113,8 +122,8 @@ const loadTable = async (
 };
 
 /**
- * Loads every row that the batch touches, from the cache or else from the table. The batch keeps its own map of them,
- * because loaded rows may push others out of the cache.
+ * Loads every row that the batch touches, from the cache or else from the table. The batch needs its own map of these
+ * rows: adding rows to the cache may evict others.
  */
 const load = async (db: ClientBase, state: State, { touched }: PendingChanges, assumeAbsent: AssumeAbsent): Promise<LoadedRows> =>
   new Map(await Promise.all([...touched].map((table) => loadTable(db, state, table, assumeAbsent))));
@@ -122,8 +131,8 @@ const load = async (db: ClientBase, state: State, { touched }: PendingChanges, a
 const NO_KEYS: InsertedKeys = new Map();
 
 /**
- * Whether a row that was assumed absent was not inserted after all. Other events of the batch may then have missed an
- * existing row.
+ * Whether some row was assumed absent, but the batch has not inserted it. Then the row may exist, and events of the
+ * batch may have been applied without it.
  */
 const isAssumptionWrong = ({ writes }: AppliedChanges, assumedAbsent: InsertedKeys): boolean =>
   [...assumedAbsent].some(([table, keys]) => [...keys].some((key) => !writes.get(table)?.get(key)));
@@ -159,7 +168,7 @@ const prepare = async (state: State, db: ClientBase, batch: Pick<WriteSet, 'to'>
   return { name, compiled, store, from, checkpoint, to, lastEventAt, eventCount: fresh.length, ...applied };
 };
 
-/** A write set that does not move the writer. */
+/** Returns a write set that leaves the writer at its position. */
 const writeSetAt = ({ name, compiled, store, checkpoint }: State, position: Position, prepared: Prepared): WriteSet => ({
   name,
   compiled,
@@ -234,7 +243,7 @@ const createWriter = (name: string, compiled: CompiledProjection, start: Startin
   };
 };
 
-/** Opens the writer of a projection in the schema `name`. A start at position null means that the tables are empty. */
+/** Opens the writer of a projection in the schema `name`. If the start position is null, the tables must be empty. */
 export const openProjectionWriter = (
   name: string,
   projection: AnyProjection,

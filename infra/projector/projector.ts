@@ -18,20 +18,19 @@ import { scheduleReopen, takeOver } from './take-over.ts';
 import { createSingleFlight, startTickLoop } from './tick-loop.ts';
 
 /**
- * - `synchronous_commit=off`: rows come from the log, so a transaction that a crash loses is projected again.
- * - `plan_cache_mode=force_generic_plan`: once the tables have grown, PostgreSQL would otherwise plan every statement
- *   again for each batch, because it expects arrays of one element to be cheaper than its estimate. That doubles the
- *   cost of a batch.
- * - `idle_in_transaction_session_timeout`: a process that takes over need not wait for a transaction of a suspended
- *   process.
+ * - `synchronous_commit=off`: rows come from the log, so transactions that are lost in a crash are projected again.
+ * - `plan_cache_mode=force_generic_plan`: PostgreSQL plans each prepared statement once. Otherwise, once tables have
+ *   grown, it would plan every statement again for each batch, which doubles the cost of a batch.
+ * - `idle_in_transaction_session_timeout`: the server ends a transaction that a suspended process has left open.
+ *   Otherwise a process that takes over would have to wait for it.
  */
 const WRITER_OPTIONS = '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan -c idle_in_transaction_session_timeout=10000';
-/** The shortest time between two probes of the log, and between two publications of the statuses. */
+/** The shortest time between two checks whether the log answers, and between two publications of the statuses. */
 const REPORT_INTERVAL_MS = 1_000;
 const LOG_PROBE_TIMEOUT_MS = 2_000;
 /**
- * If the log has not answered for this long, the process gives up its locks: another process may be able to reach the
- * log.
+ * If the log has not answered for this long, this process releases its locks, because another process may still be able
+ * to reach the log.
  */
 const LOG_UNREACHABLE_MS = 3_000;
 
@@ -40,7 +39,9 @@ export type ProjectionOptions = {
   readonly databaseUrl: string;
   readonly projections: readonly AnyProjection[];
   readonly logger: Logger;
-  /** The reactors that run in this process; their status is published together with that of the projections. */
+  /**
+   * The reactors that run in this process. The projector publishes their status together with that of the projections.
+   */
   readonly reactors?: () => readonly ReactorStatus[];
 };
 
@@ -50,14 +51,14 @@ type State = Projector & {
   readonly locks: AdvisoryLocks;
   readonly logEnd: LogEnd;
   readonly reactors: () => readonly ReactorStatus[];
-  /** The name under which this process publishes its statuses. */
+  /** The name that identifies this process in the published statuses. */
   readonly processName: string;
-  /** The connection that has created the system tables and listens for requests. */
+  /** The connection on which the system tables have been created and requests are listened for; null before that. */
   preparedConnection: pg.Client | null;
   hasLostLocks: boolean;
   probedAt: number;
   publishedAt: number;
-  /** Since when every probe of the log has failed; null if the last one succeeded. */
+  /** The time since which every check of the log has failed; null if the last check succeeded. */
   logFailingSince: number | null;
 };
 
@@ -95,8 +96,9 @@ const publish = async (state: State, db: pg.Client): Promise<void> => {
 };
 
 /**
- * A process that was only slow continues if no other process has taken its locks: every write is guarded by the
- * checkpoint it expects. Otherwise it stops writing all projections.
+ * Called after this process has lost its locks. If it can take all of them again, it continues: this is safe because
+ * every write expects a certain checkpoint, so it cannot overwrite another writer. If another process holds one, this
+ * process stops writing all projections.
  */
 const reacquireLocks = async (state: State): Promise<void> => {
   const { locks, processors, projections } = state;
@@ -120,7 +122,10 @@ const prepareConnection = async (state: State, onRequest: () => void): Promise<p
   return db;
 };
 
-/** Opens the connections of a projector. `wake` starts the next turn of its loop early. */
+/**
+ * Creates a projector's state and its database connections. `wake` makes the next turn of the projector's loop start at
+ * once.
+ */
 const openState = (options: ProjectionOptions, wake: () => void): State => {
   const { log, databaseUrl, logger, reactors = () => [] } = options;
   const pool = openPool(databaseUrl, logger, 'projections', {
@@ -158,9 +163,9 @@ const openState = (options: ProjectionOptions, wake: () => void): State => {
 };
 
 /**
- * Writes projections to Postgres until closed. Any number of processes may do so: each projection has one writer, and
- * if it fails another process takes over within seconds. Never throws: while the database or the log is unavailable, it
- * waits and retries.
+ * Writes projections to Postgres until closed. Any number of processes may run this: each projection has only one
+ * writer, and if its process fails, another one takes over within seconds. Does not throw: while the database or the
+ * log is unavailable, it waits and retries.
  */
 export const startProjections = async (options: ProjectionOptions): Promise<Projections> => {
   const state = openState(options, () => ticks.wake());

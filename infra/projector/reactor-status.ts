@@ -1,9 +1,9 @@
 import type { ClientBase, Pool } from 'pg';
 
-/** The status of a reactor in a worker. If it does not work, `reason` says what it waits for. */
+/** The status of a reactor in one worker. `reason` says why it is not working; null while it works. */
 export type ReactorStatus = { readonly name: string; readonly works: boolean; readonly reason: string | null };
 
-/** Writes the status of a worker's reactors to the database, and deletes statuses that are older than an hour. */
+/** Stores the statuses of a worker's reactors, and deletes all statuses that are older than an hour. */
 export const publishReactors = async (db: ClientBase | Pool, writer: string, reactors: readonly ReactorStatus[]): Promise<void> => {
   if (reactors.length === 0) return;
   await db.query(
@@ -15,7 +15,7 @@ export const publishReactors = async (db: ClientBase | Pool, writer: string, rea
   );
 };
 
-/** The reactors that, in the last ten seconds, worked in no process, and why. */
+/** The reactors that have not worked in any process during the last ten seconds, each with the reason. */
 export const waitingReactors = async (db: ClientBase | Pool): Promise<{ readonly name: string; readonly reason: string }[]> => {
   const { rows } = await db.query<{ name: string; reason: string }>(
     `select name, coalesce(min(reason), 'it waits') as reason from annals.reactors

@@ -14,8 +14,8 @@ import { dropSchema, shapeOf, withSchemaLock } from './schema.ts';
 const retiredSchemaOf = (name: string): string => `${name}__old`;
 
 /**
- * Replaces the live rows by the rebuilt ones: gives the shadow schema the name of the live one, in one transaction. It touches no table, so no query has to wait,
- * and each query sees either all old rows or all new ones.
+ * Replaces the live rows with the rebuilt ones: in one transaction, renames the live schema and gives its old name to
+ * the shadow schema. No row is copied, so no query has to wait. Each query sees either all old rows or all new ones.
  */
 const swapSchemas = (db: ClientBase, name: string, outcome: RebuildResult): Promise<unknown> =>
   withSchemaLock(db, async () => {
@@ -27,8 +27,8 @@ const swapSchemas = (db: ClientBase, name: string, outcome: RebuildResult): Prom
     await db.query('update annals.checkpoints set name = $1 where name = $2', [name, shadow]);
     await db.query('delete from annals.parked where projection = $1', [name]);
     await db.query('update annals.parked set projection = $1 where projection = $2', [name, shadow]);
-    // The requests are completed in the same transaction, so that a process that crashes afterwards does not start the
-    // rebuild again.
+    // The requests are completed in the same transaction. If the process crashes afterwards, the rebuild is then not
+    // started again.
     await completeRequests(db, name, REBUILD_KINDS, outcome);
   });
 
@@ -37,7 +37,10 @@ const notifyPosition = (db: ClientBase, writer: ProjectionWriter): Promise<unkno
   return db.query('select pg_notify($1, $2)', [CHECKPOINT_CHANNEL, position ? `${tokenOf(position)} ${writer.name}` : '']);
 };
 
-/** Runs between two batches of the live processor. From the next batch on, only the rebuilt rows are written. */
+/**
+ * Promotes a rebuild between two batches of the live processor. From the next batch on, only the rebuilt rows are
+ * written. @returns the writers that the processor has afterwards
+ */
 const promote = async (
   writers: readonly ProjectionWriter[],
   db: PoolClient,
@@ -53,8 +56,8 @@ const promote = async (
 };
 
 /**
- * Whether the rebuilt rows have caught up: the live processor writes them, and the old rows too unless no processor
- * does.
+ * Whether the rebuilt rows have caught up, so that they can be compared with the old ones. This is true once the live
+ * processor writes the rebuilt rows, and no other processor writes the old ones.
  */
 const areWrittenTogether = (processors: EventProcessors, name: string): boolean => {
   const live = processors.live();
@@ -63,13 +66,13 @@ const areWrittenTogether = (processors: EventProcessors, name: string): boolean 
   return names.has(shadowSchemaOf(name)) && (old === null || old === live);
 };
 
-/** Whether the old rows have the shape of the new ones, so that they can be compared. */
+/** Whether the old tables have the same shape as the rebuilt ones, so that their rows can be compared. */
 const isComparable = async (db: ClientBase, { projection }: RunningProjection): Promise<boolean> => {
   const { rows } = await db.query<{ shape: string }>('select shape from annals.checkpoints where name = $1', [projection.name]);
   return rows[0]?.shape === shapeOf(projection);
 };
 
-/** Compares the rebuilt rows with the old ones; null if the rebuild has not caught up yet. */
+/** Compares the rebuilt rows with the old ones. @returns null if the rebuild has not caught up yet */
 export const compareRebuild = async ({ processors, pool }: Projector, running: RunningProjection): Promise<RebuildComparison | null> => {
   const { name, tables } = running.projection;
   const shadow = shadowSchemaOf(name);
@@ -86,8 +89,8 @@ export const compareRebuild = async ({ processors, pool }: Projector, running: R
 };
 
 /**
- * Compares the rebuilt rows of a projection with the old ones and promotes them. With `abortIfDifferent` it aborts the
- * rebuild if rows differ.
+ * Compares the rebuilt rows of a projection with the old ones and then promotes them. If rows differ and
+ * `abortIfDifferent` is true, it aborts the rebuild instead.
  * @returns null if the rebuild has not caught up yet
  */
 export const finishRebuild = async (
@@ -114,7 +117,7 @@ export const finishRebuild = async (
   return result;
 };
 
-/** Aborts a rebuild and drops the rebuilt rows. The live rows are not affected. */
+/** Aborts a rebuild and drops the rebuilt rows. The live rows do not change. */
 export const abortRebuild = async ({ processors }: Pick<Projector, 'processors'>, db: ClientBase, name: string): Promise<void> => {
   await processors.remove(new Set([shadowSchemaOf(name)]));
   await dropSchema(db, shadowSchemaOf(name));

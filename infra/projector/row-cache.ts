@@ -1,8 +1,11 @@
 import type { StoredRow } from '../../projections/engine/compiled-projection.ts';
 
-/** Rows that the only writer of a projection keeps between batches. The least recently used rows are evicted first. */
+/**
+ * The cached rows of one projection, which its writer keeps between batches. The least recently used rows are evicted
+ * first.
+ */
 export type RowCache = {
-  /** undefined: unknown, look into the table; null: the table does not have it. */
+  /** Returns null if the table is known to have no such row, and undefined if the table must be queried. */
   readonly get: (table: string, key: string) => StoredRow | null | undefined;
   readonly set: (table: string, key: string, row: StoredRow | null) => void;
   /** Empties the cache and returns its memory to the budget. */
@@ -10,8 +13,8 @@ export type RowCache = {
 };
 
 /**
- * The memory for cached rows, in characters of their documents, shared by all projections of a process so that its size
- * stays bounded. Each cache may use `minPerCache`, however much the others use.
+ * The memory that all row caches of this process may use together, in characters of the rows' documents. However much
+ * the others use, each cache may use `minPerCache`.
  */
 export type RowBudget = { used: number; readonly max: number; readonly minPerCache: number };
 
@@ -22,8 +25,8 @@ const weightOf = (row: StoredRow | null): number =>
   row ? row.docs.reduce((sum, doc) => sum + doc.length, MIN_ROW_WEIGHT) : MIN_ROW_WEIGHT;
 
 /**
- * Opens a cache. `isComplete`: the tables are empty now. Until the first eviction the cache then holds every row of
- * them, so that a row which it does not have does not exist.
+ * Opens a cache. Set `isComplete` if the tables are empty now: until the first eviction, the cache then holds every
+ * row, so a row that is not in the cache does not exist.
  */
 export const openRowCache = (budget: RowBudget, isComplete: boolean): RowCache => {
   const rows = new Map<string, StoredRow | null>();
@@ -31,8 +34,8 @@ export const openRowCache = (budget: RowBudget, isComplete: boolean): RowCache =
   let used = 0;
   let complete = isComplete;
   /**
-   * This iterator is kept between evictions: a new one would have to skip all entries deleted since the map was last
-   * compacted.
+   * Iterates over the names from oldest to newest, and is reused between evictions. A new iterator would first have to
+   * skip the entries that were deleted from the map.
    */
   let oldest = rows.keys();
 

@@ -8,23 +8,23 @@ import type { RebuildResult } from './rebuild-result.ts';
 import type { RowBudget } from './row-cache.ts';
 
 /**
- * One projection in this process. `standby`: another process writes it. `lost`: its event processor has failed, and the
- * projection has to be opened again.
+ * The state of one projection in this process. `standby`: another process writes it. `lost`: its event processor has
+ * failed, or it could not be opened, and it will be opened again.
  */
 export type RunningProjection = {
   readonly projection: AnyProjection;
   state: 'standby' | 'opening' | 'reading' | 'lost';
   error: string | null;
-  /** This process has not retried the projection's parked events yet. */
+  /** Whether this process still has to retry the projection's parked events. */
   isParkedRetryDue: boolean;
   lastRebuild: RebuildResult | null;
-  /** How often in a row its event processor has failed. */
+  /** The number of consecutive failures. */
   failures: number;
-  /** When it may be opened again, in milliseconds of the monotonic clock. */
+  /** The earliest time to open it again, in milliseconds of the monotonic clock. */
   retryAt: number;
 };
 
-/** What the projector of this process shares between its tasks. */
+/** What the tasks of this process's projector share. */
 export type Projector = {
   readonly log: Log;
   readonly pool: pg.Pool;
@@ -34,7 +34,7 @@ export type Projector = {
   readonly projections: readonly RunningProjection[];
 };
 
-/** A projection that this process does not write yet. */
+/** The initial state of a projection, which this process does not write yet. */
 export const standbyProjection = (projection: AnyProjection): RunningProjection => ({
   projection,
   state: 'standby',
@@ -45,6 +45,6 @@ export const standbyProjection = (projection: AnyProjection): RunningProjection 
   retryAt: 0,
 });
 
-/** The names of a projection's writers: the live one and that of a rebuild. */
+/** The names of the writers that a projection can have: one for the live rows and one for a rebuild. */
 export const writerNamesOf = ({ projection }: RunningProjection): ReadonlySet<string> =>
   new Set([projection.name, shadowSchemaOf(projection.name)]);

@@ -5,8 +5,8 @@ import type { ColumnType, Table } from '../../projections/table.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 
 /**
- * The advisory lock for everything that creates or renames schemas, so that processes that start together do not
- * conflict in the catalogue.
+ * The advisory lock for everything that creates or renames schemas. It prevents conflicts in PostgreSQL's catalog
+ * between processes that start at the same time.
  */
 const SCHEMA_LOCK = 7_204_118_302;
 
@@ -51,7 +51,7 @@ export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<
   }
 };
 
-/** Creates the tables of the schema `annals` that do not exist. */
+/** Creates the missing tables of the schema `annals`. */
 export const createSystemTables = (client: ClientBase): Promise<unknown> => withSchemaLock(client, () => client.query(systemTables));
 
 const columnSql = (name: string, type: ColumnType, rest = ''): string =>
@@ -73,22 +73,23 @@ const tableSql = (schema: string, table: Table): string[] => {
   return [`create table ${name} (${lines.join(', ')}) with (fillfactor = 85)`, ...indexes];
 };
 
-/** The statements that create the schema of a projection under a name. */
+/** The SQL statements that create a projection's tables in a new schema of this name. */
 export const schemaSql = (schema: string, { tables }: AnyProjection): string[] => [
   `create schema ${quoteIdentifier(schema)}`,
   ...tables.flatMap((table) => tableSql(schema, table)),
 ];
 
 /**
- * A digest of the table definitions. Tables of another shape cannot be written in place: the projection has to be
- * rebuilt.
+ * A digest of a projection's table definitions, called its shape. If the stored tables have another shape, the
+ * projection cannot write to them and must be rebuilt.
  */
 export const shapeOf = (projection: AnyProjection): string =>
   createHash('sha256').update(schemaSql('shape', projection).join(';')).digest('base64url').slice(0, 22);
 
 /**
- * Every schema that a projector creates has a checkpoint, which is written in the same transaction.
- * @throws Error if there is a schema of that name without a checkpoint: another application has created it
+ * Checks that a schema was created by a projector: then there is a checkpoint of the same name, written in the same
+ * transaction.
+ * @throws Error if the schema exists without a checkpoint, because another application has created it
  */
 const assertNotForeign = async (client: ClientBase, schema: string): Promise<void> => {
   const foreign = 'select from pg_namespace where nspname = $1 and not exists (select from annals.checkpoints where name = $1)';
@@ -96,7 +97,9 @@ const assertNotForeign = async (client: ClientBase, schema: string): Promise<voi
   if (rowCount) throw new Error(`another application owns the schema ${schema} in this database: give Annals a database of its own`);
 };
 
-/** Creates the empty schema of a projection and its checkpoint. An existing schema of that name is dropped first. */
+/**
+ * Creates the empty schema of a projection and its checkpoint. If a schema of that name exists, it is dropped first.
+ */
 export const createSchema = (client: ClientBase, schema: string, projection: AnyProjection): Promise<unknown> =>
   withSchemaLock(client, async () => {
     await assertNotForeign(client, schema);

@@ -7,8 +7,9 @@ import type { RebuildResult } from './rebuild-result.ts';
 import type { Projector, RunningProjection } from './running-projection.ts';
 
 /**
- * A projection as operators see it. Its fields are stored: other processes read them. While it catches up, `lag_events`
- * is an estimate. `rate` is in events per second, times are RFC 3339.
+ * The status of a projection, as operators see it. It is stored in the database and read by other processes, so field
+ * names must not change. `lag_events` is an estimate while the projection catches up. `rate` is in events per second,
+ * times are RFC 3339.
  */
 export type ProjectionStatus = {
   readonly name: string;
@@ -21,15 +22,15 @@ export type ProjectionStatus = {
   readonly rate: number;
   readonly parked_streams: number;
   readonly last_error: string | null;
-  /** Whether this process writes it. */
+  /** Whether the process that reports this status writes the projection. */
   readonly writer: boolean;
   readonly rebuild: RebuildProgress | null;
   readonly rebuilt: RebuildResult | null;
 };
 
 /**
- * The progress of a rebuild. `done` is from 0 to 1; `events` counts from the start of the process that rebuilds;
- * `seconds_left` is null while it cannot be estimated.
+ * The progress of a rebuild. `done` is a share from 0 to 1. `events` counts the events since the rebuilding process
+ * started. `seconds_left` is null while it cannot be estimated.
  */
 export type RebuildProgress = {
   readonly done: number;
@@ -39,7 +40,7 @@ export type RebuildProgress = {
   readonly seconds_left: number | null;
 };
 
-/** The last event of the log, as of the last `refresh`. */
+/** Holds the last event of the log, as of the last call of `refresh`. */
 export type LogEnd = { readonly refresh: () => Promise<void>; readonly last: () => Recorded | null };
 
 export const trackLogEnd = (log: Log): LogEnd => {
@@ -53,8 +54,8 @@ export const trackLogEnd = (log: Log): LogEnd => {
 };
 
 /**
- * How many events a processor is behind. This is for display only: positions are offsets, so the number of events is
- * estimated.
+ * The number of events that a processor is behind, for display only. It is an estimate, because positions are offsets
+ * in the log rather than event counts.
  */
 const estimateLag = (processor: EventProcessor, end: Recorded | null): number => {
   const commit = processor.position()?.commit ?? 0n;
@@ -72,7 +73,10 @@ const progressOf = (processor: EventProcessor, name: string, end: Recorded | nul
   return { done, events: writer?.eventCount() ?? 0, lag_events: lag, rate, seconds_left: rate > 0 ? lag / rate : lag === 0 ? 0 : null };
 };
 
-/** The status of a projection in this process. `end` is the last event of the log. */
+/**
+ * The status of a projection in this process. `end` is the last event of the log; null if the log is empty or has not
+ * been read.
+ */
 export const statusOf = (
   { processors }: Pick<Projector, 'processors'>,
   { projection, state, error, lastRebuild }: RunningProjection,
@@ -103,7 +107,7 @@ export const statusOf = (
   };
 };
 
-/** Writes the statuses of the projections that this process writes to the database, for other processes. */
+/** Stores the statuses of the projections that this process writes, so that other processes can read them. */
 export const publishStatuses = async (db: ClientBase | Pool, writer: string, statuses: readonly ProjectionStatus[]): Promise<void> => {
   const own = statuses.filter((status) => status.writer);
   if (own.length === 0) return;
@@ -114,13 +118,16 @@ export const publishStatuses = async (db: ClientBase | Pool, writer: string, sta
   );
 };
 
-/** A writer that has published no status for this long is considered down. */
+/** A worker is considered down if it has published no status for this long. */
 export const WORKER_SILENT_SECONDS = 10;
 
-/** A published status. `writer` names the process, `silent_seconds` is the age of the status. */
+/**
+ * A published status. `writer` is the name of the process that writes the projection, `silent_seconds` the age of the
+ * status.
+ */
 export type PublishedStatus = Omit<ProjectionStatus, 'writer'> & { readonly writer: string; readonly silent_seconds: number };
 
-/** The last published statuses of all projections. */
+/** The latest published status of each projection. */
 export const publishedStatuses = async (db: ClientBase | Pool): Promise<PublishedStatus[]> => {
   const { rows } = await db.query<{ status: Omit<PublishedStatus, 'silent_seconds'>; silent: number }>(
     'select status, extract(epoch from now() - seen_at)::double precision as silent from annals.statuses order by name',

@@ -7,13 +7,13 @@ import type { Statement } from '../postgres/transaction.ts';
 type Querier = Pick<ClientBase, 'query'>;
 
 /**
- * One table of a projection in one schema. `upsert`, `insert` and `remove` return the statements to run: none if there
- * are no rows.
+ * Reads and writes one projection table in one schema. `upsert`, `insert` and `remove` do not run their statements,
+ * they return them. Without rows, they return none.
  */
 export type TableStore = {
   readonly load: (db: Querier, keys: readonly Key[]) => Promise<Map<string, StoredRow>>;
   readonly upsert: (rows: readonly StoredRow[]) => Statement[];
-  /** Fails if one of the rows exists. */
+  /** The statements fail if one of the rows already exists. */
   readonly insert: (rows: readonly StoredRow[]) => Statement[];
   readonly remove: (keys: readonly Key[]) => Statement[];
 };
@@ -28,8 +28,8 @@ const mergeDocs = (docs: readonly string[]): Row => {
 };
 
 /**
- * Builds a row from its columns and documents. A column takes precedence over a document's field, an earlier document
- * over a later one.
+ * Builds a row by merging the fields of its documents and its columns. If names collide, columns take precedence over
+ * documents, and earlier documents over later ones.
  */
 export const storedRowOf = ({ columns, docs }: CompiledTable, found: Row): StoredRow => {
   const texts = docs.map(({ name }) => found[name] as string);

@@ -6,12 +6,12 @@ import { type Projector, type RunningProjection, writerNamesOf } from './running
 
 const MIN_REOPEN_DELAY_MS = 25;
 const MAX_REOPEN_DELAY_MS = 5_000;
-/** A projection that has run for this long is reopened at once after a failure. */
+/** If a projection fails after it has run for this long, it is reopened without a delay. */
 const STABLE_AFTER_MS = 30_000;
 
 /**
- * Marks a projection as lost. The delay until it is opened again grows with every failure, unless it has been stable
- * before.
+ * Marks a projection as lost and schedules its reopening. The delay grows with each failure, but starts from zero again
+ * if the projection had been running for STABLE_AFTER_MS.
  */
 export const scheduleReopen = (running: RunningProjection, { message }: Error): void => {
   running.state = 'lost';
@@ -40,7 +40,10 @@ const open = async (
   return [opened.live, opened.shadow].filter((writer): writer is ProjectionWriter => writer !== null);
 };
 
-/** A projection that cannot be opened must not keep the others from being opened. */
+/**
+ * Opens a projection. If that fails, it logs the error and schedules another attempt, so that the other projections are
+ * still opened.
+ */
 const openOrSchedule = (
   db: pg.Client,
   locks: AdvisoryLocks,
@@ -57,8 +60,8 @@ const openOrSchedule = (
 };
 
 /**
- * Opens the projections whose lock this process gets, and those that were lost and whose delay is over, and starts to
- * write them.
+ * Opens projections and starts to write them: those whose lock this process has just acquired, and lost ones whose
+ * delay has passed.
  */
 export const takeOver = async (db: pg.Client, locks: AdvisoryLocks, projector: Projector): Promise<void> => {
   const { processors, projections, logger } = projector;

@@ -1,19 +1,22 @@
 import { retryDelay } from '../backoff.ts';
 
-/** Each delay varies by ±25 %, so that processes that started together do not stay in step. */
+/**
+ * Each delay varies randomly by ±25 %, so that processes that started together do not keep running their turns at the
+ * same time.
+ */
 const TICK = { minMs: 500, maxMs: 500, jitter: 0.25 };
 const RETRY = { minMs: 50, maxMs: 5_000, jitter: 0.25 };
 
 export type TickLoop = {
-  /** Ends the current pause, or skips the next one, unless the last turn failed. */
+  /** Starts the next turn without a pause. After a failed turn, only a pause that has already begun is skipped. */
   readonly wake: () => void;
-  /** Resolves when the current turn has ended; no other one follows. */
+  /** Resolves when the current turn has ended. No further turn follows. */
   readonly close: () => Promise<void>;
 };
 
 /**
- * Runs `turn` every half second until closed; while it fails, with an exponential back-off. `onFailure` is called for
- * every failure.
+ * Runs `turn` every half second until closed. While turns fail, the pauses grow exponentially; `onFailure` is called
+ * after each failure.
  */
 export const startTickLoop = (turn: () => Promise<void>, onFailure: (error: Error) => void): TickLoop => {
   let isClosed = false;
@@ -57,8 +60,8 @@ export const startTickLoop = (turn: () => Promise<void>, onFailure: (error: Erro
 export type SingleFlight = { readonly start: (task: () => Promise<void>) => void; readonly settled: () => Promise<void> };
 
 /**
- * Runs one task at a time without making the caller wait; while one is running, `start` does nothing. The next tick
- * retries a failed task.
+ * Runs one task at a time in the background. `start` does nothing while a task is running, and ignores the errors of
+ * tasks: the caller starts a failed task again in its next turn.
  */
 export const createSingleFlight = (): SingleFlight => {
   let running: Promise<void> | null = null;

@@ -4,7 +4,7 @@ import { isRefusedValue } from '../postgres/pool.ts';
 import { commitBatch } from './commit-batch.ts';
 import type { ProjectionWriter, WriteSet } from './projection-writer.ts';
 
-/** Events in the order of the log, and the position up to which the log was read. */
+/** Events in log order. `to` is the position up to which the log has been read. */
 export type Batch = { readonly events: readonly Recorded[]; readonly to: Position };
 
 const parkEvent = (writeSet: WriteSet, event: Recorded, error: unknown): WriteSet => ({
@@ -14,8 +14,8 @@ const parkEvent = (writeSet: WriteSet, event: Recorded, error: unknown): WriteSe
 });
 
 /**
- * Writes the batch of one projection by bisection, until the event that the database refuses is found, and parks that
- * event.
+ * Writes a batch to one projection after the database has refused a value in it. Splits the batch in halves until the
+ * refused event is found, and parks that event.
  */
 const writeBisected = async (writer: ProjectionWriter, db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
   const writeSet = await writer.prepare(db, events, to, true);
@@ -37,14 +37,14 @@ const writeBisected = async (writer: ProjectionWriter, db: pg.PoolClient, { even
   }
 };
 
-/** Whether there is anything to write besides the checkpoint. */
+/** Whether a write set has more to write than the checkpoint. */
 const hasRows = ({ writes, unapplied, retriedStreams }: WriteSet): boolean =>
   writes.size > 0 || unapplied.length > 0 || retriedStreams !== undefined;
 
 /**
- * Writes what a batch changes in one transaction. If the batch changes nothing in a projection, only the listeners
- * learn its new position; its checkpoint waits for `writeCheckpoints`. After a crash in between, the projection only
- * reads these events again.
+ * Writes the changes of a batch to all projections in one transaction. If the batch changes nothing in a projection,
+ * its new position is only announced, and `writeCheckpoints` stores the checkpoint later. If the process crashes before
+ * that, the projection reads these events again, which does no harm.
  */
 export const writeBatch = async (writers: readonly ProjectionWriter[], db: pg.PoolClient, batch: Batch): Promise<void> => {
   const { events, to } = batch;
@@ -63,7 +63,7 @@ export const writeBatch = async (writers: readonly ProjectionWriter[], db: pg.Po
   }
 };
 
-/** Writes the checkpoints that lag behind the position of their writers. */
+/** Stores the checkpoints that lag behind their writers' positions. */
 export const writeCheckpoints = async (writers: readonly ProjectionWriter[], db: pg.PoolClient): Promise<void> => {
   const behind = writers.filter((writer) => writer.pendingCheckpoint() !== null);
   const writeSets = behind.map((writer) => writer.pendingCheckpoint()!);
