@@ -5,7 +5,7 @@ import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Line = { action: string; user_id: string | null; agent_id: string | null; ip: string | null; meta: Record<string, unknown> };
 
-test('the audit log of the tenant records refused access with caller, request and permission', async () => {
+test("if a caller is refused access, the tenant's audit log records the caller, the request and the missing permission", async () => {
   const p = await createInMemoryPlatform();
   const member = await addMember(p, 'MEMBER');
   const other = await createSecondTenant(p);
@@ -50,7 +50,7 @@ test('the audit log of the tenant records refused access with caller, request an
   await p.close();
 });
 
-test('60 refusals of a caller per minute are recorded one by one, the others as a count', async () => {
+test('the first 60 refusals of a caller per minute have an audit log entry each; the others are recorded as a count', async () => {
   const p = await createInMemoryPlatform();
   const now = Date.UTC(2030, 0, 1);
   p.clock.now = () => now;

@@ -32,7 +32,7 @@ await write('+1', '@SUM(1)');
 await write('＝1', 'Ünïcode, with a comma');
 await p.waitForProjections();
 
-test('an export contains every entry of the tenant in log order, up to the position that the response names', async () => {
+test('an export contains all entries of the tenant up to the position named in the response, in the order of the log', async () => {
   const answer = await exportLog();
   assert.is(answer.status, 200, answer.text);
   const lines = linesOf(answer);
@@ -51,7 +51,7 @@ test('an export contains every entry of the tenant in log order, up to the posit
   );
 });
 
-test('the same position yields the same bytes, whatever was written since', async () => {
+test('exports up to the same position have the same bytes, even if events were appended in between', async () => {
   const formats = Object.keys(AUDIT_FORMATS);
   const first = await Promise.all(formats.map((format) => exportLog(`format=${format}`)));
   await write('Later');
@@ -64,7 +64,7 @@ test('the same position yields the same bytes, whatever was written since', asyn
   assert.ok((await exportLog()).text.length > first[0]!.text.length);
 });
 
-test('an earlier position yields a prefix of the same bytes; a position before the first event yields none', async () => {
+test('an export up to an earlier position is a prefix of a later one; up to a position before the first event it is empty', async () => {
   const full = await exportLog();
   const middle = linesOf(full)[3]!;
   const part = await exportLog(`to_position=${middle.position}`);
@@ -75,7 +75,7 @@ test('an earlier position yields a prefix of the same bytes; a position before t
   assert.is((await exportLog('to_position=0:0&format=csv')).text.split('\r\n').length, 2, 'only the header');
 });
 
-test('an export is itself an event of its actor, after the entries that it contains', async () => {
+test('an export is recorded as an event of its caller, after the entries that it contains', async () => {
   const answer = await exportLog('format=csv');
   const [exported] = p.eventsOf('AuditExported').slice(-1);
   assert.equal(exported!.data, { format: 'csv', position: tokenOf(answer) });
@@ -102,7 +102,7 @@ const parsed = (text: string): string[][] => {
   return rows;
 };
 
-test('csv has a header, one row per entry, and no cell that a spreadsheet would evaluate', async () => {
+test('the format csv has a header, one row per entry, and no cell that a spreadsheet would evaluate', async () => {
   const answer = await exportLog('format=csv');
   assert.is(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
   const [head, ...rows] = parsed(answer.text);
@@ -120,7 +120,7 @@ test('csv has a header, one row per entry, and no cell that a spreadsheet would 
   );
 });
 
-test('ocsf has the required fields of an API Activity, and loses nothing of the entry', async () => {
+test('the format ocsf has the required fields of an API Activity and keeps all data of the entry', async () => {
   const answer = await exportLog('format=ocsf');
   const lines = linesOf(await exportLog(`to_position=${tokenOf(answer)}`));
   const events = linesOf(answer) as unknown as Record<string, never>[];
@@ -156,7 +156,7 @@ test('ocsf has the required fields of an API Activity, and loses nothing of the 
   }
 });
 
-test('an export waits for its position; positions beyond the log and malformed ones are refused', async () => {
+test('an export waits until the projection has reached its position; a malformed position, or one beyond the log, is refused', async () => {
   p.projectionDelay.ms = 150;
   const created = await write('Just now');
   const token = tokenOf(created);
@@ -196,7 +196,7 @@ test('an export that cannot be recorded is refused', async () => {
   assert.is(answer.status, 503, answer.text);
 });
 
-test('an export is aborted if the projection was reset while it was read', async () => {
+test('an export is aborted if the projection is reset while the export is running', async () => {
   const reads = p.memoryStore.reads as { passed: typeof p.memoryStore.reads.passed };
   const { passed } = reads;
   reads.passed = () => Promise.reject(new Error('the projection is behind the position'));
@@ -209,7 +209,7 @@ test('an export is aborted if the projection was reset while it was read', async
   assert.equal([response.status, ended], [200, 'broken']);
 });
 
-test('an export by a super-admin appears in the audit log of the tenant', async () => {
+test("an export by a super-admin is recorded in the tenant's audit log", async () => {
   const other = await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'o@example.com' } });
   const { id, owner_key } = other.body as { id: string; owner_key: string };
   assert.is((await p.send('GET', `/tenant/${id}/audit-logs/export`)).status, 403);
@@ -220,7 +220,7 @@ test('an export by a super-admin appears in the audit log of the tenant', async 
   assert.ok(actions.includes('super_admin.read') && actions.includes('audit.exported'), actions.join());
 });
 
-test('the platform stops', async () => {
+test('the projections have applied every event, and the platform stops', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

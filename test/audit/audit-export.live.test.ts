@@ -21,7 +21,10 @@ const MEBI = 2 ** 20;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
-/** The memory in use after garbage collection; memory outside of the heap is freed one turn later. */
+/**
+ * The memory in use after garbage collection. Memory outside of the heap is freed only in the next turn of the event
+ * loop.
+ */
 const memoryInUse = async (): Promise<number> => {
   collect();
   await new Promise((resolve) => setImmediate(resolve));
@@ -31,8 +34,8 @@ const memoryInUse = async (): Promise<number> => {
 };
 
 /**
- * Starts the platform behind a socket, with the audit log in Postgres. `pages` counts the pages read; `before` runs
- * before each.
+ * Starts the platform behind a real HTTP server, with the audit log's projection in Postgres. `watched.pages` counts
+ * the pages that were read. `watched.before` is called before each page.
  */
 const startServer = async (lines: number) => {
   const p = await createInMemoryPlatform();
@@ -107,7 +110,7 @@ test('an export of 20,000 entries needs constant memory, and yields the same byt
   assert.ok(first.lines > LINES, `${first.lines} lines`);
   assert.ok(watched.pages > 100, `${watched.pages} pages`);
   assert.ok(weights.length >= 6);
-  // The first measurement includes code that was compiled for the first pages.
+  // The first measurement also includes memory for the code that is compiled while the first pages are read.
   const settledWeights = weights.slice(1);
   assert.ok(Math.max(...settledWeights) - Math.min(...settledWeights) < 4 * MEBI, weights.map((one) => (one / MEBI).toFixed(1)).join(' '));
   watched.before = async () => {};
@@ -119,7 +122,7 @@ test('an export of 20,000 entries needs constant memory, and yields the same byt
   assert.equal(await digestOf(await open(`to_position=${position}`)), first, 'after the rebuild');
 });
 
-test('an export reads no further than its client, and stops when the client disconnects', async () => {
+test('an export reads pages only as fast as its client, and stops when the client disconnects', async () => {
   const { open, watched } = await startServer(LINES);
   const stalled = await open();
   stalled.pause();
@@ -139,7 +142,7 @@ test('an export reads no further than its client, and stops when the client disc
   assert.ok((await digestOf(await open())).lines > LINES, 'the next export is complete');
 });
 
-test('an export that fails half-way is aborted; one that fails at once is a problem document', async () => {
+test('an export that fails while it is sent is aborted; one that fails before its first byte gets a problem document', async () => {
   const { open, watched } = await startServer(2_000);
   for (const failing of [2, 3, 7]) {
     watched.pages = 0;
@@ -167,7 +170,7 @@ test('an export that fails half-way is aborted; one that fails at once is a prob
   assert.is(refused.headers['content-type'], 'application/problem+json');
 });
 
-test('Postgres finds the entries of the platform and those of an actor', async () => {
+test("with Postgres, the platform's entries and the entries of an actor can be listed", async () => {
   const { p, watched } = await startServer(10);
   const actionsOf = async (path: string) => {
     const { status, body, text } = await p.send('GET', path);

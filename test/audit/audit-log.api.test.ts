@@ -29,7 +29,7 @@ const lines = async (query = '', path = `${p.tenant}/audit-logs`): Promise<Line[
 const agent = await idOf(send('POST', 'agents', { name: 'Agent', slug: 'agent' }));
 const models = ((await send('GET', 'models')).body as { id: string }[]).map(({ id }) => id);
 
-test('every mutation has an entry with action, resource, actor and address', async () => {
+test('every mutation has an entry with action, resource, actor, IP address and user agent', async () => {
   const story: [string, () => Promise<unknown>][] = [
     ['agent.updated', () => send('PATCH', `agents/${agent}`, { voice: 'v' })],
     ['agent.deactivated', () => send('PATCH', `agents/${agent}`, { is_active: false })],
@@ -55,14 +55,14 @@ test('every mutation has an entry with action, resource, actor and address', asy
   }
 });
 
-test('every event of the tenant has an entry, except those of idempotency keys and wrapped keys', async () => {
+test('every event of the tenant has an entry, except those of idempotency keys and encryption keys', async () => {
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Once', slug: 'once' }, headers: { 'idempotency-key': 'k' } });
   await p.waitForProjections();
   const expected = p.log.events.filter(({ meta, category }) => meta.tenant === p.tenant_id && !['idempotency', 'key'].includes(category));
   assert.equal((await lines()).map(({ id }) => id).sort(), expected.map(({ event_id }) => event_id).sort());
 });
 
-test('no entry contains a digest, a sealed secret or a key', async () => {
+test('no entry contains a digest, an encrypted secret or an API key', async () => {
   const key = ((await send('POST', 'api-keys', { name: 'k' })).body as Json).key as string;
   const all = JSON.stringify([await lines(), await lines('', '/admin/audit-logs')]);
   assert.not.match(all, /"digest"|sealed|v1\.[\w-]+\.[\w-]+\./);
@@ -79,7 +79,7 @@ test('entries can be filtered by agent, resource and actor', async () => {
   assert.equal(await lines('actor=nobody'), []);
 });
 
-test('agents (by runner key) and the system (by name) can be filtered as actors too', async () => {
+test('entries can also be filtered by an agent as actor (it used its runner key) and by the system as actor (its name)', async () => {
   const runner = ((await send('POST', `agents/${agent}/runner-keys`, { name: 'acts' })).body as Json).key as string;
   assert.is((await p.send('GET', `${p.tenant}/members`, { key: runner })).status, 403);
   await p.recordRefusals();
@@ -89,7 +89,7 @@ test('agents (by runner key) and the system (by name) can be filtered as actors 
   assert.ok((await lines('actor=annals')).length > 0);
 });
 
-test('the entry of a forged delivery names its source; entries of acknowledgements name the agent', async () => {
+test('the entry of a forged delivery has its IP address and user agent; entries of acknowledgements name the agent', async () => {
   const hook = await idOf(send('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Forged', secret: SECRET }));
   const forged = await p.send('POST', `/hooks/inbound/${hook}`, { key: '', body: {}, headers: { 'user-agent': 'forger/1.0' } });
   assert.is(forged.status, 401);
@@ -133,7 +133,7 @@ test('entries are listed newest first, in pages', async () => {
   assert.equal(seen, all);
 });
 
-test("the owner's first key is in the log of the tenant, the platform's own actions in that of the platform", async () => {
+test("creating the owner's first key is in the tenant's audit log; the platform's own actions are in the platform's audit log", async () => {
   const { tenant, id, key } = await createSecondTenant(p);
   await p.waitForProjections();
   const theirs = (await p.send('GET', `${tenant}/audit-logs`, { key })).body as Line[];
@@ -150,7 +150,7 @@ test("the owner's first key is in the log of the tenant, the platform's own acti
   );
 });
 
-test('what the platform does to a tenant is in both logs; what the tenant does is only in its own', async () => {
+test('actions of the platform on a tenant are in both audit logs; actions of the tenant are only in its own', async () => {
   const { tenant, id, key } = await createSecondTenant(p, 'acted-on');
   const act = (method: string, path: string, body: unknown) => send(method, `/admin/tenants/${id}${path}`, body);
   await act('POST', '/break-glass', { reason: 'a look', minutes: 5 });
@@ -175,7 +175,7 @@ test('what the platform does to a tenant is in both logs; what the tenant does i
   assert.equal([opened!.tenant_id, opened!.meta.reason, opened!.ip, opened!.user_agent], [id, 'a look', '127.0.0.1', 'proof/1.0']);
 });
 
-test('user agents are truncated to 512 characters, and a MEMBER may not read the log', async () => {
+test('user agents are truncated to 512 characters, and a MEMBER may not read the audit log', async () => {
   await p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { voice: 'w' }, headers: { 'user-agent': 'u'.repeat(2_000) } });
   assert.is(String((await lines('action=agent.updated'))[0]!.user_agent).length, 512);
   const { key } = await addMember(p, 'MEMBER');
@@ -194,7 +194,7 @@ test('the name of an action is derived from the event type', () => {
     assert.is(actionOf(type), action);
 });
 
-test('the platform stops', async () => {
+test('the projections have applied every event, and the platform stops', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -9,7 +9,8 @@ import { createDataset } from '../two-tenants/dataset.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
 
 /**
- * The reads of a tenant that do not accept as_of, with the reason. spec/decisions.md, HTTP, names the lists that do.
+ * The reads of a tenant's data that do not accept `as_of`, each with the reason. The section HTTP of spec/decisions.md
+ * names the lists that accept it.
  */
 const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listApiKeys: 'a list that is not among those of decisions.md',
@@ -30,7 +31,7 @@ const { own } = dataset;
 const send = (path: string, headers = {}) => dataset.send('GET', path, { key: dataset.keys.owner, headers });
 const end = (): string => tokenOf(dataset.log.events.at(-1)!.position);
 
-/** Records that the runner has processed the delivery, so that reads show the acknowledgement. */
+/** Records that the runner has acknowledged the delivery, so that reads of the delivery show it. */
 const acknowledgeDelivery = async (): Promise<void> => {
   const { event_id } = dataset.log.events.findLast(({ type, tenant }) => type === 'WebhookAccepted' && tenant === own.tenant)!;
   const notice = {
@@ -56,16 +57,16 @@ const pathOf = ({ path, idPositions }: Call): string =>
     (_, name: string) => own[idPositions.find((position) => position.in === 'path' && position.name === name)!.type]!,
   );
 
-/** The field as_of differs between live and as-of reads. */
+/** The body of a response without the value of the field `as_of`, in which live and as-of reads differ. */
 const bodyOf = ({ body }: Answer): unknown => (body && typeof body === 'object' && 'as_of' in body ? { ...body, as_of: '' } : body);
 
-test('every read of a tenant accepts as_of, or is listed here with the reason why not', () => {
+test("every read of a tenant's data accepts as_of, or is listed in this test with the reason why not", () => {
   const lacking = tenantReads.filter((call) => !acceptsAsOf(call)).map(({ operationId }) => operationId);
   assert.equal(lacking.sort(), Object.keys(READS_WITHOUT_AS_OF).sort());
   assert.ok(tenantReads.length - lacking.length >= 10);
 });
 
-test('a read as of now equals the live read and names its position', async () => {
+test('a read as of now returns the same body as the live read, and the header Projection-Position', async () => {
   for (const call of tenantReads.filter(acceptsAsOf)) {
     const live = await send(pathOf(call));
     assert.is(live.status, 200, `${call.operationId}: ${live.text}`);
@@ -82,7 +83,7 @@ test('a read as of now equals the live read and names its position', async () =>
   }
 });
 
-test('every read of a tenant has a Projection-Position', async () => {
+test("every JSON response to a read of a tenant's data has the header Projection-Position", async () => {
   const bytes = ['exportAuditLogs', 'getDeliveryBody'];
   for (const call of tenantReads.filter(({ operationId }) => !bytes.includes(operationId))) {
     const answer = await send(`${pathOf(call)}${call.operationId === 'diffAgent' ? '?from=0:0' : ''}`);
@@ -91,14 +92,14 @@ test('every read of a tenant has a Projection-Position', async () => {
   }
 });
 
-test('as of a position before the first event nothing exists', async () => {
+test('as of a position before the first event, every resource is missing and every list is empty', async () => {
   for (const call of tenantReads.filter(acceptsAsOf)) {
     const then = await send(`${pathOf(call)}?as_of=0:0`);
     assert.ok(then.status === 404 || then.text === '[]', `${call.operationId}: ${then.status} ${then.text}`);
   }
 });
 
-test('a delivery as of each step shows its own state then, whatever the runner did with other deliveries', async () => {
+test('an as-of read of a delivery shows the state it had at that step, even if the runner handled other deliveries in between', async () => {
   const { tenant } = own;
   const path = `/tenant/${tenant}/deliveries/${own.delivery}`;
   const accepted = dataset.log.events.find(({ type, id }) => type === 'WebhookAccepted' && id === own.delivery)!;
@@ -146,7 +147,7 @@ test('a delivery as of each step shows its own state then, whatever the runner d
   ] as const) {
     const recorded = await recordOutcomes(sequence, outcome, isOwn);
     const token = tokenOf(recorded.position!);
-    // If-None-Match must not lead to 304: acknowledgements change the delivery without changing its stream.
+    // Acknowledgements change the delivery but not its stream. Therefore If-None-Match must not lead to 304.
     const { attempts } = (await send(path, { 'consistency-token': token, 'if-none-match': '*' })).body as { attempts: unknown };
     steps.push([token, attempts]);
   }
@@ -164,7 +165,7 @@ test('a delivery as of each step shows its own state then, whatever the runner d
   dataset.projectionDelay.ms = 0;
 });
 
-test('an integration as of a position shows the times of its last deliveries until then, also for the replaced secret', async () => {
+test('an as-of read of an integration shows the times of its last deliveries up to that position, for the current and the previous secret', async () => {
   const created = await dataset.send('POST', `/tenant/${own.tenant}/webhook-integrations`, {
     key: dataset.keys.owner,
     body: { provider: 'github', agent_id: own.agent, label: 'Rotated' },
@@ -196,7 +197,7 @@ test('an integration as of a position shows the times of its last deliveries unt
   for (const [token, live] of steps) assert.equal((await send(`${path}?as_of=${token}`)).body, live.body);
 });
 
-test('a rejected delivery exists from the position of its rejection', async () => {
+test('an as-of read finds a rejected delivery from the position of its rejection on, but not before', async () => {
   const hook = (await send(`/tenant/${own.tenant}/webhook-integrations/${own.integration}`)).body as { url: string };
   const before = end();
   await dataset.send('POST', new URL(hook.url).pathname, { key: '', raw: '{}', headers: { 'x-hub-signature-256': 'sha256=00' } });
@@ -210,7 +211,7 @@ test('a rejected delivery exists from the position of its rejection', async () =
   assert.is((await send(`${path}?as_of=${before}`)).status, 404);
 });
 
-test('the platform stops', async () => {
+test('the projections have applied every event, and the platform stops', async () => {
   assert.equal(dataset.unappliedEvents(), []);
   await dataset.close();
 });

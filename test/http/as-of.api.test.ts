@@ -17,7 +17,7 @@ const change = fc.record(
   { requiredKeys: [] },
 );
 
-test('an agent as of the token of a response equals that response, and as of now the live agent', async () => {
+test("an agent as of a response's Consistency-Token equals that response, and as of now it equals the live agent", async () => {
   const p = await createInMemoryPlatform();
   let number = 0;
   await fc.assert(
@@ -41,7 +41,7 @@ test('an agent as of the token of a response equals that response, and as of now
   await p.close();
 });
 
-test('a list as of a time contains the agents that existed then, also those deleted since', async () => {
+test('a list as of a time contains the agents that existed then, including those that have been deleted since', async () => {
   const p = await createInMemoryPlatform();
   const start = Date.now();
   const at = (seconds: number) => new Date(start + seconds * 1_000).toISOString();
@@ -72,7 +72,7 @@ test('a list as of a time contains the agents that existed then, also those dele
   await p.close();
 });
 
-test('a position beyond the end of the log means the end of the log, in a diff too', async () => {
+test('as-of reads and diffs treat a position beyond the end of the log as the end of the log', async () => {
   const p = await createInMemoryPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}`;
@@ -154,7 +154,7 @@ test('the history lists each change with its actor; a diff lists the changes bet
   await p.close();
 });
 
-test("a diff up to a time contains the caller's own changes until then, however late the projections are", async () => {
+test("a diff up to a time contains all of the caller's own changes up to then, even if the projections lag", async () => {
   const p = await createInMemoryPlatform();
   const start = Date.now();
   const later = (seconds: number) => {

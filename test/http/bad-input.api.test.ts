@@ -24,7 +24,7 @@ const checkProblems = async (expected: number, answers: (readonly [string, Answe
     assert.not.match(text, /\bat .*:\d+:\d+|node_modules|SyntaxError/);
   }
 };
-/** Asserts that each body is refused with this status and that no event is appended. */
+/** Asserts that each body is refused with this status, and that no agent or model is created. */
 const refused = async (expected: number, bodies: readonly (string | Uint8Array)[], send = post): Promise<void> => {
   const created = () => p.eventsOf('AgentCreated', 'ModelRegistered').length;
   const before = created();
@@ -32,13 +32,13 @@ const refused = async (expected: number, bodies: readonly (string | Uint8Array)[
   assert.is(created(), before);
 };
 
-test('a body that is not JSON is 400; JSON that is not an object is 422', async () => {
+test('a body that is not JSON gets 400; JSON that is not an object gets 422', async () => {
   await refused(400, ['', ' ', '{', agent('').slice(0, -1), `${agent('')}x`, `${agent('')}{}`, agent(',"voice":NaN'), `/* */${agent('')}`]);
   await refused(400, [`\ufeff${agent('')}`, agent(',}'), "{'name':'x'}", new Uint8Array([0x22, 0xff, 0x22]), agent(',"voice":"\u0001"')]);
   await refused(422, ['[]', 'null', 'true', '1', '"x"', `[${agent('')}]`]);
 });
 
-test('a missing field is reported as missing, whatever its type', async () => {
+test('a missing field of any type is reported as missing', async () => {
   const problemOf = async (path: string, raw: string) => (await post(raw, {}, path)).body as { detail: string; errors: Json[] };
   const { detail, errors } = await problemOf(`${p.tenant}/agents`, '{}');
   assert.is(detail, '/name: is missing');
@@ -57,7 +57,7 @@ test('a missing field is reported as missing, whatever its type', async () => {
   assert.match(hook.detail, '/provider: Invalid option');
 });
 
-test('a body nested 64 levels deep is read; deeper ones are refused', async () => {
+test('a body nested 64 levels deep is accepted; a deeper one is refused', async () => {
   await refused(
     422,
     [65, 10_000, 100_000].map((depth) => agent(`,"voice":${deep(depth - 1)}`)),
@@ -69,7 +69,7 @@ test('a body nested 64 levels deep is read; deeper ones are refused', async () =
     assert.is((await models(model(`{"x":${deep(depth)}}`))).status, status, `${depth}`);
 });
 
-test('NUL and unpaired surrogates are refused in values and names', async () => {
+test('the character NUL and unpaired surrogates are refused in values and field names', async () => {
   await refused(422, [agent(',"voice":"\\u0000"'), agent(',"voice":"\\ud800"'), agent(',"voice":"\\udc00\\ud800"'), agent(',"\\u0000":1')]);
   assert.is((await post(agent(',"voice":"\\ud83d\\ude00"'))).status, 201);
 });
@@ -82,7 +82,7 @@ test('numbers that would lose precision are refused', async () => {
   assert.is((await models(model('{"n":9007199254740991,"m":0.1,"e":1e3}'))).status, 201);
 });
 
-test('duplicate names are refused at any depth and with any escaping', async () => {
+test('duplicate field names are refused at any depth, even if one of them is written with escape sequences', async () => {
   await refused(422, [agent(',"name":"B"'), agent(',"na\\u006de":"B"'), agent(',"voice":"a","voice":"b"')]);
   await checkProblems(422, [
     ['nested', await models(model('{"a":{"b":1,"b":1}}'))],
@@ -91,7 +91,7 @@ test('duplicate names are refused at any depth and with any escaping', async () 
   assert.is((await models(model('{"a":{"b":"b:\\":"},"b":[{"b":1},{"b":2}]}'))).status, 201);
 });
 
-test('no name in a body can change a prototype', async () => {
+test('no field name in a body can change the prototype of a JavaScript object', async () => {
   await refused(422, [agent(',"__proto__":{"is_seed":true}'), agent(',"constructor":{"prototype":{"x":1}}'), agent(',"toString":1')]);
   assert.is((await models(model('{"__proto__":{"x":1}}'))).status, 422);
   const stored = await models(model('{"constructor":{"prototype":{"x":1}}}'));
@@ -100,7 +100,7 @@ test('no name in a body can change a prototype', async () => {
   assert.is(({} as Json).x, undefined);
 });
 
-test('bodies with tens of thousands of names or half a megabyte of text are answered quickly', async () => {
+test('bodies with tens of thousands of fields or half a megabyte of text get a response quickly', async () => {
   const names = Array.from({ length: 40_000 }, (_, index) => `"k${index}":1`).join();
   const startedAt = performance.now();
   await refused(422, [`{${names}}`, agent(`,${names}`)]);
@@ -110,7 +110,7 @@ test('bodies with tens of thousands of names or half a megabyte of text are answ
   assert.ok(errorOf(await post(`{${names}}`)));
 });
 
-test('a body of exactly the limit is read; one byte more is 413 and names the limit', async () => {
+test('a body of exactly the limit is accepted; with one byte more it gets 413, and the response names the limit', async () => {
   const fit = agent('');
   assert.is((await post(fit.padEnd(MAX_JSON_BYTES, ' '))).status, 201);
   const { status, body } = await post(fit.padEnd(MAX_JSON_BYTES + 1, ' '));
@@ -125,7 +125,7 @@ test('only application/json in UTF-8 is accepted', async () => {
     assert.is((await post(agent(''), { 'content-type': type })).status, 201, type);
 });
 
-test('a compressed body is 415; the response names the coding and the accepted one', async () => {
+test('a compressed body gets 415, and the response names its coding and the accepted one', async () => {
   for (const coding of ['gzip', 'BR', 'identity, gzip', 'x'.repeat(300), '"', '\u00e9']) {
     const answer = await post(agent(''), { 'content-encoding': coding });
     assert.equal([answer.status, answer.headers.get('accept-encoding')], [415, 'identity'], coding);
@@ -139,7 +139,7 @@ test('a compressed body is 415; the response names the coding and the accepted o
   for (const coding of ['identity', 'Identity', '']) assert.is((await post(agent(''), { 'content-encoding': coding })).status, 201, coding);
 });
 
-test('a POST with only optional fields accepts an empty body; every other needs one', async () => {
+test('a POST whose fields are all optional accepts an empty body; other requests with fields do not', async () => {
   const { id } = (await post(agent(''))).body as { id: string };
   const path = `${p.tenant}/agents/${id}`;
   await p.send('DELETE', path);
@@ -153,7 +153,7 @@ test('a POST with only optional fields accepts an empty body; every other needs 
   assert.is((await p.send('PATCH', path)).status, 415);
 });
 
-test('a POST without fields accepts an empty body or an empty object only', async () => {
+test('a POST without fields accepts only an empty body or an empty object', async () => {
   const path = '/admin/projections/agents/rebuild';
   const none = await p.send('POST', path);
   assert.is(none.status, 404, 'the in-memory platform cannot rebuild');
@@ -185,7 +185,7 @@ test('every invalid field is reported with its JSON pointer', async () => {
   assert.ok(['/name', '/a~1b~0c'].includes(pointer));
 });
 
-test('types are not converted: a string is no number, a number is no boolean', async () => {
+test('values are not converted: a string is not accepted as a number, nor a number as a boolean', async () => {
   for (const more of [
     ',"iteration_warn_threshold":"1"',
     ',"is_admin_only":"true"',
@@ -196,13 +196,13 @@ test('types are not converted: a string is no number, a number is no boolean', a
     assert.is((await post(agent(more))).status, 422, more);
 });
 
-test('a valid request id of the client is used; an invalid one is replaced', async () => {
+test('the request id that a client sends is used if it is valid, and replaced if not', async () => {
   const idFor = async (id: string) => (await p.send('GET', '/me', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
   assert.is(await idFor('abc-123'), 'abc-123');
   for (const id of ['a b', 'x'.repeat(129), '<script>', '']) assert.is.not(await idFor(id), id);
 });
 
-test('an unknown path is the same 404 with and without a credential', async () => {
+test('an unknown path gets the same 404 with and without a credential', async () => {
   for (const path of ['/nothing', '/tenant', `${p.tenant}/agents/`, '/admin', '/.env', '/debug', `${p.tenant}/skills`])
     for (const key of [p.key, '']) {
       const { status, body } = await p.send('GET', path, { key });
@@ -210,12 +210,12 @@ test('an unknown path is the same 404 with and without a credential', async () =
     }
 });
 
-test('a body too large for the event log is refused, not a server error', async () => {
+test('a value that is too large for the event log is refused, and is not a server error', async () => {
   const numbers = Array.from({ length: 90_000 }, () => '9e15').join();
   assert.is(errorOf(await models(model(`{"n":[${numbers}]}`)))?.pointer, '/config');
 });
 
-test('the platform stops', async () => {
+test('after all bad input the projections have applied every event, and the platform stops', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });
@@ -231,10 +231,10 @@ test('a truncated body is refused as malformed, with and without a Content-Lengt
   }
 });
 
-test('a restore that is too large for one event is refused, even if the fields were set one by one', async () => {
+test('restoring a revision is refused if its fields are too large for one event, even if they were set in several events', async () => {
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Large', slug: 'large' } });
   const path = `${p.tenant}/agents/${(created.body as { id: string }).id}`;
-  // Each character has two bytes.
+  // Each of these characters takes two bytes in UTF-8.
   const text = 'é'.repeat(250_000);
   const parts = ['description', 'description_prompt', 'initial_greeting'];
   for (const part of parts) assert.is((await p.send('PATCH', path, { body: { [part]: text } })).status, 200);

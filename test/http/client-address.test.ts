@@ -5,7 +5,7 @@ import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { clientAddress, isLocalRequest, isLoopback } from '../../infra/http/client-address.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 
-/** A request from a peer, with its X-Forwarded-For header. */
+/** A request from this IP address, with this X-Forwarded-For header. */
 const requestFrom = (remoteAddress: string | undefined, forwarded?: string) =>
   ({ env: { incoming: { socket: { remoteAddress } } }, req: { header: () => forwarded } }) as unknown as Context;
 
@@ -33,18 +33,18 @@ const CASES: readonly (readonly [name: string, peer: string | undefined, forward
   ['an address followed by other text', '10.1.2.3', "203.0.113.5' or 1=1", '10.1.2.3'],
 ];
 
-test('the client address is the last one in the header that is not a trusted proxy', () => {
+test("the client's IP address is the last one in X-Forwarded-For that is not a trusted proxy", () => {
   const address = clientAddress(PROXIES);
   for (const [name, peer, forwarded, client] of CASES) assert.is(address(requestFrom(peer, forwarded)), client, name);
 });
 
-test('without trusted proxies the header is ignored', () => {
+test('without trusted proxies, X-Forwarded-For is ignored', () => {
   const address = clientAddress();
   assert.is(address(requestFrom('10.1.2.3', '203.0.113.5')), '10.1.2.3');
   assert.is(address(requestFrom('127.0.0.1', '203.0.113.5')), '127.0.0.1');
 });
 
-test('only loopback addresses count as this machine', () => {
+test('only loopback IP addresses count as this machine', () => {
   for (const own of ['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1']) assert.ok(isLoopback(own), own);
   for (const other of [null, '', '128.0.0.1', '10.0.0.1', '::2', '1270.0.0.1', 'localhost'])
     assert.not.ok(isLoopback(other), String(other));
@@ -60,7 +60,7 @@ test('a request that a proxy on this machine forwards is not local, whether the 
   }
 });
 
-/** How many invalid credentials from these addresses the limiter lets through. */
+/** The number of requests with invalid credentials from these IP addresses that the rate limiter lets through. */
 const countAllowed = async (addresses: readonly string[]): Promise<number> => {
   const limits = createRateLimiter();
   let passed = 0;
@@ -68,7 +68,7 @@ const countAllowed = async (addresses: readonly string[]): Promise<number> => {
   return passed;
 };
 
-test('an IPv6 network of 64 bits counts as one client in every spelling, and two networks count as two', async () => {
+test('all addresses of an IPv6 network of 64 bits count as one client, however they are written; two networks count as two clients', async () => {
   const { quota } = RATE_LIMIT_POLICIES.badCredentials;
   const many = Array.from({ length: 3 * quota }, (_, index) => (index + 1).toString(16));
   for (const prefix of ['2001:db8::', '2001:db8:0:0:9:9:9:', '2001:db8::a:b:c:', '2001:db8:1:2::', '2001:db8:1:2:3:4:5:', 'fe80::', '::'])

@@ -9,7 +9,7 @@ import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 const p = await createInMemoryPlatform();
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 
-/** Sends a request to the real server, so that lengths and chunks are those on the wire. */
+/** Sends a request to the real server. So lengths and chunks are those that a client receives. */
 const ask = async (path: string, accepts?: string, headers: Record<string, string> = {}, method = 'GET') => {
   const answer = await new Promise<IncomingMessage>((resolve, reject) =>
     request(
@@ -42,7 +42,7 @@ test('a long response is compressed for clients that accept it, with the same co
   for (const accepts of ['identity', 'gzip;q=0', 'br']) assert.ok((await ask(list, accepts)).bytes.equals(plain.bytes), accepts);
 });
 
-test('a short response is not compressed; a compressed one has a weak ETag that If-Match and If-None-Match accept', async () => {
+test('a short response is not compressed; the weak ETag of a compressed one works in If-Match and If-None-Match', async () => {
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Long', slug: 'long', description: 'long '.repeat(500) } });
   const path = created.headers.get('location')!;
   assert.is((await ask('/livez', 'gzip')).answer.headers['content-encoding'], undefined);
@@ -53,7 +53,7 @@ test('a short response is not compressed; a compressed one has a weak ETag that 
   assert.is(changed.status, 200);
 });
 
-test('HEAD sends no Content-Length other than that of the same GET', async () => {
+test('a HEAD response has the Content-Length of the GET response, or none if that would be compressed', async () => {
   const list = `${p.tenant}/agents`;
   const plain = await ask(list);
   assert.is((await ask(list, undefined, {}, 'HEAD')).answer.headers['content-length'], String(plain.bytes.length));

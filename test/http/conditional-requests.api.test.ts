@@ -34,7 +34,7 @@ test('If-Match allows a change only at its revision; a refused change has no eff
   assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"4"' } })).status, 204);
 });
 
-test('If-Match applies to the resource of the request, not to others that it writes', async () => {
+test('If-Match applies to the resource of the request, not to other resources that the request changes', async () => {
   const tag = (await p.send('PATCH', p.tenant, { body: { name: 'Renamed' } })).headers.get('etag')!;
   const invite = (email: string, match: string) =>
     p.send('POST', `${p.tenant}/members`, { body: { email }, headers: { 'if-match': match } });
@@ -42,7 +42,7 @@ test('If-Match applies to the resource of the request, not to others that it wri
   assert.is((await invite('two@example.com', tag)).status, 412);
 });
 
-test('of many concurrent changes with one ETag exactly one succeeds', async () => {
+test('if many concurrent changes send the same ETag, exactly one succeeds', async () => {
   const path = await createAgent();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`, { 'if-match': '"0"' })));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
@@ -56,7 +56,7 @@ test('without If-Match all concurrent changes succeed, one after another', async
   assert.equal(new Set(tags).size, 20);
 });
 
-test('If-Match on a foreign resource is answered like one on a missing resource', async () => {
+test('If-Match on a resource to which the caller has no access gets the same response as on a missing one', async () => {
   const { user_id } = await addMember(p, 'MEMBER');
   const key = p.eventsOf('ApiKeyCreated').find(({ data }) => (data as { owner_id: string }).owner_id === user_id)!.id;
   const missing = `c${'0'.repeat(24)}`;
@@ -68,7 +68,7 @@ test('If-Match on a foreign resource is answered like one on a missing resource'
   }
 });
 
-test('a resource without ETag matches only If-Match: *, and is never 304', async () => {
+test('a resource without an ETag matches only If-Match: *, and its response is never 304', async () => {
   const rebuild = (tag: string) => p.send('POST', '/admin/projections/agents/rebuild', { headers: { 'if-match': tag } });
   assert.equal([(await rebuild('"0"')).status, (await rebuild('"0", "1"')).status], [412, 412]);
   assert.is((await rebuild('*')).status, 404, 'the in-memory platform cannot rebuild');
@@ -78,7 +78,7 @@ test('a resource without ETag matches only If-Match: *, and is never 304', async
   }
 });
 
-test('a read is 304 if If-None-Match has its ETag: alone, in a list, weak or as *', async () => {
+test('a read gets 304 if If-None-Match contains its ETag: alone, in a list, as a weak ETag, or as *', async () => {
   const path = await createAgent();
   await p.waitForProjections();
   const read = (tag: string) => p.send('GET', path, { headers: { 'if-none-match': tag } });
@@ -92,7 +92,7 @@ test('a read is 304 if If-None-Match has its ETag: alone, in a list, weak or as 
   assert.is((await p.send('GET', path, { headers })).headers.get('etag'), '"1"');
 });
 
-test('the script of the API reference is 304 by the same rules', async () => {
+test('the script of the API reference gets 304 by the same rules', async () => {
   const { headers } = await p.send('GET', '/docs/scalar.js');
   const etag = headers.get('etag')!;
   for (const tag of [etag, `W/${etag}`, `"7", ${etag}`, '*']) {
@@ -102,7 +102,7 @@ test('the script of the API reference is 304 by the same rules', async () => {
   assert.is((await p.send('GET', '/docs/scalar.js', { headers: { 'if-none-match': '"7"' } })).status, 200);
 });
 
-test('a response with data of other streams is never 304, and its ETag works for If-Match', async () => {
+test('a response that includes data of other streams is never 304, but its ETag works in If-Match', async () => {
   const path = await createAgent();
   const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, 'changing@example.com');
   const hook = { provider: 'github', agent_id: path.split('/').at(-1), label: 'Repo' };
@@ -123,7 +123,7 @@ test('a response with data of other streams is never 304, and its ETag works for
   }
 });
 
-test('a read waits for the Consistency-Token, and every read has a Projection-Position', async () => {
+test('a read waits for the position in its Consistency-Token, and the Projection-Position of its response is not earlier', async () => {
   const path = await createAgent();
   for (let turn = 0; turn < 20; turn++) {
     const changed = await patch(path, `Turn ${turn}`);
@@ -135,7 +135,7 @@ test('a read waits for the Consistency-Token, and every read has a Projection-Po
   }
 });
 
-test('a malformed token is refused; a token beyond the log is 503 with Retry-After after 2 s', async () => {
+test('a malformed Consistency-Token is refused; a read with one beyond the log waits 2 s and gets 503 with Retry-After', async () => {
   const path = await createAgent();
   const read = (token: string) => p.send('GET', path, { headers: { 'consistency-token': token } });
   for (const token of ['', 'x', '1', '1:', ':1', '-1:-1', '1:1:1', `${'9'.repeat(20)}:1`, '1.5:1', '1:1 ']) {
@@ -163,7 +163,7 @@ test('a malformed token is refused; a token beyond the log is 503 with Retry-Aft
   assert.ok(answer.headers.get('retry-after') && ms > 1_900 && ms < 4_000, `${ms}`);
 });
 
-test('pages follow by Link, newest first, each item once, whatever is created meanwhile', async () => {
+test('following the Link headers yields every item once, newest first, even if items are created in between', async () => {
   for (let n = 0; n < 7; n++) await createAgent();
   await p.waitForProjections();
   const all = (await list('limit=200')).names;
@@ -199,7 +199,7 @@ test('lists can be sorted by a field in both directions, and filtered', async ()
   assert.equal((await list('q=%25')).names, [], 'a per cent sign is itself');
 });
 
-test('an invalid paging parameter is refused with a pointer to it', async () => {
+test('if a paging parameter is invalid, the error points to it', async () => {
   const cases: [string, string][] = [
     ...['0', '201', '-1', '1.5', 'x', '', '1e9', '0x10', '1e2', '%2010', '10%20', '10.0', '%2B5', '0b1', '%D9%A1', '9'.repeat(400)].map(
       (limit): [string, string] => [`limit=${limit}`, '/query/limit'],

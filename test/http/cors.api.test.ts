@@ -14,7 +14,7 @@ const preflight = (p: Awaited<ReturnType<typeof withOrigins>>, origin: string) =
     headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization, if-match' },
   });
 
-test('pages of a listed origin may call the API and read its headers; others may not', async () => {
+test('pages of an allowed origin may call the API and read its response headers; other pages may not', async () => {
   const p = await withOrigins(`${APP},http://localhost:5173`);
   const allowed = await preflight(p, APP);
   assert.equal([allowed.status, allowed.headers.get(ALLOW_ORIGIN)], [204, APP]);
@@ -32,7 +32,7 @@ test('pages of a listed origin may call the API and read its headers; others may
   await p.close();
 });
 
-test('* allows pages of any origin, but never with cookies', async () => {
+test('CORS_ORIGINS=* allows pages of any origin, but never with cookies', async () => {
   const p = await withOrigins('*');
   for (const origin of [APP, 'null']) {
     const allowed = await preflight(p, origin);
@@ -42,7 +42,7 @@ test('* allows pages of any origin, but never with cookies', async () => {
   await p.close();
 });
 
-test('OPTIONS lists the methods, with and without configured origins', async () => {
+test('OPTIONS lists the methods of a path, with and without CORS_ORIGINS', async () => {
   for (const origins of [undefined, APP, '*']) {
     const p = await withOrigins(origins);
     const known = await p.send('OPTIONS', `${p.tenant}/agents`, { headers: { origin: APP } });

@@ -16,7 +16,10 @@ const created = (p: InMemoryPlatform) => p.eventsOf('AgentCreated').length;
 const stableHeaders = ({ headers }: Answer) =>
   ['etag', 'location', 'consistency-token', 'content-type', 'cache-control'].map((name) => headers.get(name));
 
-/** Simulates the death of a process: the next appends with such an event never complete. */
+/**
+ * Simulates that the process stops before it appends an event of this type: the next `times` such appends never
+ * complete.
+ */
 const dieBefore = (p: InMemoryPlatform, type: string, times = 1): void => {
   const { append } = p.log;
   let left = times;
@@ -35,7 +38,7 @@ const clockAhead = (p: InMemoryPlatform, ms: number): void => {
 const foldEvents = (...events: IdempotencyEvent[]) => recorded('idempotency', events).reduce(evolve, initial);
 const claimed: IdempotencyEvent = { type: 'IdempotencyKeyClaimed', data: { route: 'post /x', body_digest: 'd' } };
 
-test('a claim lasts 30 s from each time a process takes the key, and ends when it is released', () => {
+test('when a process takes an idempotency key, the key is claimed for 30 s, or until the process releases it', () => {
   const after = (index: number, ms: number) => new Date(Date.parse(at(index)) + ms).toISOString();
   assert.ok(isClaimed(foldEvents(claimed), after(0, 29_999)));
   assert.not(isClaimed(foldEvents(claimed), after(0, 30_000)));
@@ -43,7 +46,7 @@ test('a claim lasts 30 s from each time a process takes the key, and ends when i
   assert.not(isClaimed(foldEvents(claimed, { type: 'IdempotencyKeyReleased', data: {} }), at(1)));
 });
 
-test('50 concurrent repeats append one event; each is 201, or 409 while the first is in progress', async () => {
+test('50 concurrent requests with one key append one event; each gets 201, or 409 while the first is in progress', async () => {
   const p = await createInMemoryPlatform();
   const answers = await Promise.all(Array.from({ length: 50 }, () => create(p, 'once')));
   assert.is(created(p), 1);
@@ -54,7 +57,7 @@ test('50 concurrent repeats append one event; each is 201, or 409 while the firs
   await p.close();
 });
 
-test('a repeat with the same key and body gets the same response except for the request id', async () => {
+test('a repeat with the same key and body gets the same response, except for the request id', async () => {
   const p = await createInMemoryPlatform();
   const first = await create(p, 'once');
   await p.send('PATCH', first.headers.get('location')!, { body: { name: 'Changed since' } });
@@ -66,7 +69,7 @@ test('a repeat with the same key and body gets the same response except for the 
   await p.close();
 });
 
-test('a repeat of a refused request gets the same refusal, without another attempt', async () => {
+test('a repeat of a refused request gets the same refusal, and the request does not run again', async () => {
   const p = await createInMemoryPlatform();
   await p.send('POST', `${p.tenant}/agents`, { body: agent() });
   const first = await create(p, 'once');
@@ -79,7 +82,7 @@ test('a repeat of a refused request gets the same refusal, without another attem
   await p.close();
 });
 
-test('another body with the same key is 422 and has no effect', async () => {
+test('another body with the same key gets 422 and has no effect', async () => {
   const p = await createInMemoryPlatform();
   await create(p, 'once');
   const other = await create(p, 'once', agent('other'));
@@ -100,7 +103,7 @@ test('a key identifies a request only together with its route, tenant and caller
   await p.close();
 });
 
-test('a secret is shown once: the repeat is 409 with the Location of the resource', async () => {
+test('a secret is shown once: a repeat gets 409 with the Location of the resource', async () => {
   const p = await createInMemoryPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   const first = await send();
@@ -113,7 +116,7 @@ test('a secret is shown once: the repeat is 409 with the Location of the resourc
   await p.close();
 });
 
-test('a request whose process died before its event is in flight for 30 s, then a repeat takes over; one event results', async () => {
+test('if a process stops before it appends the event, a repeat gets 409 for 30 s; after that, it runs the request and appends the only event', async () => {
   const p = await createInMemoryPlatform();
   dieBefore(p, 'AgentCreated');
   void create(p, 'once');
@@ -126,7 +129,7 @@ test('a request whose process died before its event is in flight for 30 s, then 
   await p.close();
 });
 
-test('a request whose process died after its event is taken over after 30 s; the repeat finds the event and appends no second one', async () => {
+test('if a process stops after it has appended the event, a repeat after 30 s finds the event and appends no second one', async () => {
   const p = await createInMemoryPlatform();
   dieBefore(p, 'IdempotencyKeyFinished');
   void create(p, 'once');
@@ -142,7 +145,7 @@ test('a request whose process died after its event is taken over after 30 s; the
   await p.close();
 });
 
-test('the repeat of a request whose process died returns the API key that the first one created', async () => {
+test('if a process stops after it has created an API key, a repeat returns that same key', async () => {
   const p = await createInMemoryPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   dieBefore(p, 'IdempotencyKeyFinished');
@@ -155,7 +158,7 @@ test('the repeat of a request whose process died returns the API key that the fi
   await p.close();
 });
 
-test('a repeated create that reuses a slug returns the new agent, even if a process died in between', async () => {
+test('a repeated creation that reuses a slug returns the new agent, even if the first process stopped before it created the agent', async () => {
   const p = await createInMemoryPlatform();
   const old = (await create(p, 'first')).body as Agent;
   await p.send('DELETE', `${p.tenant}/agents/${old.id}`);
@@ -174,7 +177,7 @@ test('a repeated create that reuses a slug returns the new agent, even if a proc
   await p.close();
 });
 
-test('a repeated change of a model chain returns the chain as set then, though the agent is deleted since', async () => {
+test('a repeated change of a model chain returns the chain of the first response, even if the agent has been deleted since', async () => {
   const p = await createInMemoryPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const models = (await p.send('GET', `${p.tenant}/models`)).body as { id: string }[];
@@ -190,7 +193,7 @@ test('a repeated change of a model chain returns the chain as set then, though t
   await p.close();
 });
 
-test('a repeat returns the same status: 201 if the resource was new at first, else 200', async () => {
+test('a repeat gets the status of the first response: 201 if that created the resource, else 200', async () => {
   const p = await createInMemoryPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -205,7 +208,7 @@ test('a repeat returns the same status: 201 if the resource was new at first, el
   await p.close();
 });
 
-test('while the log is down the key is released, and the repeat succeeds when the log is back', async () => {
+test('a request that fails because the log is down releases its key, so a repeat succeeds when the log is available again', async () => {
   const p = await createInMemoryPlatform();
   await p.send('GET', '/me');
   const back = p.log.outage();
@@ -217,7 +220,7 @@ test('while the log is down the key is released, and the repeat succeeds when th
   await p.close();
 });
 
-test('a key has 1 to 255 printable ASCII characters', async () => {
+test('an idempotency key has 1 to 255 printable ASCII characters', async () => {
   const p = await createInMemoryPlatform();
   for (const key of ['', 'x'.repeat(256), 'ü', 'a\u007fb']) assert.is((await create(p, key)).status, 400, JSON.stringify(key));
   assert.is(created(p), 0);

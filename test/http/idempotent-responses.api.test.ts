@@ -13,8 +13,8 @@ const later = (p: InMemoryPlatform, ms: number): void => {
 };
 
 /**
- * Sends a request with a key, lets something happen and time pass, and repeats it. The response must be the same,
- * without new events.
+ * Sends a request with an idempotency key, calls `meanwhile`, moves the clock ahead, and repeats the request. Asserts
+ * that the response is the same and that the repeat appends no events.
  */
 const assertRepeatable = async (
   p: InMemoryPlatform,
@@ -35,7 +35,7 @@ const assertRepeatable = async (
 
 const opened = (p: InMemoryPlatform) => p.eventsOf('SuperAdminAccessOpened').map(({ data }) => (data as { until: string }).until);
 
-test('a repeated break-glass request returns the end time of its event', async () => {
+test('a repeated break-glass request returns the end time that the first request recorded', async () => {
   const p = await createInMemoryPlatform();
   const path = `/admin/tenants/${p.tenant_id}/break-glass`;
   const answer = await assertRepeatable(p, () => sendWithKey(p, 'POST', path, { reason: 'x', minutes: 1 }));
@@ -43,7 +43,7 @@ test('a repeated break-glass request returns the end time of its event', async (
   await p.close();
 });
 
-test('a break-glass request whose process died returns the end time of its event', async () => {
+test('if a process stops after it has recorded a break-glass request, a repeat returns the recorded end time', async () => {
   const p = await createInMemoryPlatform();
   const path = `/admin/tenants/${p.tenant_id}/break-glass`;
   const { append } = p.log;
@@ -58,7 +58,7 @@ test('a break-glass request whose process died returns the end time of its event
   await p.close();
 });
 
-test('a repeat returns the same values of read models and clock', async () => {
+test('a repeat returns the same values as the first response, even if read models and clock have changed since', async () => {
   const p = await createInMemoryPlatform();
   const tenant = `/admin/tenants/${p.tenant_id}`;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -83,7 +83,7 @@ test('a repeat returns the same values of read models and clock', async () => {
   await p.close();
 });
 
-test('a repeated grant returns the same response, though the user is no longer a member', async () => {
+test('a repeated grant returns the same response, even if the user is no longer a member', async () => {
   const p = await createInMemoryPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -96,7 +96,7 @@ test('a repeated grant returns the same response, though the user is no longer a
   await p.close();
 });
 
-test('a repeated change of an integration returns the same response, though its agent is deleted since', async () => {
+test('a repeated change of an integration returns the same response, even if its agent has been deleted since', async () => {
   const p = await createInMemoryPlatform();
   const agentOf = async (slug: string) => {
     const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug } });
@@ -114,7 +114,7 @@ test('a repeated change of an integration returns the same response, though its 
   await p.close();
 });
 
-test('projection maintenance with a key is executed once', async () => {
+test('a projection maintenance request with an idempotency key is executed once', async () => {
   const done: string[] = [];
   const rebuild = {
     id: '7',

@@ -17,7 +17,7 @@ const parses = (bytes: Uint8Array): boolean => {
 const agrees = (bytes: Uint8Array) =>
   assert.is(scanJson(bytes, 10_000), parses(bytes) ? 'json' : 'not_json', JSON.stringify(Buffer.from(bytes).toString()));
 
-test('64 levels are JSON; deeper nesting is too deep, closed or not', () => {
+test('the scanner accepts 64 levels of nesting; deeper nesting is too deep, even if its brackets are not closed', () => {
   assert.is(scan(nested(64)), 'json');
   for (const depth of [65, 10_000, 1_000_000]) assert.is(scan(nested(depth)), 'too_deep');
   assert.is(scan(`${'{"a":'.repeat(65)}`), 'too_deep');
@@ -35,7 +35,7 @@ test('the scanner accepts and refuses the same texts as JSON.parse', () => {
   for (const text of texts) agrees(Buffer.from(text));
 });
 
-test('a string with invalid UTF-8 is not JSON', () => {
+test('the scanner refuses a string with invalid UTF-8', () => {
   const bad = [
     [0xff],
     [0xc0, 0x80],
@@ -59,7 +59,7 @@ test('a string with invalid UTF-8 is not JSON', () => {
     agrees(Buffer.from([0x22, ...bytes, 0x22]));
 });
 
-test('it agrees with JSON.parse on any JSON, also with one byte changed, removed or inserted', () =>
+test('the scanner agrees with JSON.parse on any JSON, and if one byte of it is changed, removed or inserted', () =>
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), fc.nat(), fc.nat(255), fc.nat(2), (text, place, byte, way) => {
       const bytes = [...Buffer.from(text)];
@@ -71,7 +71,7 @@ test('it agrees with JSON.parse on any JSON, also with one byte changed, removed
     { numRuns: 20_000 },
   ));
 
-test('it agrees with JSON.parse on any sequence of significant tokens', () =>
+test('the scanner agrees with JSON.parse on any sequence of JSON tokens', () =>
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...'[]{},:"\\ 01-.eEtu/\n'.split(''), 'null', 'true', '"a"'), { maxLength: 12 }), (parts) =>
       agrees(Buffer.from(parts.join(''))),

@@ -23,7 +23,7 @@ const parsed = (text: string, ms: number): Answer => {
   return { status: Number(line.split(' ')[1] ?? 0), headers: Object.fromEntries(entries), body: body.join('\r\n\r\n'), ms };
 };
 
-/** Writes raw bytes and reads until the server is silent for `quiet` ms or closes the connection. */
+/** Writes raw bytes to a connection. Reads until the server sends nothing for `quiet` ms or closes the connection. */
 const raw = (text: string | readonly string[], quiet = 150): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const startedAt = performance.now();
@@ -65,7 +65,7 @@ test('a body with a Content-Length or in chunks is accepted', async () => {
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, 'Transfer-Encoding: chunked'], chunks))).status, 201);
 });
 
-test('ambiguous framing, a malformed chunk, a missing Host, or no HTTP at all: 400 as problem document, without effect', async () => {
+test('ambiguous body lengths, malformed chunks, a missing Host or bytes that are not HTTP get 400 with a problem document and have no effect', async () => {
   const before = created();
   const sent = body('smuggled');
   const post = (...headers: string[]) => request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, ...headers], sent);
@@ -84,7 +84,7 @@ test('ambiguous framing, a malformed chunk, a missing Host, or no HTTP at all: 4
   assert.is(created(), before);
 });
 
-test('an invalid or duplicate Host is 400 as problem document; every valid Host is accepted', async () => {
+test('an invalid or duplicate Host gets 400 with a problem document; every valid Host is accepted', async () => {
   const get = (...hosts: string[]) =>
     raw(request(`GET ${AGENTS}?limit=1 HTTP/1.1`, [...hosts.map((host) => `Host: ${host}`), `Authorization: Bearer ${p.key}`]));
   const none = ['', '[::1', 'a b/c', 'x:99999', 'x:', 'a/b', 'user@host', '%41', '999.999.999.999', 'a\\b', 'a?b'];
@@ -95,17 +95,17 @@ test('an invalid or duplicate Host is 400 as problem document; every valid Host 
     assert.is((await get(host)).status, 200, host);
 });
 
-test('HTTP/1.0 needs no Host', async () => {
+test('a request by HTTP/1.0 needs no Host header', async () => {
   assert.is((await raw(request(`GET ${AGENTS} HTTP/1.0`, [`Authorization: Bearer ${p.key}`]))).status, 200);
 });
 
-test('20 kB of headers or 2,000 headers are 431', async () => {
+test('a request with 20 kB of headers or with 2,000 headers gets 431', async () => {
   checkProblem(await raw(request(`GET ${AGENTS} HTTP/1.1`, [...HEAD, `X-Long: ${'x'.repeat(20_000)}`])), 431);
   const many = Array.from({ length: 2_000 }, (_, index) => `a${index % 10}:`);
   checkProblem(await raw(request(`GET ${AGENTS} HTTP/1.1`, [...HEAD, ...many])), 431);
 });
 
-test('a body above the limit is 413 with the limit: by Content-Length at once, in chunks as soon as it exceeds it', async () => {
+test('a body above the limit gets 413: at once if its Content-Length is too large, or as soon as its chunks exceed the limit', async () => {
   const length = request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${MAX_JSON_BYTES + 1}`]);
   const declared = await raw(length);
   checkProblem(declared, 413);
@@ -132,18 +132,21 @@ test('a body shorter than its Content-Length causes no event', async () => {
   assert.is((await raw(request('GET /livez HTTP/1.1', HEAD))).status, 200);
 });
 
-/** The statuses of all responses on one connection until the server closes it. */
+/**
+ * Sends the requests on one connection and returns the statuses of all responses, until the server closes the
+ * connection.
+ */
 const statuses = async (...requests: string[]): Promise<number[]> => {
   const { status, body } = await raw(requests.join(''), 5_000);
   return [status, ...[...body.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, one]) => Number(one))];
 };
 
-test('bytes after the Content-Length are not a valid request', async () => {
+test('bytes after the end of the body are read as another request, and get 400 if they are malformed', async () => {
   const short = request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, 'Content-Length: 2'], '{}garbage\r\n\r\n');
   assert.equal(await statuses(short), [422, 400]);
 });
 
-test('on one connection every request gets its own response, before the 400 of a malformed one', async () => {
+test('on one connection, each request gets its own response; a malformed request gets 400 after the responses to the earlier ones', async () => {
   const before = created();
   const post = (slug: string): string => {
     const sent = body(slug);
@@ -157,7 +160,7 @@ test('on one connection every request gets its own response, before the 400 of a
   assert.is(created(), before + 3);
 });
 
-test('TRACE and methods that a path does not support are 405 with Allow; override headers are ignored', async () => {
+test('TRACE and methods that a path does not support get 405 with Allow; headers that override the method are ignored', async () => {
   for (const method of ['TRACE', 'PUT', 'DELETE', 'PROPFIND']) {
     const answer = await raw(request(`${method} ${AGENTS} HTTP/1.1`, HEAD));
     checkProblem(answer, 405);
@@ -180,7 +183,7 @@ test('HEAD responds like GET without the body; OPTIONS lists the methods', async
   assert.is(options.headers['access-control-allow-origin'], undefined);
 });
 
-test('unusual paths are 400 or 404, never a server error', async () => {
+test('unusual paths get 400 or 404, never a server error', async () => {
   const odd = [
     '%2e%2e',
     '%00',
@@ -206,7 +209,7 @@ test('unusual paths are 400 or 404, never a server error', async () => {
     }
 });
 
-test('other transfer codings, HTTP versions and CONNECT are 400 as problem document, without effect', async () => {
+test('unsupported transfer codings and HTTP versions, and CONNECT, get 400 with a problem document and have no effect', async () => {
   const before = created();
   const sent = body('coded');
   const chunks = `${sent.length.toString(16)}\r\n${sent}\r\n0\r\n\r\n`;
@@ -230,21 +233,21 @@ test('clients that send CONNECT and reset the connection do not harm the server'
   assert.is((await raw(request('GET /livez HTTP/1.1', HEAD))).status, 200);
 });
 
-test('Expect values other than 100-continue are ignored', async () => {
+test('a value of the Expect header other than 100-continue is ignored', async () => {
   const sent = body('expecting');
   const post = [...JSON_HEAD, `Content-Length: ${sent.length}`, 'Expect: 200-ok'];
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, post, sent))).status, 201);
   checkProblem(await raw(request('GET /livez/.. HTTP/1.1', [...HEAD, 'Expect: 200-ok'])), 400);
 });
 
-test('dot segments in a path are 400; dots in a query are plain text', async () => {
+test('dot segments in a path get 400; dots in a query have no special meaning', async () => {
   for (const path of ['/livez/..', '/livez/.', '/livez/%2E%2e/', '/a/../livez', '/a/..?x=1', '/a/..#x'])
     checkProblem(await raw(request(`GET ${path} HTTP/1.1`, HEAD)), 400);
   for (const query of ['q=/../', 'q=/./x', 'q=/..', 'q=/%2e%2e/', 'q=a/..?b'])
     assert.is((await raw(request(`GET ${AGENTS}?${query} HTTP/1.1`, HEAD))).status, 200, query);
 });
 
-test('a client that sends its headers slowly is cut off, while others are served', async () => {
+test('a client that sends its headers too slowly is disconnected; other clients are not affected', async () => {
   const startedAt = performance.now();
   const closed = new Promise<string>((resolve) => {
     let received = '';
@@ -265,7 +268,7 @@ test('a client that sends its headers slowly is cut off, while others are served
   checkProblem({ ...parsed(received, 0) }, 408);
 });
 
-test('a server that shuts down asks a busy keep-alive client to close, and loses no request', async () => {
+test('a server that shuts down answers all requests of a busy keep-alive connection, and then asks the client to close it', async () => {
   const [arrived, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const app = new Hono().get('/', async (c) => {
     arrived.resolve();

@@ -9,7 +9,7 @@ const p = await createInMemoryPlatform();
 const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
 const own = ((await p.send('GET', `${agent}/roles`)).body as Item[])[0]!.user_id;
 
-/** Every list that is folded from a stream, how to add an item, and how to remove one. */
+/** Every list that is folded from a stream: its path, how to add an item, and the path by which to remove one. */
 const LISTS = [
   { path: `${p.tenant}/members`, add: null, remove: (id: string) => `${p.tenant}/members/${id}` },
   {
@@ -31,7 +31,10 @@ const idsOf = (answer: Answer): string[] => {
   return (answer.body as Item[]).map(({ user_id }) => user_id);
 };
 
-/** Reads a list page by page; calls `between` with the last item of each page before it requests the next one. */
+/**
+ * Reads a list page by page and returns the ids. After each page, it calls `between` with the id of the page's last
+ * item.
+ */
 const walk = async (path: string, between: (last: string) => Promise<unknown>): Promise<string[]> => {
   const seen: string[] = [];
   for (let next: string | undefined = path; next; ) {
@@ -45,11 +48,11 @@ const walk = async (path: string, between: (last: string) => Promise<unknown>): 
 
 let memberCount = 0;
 
-// Items of the same millisecond are ordered by id.
+// With `same`, all items are created in the same millisecond, so the list is ordered by their ids.
 for (const { path, add, remove } of LISTS)
   for (const sort of ['created_at', '-created_at'])
     for (const same of [false, true])
-      test(`${path.split('/').at(-1)} by ${sort}${same ? ', all at the same time' : ''}: the next page starts after the last item, even if that was removed`, async () => {
+      test(`${path.split('/').at(-1)} by ${sort}${same ? ', all created at the same time' : ''}: the next page starts after the last item of the previous one, even if that item was removed`, async () => {
         const start = Date.now() + ++memberCount * 1_000;
         let tick = 0;
         p.clock.now = () => start + (same ? 0 : tick++);
@@ -73,7 +76,7 @@ for (const { path, add, remove } of LISTS)
         );
       });
 
-test("the next page of an agent's history starts where the previous one ended, whatever happens meanwhile", async () => {
+test("the next page of an agent's history starts where the previous one ended, even if the agent changes in between", async () => {
   for (const name of ['B', 'C', 'D']) await p.send('PATCH', agent, { body: { name } });
   const ids = ({ body }: Answer) => (body as { event_id: string }[]).map(({ event_id }) => event_id);
   const all = ids(await p.send('GET', `${agent}/history?limit=200`));
@@ -87,7 +90,7 @@ test("the next page of an agent's history starts where the previous one ended, w
   assert.equal(seen, all);
 });
 
-test('a page of a long history reads only its own events and few before them', async () => {
+test('a page of a long history reads only the events of the page and at most 200 before them, except for the first page', async () => {
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Old', slug: 'old' } });
   const long = created.headers.get('location')!;
   const CHANGES = 1_000;
@@ -121,7 +124,7 @@ test('a page of a long history reads only its own events and few before them', a
   for (const pages of cost.slice(1)) assert.ok(pages <= 225, `${cost}`);
 });
 
-test('an invalid cursor is refused with a pointer to it', async () => {
+test('if a cursor is invalid, the error points to it', async () => {
   const written = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const wrong = [
     'x',

@@ -23,7 +23,7 @@ const pagesOf = async (path: string, idOf: (item: never) => string): Promise<str
 };
 const idOf = ({ id }: { id: string }) => id;
 
-test('a page of large agents ends early, and the next page continues after it', async () => {
+test('a page of large agents has fewer items than the limit, and the next page continues after it', async () => {
   for (let n = 0; n < AGENTS; n++) {
     const { body, headers } = await p.send('POST', `${p.tenant}/agents`, { body: { name: `A${n}`, slug: `a${n}`, description: LARGE } });
     created.unshift((body as { id: string }).id);
@@ -34,12 +34,12 @@ test('a page of large agents ends early, and the next page continues after it', 
   assert.equal([pages.length, pages.flat()], [2, created]);
 });
 
-test('a page of an as-of list ends early too', async () => {
+test('a page of large agents in an as-of list has fewer items than the limit, too', async () => {
   const pages = await pagesOf(`${p.tenant}/agents?limit=200&as_of=${encodeURIComponent(token)}`, idOf);
   assert.equal([pages.length, pages.flat()], [2, created]);
 });
 
-test('pages of the audit log and of a history end early too', async () => {
+test("pages of the audit log and of an agent's history have fewer items than the limit, too, if the items are large", async () => {
   for (let n = 0; n < 10; n++) {
     const { status } = await p.send('PATCH', `${p.tenant}/agents/${created[0]}`, { body: { description: `${n}${LARGE}` } });
     assert.is(status, 200);

@@ -43,7 +43,7 @@ const filled = async () => {
 };
 const LIMITS = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
 
-/** The order of Postgres: null is greater than every value. */
+/** Compares two values like Postgres, where null is greater than every other value. */
 const order = (a: Item[string], b: Item[string]): number => {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   return typeof a === 'string' ? compareText(a, b as string) : Number(a) - Number(b);
@@ -138,7 +138,7 @@ test('Postgres sorts by each field like the in-memory read model', async () => {
   await p.close();
 });
 
-test('Postgres lists agents as of a position like the in-memory read model, also those deleted since', async () => {
+test('Postgres lists agents as of a position like the in-memory read model, including agents deleted since', async () => {
   const p = await filled();
   const [first, second] = (await p.send('GET', `${p.tenant}/agents`)).body as Item[];
   const changed = async (method: string, path: string) =>

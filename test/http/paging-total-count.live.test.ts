@@ -28,7 +28,7 @@ const connected = async (agent_id: string) => {
   return (created.body as Item).id;
 };
 
-test('disconnected integrations are not counted', async () => {
+test('Total-Count does not include disconnected integrations', async () => {
   assert.is((await lists(hooks)).total, 0);
   const { body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'A', slug: 'a' } });
   const [first] = [await connected((body as Item).id), await connected((body as Item).id), await connected((body as Item).id)];
@@ -38,7 +38,7 @@ test('disconnected integrations are not counted', async () => {
   assert.equal([items.length, total], [2, 2]);
 });
 
-test('every page has the count of the whole list; a filtered list has none', async () => {
+test('Total-Count on every page is the size of the whole list; a filtered list has none', async () => {
   assert.is((await lists(hooks, '&sort=label')).total, 2);
   const page = await p.send('GET', `${hooks}?limit=1`);
   assert.is(page.headers.get('total-count'), '2');
@@ -46,7 +46,7 @@ test('every page has the count of the whole list; a filtered list has none', asy
   assert.is((await lists(`${p.tenant}/audit-logs`, '&action=agent.created')).total, null);
 });
 
-test('audit log entries and members are counted, per tenant', async () => {
+test('Total-Count of the audit log and of the members includes only those of the tenant', async () => {
   const other = await createSecondTenant(p, 'other');
   for (const path of [`${p.tenant}/audit-logs`, `${p.tenant}/members`]) {
     const before = await lists(path);
@@ -60,7 +60,7 @@ test('audit log entries and members are counted, per tenant', async () => {
   assert.is(theirs.total, theirs.items.length);
 });
 
-test('Postgres counts like the in-memory read model; a projection of an older version without counters still serves pages', async () => {
+test('Postgres counts like the in-memory read model; a projection whose older version has no counters still returns pages, without a count', async () => {
   await p.waitForProjections();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(p.log, databaseUrl, projections);

@@ -8,10 +8,10 @@ import { addMember, createSecondTenant, type InMemoryPlatform } from '../fixture
 const refused = async () => {
   throw new Refusal('unavailable', 'unavailable', { retryAfter: 5 });
 };
-/** A database that is down, and one that does not respond in time. */
+/** A database that is down (`down`), and one that fails only after 2 s (`silent`). */
 const FAILURES = { down: refused, silent: () => new Promise<never>((_, reject) => setTimeout(() => refused().catch(reject), 2_000)) };
 
-/** Makes the read models unavailable until the returned function is called. */
+/** Makes every query of the read models fail like `one`, until the returned function is called. */
 const makeUnavailable = (p: InMemoryPlatform, one: () => Promise<never>): (() => void) => {
   const reads = p.memoryStore.reads as { -readonly [Name in keyof Reads]: Reads[Name] };
   const before = { ...reads };
@@ -23,7 +23,7 @@ type Tenant = { status: string; member_count: number; agent_count: number };
 type User = { is_suspended: boolean; tenant_count: number; primary_tenant: { id: string } | null };
 
 for (const [name, failure] of Object.entries(FAILURES))
-  test(`a mutation succeeds while the read models are ${name}, with the last known numbers`, async () => {
+  test(`a mutation succeeds while the read models are ${name}, and its response has the last known counts`, async () => {
     const p = await createInMemoryPlatform();
     const known = await createSecondTenant(p, 'known');
     const other = await createSecondTenant(p, 'other');

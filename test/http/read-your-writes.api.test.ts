@@ -12,9 +12,9 @@ const timed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> =>
   return { result: await work, ms: performance.now() - startedAt };
 };
 
-test('a caller reads its own writes, in lists and single resources, however late the projections are', async () => {
+test('a caller reads its own writes in lists and single resources, even if the projections lag', async () => {
   const p = await createInMemoryPlatform();
-  // Several delayed events add up, and a read waits at most 250 ms.
+  // Each event is delayed by this time, so the delays of several events add up. A read waits at most 250 ms in total.
   p.projectionDelay.ms = 25;
   for (let n = 0; n < 5; n++) {
     const { status, body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: `one-${n}` } });
@@ -37,7 +37,7 @@ test('a caller reads its own writes, in lists and single resources, however late
   await p.close();
 });
 
-test("a tenant's agent count includes the agent that the caller just created; with a token the read waits for it", async () => {
+test("a tenant's agent count includes an agent that the caller has just created; with a Consistency-Token, the read waits longer than 250 ms", async () => {
   const p = await createInMemoryPlatform();
   p.projectionDelay.ms = 25;
   const path = `/admin/tenants/${p.tenant_id}`;
@@ -50,7 +50,7 @@ test("a tenant's agent count includes the agent that the caller just created; wi
   await p.close();
 });
 
-/** The fastest of three runs: a busy machine may delay one of them. */
+/** The fastest of three runs, because a busy machine may delay one of them. */
 const fastest = async <T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> => {
   const all = [await timed(work()), await timed(work()), await timed(work())];
   return all.toSorted((a, b) => a.ms - b.ms)[0]!;
@@ -68,7 +68,7 @@ test('a caller without recent writes does not wait', async () => {
   await p.close();
 });
 
-test('a projection that is far behind delays a list by 250 ms, and the next lists not at all', async () => {
+test('a projection that is far behind delays the first read of a list by 250 ms, and does not delay the next reads', async () => {
   const p = await createInMemoryPlatform();
   await p.waitForProjections();
   p.projectionDelay.ms = 3_000;
@@ -95,7 +95,7 @@ const stopProjections = (p: Awaited<ReturnType<typeof createInMemoryPlatform>>) 
 
 const shown = ({ status, text, headers }: Answer) => [status, status === 200 ? text : '', headers.get('etag')];
 
-test('a fresh change of an agent is read from the aggregate cache, and equals the read model once that has caught up', async () => {
+test('a change that the projection has not applied yet is read from the aggregate cache, and equals what the read model shows later', async () => {
   const p = await createInMemoryPlatform();
   const admin = await addMember(p, 'ADMIN');
   const models = ((await p.send('GET', `${p.tenant}/models`)).body as { id: string }[]).map(({ id }) => id);
@@ -130,7 +130,7 @@ test('a fresh change of an agent is read from the aggregate cache, and equals th
   await p.close();
 });
 
-test('a read of an agent that another caller changed does not wait; with a token beyond the cached state it waits for the projection', async () => {
+test('a read does not wait if the aggregate cache has the agent; with a token beyond the cached state, it waits for the projection', async () => {
   const p = await createInMemoryPlatform();
   const admin = await addMember(p, 'ADMIN');
   await p.waitForProjections();
@@ -154,7 +154,7 @@ test('a read of an agent that another caller changed does not wait; with a token
 
 const user: Principal = { kind: 'user', user_id: 'u', key_id: null, bound_to: null, super_admin: false };
 
-test('a read waits for the latest of concurrent writes, if it is less than two seconds old', async () => {
+test("a read waits for the caller's latest write, unless that is more than two seconds old", async () => {
   const waits: string[] = [];
   let clock = 0;
   const ownWrites = readYourWrites({ passed: async (view, token) => void waits.push(`${view} ${token}`) }, () => clock);
@@ -169,7 +169,7 @@ test('a read waits for the latest of concurrent writes, if it is less than two s
   assert.equal(waits, []);
 });
 
-test('after a timeout, reads wait for the projection again after one second', async () => {
+test("if a read has timed out, the caller's next reads wait for the projection only after one second", async () => {
   let clock = 0;
   let waits = 0;
   const late = async () => {

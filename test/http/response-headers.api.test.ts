@@ -17,7 +17,7 @@ type Document = { paths: Record<string, Record<string, object>> };
 
 const MISSING = `c${'0'.repeat(24)}`;
 
-/** Starts the platform behind a socket, because Node and its adapter also set headers. */
+/** Starts the platform behind a real HTTP server, because Node and its Hono adapter also set headers. */
 const startServer = async (options: Parameters<typeof createInMemoryPlatform>[0] = {}) => {
   const p = await createInMemoryPlatform(options);
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
@@ -54,7 +54,7 @@ const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
   })),
 );
 
-/** Checks the headers that every response must have, and those that none may have. */
+/** Checks the headers that every response must have, and those that no response may have. */
 const checkHeaders = (name: string, { headers, status }: Answer): void => {
   assert.is(headers['x-content-type-options'], 'nosniff', name);
   assert.ok(headers['x-request-id'], `${name}: x-request-id`);
@@ -79,7 +79,10 @@ const FIELDS = [
   'outcome',
   'limit',
 ];
-/** Internal details: stack frames, files, SQL, drivers and their errors. */
+/**
+ * Matches internal details that a response must not contain: stack frames, files, SQL, names of drivers, and their
+ * errors.
+ */
 const INTERNAL_DETAILS =
   /\n\s+at |node_modules|node:internal|file:\/\/|\.[cm]?[jt]s\b|\/work\/|\/home\/|\bselect\b.+\bfrom\b|\binsert into\b|postgres|\bpg_|ECONN|ENOENT|\bSQLSTATE\b|eventstore|\bnats\b/i;
 
@@ -103,7 +106,7 @@ const checkProblem = (name: string, answer: Answer): string => {
   return body.code;
 };
 
-test('every route has the security headers, without a credential, with an unknown one and for an administrator', async () => {
+test('every route sends the security headers, to callers without a credential, with an unknown one, and to an administrator', async () => {
   for (const { name, method, filled } of routes)
     for (const key of ['', 'nonsense', p.key]) {
       const answer = await ask(method, filled, { key, ...(['GET', 'DELETE'].includes(method) ? {} : { body: '{}' }) });
@@ -115,7 +118,7 @@ test('every route has the security headers, without a credential, with an unknow
 const PAGE =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Status, content type and Cache-Control of each plain route for a caller without a credential. */
+/** The expected status, Content-Type and Cache-Control of each plain route for a caller without a credential. */
 const plain: Record<string, readonly [number, string | undefined, string]> = {
   'get /livez': [200, 'application/json', 'no-store'],
   'get /readyz': [200, 'application/json', 'no-store'],
@@ -134,7 +137,7 @@ const plain: Record<string, readonly [number, string | undefined, string]> = {
   'post /auth/logout': [401, 'application/problem+json', 'no-store'],
 };
 
-test('each plain route responds as in the table; a new route has to be added to it', async () => {
+test('each plain route has the status, Content-Type and Cache-Control that this test lists, and every plain route is listed', async () => {
   const found: typeof plain = {};
   for (const { name, method, path, filled } of routes.filter(({ path }) => path in plainPaths)) {
     const { status, headers } = await ask(method, filled);
@@ -144,7 +147,7 @@ test('each plain route responds as in the table; a new route has to be added to 
   assert.equal(found, plain);
 });
 
-test('the type URL of each problem describes it', async () => {
+test('the type URL of each problem returns its description', async () => {
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
     const type = `/problems/${code.replaceAll('_', '-')}`;
     const answer = await ask('GET', type);
@@ -155,7 +158,7 @@ test('the type URL of each problem describes it', async () => {
   for (const none of ['not_found', 'constructor', '', 'x', 'not-found/']) assert.is((await ask('GET', `/problems/${none}`)).status, 404);
 });
 
-/** The codes that need a longer set-up; the tests of their areas cover them. */
+/** The refusal codes that a single request cannot cause. The tests of their areas cover them. */
 const COVERED_ELSEWHERE = [
   'conflict',
   'idempotency_in_flight',
@@ -170,7 +173,7 @@ const COVERED_ELSEWHERE = [
   'too_slow',
 ];
 
-/** Causes every refusal that a single request can cause, and returns the codes. */
+/** Causes every refusal that a single request can cause, and returns their codes. */
 const refusals = async (): Promise<string[]> => {
   const auditor = await addMember(p, 'AUDITOR');
   const found: string[] = [];
@@ -236,7 +239,7 @@ test('rate-limited requests and bytes that are not HTTP get the same security he
   assert.is(checkProblem('no HTTP', { status: Number(line.split(' ')[1]), headers, text: body }), 'malformed');
 });
 
-test('every unknown path is the same 404 for every caller, byte for byte except for path and request id', async () => {
+test('every unknown path gets the same 404 for every caller, except for the path and the request id', async () => {
   const paths = [
     '/',
     '/api/v1',

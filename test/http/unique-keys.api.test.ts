@@ -10,7 +10,7 @@ const atOnce = (work: (index: number) => Promise<Answer>): Promise<Answer[]> =>
 const counted = (answers: readonly Answer[]): Record<number, number> =>
   Object.fromEntries(Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, some]) => [status, some!.length]));
 
-test('of 50 concurrent tenants with one slug exactly one is created, and only its owner is registered', async () => {
+test('if 50 requests create a tenant with the same slug at once, exactly one succeeds, and only its owner is registered', async () => {
   const p = await createInMemoryPlatform();
   const answers = await atOnce((index) =>
     p.send('POST', '/admin/tenants', { body: { name: 'Race', slug: 'race', owner_email: `owner${index}@race.test` } }),
@@ -21,7 +21,7 @@ test('of 50 concurrent tenants with one slug exactly one is created, and only it
   await p.close();
 });
 
-test('of 50 concurrent plans, agents or allowed addresses with one key exactly one is created', async () => {
+test('if 50 requests create a plan, agent or allowed account with the same unique key at once, exactly one succeeds', async () => {
   const p = await createInMemoryPlatform();
   const limits = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
   const plans = await atOnce(() => p.send('POST', '/admin/plans', { body: { slug: 'race', name: 'Race', monthly_usd: 1, limits } }));
@@ -33,7 +33,7 @@ test('of 50 concurrent plans, agents or allowed addresses with one key exactly o
   await p.close();
 });
 
-test('50 concurrent invitations of one address create one member and one user', async () => {
+test('50 concurrent invitations of the same e-mail address create one member and one user', async () => {
   const p = await createInMemoryPlatform();
   const answers = await atOnce((index) =>
     p.send('POST', `${p.tenant}/members`, { body: { email: index % 2 ? 'one@race.test' : 'One@Race.test' } }),
@@ -44,7 +44,7 @@ test('50 concurrent invitations of one address create one member and one user', 
   await p.close();
 });
 
-test('of 50 concurrent agents with a freed slug exactly one takes the next generation', async () => {
+test('if 50 requests reuse the unique key of a deleted agent or account at once, exactly one succeeds', async () => {
   const p = await createInMemoryPlatform();
   const created = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'First', slug: 'again' } })).body as { id: string };
   assert.is((await p.send('DELETE', `${p.tenant}/agents/${created.id}`)).status, 204);
@@ -59,7 +59,7 @@ test('of 50 concurrent agents with a freed slug exactly one takes the next gener
   await p.close();
 });
 
-test('50 concurrent demotions of each other leave the tenant with an OWNER', async () => {
+test('if two OWNERs try 50 times at once to take that role from each other, the tenant keeps an OWNER', async () => {
   const p = await createInMemoryPlatform();
   const owner = (await p.send('GET', '/me')).body as { user: { id: string } };
   const invited = (await p.send('POST', `${p.tenant}/members`, { body: { email: 'second@race.test', role: 'OWNER' } })).body as {
@@ -75,7 +75,7 @@ test('50 concurrent demotions of each other leave the tenant with an OWNER', asy
   await p.close();
 });
 
-test('reusing a slug that was freed often does not read the streams of its earlier agents', async () => {
+test('creating an agent with a slug that many deleted agents had does not read the streams of these agents', async () => {
   const p = await createInMemoryPlatform();
   const again = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Again', slug: 'again' } });
   for (let n = 0; n < 10; n++) await p.send('DELETE', (await again()).headers.get('location')!);
