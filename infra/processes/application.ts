@@ -10,7 +10,7 @@ import { createCookies } from '../../api/identity/sign-in-cookies.ts';
 import { createAuthorizer } from '../../commands/access/authorize.ts';
 import { createAuthenticator } from '../../commands/identity/authenticate.ts';
 import { createMembershipCheck } from '../../commands/identity/membership.ts';
-import * as Visit from '../../domain/audit/super-admin-read.ts';
+import * as SuperAdminRead from '../../domain/audit/super-admin-read.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { membershipPages } from '../../projections/identity/user.queries.ts';
@@ -36,10 +36,10 @@ export type ApplicationOptions = {
   readonly logger: Logger;
   readonly publicUrl: string;
   readonly operations: Operations;
-  readonly plain: (app: Hono, host: Runtime) => void;
+  readonly plainRoutes: (app: Hono, runtime: Runtime) => void;
   readonly address: (c: Context) => string | null;
   readonly corsOrigins?: readonly string[] | undefined;
-  readonly answered?: (c: Context, status: number, milliseconds: number) => void;
+  readonly onResponse?: (c: Context, status: number, milliseconds: number) => void;
   /** Without it, requests are not limited. */
   readonly limits?: RateLimiter;
   /** Without it, callers authenticate by API key only. */
@@ -68,10 +68,10 @@ type RuntimeParts = Pick<ApplicationOptions, 'log' | 'cache' | 'reads' | 'logger
 const createRuntime = ({ log, cache, reads, logger, address, authenticate, authorize, context, now }: RuntimeParts): Runtime => ({
   authenticate,
   authorize,
-  context: (asked) => context(asked),
+  context: (request) => context(request),
   runIdempotent: runIdempotent({ log, context, now }),
-  recordSuperAdminRead: async (asked, what) => {
-    await context(asked).transact(Visit, context(asked).newId(), Visit.recordRead(what), { expectNew: true });
+  recordSuperAdminRead: async (request, read) => {
+    await context(request).transact(SuperAdminRead, context(request).newId(), SuperAdminRead.recordRead(read), { expectNew: true });
   },
   address,
   onBrokenResponse: (c, error) => logger.error({ err: error, path: c.req.path, request_id: c.get('requestId') }, 'an answer broke off'),
@@ -119,19 +119,19 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
   const { authenticate, byCookie, attempt } = requestAuthentication({ authenticator, cookies, address, limits, now });
   const refusals = accessRefusalWriter({ log, logger, now: () => new Date(now()).toISOString(), address });
 
-  const host = createRuntime({ log, cache, reads, logger, address, authenticate, authorize, context, now });
+  const runtime = createRuntime({ log, cache, reads, logger, address, authenticate, authorize, context, now });
   const app = createApp({
     operations: parts.operations,
-    runtime: host,
+    runtime,
     mountPlain: (hono) => {
-      mountSignIn(hono, host, { flow: signIn.flow, cookies, isMember, byCookie, attempt });
-      parts.plain(hono, host);
+      mountSignIn(hono, runtime, { flow: signIn.flow, cookies, isMember, byCookie, attempt });
+      parts.plainRoutes(hono, runtime);
     },
     corsOrigins: parts.corsOrigins,
     requestId: randomUUID,
     toRefusal: unexpectedError(logger),
     onAccessRefused: refusals.record,
-    ...(parts.answered ? { onResponse: parts.answered } : {}),
+    ...(parts.onResponse ? { onResponse: parts.onResponse } : {}),
   });
-  return { app, host, systemContext, close: refusals.close };
+  return { app, runtime, systemContext, close: refusals.close };
 };

@@ -13,7 +13,6 @@ import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
 import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-
 import { createBackoff } from '../backoff.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
@@ -39,7 +38,7 @@ import { openApplicationCache } from './application-cache.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
 import { seed } from './seed.ts';
 
-/** A database that takes longer to report on the workers is not waited for. */
+/** Readiness does not wait longer than this for the database's report on the workers. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
 const STORE_RETRY_DELAY = { minMs: 25, maxMs: 1_000 };
 const { version } = packageJson;
@@ -58,7 +57,7 @@ const retryUntilAvailable = async <T>(work: () => Promise<T>, logger: Logger, wh
 };
 
 /** Hands the first API key to the supervisor; without one, prints it. */
-const show = (first: FirstKey): void => {
+const deliverFirstKey = (first: FirstKey): void => {
   if (process.send) process.send({ kind: 'first-key', ...first });
   else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
 };
@@ -127,10 +126,10 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const ports = webhookPorts({ log, vault, cache, logger, limits });
   let document: unknown;
 
-  const plain = (app: Hono, host: Runtime): void => {
+  const plainRoutes = (app: Hono, runtime: Runtime): void => {
     mountInboundWebhook(app, { ports, address });
-    mountDeliveryBodies(app, host, storedDelivery);
-    mountAuditExport(app, host);
+    mountDeliveryBodies(app, runtime, storedDelivery);
+    mountAuditExport(app, runtime);
     mountSystemRoutes(app, {
       readiness: createReadiness(log, ports.isFailing, degradedParts(connections)),
       metrics: () => updateProjectionMetrics().then(metrics.text),
@@ -152,14 +151,14 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     logger,
     publicUrl,
     operations,
-    plain,
+    plainRoutes,
     address,
     corsOrigins,
     limits,
     signIn: await openSignInMethods(config, { publicUrl, vault, logger }),
-    answered: metrics.observe,
+    onResponse: metrics.observe,
   });
-  await retryUntilAvailable(() => seed(log, systemContext(), config.annalsAdminKey, show), logger, 'the first start');
+  await retryUntilAvailable(() => seed(log, systemContext(), config.annalsAdminKey, deliverFirstKey), logger, 'the first start');
   const server = await listen(app, config);
   logger.info({ port: server.port }, 'listening');
   return {

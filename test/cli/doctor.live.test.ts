@@ -4,13 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
-import { main, type Platform, withPlatform } from '../faults/platform.ts';
+import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
 /** Runs a command on a platform. Resolves to its exit code and its output. */
-const said = async ({ data, url }: Platform, words: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<[number, string]> => {
-  const running = startProgram(process.execPath, [main, ...words], {
-    env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url, ...more },
+const runCommand = async ({ data, url }: Platform, words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<[number, string]> => {
+  const running = startProgram(process.execPath, [mainFile, ...words], {
+    env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url, ...env },
   });
   return [(await running.ended) as number, running.output()];
 };
@@ -19,12 +19,12 @@ const failures = (output: string): string[] => [...output.matchAll(/^FAIL +(even
 
 test('the doctor checks every part, and that the master key unwraps a key of the log', () =>
   withPlatform(async (platform) => {
-    await eventually('all is well', async () => (await said(platform, ['doctor']))[0] === 0);
-    const [, all] = await said(platform, ['doctor']);
-    match(all, /^ok +NATS +version/m);
+    await eventually('every check passes', async () => (await runCommand(platform, ['doctor']))[0] === 0);
+    const [, healthy] = await runCommand(platform, ['doctor']);
+    match(healthy, /^ok +NATS +version/m);
     const other = join(platform.data, 'other.key');
     writeFileSync(other, randomBytes(32), { mode: 0o600 });
-    const [code, wrong] = await said(platform, ['doctor'], { MASTER_KEY_FILE: other });
+    const [code, wrong] = await runCommand(platform, ['doctor'], { MASTER_KEY_FILE: other });
     is(code, 1);
     equal(failures(wrong), ['master key']);
     match(wrong, 'is not the one that wrapped');
@@ -33,15 +33,15 @@ test('the doctor checks every part, and that the master key unwraps a key of the
 test('the doctor reports a stopped platform, without advice on parts that it cannot check', () =>
   withPlatform(async (platform) => {
     await platform.stop();
-    const [code, output] = await said(platform, ['doctor']);
+    const [code, output] = await runCommand(platform, ['doctor']);
     is(code, 1);
     equal(failures(output), ['event store', 'Postgres', 'NATS', 'service']);
     not.match(output, /_URL|parked|Resolution/);
     for (const words of [['verify'], ['replay'], ['rebuild', 'agents']]) {
-      const [ended, says] = await said(platform, words);
-      is(ended, 1);
+      const [exitCode, message] = await runCommand(platform, words);
+      is(exitCode, 1);
       match(
-        says,
+        message,
         /^annals: the platform does not answer \(connect ECONNREFUSED [\d.:]+\): start it, or run annals doctor to find the cause\n$/,
       );
     }

@@ -1,39 +1,44 @@
-import { isAnswered, type Sent } from './load.ts';
+import { isAnswered, type SentDelivery } from './load.ts';
 
-/** A delivery's event as it stands in the log. */
-export type Logged = {
+/** A delivery's event, as read from the log. */
+export type LoggedDelivery = {
   readonly event_id: string;
   readonly type: string;
   /** The id of the delivery's resource and stream. */
   readonly id: string;
-  readonly agent: string;
-  readonly hook: string;
-  readonly delivery: string;
+  readonly agentId: string;
+  readonly hookId: string;
+  readonly deliveryId: string;
   readonly body: string;
 };
 
-export type Row = { readonly id: string; readonly integration_id: string; readonly provider_delivery_id: string; readonly outcome: string };
+export type DeliveryRow = {
+  readonly id: string;
+  readonly integration_id: string;
+  readonly provider_delivery_id: string;
+  readonly outcome: string;
+};
 
-/** What is found everywhere after everything has come to rest. */
-export type Observed = {
-  readonly sent: readonly Sent[];
-  /** In the log's order. */
-  readonly log: readonly Logged[];
-  readonly rows: readonly Row[];
+/** What the senders, the log, the read model, the broker and the runners hold once no work is left. */
+export type FinalState = {
+  readonly sent: readonly SentDelivery[];
+  /** In the order of the log. */
+  readonly log: readonly LoggedDelivery[];
+  readonly rows: readonly DeliveryRow[];
   /** Event ids in the order of the broker's stream. */
   readonly messages: readonly string[];
-  /** Event ids by agent, in the order in which its runner's command had their effect. */
+  /** Event ids by agent, in the order in which the command of the agent's runner took effect. */
   readonly effects: ReadonlyMap<string, readonly string[]>;
-  /** Event ids as runners gave them to their commands, however often. */
-  readonly given: readonly string[];
+  /** The event id of each run of a runner's command, with repetitions. */
+  readonly commandRuns: readonly string[];
 };
 
 export type Findings = {
   readonly lost: readonly string[];
-  readonly doubled: readonly string[];
-  /** What nobody sent, or other than it was sent, or refused though it was right, or never answered. */
-  readonly strange: readonly string[];
-  readonly disordered: readonly string[];
+  readonly duplicated: readonly string[];
+  /** Never sent, not equal to what was sent, refused although valid, or never answered. */
+  readonly unexpected: readonly string[];
+  readonly outOfOrder: readonly string[];
 };
 
 const countsOf = (keys: readonly string[]): Map<string, number> => {
@@ -42,119 +47,125 @@ const countsOf = (keys: readonly string[]): Map<string, number> => {
   return counts;
 };
 
-type Comparison = { lost: string[]; doubled: string[]; strange: string[] };
+type Comparison = { lost: string[]; duplicated: string[]; unexpected: string[] };
 
-/** What should be somewhere exactly once, and what is there. */
-const compare = (where: string, expected: ReadonlySet<string>, found: readonly string[]): Comparison => {
+/** Compares the keys that should be in a place exactly once with the keys found there. */
+const compare = (place: string, expected: ReadonlySet<string>, found: readonly string[]): Comparison => {
   const counts = countsOf(found);
   return {
-    lost: [...expected].filter((key) => !counts.has(key)).map((key) => `${key} is not ${where}`),
-    doubled: [...counts].filter(([, count]) => count > 1).map(([key, count]) => `${key} is ${count} times ${where}`),
-    strange: [...counts.keys()].filter((key) => !expected.has(key)).map((key) => `${key} should not be ${where}`),
+    lost: [...expected].filter((key) => !counts.has(key)).map((key) => `${key} is not ${place}`),
+    duplicated: [...counts].filter(([, count]) => count > 1).map(([key, count]) => `${key} is ${count} times ${place}`),
+    unexpected: [...counts.keys()].filter((key) => !expected.has(key)).map((key) => `${key} should not be ${place}`),
   };
 };
 
-const keyOf = (hook: string, delivery: string): string => `${hook}/${delivery}`;
-const keyOfSent = ({ hook, delivery }: Sent): string => keyOf(hook.id, delivery);
+const keyOf = (hookId: string, deliveryId: string): string => `${hookId}/${deliveryId}`;
+const keyOfSent = ({ hook, deliveryId }: SentDelivery): string => keyOf(hook.id, deliveryId);
 
-/** Deliveries against the log: an acknowledged one is there once; one that nobody acknowledged may be there, once. */
-const inLog = ({ sent, log }: Observed): Comparison => {
-  const found = log.filter(({ type }) => type === 'WebhookAccepted').map(({ hook, delivery }) => keyOf(hook, delivery));
+/** The log contains each acknowledged delivery once, and each unacknowledged one at most once. */
+const checkLog = ({ sent, log }: FinalState): Comparison => {
+  const found = log.filter(({ type }) => type === 'WebhookAccepted').map(({ hookId, deliveryId }) => keyOf(hookId, deliveryId));
   const acknowledged = new Set(sent.filter(isAnswered).map(keyOfSent));
-  const posted = new Set(sent.map(keyOfSent));
-  const { lost, doubled, strange } = compare('in the log', acknowledged, found);
-  return { lost, doubled, strange: strange.filter((line) => !posted.has(line.split(' ', 1)[0]!)) };
+  const sentKeys = new Set(sent.map(keyOfSent));
+  const { lost, duplicated, unexpected } = compare('in the log', acknowledged, found);
+  return { lost, duplicated, unexpected: unexpected.filter((line) => !sentKeys.has(line.split(' ', 1)[0]!)) };
 };
 
-/** What senders were told: one 202 at the most, one id, nothing refused, nothing left open. */
-const toldIn = (one: Sent, recorded: ReadonlyMap<string, Logged>): Comparison => {
-  const key = keyOfSent(one);
+/** The sender of a delivery got at most one 202, always the same id, no refusal, and an answer in the end. */
+const checkAnswers = (delivery: SentDelivery, recorded: ReadonlyMap<string, LoggedDelivery>): Comparison => {
+  const key = keyOfSent(delivery);
   const event = recorded.get(key);
-  const accepted = one.answers.filter(({ kind }) => kind === 'accepted').length;
-  const other = one.answers.filter(({ id }) => id !== null && id !== event?.id).length;
-  const refused = one.answers.filter(({ kind }) => kind === 'refused');
+  const accepted = delivery.answers.filter(({ kind }) => kind === 'accepted').length;
+  const otherIds = delivery.answers.filter(({ id }) => id !== null && id !== event?.id).length;
+  const refused = delivery.answers.filter(({ kind }) => kind === 'refused');
   return {
     lost: [],
-    doubled: accepted > 1 ? [`${key} was accepted ${accepted} times`] : [],
-    strange: [
-      ...(isAnswered(one) ? [] : [`${key} was never answered: ${one.answers.at(-1)?.says}`]),
-      ...(other > 0 ? [`${key} was answered with another id than the log's`] : []),
-      ...refused.map(({ says }) => `${key} was refused: ${says}`),
-      ...(event && event.body !== one.body ? [`${key} has another body in the log`] : []),
+    duplicated: accepted > 1 ? [`${key} was accepted ${accepted} times`] : [],
+    unexpected: [
+      ...(isAnswered(delivery) ? [] : [`${key} was never answered: ${delivery.answers.at(-1)?.detail}`]),
+      ...(otherIds > 0 ? [`${key} was answered with another id than the log's`] : []),
+      ...refused.map(({ detail }) => `${key} was refused: ${detail}`),
+      ...(event && event.body !== delivery.body ? [`${key} has another body in the log`] : []),
     ],
   };
 };
 
-const inRows = ({ log, rows }: Observed): Comparison => {
-  const { lost, doubled, strange } = compare(
-    'in the view',
+const checkRows = ({ log, rows }: FinalState): Comparison => {
+  const { lost, duplicated, unexpected } = compare(
+    'in the read model',
     new Set(log.map(({ id }) => id)),
     rows.map(({ id }) => id),
   );
   const events = new Map(log.map((event) => [event.id, event]));
-  const differs = ({ id, integration_id, provider_delivery_id, outcome }: Row): boolean => {
+  const differs = ({ id, integration_id, provider_delivery_id, outcome }: DeliveryRow): boolean => {
     const event = events.get(id);
-    return event !== undefined && (event.hook !== integration_id || event.delivery !== provider_delivery_id || outcome !== 'accepted');
+    return event !== undefined && (event.hookId !== integration_id || event.deliveryId !== provider_delivery_id || outcome !== 'accepted');
   };
-  return { lost, doubled, strange: [...strange, ...rows.filter(differs).map(({ id }) => `${id} differs in the view`)] };
+  return { lost, duplicated, unexpected: [...unexpected, ...rows.filter(differs).map(({ id }) => `${id} differs in the read model`)] };
 };
 
-const idsOf = (log: readonly Logged[], agent?: string): string[] =>
-  log.filter((event) => agent === undefined || event.agent === agent).map(({ event_id }) => event_id);
+const idsOf = (log: readonly LoggedDelivery[], agent?: string): string[] =>
+  log.filter((event) => agent === undefined || event.agentId === agent).map(({ event_id }) => event_id);
 
-const atRunners = ({ log, effects }: Observed): Comparison[] =>
-  [...new Set([...log.map(({ agent }) => agent), ...effects.keys()])].map((agent) =>
+const checkRunners = ({ log, effects }: FinalState): Comparison[] =>
+  [...new Set([...log.map(({ agentId }) => agentId), ...effects.keys()])].map((agent) =>
     compare(`with the runner of ${agent}`, new Set(idsOf(log, agent)), effects.get(agent) ?? []),
   );
 
-/** Those that come behind a later one. */
-const late = (ids: readonly string[], place: ReadonlyMap<string, number>): string[] => {
+/** The ids that come after one with a higher index. */
+const lateIds = (ids: readonly string[], indexOf: ReadonlyMap<string, number>): string[] => {
   let furthest = -1;
   return ids.filter((id) => {
-    const at = place.get(id) ?? -1;
+    const at = indexOf.get(id) ?? -1;
     const isLate = at < furthest;
     furthest = Math.max(furthest, at);
     return isLate;
   });
 };
 
-/** Order: the stream's is the log's. A runner's is too, but for the one message that it may have lost each time it lost the broker. */
-const disorder = ({ log, messages, effects }: Observed, cuts: number): string[] => {
-  const place = new Map(log.map(({ event_id }, index) => [event_id, index]));
-  const inStream = late(messages, place).map((id) => `${id} stands too late in the stream`);
+/**
+ * The broker's stream has the order of the log. So has a runner, except that each disconnection from the broker may
+ * delay one message.
+ */
+const checkOrder = ({ log, messages, effects }: FinalState, maxLate: number): string[] => {
+  const indexOf = new Map(log.map(({ event_id }, index) => [event_id, index]));
+  const inStream = lateIds(messages, indexOf).map((id) => `${id} comes too late in the stream`);
   const withRunners = [...effects].flatMap(([agent, ids]) => {
-    const found = late([...new Set(ids)], place);
-    return found.length > cuts ? found.map((id) => `${id} came too late to the runner of ${agent}`) : [];
+    const found = lateIds([...new Set(ids)], indexOf);
+    return found.length > maxLate ? found.map((id) => `${id} reached the runner of ${agent} too late`) : [];
   });
   return [...inStream, ...withRunners];
 };
 
-/** A runner that is killed may have had no time to note what its command had done; otherwise nothing is given twice. */
-const givenAgain = ({ given }: Observed, runnerKills: number): string[] => {
-  const again = [...countsOf(given)].filter(([, count]) => count > 1);
-  const times = given.length - new Set(given).size;
-  return times > runnerKills ? again.map(([id, count]) => `${id} was given ${count} times to a command`) : [];
+/**
+ * A command runs once per event. Each kill of a runner may repeat one run: it had no time to record that its command
+ * was done.
+ */
+const checkRuns = ({ commandRuns }: FinalState, runnerKills: number): string[] => {
+  const repeated = [...countsOf(commandRuns)].filter(([, count]) => count > 1);
+  const extraRuns = commandRuns.length - new Set(commandRuns).size;
+  return extraRuns > runnerKills ? repeated.map(([id, count]) => `the command ran ${count} times for ${id}`) : [];
 };
 
-/** How often runners lost the broker, and how often they were killed themselves. */
-export type Disturbed = { readonly cuts: number; readonly runnerKills: number };
+/** How often the broker and the runners were killed. */
+export type KillCounts = { readonly brokerKills: number; readonly runnerKills: number };
 
-/** Compares what was sent with what is in the log, in the views, in the broker and with the runners. */
-export const check = (observed: Observed, { cuts, runnerKills }: Disturbed = { cuts: 0, runnerKills: 0 }): Findings => {
-  const { sent, log, messages } = observed;
-  const recorded = new Map(log.map((event) => [keyOf(event.hook, event.delivery), event]));
+/** Compares what was sent with what reached the log, the read model, the broker and the runners. */
+export const check = (finalState: FinalState, { brokerKills, runnerKills }: KillCounts = { brokerKills: 0, runnerKills: 0 }): Findings => {
+  const { sent, log, messages } = finalState;
+  const recorded = new Map(log.map((event) => [keyOf(event.hookId, event.deliveryId), event]));
   const found = [
-    inLog(observed),
-    ...sent.map((one) => toldIn(one, recorded)),
-    inRows(observed),
+    checkLog(finalState),
+    ...sent.map((delivery) => checkAnswers(delivery, recorded)),
+    checkRows(finalState),
     compare('in the stream', new Set(idsOf(log)), messages),
-    ...atRunners(observed),
+    ...checkRunners(finalState),
   ];
   return {
     lost: found.flatMap(({ lost }) => lost),
-    doubled: [...found.flatMap(({ doubled }) => doubled), ...givenAgain(observed, runnerKills)],
-    strange: found.flatMap(({ strange }) => strange),
-    disordered: disorder(observed, cuts + runnerKills),
+    duplicated: [...found.flatMap(({ duplicated }) => duplicated), ...checkRuns(finalState, runnerKills)],
+    unexpected: found.flatMap(({ unexpected }) => unexpected),
+    outOfOrder: checkOrder(finalState, brokerKills + runnerKills),
   };
 };
 

@@ -6,17 +6,20 @@ const filesIn = (dir: string): string[] =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-/** What base64 makes of a text at each of the three places where it may begin, but for the ends that its neighbours decide. */
+/**
+ * The base64 encodings of a text at each of its three possible offsets, without the characters at both ends that depend
+ * on the neighbouring bytes.
+ */
 const base64Of = (text: string): string[] =>
-  [0, 1, 2].map((before) => {
-    const encoded = Buffer.from(`${'\0'.repeat(before)}${text}`)
+  [0, 1, 2].map((offset) => {
+    const encoded = Buffer.from(`${'\0'.repeat(offset)}${text}`)
       .toString('base64')
       .replace(/=+$/, '');
-    return encoded.slice(before === 0 ? 0 : before + 1, -2);
+    return encoded.slice(offset === 0 ? 0 : offset + 1, -2);
   });
 
-/** The forms in which a text may have been written down. */
-const formsOf = (text: string): Record<string, string[]> => {
+/** The encodings in which a file may contain a text. */
+const encodingsOf = (text: string): Record<string, string[]> => {
   const base64 = base64Of(text);
   const hex = Buffer.from(text).toString('hex');
   return {
@@ -27,12 +30,14 @@ const formsOf = (text: string): Record<string, string[]> => {
   };
 };
 
-/** Where a text stands in the files below the directories, in whatever form: `<file> (<form>)`. */
-export const placesOf = (text: string, dirs: readonly string[]): string[] => {
-  const forms = Object.entries(formsOf(text)).map(([form, texts]) => [form, texts.map((part) => Buffer.from(part))] as const);
+/** The files below the directories that contain a text in any encoding, as `<file> (<encoding>)`. */
+export const findText = (text: string, dirs: readonly string[]): string[] => {
+  const encodings = Object.entries(encodingsOf(text)).map(
+    ([encoding, texts]) => [encoding, texts.map((part) => Buffer.from(part))] as const,
+  );
   return dirs.flatMap(filesIn).flatMap((file) => {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return [];
     const bytes = readFileSync(file);
-    return forms.filter(([, parts]) => parts.some((part) => bytes.includes(part))).map(([form]) => `${file} (${form})`);
+    return encodings.filter(([, parts]) => parts.some((part) => bytes.includes(part))).map(([encoding]) => `${file} (${encoding})`);
   });
 };

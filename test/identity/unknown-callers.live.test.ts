@@ -45,7 +45,7 @@ const startProcesses = async (logs: readonly Log[]) => {
     const following = log.follow({ event: (event) => sink.feed([event]) });
     const signIn = await openSignInMethods(config, { publicUrl, vault: p.vault, logger });
     const parts = { log, cache, vault: p.vault, reads: sink.reads, logger, publicUrl, operations: p.operations, signIn };
-    const { app, close, systemContext } = createApplication({ ...parts, plain: () => undefined, address: () => '127.0.0.1' });
+    const { app, close, systemContext } = createApplication({ ...parts, plainRoutes: () => undefined, address: () => '127.0.0.1' });
     afterTest(async () => {
       await close();
       await cache.close();

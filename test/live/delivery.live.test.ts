@@ -4,12 +4,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { messagesIn, readWhole } from '../faults/final-state.ts';
-import { type Answer, newSockets, post } from '../faults/load.ts';
+import { readLog, readMessageIds } from '../faults/final-state.ts';
+import { type Answer, createSockets, post } from '../faults/load.ts';
 import { ADMIN_KEY, type Platform, withPlatform } from '../faults/platform.ts';
 import { startRunner } from '../faults/runners.ts';
-import { placesOf } from '../faults/secret-search.ts';
-import { type Hook, makeEstate } from '../faults/tenants.ts';
+import { findText } from '../faults/secret-search.ts';
+import { createDataset, type Hook } from '../faults/tenants.ts';
 import { eventually } from '../fixtures/child-process.ts';
 
 const COPIES = 100;
@@ -18,37 +18,40 @@ const ONE = { tenants: 1, agents: 1, hooks: 1 };
 
 const logged = async (platform: Platform) => {
   const log = platform.openLog();
-  return readWhole(log).finally(() => log.close());
+  return readLog(log).finally(() => log.close());
 };
 
 const messages = async (platform: Platform): Promise<string[]> => {
   const nats = await platform.connectNats();
-  return messagesIn(nats).finally(() => nats.close());
+  return readMessageIds(nats).finally(() => nats.close());
 };
 
-type Round = { readonly delivery: string; readonly answers: readonly Answer[] };
+type Round = { readonly deliveryId: string; readonly answers: readonly Answer[] };
 
 /** Posts one delivery 100 times at the same time, each on a connection of its own. */
 const copies = async (bases: readonly string[], hook: Hook): Promise<Round> => {
-  const sockets = newSockets();
-  const delivery = randomUUID();
-  const body = JSON.stringify({ delivery, text: 'y'.repeat(1_000) });
-  const posts = Array.from({ length: COPIES }, (_, index) => post(bases[index % bases.length]!, sockets, { hook, delivery, body }));
+  const sockets = createSockets();
+  const deliveryId = randomUUID();
+  const body = JSON.stringify({ delivery: deliveryId, text: 'y'.repeat(1_000) });
+  const posts = Array.from({ length: COPIES }, (_, index) => post(bases[index % bases.length]!, sockets, { hook, deliveryId, body }));
   const answers = await Promise.all(posts);
   sockets.destroy();
-  return { delivery, answers };
+  return { deliveryId, answers };
 };
 
 const numberOf = (kind: Answer['kind'], answers: readonly Answer[]): number => answers.filter((answer) => answer.kind === kind).length;
 
 const checkRound = ({ answers }: Round): void => {
-  const said = answers.map(({ says }) => says).filter((says) => says !== '202' && says !== '200');
-  assert.equal([numberOf('accepted', answers), numberOf('duplicate', answers), said], [1, COPIES - 1, []]);
+  const errors = answers.map(({ detail }) => detail).filter((detail) => detail !== '202' && detail !== '200');
+  assert.equal([numberOf('accepted', answers), numberOf('duplicate', answers), errors], [1, COPIES - 1, []]);
 };
 
-/** Checks that each round has one 202 and otherwise 200, with one id, and that it leads to one event, one message and one effect. */
+/**
+ * Checks that each round has one 202 and otherwise 200, with one id, and that it leads to one event, one message and
+ * one effect.
+ */
 const once = async (platform: Platform, bases: readonly string[]): Promise<void> => {
-  const { agents, hooks } = await makeEstate(platform, ONE);
+  const { agents, hooks } = await createDataset(platform, ONE);
   const runner = await startRunner(platform, agents[0]!);
   const rounds: Round[] = [];
   // In the first round, every cache is empty.
@@ -56,16 +59,16 @@ const once = async (platform: Platform, bases: readonly string[]): Promise<void>
   for (const round of rounds) checkRound(round);
   const { deliveries } = await logged(platform);
   assert.equal(
-    deliveries.map(({ delivery }) => delivery),
-    rounds.map(({ delivery }) => delivery),
+    deliveries.map(({ deliveryId }) => deliveryId),
+    rounds.map(({ deliveryId }) => deliveryId),
   );
   assert.equal(
     rounds.map(({ answers }) => [...new Set(answers.map(({ id }) => id))]),
     deliveries.map(({ id }) => [id]),
   );
   const events = deliveries.map(({ event_id }) => event_id);
-  await eventually('the runner had every event', () => runner.effects().length >= rounds.length);
-  assert.equal(runner.given(), events);
+  await eventually('the runner has processed every event', () => runner.effects().length >= rounds.length);
+  assert.equal(runner.commandRuns(), events);
   assert.equal(await messages(platform), events);
 };
 
@@ -74,11 +77,13 @@ test('a hundred simultaneous copies of one delivery are one event and one messag
 
 test('a hundred simultaneous copies to four API processes are one event and one message', () =>
   withPlatform(async (platform) => {
-    const others = [await platform.serveToo(), await platform.serveToo(), await platform.serveToo()];
+    const others = [await platform.startServeProcess(), await platform.startServeProcess(), await platform.startServeProcess()];
     await once(platform, [platform.url, ...others]);
   }));
 
-/** The data directory, and the directory of the database cluster if PostgreSQL's user cannot reach the data directory. */
+/**
+ * The data directory, and the directory of the database cluster if PostgreSQL's user cannot reach the data directory.
+ */
 const directories = ({ data }: Platform): string[] => {
   const place = join(data, 'postgres', 'place');
   return existsSync(place) ? [data, readFileSync(place, 'utf8').trim()] : [data];
@@ -88,21 +93,21 @@ test('a forged post is recorded with its reason but without its body, and no fil
   withPlatform(async (platform) => {
     const mark = (): string => `mark${randomBytes(18).toString('hex')}`;
     const [forged, signed] = [mark(), mark()];
-    const { tenants, agents, hooks } = await makeEstate(platform, ONE);
+    const { tenants, agents, hooks } = await createDataset(platform, ONE);
     const [hook, agent] = [hooks[0]!, agents[0]!];
     const runner = await startRunner(platform, agent);
-    const sockets = newSockets();
+    const sockets = createSockets();
     const send = (text: string, signature?: string): Promise<Answer> =>
-      post(platform.url, sockets, { hook, delivery: randomUUID(), body: JSON.stringify({ text }), ...(signature && { signature }) });
+      post(platform.url, sockets, { hook, deliveryId: randomUUID(), body: JSON.stringify({ text }), ...(signature && { signature }) });
 
     assert.is((await send(signed)).kind, 'accepted');
-    assert.match((await send(forged, `sha256=${'0'.repeat(64)}`)).says, /^401 /);
+    assert.match((await send(forged, `sha256=${'0'.repeat(64)}`)).detail, /^401 /);
     sockets.destroy();
     const list = `/tenant/${agent.tenant.id}/webhook-integrations/${hook.id}/deliveries`;
     const rejected = async () =>
       JSON.parse((await platform.call('GET', `${list}?outcome=rejected`, undefined, agent.tenant)).text) as Record<string, unknown>[];
-    await eventually('the view shows the rejection', async () => (await rejected()).length === 1);
-    await eventually('the runner had its event', () => runner.effects().length === 1);
+    await eventually('the read model shows the rejection', async () => (await rejected()).length === 1);
+    await eventually('the runner has processed its event', () => runner.effects().length === 1);
     const [{ reason, sha256 } = {}] = await rejected();
     assert.equal({ reason, sha256 }, { reason: 'signature_mismatch', sha256: null });
     const { types, deliveries } = await logged(platform);
@@ -112,14 +117,14 @@ test('a forged post is recorded with its reason but without its body, and no fil
 
     await platform.stop();
     const dirs = directories(platform);
-    const found = placesOf(signed, dirs).join('\n');
+    const found = findText(signed, dirs).join('\n');
     assert.match(found, /\/store\/.*plain/, 'the search finds what is in the log');
     assert.match(found, /\/nats\/.*plain/, 'the search finds what is in the stream');
-    assert.match(placesOf('agent-0', dirs).join('\n'), /\/data\/(base|pg_wal)\/.*plain/, 'the search finds what is in Postgres');
+    assert.match(findText('agent-0', dirs).join('\n'), /\/data\/(base|pg_wal)\/.*plain/, 'the search finds what is in Postgres');
     const secrets = { forged, secret: hook.secret, admin: ADMIN_KEY, owner: tenants[0]!.key, runner: agent.runnerKey };
     for (const [name, text] of Object.entries(secrets)) {
-      assert.equal(placesOf(text, dirs), [], name);
-      assert.not.ok(platform.said().includes(text) && name !== 'admin', `${name} was printed`);
+      assert.equal(findText(text, dirs), [], name);
+      assert.not.ok(platform.output().includes(text) && name !== 'admin', `${name} was printed`);
     }
   }));
 

@@ -2,20 +2,21 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withPlatform } from '../faults/platform.ts';
-import { TARGETS, trial } from '../faults/trial.ts';
+import { runTrial, TARGETS } from '../faults/trial.ts';
 
 const KILLS = 3;
 const SHOWN = 5;
 
 test('whichever process is killed under load, no acknowledged delivery is lost, none runs twice, and each agent gets them in order', () =>
   withPlatform(async (platform) => {
-    const { findings, kills, figures } = await trial(platform, { kills: KILLS });
+    const { findings, kills, figures } = await runTrial(platform, { kills: KILLS });
     const first = Object.fromEntries(Object.entries(findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));
-    assert.equal(first, { lost: [], doubled: [], strange: [], disordered: [] }, JSON.stringify({ first, figures }, null, 2));
+    assert.equal(first, { lost: [], duplicated: [], unexpected: [], outOfOrder: [] }, JSON.stringify({ first, figures }, null, 2));
     assert.is(kills.length, KILLS * TARGETS.length);
     assert.is(figures['unknown at the end'], 0);
     assert.ok(figures['answered 503 or cut off']! > 0, 'no sender has noticed a kill');
-    // The broker may be killed after it has an acknowledgement and before it publishes it: the redelivered message is acknowledged again.
+    // The broker may be killed after it has an acknowledgement and before it publishes it: the redelivered message is
+    // acknowledged again.
     assert.ok(figures['acknowledgements in the log']! >= figures['events in the log']! - KILLS, 'the log misses acknowledgements');
     assert.ok(figures['events in the log']! > 500, `only ${figures['events in the log']} deliveries were accepted`);
   }));

@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { STREAM } from '../../domain/runners/runner-credential.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
-import { main, type Platform, withPlatform } from '../faults/platform.ts';
+import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { limitFileSize } from '../fixtures/store-process.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
@@ -19,7 +19,9 @@ const reportedAs = (platform: Platform, ...what: string[]): Promise<void> =>
 
 /** The doctor's line about the worker, or about another part. */
 const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.ProcessEnv = {}): Promise<string> => {
-  const doctor = startProgram(process.execPath, [main, 'doctor'], { env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url, ...env } });
+  const doctor = startProgram(process.execPath, [mainFile, 'doctor'], {
+    env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url, ...env },
+  });
   await doctor.ended;
   return (
     doctor
@@ -63,10 +65,10 @@ test('after a full disk has failed a delivery, the service is not ready until a 
   withPlatform(async (platform) => {
     if (process.platform !== 'linux') return;
     const { call, url, data } = platform;
-    const made = async (path: string, body: object) => JSON.parse((await call('POST', path, body)).text);
+    const create = async (path: string, body: object) => JSON.parse((await call('POST', path, body)).text);
     const [tenant] = JSON.parse((await call('GET', '/admin/tenants')).text);
-    const agent = await made(`/tenant/${tenant.id}/agents`, { name: 'A', slug: 'a' });
-    const hook = await made(`/tenant/${tenant.id}/webhook-integrations`, {
+    const agent = await create(`/tenant/${tenant.id}/agents`, { name: 'A', slug: 'a' });
+    const hook = await create(`/tenant/${tenant.id}/webhook-integrations`, {
       provider: 'github',
       agent_id: agent.id,
       label: 'L',
@@ -82,7 +84,7 @@ test('after a full disk has failed a delivery, the service is not ready until a 
     limitFileSize(pid, '1');
     assert.equal([await deliver('2'), await ready()], [503, 503]);
     limitFileSize(pid, 'unlimited');
-    await eventually('it is taken', async () => (await deliver('2')) === 202);
+    await eventually('the delivery is accepted', async () => (await deliver('2')) === 202);
     assert.is(await ready(), 200);
   }));
 
@@ -110,7 +112,7 @@ test('a worker that does not report is named until it reports again', () =>
 
 test('the doctor checks a service at the IPv6 address that it listens on', async () => {
   const nowhere = { EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false', DATABASE_URL: 'postgres://127.0.0.1:1/annals' };
-  const doctor = startProgram(process.execPath, [main, 'doctor'], {
+  const doctor = startProgram(process.execPath, [mainFile, 'doctor'], {
     env: { ...unconfiguredEnvironment(), ...nowhere, HOST: '::1', PORT: '1' },
   });
   await doctor.ended;

@@ -2,12 +2,12 @@
 import pg from 'pg';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
-import { main, type Platform, withPlatform } from '../faults/platform.ts';
+import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
 /** Runs a command against a platform. Returns its exit code and its output. */
 const run = async ({ data, url }: Platform, ...words: readonly string[]): Promise<[number, string]> => {
-  const running = startProgram(process.execPath, [main, ...words], {
+  const running = startProgram(process.execPath, [mainFile, ...words], {
     env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url },
   });
   return [(await running.ended) as number, running.output()];
@@ -27,8 +27,8 @@ const promotions = async (platform: Platform): Promise<[string | undefined, stri
     .map(({ data, metadata: { actor } }) => [data.projection, `${actor.kind} ${actor.id}`]);
 };
 
-const spoilPlans = async (platform: Platform): Promise<void> => {
-  const client = new pg.Client({ connectionString: platform.urls().DATABASE_URL });
+const corruptPlans = async (platform: Platform): Promise<void> => {
+  const client = new pg.Client({ connectionString: platform.serviceVariables().DATABASE_URL });
   await client.connect();
   await client.query(`update plans.plans set doc = '{}'`).finally(() => client.end());
 };
@@ -41,7 +41,7 @@ test('annals rebuild records each promotion in the log, and --if-equal aborts if
     const actor = 'system annals rebuild';
     equal(await promotions(platform), [['plans', actor]]);
 
-    await spoilPlans(platform);
+    await corruptPlans(platform);
     const [refused, difference] = await run(platform, 'rebuild', 'plans', '--if-equal');
     match(difference, /^plans {2}kept as it was: 1 rows compared, 1 differed\n {2}plans .* differs in doc, /m);
     is(refused, 1);

@@ -5,15 +5,15 @@ import { is } from 'uvu/assert';
 import { runCommand } from '../../infra/runner/run-command.ts';
 import { eventually, withTempDirectory } from '../fixtures/child-process.ts';
 
-test('a command that ignores SIGTERM is killed with everything that it has started', () =>
+test('a command that ignores SIGTERM is killed with all its child processes', () =>
   withTempDirectory(async (dir) => {
     const [kill, force] = [new AbortController(), new AbortController()];
     const input = Buffer.from('{}');
-    const exec = `cd '${dir}'; trap 'touch asked' TERM; (trap '' TERM; sleep 60) & touch begun; while :; do wait; done`;
+    const exec = `cd '${dir}'; trap 'touch signalled' TERM; (trap '' TERM; sleep 60) & touch started; while :; do wait; done`;
     const running = runCommand({ exec, input, env: {}, onProgress: () => {}, progressMs: 1_000, kill: kill.signal, force: force.signal });
-    await eventually('it runs', () => existsSync(join(dir, 'begun')));
+    await eventually('the command runs', () => existsSync(join(dir, 'started')));
     kill.abort();
-    await eventually('it was asked', () => existsSync(join(dir, 'asked')));
+    await eventually('the command got SIGTERM', () => existsSync(join(dir, 'signalled')));
     force.abort();
     is(await running, 'signal SIGKILL');
   }));
