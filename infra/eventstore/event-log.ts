@@ -19,8 +19,8 @@ export type Follower = {
   from?: Position | 'end' | undefined;
   filter?: Filter | undefined;
   /**
-   * Called in log order. If it returns a promise, the next event waits for it. An error ends the subscription with that
-   * error.
+   * Called for each event, in log order. If it returns a promise, the next event is delivered after it has resolved. If
+   * it throws or rejects, the subscription ends with that error.
    */
   event: (event: Recorded) => void | Promise<void>;
   /** Called when every event up to this position was either delivered or rejected by the filter. */

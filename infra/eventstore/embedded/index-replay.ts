@@ -7,7 +7,7 @@ import type { Index } from './stream-index.ts';
 
 type Parts = { log: Log; index: Index; streams: StreamCache; recent: RecentIds };
 
-/** Adds the events after the index's checkpoint to the index and to the recent ids. */
+/** Reads the log from the index's checkpoint on, and adds its events to the index and to the recent ids. */
 const replay = ({ log, index, streams, recent }: Parts): void => {
   streams.clear();
   recent.clear();
@@ -24,13 +24,13 @@ const replay = ({ log, index, streams, recent }: Parts): void => {
   streams.clear();
 };
 
-/** Discards what memory holds of a batch that was not written. */
+/** Removes the entries of a failed batch from memory: clears the index in memory and reads it again from the log. */
 export const reloadFromLog = (parts: Parts): void => {
   parts.index.reset();
   replay(parts);
 };
 
-/** Brings the index up to the log's end. The log is the truth: an index that does not match it is rebuilt. */
+/** Adds the events that the index lacks. An index that does not match the log is discarded and rebuilt from the log. */
 export const catchUpIndex = (parts: Parts): void => {
   const { log, index } = parts;
   if (index.checkpoint() > log.end()) index.discard();

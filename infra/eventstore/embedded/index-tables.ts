@@ -11,7 +11,7 @@ export const MEMTABLE_ENTRIES = 32_768;
 /** How many tables of one level are merged into one of the next. */
 const MERGE_FAN_IN = 4;
 
-/** `checkpoint` is the log position up to which the tables know the log; `next` numbers the next table. */
+/** The tables contain all events before the log position `checkpoint`. `next` is the number of the next table file. */
 type Manifest = { checkpoint: number; next: number; tables: string[] };
 
 const readManifest = (dir: string): Manifest => {
@@ -44,7 +44,7 @@ const removeUnlistedTables = (dir: string, { tables }: Manifest): void => {
 
 const levelOf = ({ count }: Table): number => Math.max(0, Math.floor(Math.log(count / MEMTABLE_ENTRIES) / Math.log(MERGE_FAN_IN)));
 
-/** Where enough successive tables of one level begin to be merged; -1 if nowhere. */
+/** The index of the first of MERGE_FAN_IN neighbouring tables that have the same level; -1 if there are none. */
 const findMergeRun = (tables: Table[]): number =>
   tables.findIndex((table, at) => {
     const run = tables.slice(at, at + MERGE_FAN_IN);
@@ -82,7 +82,7 @@ const publish = (set: TableSet, tables: Table[], checkpoint: number): void => {
   set.tables = tables;
 };
 
-/** Merges tables of one level until there are no longer enough of them. */
+/** Merges tables until no level has enough neighbouring tables for another merge. */
 const mergeLevels = async (set: TableSet): Promise<void> => {
   const at = findMergeRun(set.tables);
   if (set.isMerging || set.isClosing || at < 0) return;
@@ -135,8 +135,8 @@ export const openIndexTables = (dir: string) => {
   return {
     merge: (): Promise<void> => mergeLevels(set),
     /**
-     * Writes a memtable as the newest table, without blocking the event loop. Calls `onPublished` in the moment in
-     * which look-ups find the table: the caller must drop the memtable then, or its entries would be found twice.
+     * Writes a memtable as the newest table, without blocking the event loop. Calls `onPublished` as soon as look-ups
+     * use the table. The caller must drop the memtable at that moment, or look-ups would find its entries twice.
      */
     add: async (memtable: Memtable, checkpoint: number, onPublished: () => void): Promise<void> => {
       const path = nextPath(set);
@@ -144,13 +144,13 @@ export const openIndexTables = (dir: string) => {
       publish(set, [openTable(path), ...set.tables], checkpoint);
       onPublished();
     },
-    /** The same at once. */
+    /** Like `add`, but blocks until the table is written. */
     addNow: (memtable: Memtable, checkpoint: number): void => {
       const path = nextPath(set);
       writeTableNow(path, memtable);
       publish(set, [openTable(path), ...set.tables], checkpoint);
     },
-    /** The log position up to which the tables know the log. */
+    /** The tables contain all events before this log position. */
     checkpoint: (): number => manifest.checkpoint,
     last: (key: number): Entry | undefined => lastIn(set.tables, key),
     find: (key: number, revision: number): number | undefined => findIn(set.tables, key, revision),
@@ -158,13 +158,13 @@ export const openIndexTables = (dir: string) => {
       for (let at = set.tables.length - 1; at >= 0; at--) set.tables[at]!.range(key, from, to, into);
     },
     isIntact: (): boolean => set.tables.every((table) => table.isIntact()),
-    /** Forgets all tables: the index is rebuilt from the log. */
+    /** Drops all tables. The caller then rebuilds the index from the log. */
     discard: (): void => {
       closeTables(set.tables);
       set.tables = [];
       Object.assign(manifest, { checkpoint: 0, tables: [] });
     },
-    /** Cancels a merge at its next slice. */
+    /** Makes a running merge stop after its current slice. */
     startClosing: (): void => {
       set.isClosing = true;
     },

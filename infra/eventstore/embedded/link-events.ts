@@ -18,7 +18,10 @@ const targetOf = ({ log, index, streams }: Parts, name: string, revision: number
   return recordedAt(record, 0);
 };
 
-/** The response for a link event: the event that it points to, and the link. Undefined if its data is not a link. */
+/**
+ * The response for a link event. It contains the event that the link points to, and the link itself. Undefined if the
+ * event's data does not have the form of a link.
+ */
 export const resolvedLink = (parts: Parts, records: Buffer, at: number, position: number): Buffer | undefined => {
   const link = recordedAt(records, at);
   const data = bytesOf(readFields(link), 8)?.toString() ?? '';

@@ -6,8 +6,8 @@ const INITIAL_BYTES = 4 << 20;
 export type LogBatch = ReturnType<typeof createLogBatch>;
 
 /**
- * The records of one batch, in memory. They stay readable after the commit until the next batch begins: live
- * subscribers read them here.
+ * The records of one batch, in memory. They stay readable after the commit until the next batch begins, because live
+ * subscriptions read them from here.
  */
 export const createLogBatch = () => {
   let bytes = Buffer.allocUnsafe(INITIAL_BYTES);
@@ -26,7 +26,9 @@ export const createLogBatch = () => {
     used = 0;
   };
 
-  /** Adds an event, whose `position` and `batchStart` it sets. The event can be read at once. @returns its position */
+  /**
+   * Adds an event, and sets `position` and `batchStart` of its location. It can be read at once. @returns its position
+   */
   const addEvent = (event: ProposedEvent, location: RecordLocation): number => {
     const size = maxRecordSize(event, location.stream.length);
     if (used + size > bytes.length) bytes = Buffer.concat([bytes], Math.max(bytes.length * 2, used + size));
@@ -37,7 +39,7 @@ export const createLogBatch = () => {
     return position;
   };
 
-  /** Whole records from a position on; a view that the next batch overwrites. */
+  /** Complete records from a position on. The result is a view, which the next batch overwrites. */
   const page = (position: number, size: number): Page => {
     const from = Math.min(position - start, used);
     let to = from;
@@ -45,7 +47,7 @@ export const createLogBatch = () => {
     return { bytes: bytes.subarray(from, to), next: start + to };
   };
 
-  /** @returns undefined if no record begins at the position */
+  /** The record at a position; undefined if no record begins there. */
   const record = (position: number): Buffer | undefined => {
     const rest = bytes.subarray(Math.min(position - start, used), used);
     return isIntactAt(rest, 0, position) ? rest.subarray(0, sizeAt(rest, 0)) : undefined;

@@ -13,7 +13,8 @@ import {
 } from './segment.ts';
 
 /**
- * Whole records in the log's order; `next` is the position at which to continue. No bytes: there are no more records.
+ * Complete records in the log's order. `next` is the position at which to continue. If `bytes` is empty, there are no
+ * more records.
  */
 export type Page = { bytes: Buffer; next: number };
 
@@ -30,8 +31,8 @@ const indexOf = (segments: Segment[], position: number): number => {
 export const segmentAt = (segments: Segment[], position: number): Segment => segments[indexOf(segments, position)]!;
 
 /**
- * The position that an intact record must have. Records of a packed segment were moved, so there the record's own
- * header counts.
+ * The position that a record must have to be intact. In a plain segment it follows from the file offset. In a packed
+ * segment records were moved, so the position in the record's own header counts.
  */
 const expectedPosition = (segment: Segment, bytes: Buffer, at: number, offset: number): number =>
   segment.packed ? positionAt(bytes, at) : segment.base + offset + at;
@@ -52,8 +53,8 @@ export const readPage = (segments: Segment[], position: number, size: number): P
 };
 
 /**
- * The intact records from an offset on, up to the first damaged one; undefined if the first is damaged or there is
- * none.
+ * The intact records from a file offset on, up to the first damaged one. Undefined if the first record is damaged, or
+ * if there is no record or no offset.
  */
 const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: number): Page | undefined => {
   if (offset === undefined) return undefined;
@@ -65,7 +66,8 @@ const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: n
     at += sizeAt(bytes, at);
   }
   if (at === 0) return undefined;
-  // In a packed segment the next position comes from the next record's header, which has not been verified yet.
+  // In a packed segment, the next position would come from the header of the next record, which is not verified yet. So
+  // it continues at the lowest possible position.
   const next = segment.packed && offset + at < recordsEnd(segment) ? last + 1 : positionAfter(segment, offset + at);
   return { bytes: bytes.subarray(0, at), next };
 };
@@ -85,7 +87,9 @@ export const readIntactPage = (segments: Segment[], position: number, size: numb
   return { bytes: Buffer.alloc(0), next: endOf(segments) };
 };
 
-/** The offset at which the records before a position end. @throws if damage in between hides it */
+/**
+ * The file offset at which the records before a position end. @throws if a damaged record makes it impossible to find
+ */
 const offsetBefore = (segment: Segment, position: number): number => {
   if (position >= segment.base + segment.length) return recordsEnd(segment);
   const offset = offsetOf(segment, position);
@@ -98,7 +102,7 @@ const offsetBefore = (segment: Segment, position: number): number => {
 };
 
 /**
- * The intact records before a position; `next` is the position of the first of them.
+ * The intact records that end right before a position. `next` is the position of the first of them.
  * @throws if the record just before is damaged
  */
 export const readPageBefore = (segments: Segment[], position: number, size: number): Page => {

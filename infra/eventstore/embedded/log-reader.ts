@@ -23,8 +23,8 @@ const readRecord = (segments: Segment[], position: number, scratch: Buffer): Buf
 };
 
 /**
- * Whether scavenging removed the record at a position: the record that follows in its segment is intact, or none
- * follows.
+ * Whether scavenging has removed the record at a position. If so, the next record of the packed segment is intact and
+ * has a higher position, or there is no further record.
  */
 const isFreed = (segment: Segment, position: number): boolean => {
   if (!segment.packed) return false;
@@ -35,7 +35,8 @@ const isFreed = (segment: Segment, position: number): boolean => {
 };
 
 /**
- * The record at the position of an event after the normal look-up missed it; undefined if it was freed.
+ * Finds an event's record if the normal look-up failed, for example because an earlier record is damaged. Undefined if
+ * scavenging has removed the record.
  * @throws if it is damaged
  */
 const findMissedRecord = (segments: Segment[], position: number): Buffer | undefined => {
@@ -46,7 +47,9 @@ const findMissedRecord = (segments: Segment[], position: number): Buffer | undef
   return readRecords(segment, offset, OVERHEAD_BYTES);
 };
 
-/** Whether scavenging may have removed an event at a position without a record. @throws if a damaged event is there */
+/**
+ * For a position without an intact record: whether scavenging may have removed an event there. @throws if it is damaged
+ */
 const isFreeable = (segment: Segment, position: number): boolean => {
   if (segment.packed) return true;
   const header = readUpTo(segment.file, offsetOf(segment, position), HEADER_BYTES);
@@ -68,7 +71,10 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
   return {
     record,
 
-    /** Whole records from a position on. Not verified; a view that is valid for this turn of the event loop only. */
+    /**
+     * Complete but unverified records from a position on. The result is a view: use it before this turn of the event
+     * loop ends.
+     */
     page: (position: number, size = PAGE_BYTES): Page =>
       batch.contains(position) ? batch.page(position, size) : readPage(segments, position, size),
 
@@ -80,7 +86,7 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
       batch.contains(position) ? batch.page(position, size) : readIntactPage(segments, position, size),
 
     /**
-     * Verified records before a position; `next` is the position of the first.
+     * Verified records that end right before a position. `next` is the position of the first of them.
      * @throws if the record just before is damaged
      */
     pageBefore: (position: number, size = PAGE_BYTES): Page => readPageBefore(segments, position, size),
@@ -88,7 +94,7 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
     /** The record at the position of an event; undefined if scavenging removed it. @throws if it is damaged */
     recordOrFreed: (position: number): Buffer | undefined => record(position) ?? findMissedRecord(segments, position),
 
-    /** Like `recordOrFreed`, but a view of one shared buffer that the next call overwrites. */
+    /** Like `recordOrFreed`, but the result is a view of a shared buffer, which the next call overwrites. */
     viewRecord: (position: number): Buffer | undefined => {
       const found = read(position, readBuffer.reuse());
       readBuffer.remember(position, segmentAt(segments, position), found);
@@ -96,15 +102,15 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
     },
 
     /**
-     * Whether a position belongs to an event, or to one that scavenging may have removed.
+     * Whether a read may start at this position: an event is there, or scavenging may have removed one.
      * @throws if the event there is damaged
      */
     isReadablePosition: (position: number): boolean =>
       record(position) !== undefined || isFreeable(segmentAt(segments, position), position),
 
     /**
-     * The position after a damaged record, if an intact one begins there or the log ends: a reader that had passed it
-     * can go on.
+     * The position right after the damaged record at `position`, if an intact record begins there or the log ends
+     * there; otherwise undefined. A reader that has passed the damaged record before can continue at this position.
      */
     positionAfterDamaged: (position: number): number | undefined => {
       const segment = segmentAt(segments, position);

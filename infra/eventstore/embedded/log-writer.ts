@@ -23,7 +23,10 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
   let preallocation: Preallocation | undefined;
   const last = (): Segment => segments.at(-1)!;
 
-  /** Closes the last segment and begins another; only while no preallocation is being written. */
+  /**
+   * Starts a new segment, and cuts the preallocated zeros off the full one. Call it only while no zeros are being
+   * written.
+   */
   const startSegment = (): void => {
     segments.push(createSegment(dir, endOf(segments)));
     batch.clear();
@@ -47,9 +50,10 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
   };
 
   /**
-   * Writes and syncs the batch. If the disk is full, nothing was written; after any other error the contents of the
-   * disk are unknown. Space is preallocated only while batches are small: a large batch spreads the journal's cost over
-   * many events, and writing zeros at the same time would only slow the disk down.
+   * Writes and syncs the batch. If it throws because the disk is full, nothing was written; after any other error the
+   * contents of the disk are unknown. Space is preallocated only while batches are small. A large batch spreads the
+   * cost of the file system's journal over many events, and writing zeros at the same time would only slow the disk
+   * down.
    */
   const commit = (isSmall: boolean): void => {
     const segment = last();
@@ -64,7 +68,7 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
     startBatch,
     commit,
     addEvent: batch.addEvent,
-    /** The position after the last event of the batch, written or not. */
+    /** The position after the last event of the current batch, whether the batch is written yet or not. */
     batchEnd: batch.end,
     /** Whether a batch of this many bytes can begin now; if not, wait for `whenWritable`. */
     canStartBatch: (bytes: number): boolean => preallocation === undefined || preallocation.fits(bytes),

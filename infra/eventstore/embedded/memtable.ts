@@ -1,11 +1,11 @@
 import { TOMBSTONE_REVISION } from './record.ts';
 
-/** A stream's last event, as the index knows it. */
+/** Revision and log position of a stream's last event. */
 export type Entry = { revision: number; position: number };
 
 /**
- * Positions of one stream, from revision `first` on; ABSENT where scavenging removed an event. `tombstone` is a
- * position, or -1.
+ * The positions of one stream's events, beginning with revision `first`. Events that scavenging removed are ABSENT.
+ * `tombstone` is the position of the tombstone, or -1.
  */
 type StreamEntries = { first: number; positions: number[]; tombstone: number };
 
@@ -24,7 +24,7 @@ const append = (entries: StreamEntries, revision: number, position: number): voi
   entries.positions.push(position);
 };
 
-/** Key, revision and position of `size` entries, ordered by key and revision. */
+/** All entries, ordered by key and revision. An entry is three numbers: key, revision and position. */
 const sortedEntries = (streams: Map<number, StreamEntries>, size: number): Float64Array => {
   const keys = Float64Array.from(streams.keys()).sort();
   const sorted = new Float64Array(size * 3);
@@ -47,7 +47,7 @@ export const createMemtable = () => {
   const streams = new Map<number, StreamEntries>();
   let size = 0;
 
-  /** Revisions of a stream must come in ascending order. */
+  /** Adds an entry. Revisions of a stream must come in ascending order. */
   const put = (key: number, revision: number, position: number): void => {
     size++;
     const entries = streams.get(key);
@@ -66,7 +66,7 @@ export const createMemtable = () => {
     return position === ABSENT ? undefined : position;
   };
 
-  /** Adds to `into` the positions of the revisions `from` to `to`, ascending, as far as they are here. */
+  /** Appends to `into` the positions of those revisions from `from` to `to` that this memtable contains, ascending. */
   const range = (key: number, from: number, to: number, into: number[]): void => {
     const entries = streams.get(key);
     if (!entries) return;

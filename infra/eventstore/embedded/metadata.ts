@@ -3,7 +3,7 @@ import { bytesOf, readFields } from './protobuf.ts';
 /** The part of a stream's metadata that decides which events are visible. `raw` is the original text with all keys. */
 export type StreamMetadata = { truncateBefore: number; maxCount: number; maxAgeMs: number; raw: string };
 
-/** A `$tb` from here on marks a soft-deleted stream. */
+/** A `$tb` ("truncate before") of at least this value marks a soft-deleted stream. */
 const DELETED = 2 ** 62;
 /** The metadata that a soft delete writes. It is a text because a double cannot hold 2^63-1. */
 export const DELETED_METADATA = '{\n  "$tb": 9223372036854775807\n}';
@@ -34,6 +34,8 @@ export const metadataOf = (recorded: Buffer): StreamMetadata => {
 /** Whether the stream is soft-deleted: truncated after every possible revision. */
 export const isDeleted = (metadata: StreamMetadata | null): boolean => metadata !== null && metadata.truncateBefore >= DELETED;
 
-/** The same metadata with another `$tb`: written when an append revives a deleted stream. */
+/**
+ * The text of the same metadata with `$tb` set to `revision`. It is written when an append revives a deleted stream.
+ */
 export const truncatedBefore = (metadata: StreamMetadata | null, revision: number): string =>
   JSON.stringify({ ...parsed(metadata?.raw ?? '{}'), $tb: revision });

@@ -47,7 +47,8 @@ export const writePlanned = ({ log, index, streams, recent, markAppended }: Part
 };
 
 /**
- * A new metadata event of a stream; `ahead` counts events that the same append writes to the metadata stream before it.
+ * Plans a metadata event for a stream. `ahead` is the number of events that the same append writes to the metadata
+ * stream before it.
  */
 export const plannedMetadata = (streams: StreamCache, { name }: Stream, text: string, ahead = 0): PlannedEvent => {
   const stream = streams.get(`$$${name}`);
@@ -55,9 +56,9 @@ export const plannedMetadata = (streams: StreamCache, { name }: Stream, text: st
 };
 
 /**
- * The metadata event that an append adds when it revives a soft-deleted stream. Metadata written to a deleted stream
- * revives it too: like a real node, the store writes that metadata once more, with the revision at which the stream
- * begins again.
+ * The metadata event that an append must add because it revives a soft-deleted stream; otherwise undefined. Metadata
+ * that is written to a deleted stream revives it too: as a real node does, the store then writes that metadata a second
+ * time, with the revision at which the stream continues.
  */
 export const revivalOf = (
   streams: StreamCache,

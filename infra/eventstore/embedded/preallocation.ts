@@ -7,7 +7,7 @@ const RETRY_DELAY_MS = 1_000;
 
 const zeros = Buffer.alloc(STEP_BYTES);
 
-/** Writes and syncs one step of zeros on a thread of the runtime. */
+/** Writes and syncs STEP_BYTES of zeros without blocking the event loop. */
 const writeZeros = (file: number, at: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const done = (error: Error | null) => (error ? reject(error) : resolve());
@@ -21,18 +21,19 @@ export type Preallocation = ReturnType<typeof createPreallocation>;
 
 /**
  * Fills the space after the log's end with zeros before it is needed. A batch then does not change the file's size, so
- * its sync does not wait for the file system's journal. The zeros are written beside appends; an append that finds none
- * simply extends the file.
+ * its sync does not wait for the file system's journal. The zeros are written in the background. If none are left, an
+ * append simply extends the file.
  */
 export const createPreallocation = (segment: Segment) => {
-  /** The offset up to which zeros, or events, are written. */
+  /** The file offset up to which zeros or events have been written. */
   let end = segment.length;
   let writing: Promise<void> | undefined;
   let pausedUntil = 0;
   let isStopped = false;
   /**
-   * A descriptor of its own, opened on first use. The system reports a failed write once per open file: if both shared
-   * one, the sync of the zeros could take an error report that the sync of a batch needs.
+   * The zeros are written through a file descriptor of their own, opened on first use. The system reports a failed
+   * write only once per open file. If the descriptor were shared, the sync of the zeros could receive an error that the
+   * sync of a batch must see.
    */
   let file: number | undefined;
 
@@ -46,7 +47,7 @@ export const createPreallocation = (segment: Segment) => {
     }
   };
 
-  /** Called after an append, which may have gone past the zeros. */
+  /** Call this after an append: it may have written beyond the zeros. */
   const noteGrowth = (): void => {
     end = Math.max(end, segment.length);
   };
@@ -63,18 +64,21 @@ export const createPreallocation = (segment: Segment) => {
     },
     /** Whether this many bytes can be appended now without overlapping zeros that are being written. */
     fits: (bytes: number): boolean => writing === undefined || segment.length + bytes <= end,
-    /** Called after the file was truncated to the segment's length. */
+    /**
+     * Call this after truncating the file to the segment's length: the zeros beyond it are gone, so preallocation
+     * starts again from there.
+     */
     reset: (): void => {
       end = segment.length;
     },
     isWriting: (): boolean => writing !== undefined,
     whenIdle: (): Promise<void> => writing ?? Promise.resolve(),
-    /** Writes no more zeros. @returns when those being written are done */
+    /** Starts no more writes of zeros. @returns a promise that resolves when the running write is done */
     stop: (): Promise<void> => {
       isStopped = true;
       return writing ?? Promise.resolve();
     },
-    /** Stops, and truncates the file to the segment's length. Only while nothing is being written. */
+    /** Stops, and cuts the zeros off the file. Call it only while no zeros are being written. */
     trim: (): void => {
       isStopped = true;
       if (file !== undefined) fs.closeSync(file);

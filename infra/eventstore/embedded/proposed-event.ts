@@ -15,7 +15,7 @@ import {
 } from './protobuf.ts';
 import type { ProposedEvent } from './record.ts';
 
-/** The event of an append is invalid. The messages are those of a real node. */
+/** An event of an append is invalid. The message is the same as that of a real node. */
 export class InvalidEvent extends Error {}
 
 const EMPTY: Span = spanOf(Buffer.alloc(0));
@@ -28,7 +28,7 @@ const isDash = (at: number): boolean => at === 8 || at === 13 || at === 18 || at
 
 const lower = (bytes: Buffer): Buffer => Buffer.from(bytes.toString('latin1').toLowerCase(), 'latin1');
 
-/** Whether a UUID as 36 bytes of lower-case text begins there. */
+/** Whether a UUID, as 36 bytes of lower-case text, begins at offset `from`. */
 const isUuidAt = (bytes: Buffer, from: number): boolean => {
   if (bytes.length - from < 36) return false;
   for (let at = 0; at < 36; at++) if (isDash(at) ? bytes[from + at] !== 45 : !isHex(bytes[from + at]!)) return false;
@@ -42,7 +42,10 @@ const structuredText = (words: Fields): Buffer => {
   return Buffer.from(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
 };
 
-/** A UUID message, in either of its two forms, as 36 bytes of lower-case text; undefined if it is not a UUID. */
+/**
+ * Converts a UUID message, which holds text or two numbers, to 36 bytes of lower-case text. Undefined if it is not a
+ * UUID.
+ */
 const uuidText = (message: Span): Span | undefined => {
   const { bytes, at, length } = message;
   if (length === 38 && bytes[at] === 0x12 && isUuidAt(bytes, at + 2)) return { bytes, at: at + 2, length: 36 };
@@ -59,7 +62,8 @@ const isNil = ({ bytes, at, length }: Span): boolean => {
 };
 
 /**
- * Whether `length` bytes from `at` are the wanted ones. For so few bytes a loop is faster than a call into the runtime.
+ * Whether the `length` bytes from offset `at` equal `wanted`. For so few bytes, a loop is faster than a call into the
+ * runtime.
  */
 const hasBytesAt = (bytes: Buffer, at: number, length: number, wanted: Buffer): boolean => {
   if (length !== wanted.length) return false;

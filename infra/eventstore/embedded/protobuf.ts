@@ -1,4 +1,4 @@
-/** An integer up to 2^64; a bigint only if a double would round it. */
+/** An integer below 2^64. It is a bigint only if a double cannot hold it exactly. */
 export type Wide = number | bigint;
 
 export type Cursor = { bytes: Buffer; at: number; end: number };
@@ -40,7 +40,8 @@ export const readLength = (c: Cursor): number => {
 };
 
 /**
- * A slice of a buffer, without a view: creating a Buffer view costs about as much as all other work on a small event.
+ * A range of a buffer. It is not a Buffer view, because creating a view costs about as much as all other work on a
+ * small event.
  */
 export type Span = { readonly bytes: Buffer; readonly at: number; readonly length: number };
 
@@ -48,7 +49,9 @@ export const spanOf = (bytes: Buffer): Span => ({ bytes, at: 0, length: bytes.le
 export const spanTo = (c: Cursor, to: number): Span => ({ bytes: c.bytes, at: c.at, length: to - c.at });
 export const viewOf = ({ bytes, at, length }: Span): Buffer => bytes.subarray(at, at + length);
 
-/** A view, not a copy: valid for this turn of the event loop only. */
+/**
+ * Reads a length-delimited value. The result is a view, not a copy: it is valid in this turn of the event loop only.
+ */
 export const readBytes = (c: Cursor): Buffer => {
   const length = readLength(c);
   c.at += length;
@@ -66,10 +69,13 @@ export const skipField = (c: Cursor, wireType: number): void => {
   else throw malformed();
 };
 
-/** Field number to value. Of a repeated field only the last value is here. */
+/** The values of a message by field number. If a field is repeated, only its last value is included. */
 export type Fields = Map<number, Wide | Buffer>;
 
-/** Reads all integer and length-delimited fields; `each` receives repeated ones too. @throws RangeError if malformed */
+/**
+ * Reads all integer and length-delimited fields. `each` is called for every value, also those of repeated fields.
+ * @throws RangeError if the message is malformed
+ */
 export const readFields = (bytes: Buffer, each?: (field: number, value: Wide | Buffer) => void): Fields => {
   const c = cursorOf(bytes);
   const fields: Fields = new Map();
@@ -99,7 +105,7 @@ export const wideOf = (fields: Fields, field: number): Wide => {
   return value === undefined || Buffer.isBuffer(value) ? 0 : value;
 };
 
-/** How many bytes `writeVarint` needs. */
+/** How many bytes `writeVarint` needs for a value. */
 export const varintSize = (value: Wide): number => {
   let size = 1;
   if (typeof value === 'bigint') for (let rest = value >> 7n; rest > 0n; rest >>= 7n) size++;
@@ -107,7 +113,7 @@ export const varintSize = (value: Wide): number => {
   return size;
 };
 
-/** Writes at `at`. @returns the offset after it */
+/** Writes a variable-length integer at offset `at`. @returns the offset after it */
 export const writeVarint = (to: Buffer, at: number, value: Wide): number => {
   if (typeof value === 'bigint') {
     let rest = value;
@@ -128,7 +134,7 @@ const taggedBuffer = (field: number, wireType: number, size: number): [Buffer, n
   return [out, writeVarint(out, 0, tag)];
 };
 
-/** These four functions encode one field. */
+/** Each of these four functions encodes one field. */
 export const uintField = (field: number, value: Wide): Buffer => {
   const [out, at] = taggedBuffer(field, 0, varintSize(value));
   writeVarint(out, at, value);
@@ -144,7 +150,7 @@ export const bytesField = (field: number, value: Buffer): Buffer => {
 export const textField = (field: number, value: string): Buffer => bytesField(field, Buffer.from(value));
 export const messageField = (field: number, ...parts: Buffer[]): Buffer => bytesField(field, Buffer.concat(parts));
 
-/** A message with the five bytes that precede it in gRPC. */
+/** Encodes a message, with the five bytes that precede each message in gRPC. */
 export const framedMessage = (...parts: Buffer[]): Buffer => {
   const body = Buffer.concat(parts);
   const out = Buffer.allocUnsafe(5 + body.length);

@@ -4,20 +4,19 @@ import type { Packed, Segment } from './segment.ts';
 export const FIRST_READ_BYTES = 4 << 10;
 
 /**
- * A buffer that keeps the last record read into it: whoever looks up a stream's last event usually reads that event
- * next.
+ * A buffer that keeps the last record read into it. After a look-up of a stream's last event, that event is often read.
  */
 export const createReadBuffer = () => {
   const bytes = Buffer.alloc(FIRST_READ_BYTES);
   let cached: { position: number; segment: Segment; packed: Packed | undefined; size: number } | undefined;
 
   return {
-    /** Drops the cached record. @returns the buffer, to be overwritten */
+    /** Drops the cached record. @returns the buffer, for the next read to overwrite */
     reuse: (): Buffer => {
       cached = undefined;
       return bytes;
     },
-    /** Caches a record if it lies in this buffer. */
+    /** Caches a record, if it was read into this buffer. */
     remember: (position: number, segment: Segment, record: Buffer | undefined): void => {
       if (record?.buffer === bytes.buffer) cached = { position, segment, packed: segment.packed, size: record.length };
     },

@@ -15,7 +15,7 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 export type Parts = { log: Log; index: Index; streams: StreamCache; signals: AppendSignals };
 export type Reading = { call: Call; request: ReadRequest; response: ResponseWriter };
 
-/** Lets other calls run, and waits for a slow reader. */
+/** Sends the collected responses. Then lets other calls run or, if the reader is slow, waits until it has caught up. */
 export const yieldToOthers = async ({ call, response }: Reading): Promise<void> => {
   if (response.flush()) await new Promise((resolve) => setImmediate(resolve));
   else await call.drained();
@@ -41,7 +41,7 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
   const visible = visibleOf(stream, parts.streams.metadata(stream));
   const range = bounds(source.from, request.backwards, visible.low, stream.last);
   let left = request.count;
-  // The first page has only as many events as were requested; if some of them are not visible, whole pages follow.
+  // The first page has only as many events as were requested. If some of them are not visible, full pages follow.
   let maxEvents = left;
   while (left > 0 && range.from <= range.to && !call.isClosed()) {
     const from = request.backwards ? Math.max(range.from, range.to - maxEvents + 1) : range.from;
@@ -61,7 +61,10 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
 
 const notAPosition = unknown('Unexpected ReadAllResult: Error');
 
-/** The requested position if it is valid: an event's own, or one after the end of the log. */
+/**
+ * The requested start position as a number; undefined if it is invalid. Valid are the positions of events, and all
+ * positions from the log's end on.
+ */
 export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition): number | undefined => {
   if (prepare > commit) return undefined;
   const position = Number(commit);
@@ -111,7 +114,9 @@ const backwards = async ({ log }: Parts, reading: Reading, from: number): Promis
   }
 };
 
-/** Sends the log's events; the one at the start position only when reading forwards. @returns as `readStream` does */
+/**
+ * Sends the log's events. Only a forward read includes the event at the start position. @returns as `readStream` does
+ */
 export const readAll = async (parts: Parts, reading: Reading, source: AllSource): Promise<Status | undefined> => {
   const { log } = parts;
   const start = source.from === 'start' ? 0 : source.from === 'end' ? log.end() : startPositionOf(parts, source.from);

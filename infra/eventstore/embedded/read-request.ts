@@ -33,7 +33,7 @@ const allSource = (message: Buffer): ReadRequest['source'] => {
 
 const wantsStructured = (options: Fields): boolean => readFields(bytesOf(options, 9) ?? Buffer.alloc(0)).has(1);
 
-/** Reads a Read message. @throws SyntaxError if the pattern of its filter is invalid */
+/** Reads a Read message. @throws SyntaxError if the regular expression of its filter is invalid */
 export const readRequestOf = (message: Buffer): ReadRequest => {
   const options = readFields(bytesOf(readFields(message), 1) ?? Buffer.alloc(0));
   const stream = bytesOf(options, 1);

@@ -3,10 +3,13 @@ import type { Span } from './protobuf.ts';
 const SLOTS = 1 << 16;
 const MAX_GENERATION_SIZE = SLOTS / 2;
 
-/** Where an event with this id may be. The caller must compare the id there, because two ids may have one key. */
+/**
+ * Where the event with an id probably is. Two ids may have the same hash, so the caller must compare the id found
+ * there.
+ */
 export type RecentEvent = { stream: number; revision: number };
 
-/** A 53-bit hash of an id. */
+/** A 53-bit hash of an event id. */
 const keyOf = ({ bytes, at: from, length }: Span): number => {
   let a = 0x9e3779b9;
   let b = 0x85ebca6b;
@@ -19,7 +22,10 @@ const keyOf = ({ bytes, at: from, length }: Span): number => {
   return 4294967296 * (2097151 & b) + (a >>> 0) || 1;
 };
 
-/** A hash table in number arrays (key, stream, revision), which the garbage collector need not scan. */
+/**
+ * A hash table from key to stream and revision. It consists of number arrays, which the garbage collector need not
+ * scan.
+ */
 const createTable = () => {
   const keys = new Float64Array(SLOTS);
   const streams = new Float64Array(SLOTS);
@@ -54,14 +60,14 @@ const createTable = () => {
 export type RecentIds = ReturnType<typeof createRecentIds>;
 
 /**
- * Where the latest event ids were first written, to recognise a repeated append without a revision. In memory only, as
- * on a real node.
+ * Remembers where the most recent event ids were first written. So a repeated append that expects no particular
+ * revision can be recognised. As on a real node, this exists in memory only.
  */
 export const createRecentIds = () => {
   let young = createTable();
   let old = createTable();
 
-  /** `stream` is the stream's key. An id that is already here keeps its first location. */
+  /** Adds an event id; `stream` is the stream's key. An id that is already known keeps its first location. */
   const add = (id: Span, stream: number, revision: number): void => {
     const key = keyOf(id);
     if (young.has(key) || old.has(key)) return;

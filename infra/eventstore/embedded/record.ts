@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { readVarint, type Span, varintSize, type Wide, writeVarint } from './protobuf.ts';
 
 /**
- * Bytes of a record before its frame. The frame is the event as the server sends it to readers, a framed ReadResp:
- * reading only copies it.
+ * The size of a record's header. After it comes the frame: the event as the server sends it to readers (a framed
+ * ReadResp), so that a read only has to copy it.
  */
 export const HEADER_BYTES = 56;
 const TRAILER_BYTES = 4;
@@ -13,10 +13,12 @@ export const LAST_OF_APPEND = 1;
 export const JSON_DATA = 2;
 export const LINK = 4;
 export const TOMBSTONE = 8;
-/** No event: marks the position of an append without events, because clients may read from that position. */
+/**
+ * The record contains no event. It marks the position of an append without events, because clients may read from there.
+ */
 export const EMPTY_APPEND = 16;
 
-/** The revision of a tombstone in the index; on the wire it is 2^63-1. */
+/** The revision of a tombstone in the log and the index. Clients get 2^63-1 instead. */
 export const TOMBSTONE_REVISION = Number.MAX_SAFE_INTEGER;
 const TOMBSTONE_ON_WIRE = 2n ** 63n - 1n;
 
@@ -46,7 +48,7 @@ const contentTypeEntry = (json: boolean): Buffer => {
 
 let createdAt = Number.NaN;
 let createdBytes = Buffer.alloc(0);
-/** The encoded metadata entry `created`; the last one is cached, because the events of a batch mostly share it. */
+/** The encoded metadata entry `created`. The last one is cached, because most events of a batch have the same time. */
 const createdEntry = (ms: number): Buffer => {
   if (ms === createdAt) return createdBytes;
   const ticks = `${ms}0000`;
@@ -81,14 +83,14 @@ const sizesOf = (event: ProposedEvent, { stream, revision, position }: RecordLoc
   return { ident, type, recorded, event: readEvent, response, record: OVERHEAD_BYTES + 5 + response };
 };
 
-/** An upper bound of a record's size in bytes. Cheap, and independent of the record's location. */
+/** An upper bound of a record's size in bytes. It is cheap to compute and holds for every location of the record. */
 export const maxRecordSize = (event: ProposedEvent, nameLength: number): number =>
   OVERHEAD_BYTES + 320 + nameLength + event.type.length + event.custom.length + event.data.length;
 
-/** Up to this length a loop copies faster than a call into the runtime. */
+/** Up to this length, copying in a loop is faster than a call into the runtime. */
 const MAX_LOOP_COPY_BYTES = 48;
 
-/** @returns the offset after the copied bytes, as all functions below do */
+/** @returns the offset after the copied bytes */
 const copyBytes = (to: Buffer, at: number, bytes: Buffer): number => {
   if (bytes.length > MAX_LOOP_COPY_BYTES) return at + bytes.copy(to, at);
   for (let k = 0; k < bytes.length; k++) to[at + k] = bytes[k]!;
@@ -106,13 +108,15 @@ const writeSpanField = (to: Buffer, at: number, tag: number, span: Span): number
 
 const typeKey = Buffer.from('\x0a\x04type', 'latin1');
 
-/** A tag and a number: a whole field, or the tag and length that begin a length-delimited one. */
+/**
+ * Writes a tag and a number: a complete integer field, or the tag and length at the start of a length-delimited field.
+ */
 const writeNumberField = (to: Buffer, at: number, tag: number, value: Wide): number => {
   to[at] = tag;
   return writeVarint(to, at + 1, value);
 };
 
-/** Writes the record at `from`. @returns its size */
+/** Writes the record at offset `from`. @returns its size in bytes */
 export const writeRecord = (to: Buffer, from: number, event: ProposedEvent, location: RecordLocation): number => {
   const created = createdEntry(location.created);
   const sizes = sizesOf(event, location);
@@ -140,12 +144,15 @@ export const writeRecord = (to: Buffer, from: number, event: ProposedEvent, loca
   return writeEnvelope(to, from, location, { end: at, nameAt, nameLength: location.stream.length, typeAt, typeLength: event.type.length });
 };
 
-/** Where the frame ends in the buffer, and where the stream's name and the type lie in the record. */
+/**
+ * `end` is the offset in the buffer at which the frame ends. The others are offset (within the record) and length of
+ * the stream's name and of the event type.
+ */
 type Layout = { end: number; nameAt: number; nameLength: number; typeAt: number; typeLength: number };
 
 let viewedBuffer: Buffer = Buffer.alloc(0);
 let view: DataView = new DataView(viewedBuffer.buffer);
-/** A DataView of the same bytes: compiled code writes through it without a call into the runtime. */
+/** A DataView of the same bytes. Compiled code writes through it without a call into the runtime, so it is faster. */
 const dataViewOf = (to: Buffer): DataView => {
   if (to !== viewedBuffer) {
     viewedBuffer = to;
@@ -154,7 +161,7 @@ const dataViewOf = (to: Buffer): DataView => {
   return view;
 };
 
-/** Writes the header and the trailer around the frame. @returns the record's size */
+/** Writes the header and the trailer around the frame. @returns the record's size in bytes */
 const writeEnvelope = (to: Buffer, from: number, location: RecordLocation, layout: Layout): number => {
   const { end } = layout;
   const size = end + TRAILER_BYTES - from;
@@ -178,7 +185,7 @@ const writeEnvelope = (to: Buffer, from: number, location: RecordLocation, layou
 
 // These functions read parts of the record that begins at `at`.
 export const sizeAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at);
-/** The record's distance from the start of its batch. A batch is synced as a whole. */
+/** The record's distance in bytes from the start of its batch. */
 export const batchDistanceAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 8);
 export const flagsAt = (bytes: Buffer, at: number): number => bytes[at + 12]!;
 export const positionAt = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 16);
@@ -205,7 +212,7 @@ export const recordedAt = (bytes: Buffer, at: number): Buffer => {
 /** The event's id as 36 bytes of text: the first field of the recorded event. */
 export const idAt = (bytes: Buffer, at: number): Buffer => recordedAt(bytes, at).subarray(4, 40);
 
-/** Whether a complete record of this position lies at `at`, with a correct checksum. */
+/** Whether a complete record with this position and a correct checksum begins at offset `at`. */
 export const isIntactAt = (bytes: Buffer, at: number, position: number): boolean => {
   if (bytes.length - at < OVERHEAD_BYTES) return false;
   const size = sizeAt(bytes, at);

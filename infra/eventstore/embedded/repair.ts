@@ -7,8 +7,8 @@ import { nonZeroLength, offsetOf, readRecords, recordsEnd, type Segment } from '
 const WINDOW_BYTES = 1 << 20;
 
 /**
- * File offsets: the start of the last complete append's batch, the end of that append, and the first damaged record or
- * the end.
+ * The result of a scan, as file offsets. `complete`: the end of the last complete append. `batch`: the start of that
+ * append's batch. `stop`: the first damaged record, or the end of the records.
  */
 type Scan = { batch: number; complete: number; stop: number };
 
@@ -30,8 +30,8 @@ const scan = (segment: Segment, from: number): Scan => {
 };
 
 /**
- * Whether an intact record of a later batch follows. Then the bad record had been synced: it is damage, not a torn
- * write.
+ * Whether an intact record of a later batch follows after the bad record at `stop`. If so, the bad record had been
+ * synced before: it is damage, not an incomplete write.
  */
 const hasLaterBatch = (segment: Segment, stop: number): boolean => {
   const bytes = readUpTo(segment.file, stop, segment.length - stop);
@@ -65,8 +65,9 @@ const rewriteLastBatch = (segment: Segment, { batch, complete }: Scan): void => 
 };
 
 /**
- * Checks the log from a position on, and cuts off what a crash left after the last complete append.
- * @returns the number of bytes cut off @throws if the log is damaged before its end
+ * Checks the log from a position on, and cuts off an append that a crash left incomplete at its end.
+ * @returns the number of bytes cut off
+ * @throws if the log is damaged before its end
  */
 export const repair = (segments: Segment[], from: number): number => {
   const last = segments.at(-1)!;

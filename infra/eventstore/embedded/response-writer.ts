@@ -7,7 +7,7 @@ import type { Index } from './stream-index.ts';
 import { withStructuredIds } from './structured-id.ts';
 
 const CHUNK_BYTES = 64 << 10;
-/** Small, because a live subscriber mostly receives one event at a time. */
+/** The first chunk after a flush is small, because a live subscription mostly receives one event at a time. */
 const FIRST_CHUNK_BYTES = 2 << 10;
 
 type Parts = { log: Log; index: Index; streams: StreamCache };
@@ -20,7 +20,7 @@ export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, s
   let chunk = Buffer.alloc(0);
   let filled = 0;
 
-  /** Sends what was collected. @returns false if the reader is slow: then wait for the call to drain */
+  /** Sends the collected responses. @returns false if the reader is slow: then await `call.drained()` */
   const flush = (): boolean => {
     const bytes = chunk.subarray(0, filled);
     chunk = Buffer.alloc(0);

@@ -5,7 +5,7 @@ import { callRunningStore, SCAVENGE } from './admin-rpc.ts';
 import { type Scavenged, scavenge } from './scavenger.ts';
 import { openStore } from './store.ts';
 
-/** The result as a text. */
+/** The text that reports the result of scavenging. */
 export const describeScavenged = ({ events, bytes }: Scavenged): string => `freed ${bytes} bytes: ${events} events removed`;
 
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -15,7 +15,8 @@ const rethrow = (error: unknown): never => {
 };
 
 /**
- * Removes events that $maxAge, $maxCount and deletions released; if the store is running, that process does it.
+ * Removes events that are no longer visible because of their stream's metadata or deletion. If the store is running,
+ * its process does the work.
  * @returns the exit code
  */
 export const scavengeStore = async (dir: string): Promise<number> => {

@@ -13,8 +13,8 @@ type Parts = { log: Log; index: Index; streams: StreamCache };
 export type Scavenged = { events: number; bytes: number };
 
 /**
- * Whether readers may see the event, or it is the stream's last, from which revisions continue. Of a tombstoned stream
- * only the tombstone.
+ * Whether the event must be kept: readers can see it, or it is its stream's last event, from which revisions continue.
+ * A tombstoned stream keeps only its tombstone.
  */
 const isNeeded = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   if (flagsAt(bytes, at) & (EMPTY_APPEND | TOMBSTONE)) return true;
@@ -25,7 +25,10 @@ const isNeeded = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   return revisionAt(bytes, at) >= visible.low && isWithinMaxAge(bytes, at, visible);
 };
 
-/** Also keeps an event by which the index on disk knows the stream's name. */
+/**
+ * Also keeps an event that the index on disk names as its stream's last one, because the index has the stream's name
+ * from it.
+ */
 const mustKeep = (parts: Parts, bytes: Buffer, at: number): boolean =>
   isNeeded(parts, bytes, at) || parts.index.isPersistedLast(parts.streams.get(nameAt(bytes, at).toString()).key, revisionAt(bytes, at));
 
@@ -34,7 +37,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 const eachWindow = async function* (segment: Segment): AsyncGenerator<Buffer> {
   for (let at = SEGMENT_HEADER_BYTES; at < recordsEnd(segment); ) {
     const bytes = readRecords(segment, at, WINDOW_BYTES);
-    // A damaged record is neither copied nor freed.
+    // A damaged record must be neither copied nor removed.
     for (let offset = 0; offset < bytes.length; offset += sizeAt(bytes, offset)) {
       const position = segment.packed ? positionAt(bytes, offset) : segment.base + at + offset;
       if (!isIntactAt(bytes, offset, position)) throw damageError(position);
@@ -46,7 +49,7 @@ const eachWindow = async function* (segment: Segment): AsyncGenerator<Buffer> {
   }
 };
 
-/** The segment's records without those that are freed, which are counted in `freed`. */
+/** Yields the segment's records that must be kept. Counts the removed ones in `freed`. */
 const keptRecords = async function* (parts: Parts, segment: Segment, freed: Scavenged): AsyncGenerator<Buffer> {
   for await (const bytes of eachWindow(segment)) {
     for (let at = 0; at < bytes.length; at += sizeAt(bytes, at)) {
@@ -64,8 +67,8 @@ const hasFreeable = async (parts: Parts, segment: Segment): Promise<boolean> => 
 };
 
 /**
- * Rewrites the segments that contain freeable events, without them. Positions do not change; reads and appends go on
- * meanwhile.
+ * Rewrites every segment that contains removable events, without these events. Positions do not change. Reads and
+ * appends continue meanwhile.
  */
 export const scavenge = async (parts: Parts): Promise<Scavenged> => {
   const { log } = parts;

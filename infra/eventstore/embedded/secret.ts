@@ -6,7 +6,10 @@ import { replaceFile } from '../../durable-files.ts';
 import { accessDenied, type Status } from './grpc-status.ts';
 import { FEATURES, GOSSIP } from './server-info-handlers.ts';
 
-/** The connection name that callers must send. It is created at the first start and stored in the directory. */
+/**
+ * The secret of a store, which callers must send as their connection name. The first start creates it and stores it in
+ * the store's directory.
+ */
 export const secretOf = (dir: string): string => {
   const path = join(dir, 'secret');
   if (!existsSync(path)) replaceFile(path, `${randomBytes(32).toString('base64url')}\n`);
@@ -15,7 +18,10 @@ export const secretOf = (dir: string): string => {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** The client sends no connection name with these two. They reveal only that a store is running. */
+/**
+ * These calls need no secret, because the client sends no connection name with them. They reveal only that a store is
+ * running.
+ */
 const PUBLIC_METHODS = new Set<unknown>([FEATURES, GOSSIP]);
 
 /** Rejects every call that does not send the secret as its connection name. */

@@ -5,9 +5,10 @@ import { damageError } from './corruption.ts';
 import { HEADER_BYTES, isIntactAt, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
 
 /**
- * A file of the log. A record's position is the segment's base plus its offset in the file. Scavenging rewrites a
- * segment as a packed one: there the records' headers tell their positions, and a table lists every 32nd of them.
- * `length` is how much of the log the segment covers, header included; the next segment begins there.
+ * A file of the log. In a plain segment, a record's position is the segment's base plus its offset in the file.
+ * Scavenging rewrites a segment as a packed one: there each record's header holds its position, and a table lists every
+ * 32nd record. `length` is how much of the log the segment covers, including its header: the next segment begins at
+ * `base + length`.
  */
 export type Segment = { path: string; file: number; base: number; length: number; packed: Packed | undefined };
 export type Packed = { positions: Float64Array; offsets: Float64Array; bytes: number };
@@ -32,7 +33,8 @@ const headerOf = (magic: string, base: number, table: number): Buffer => {
 export const createSegment = (dir: string, base: number): Segment => {
   const path = join(dir, segmentName(base));
   try {
-    // The file gets its name after its header is on the disk: the next start could not open a segment without a header.
+    // The file gets its name only when its header is on the disk, because a store cannot start with a segment without a
+    // header.
     replaceFile(path, headerOf(MAGIC, base, 0));
     syncDirectory(dir);
     return openSegment(path);
@@ -43,8 +45,8 @@ export const createSegment = (dir: string, base: number): Segment => {
 };
 
 /**
- * Writes a packed copy of a segment: header, records, covered length, table of positions and offsets. `replaceSegment`
- * puts it in use.
+ * Writes a packed copy of a segment: header, records, length of the log that it covers, table of positions and offsets.
+ * `replaceSegment` then puts the copy in place of the original.
  */
 export const writePacked = async (path: string, { base, length }: Segment, records: AsyncIterable<Buffer>): Promise<void> => {
   const file = fs.openSync(path, 'w', 0o600);
@@ -73,7 +75,7 @@ export const removeUnfinished = (dir: string): void => {
   for (const name of fs.readdirSync(dir)) if (name.endsWith('.next')) fs.rmSync(join(dir, name));
 };
 
-/** Replaces the segment's file by a packed one; later reads use the new file. */
+/** Replaces the segment's file by the packed copy at `path`. Later reads use the new file. */
 export const replaceSegment = (segment: Segment, path: string): void => {
   fs.renameSync(path, segment.path);
   syncDirectory(dirname(segment.path));
@@ -102,9 +104,9 @@ export const openSegment = (path: string): Segment => {
 };
 
 /**
- * Sets the length of each segment but the last to where the next begins. A power cut may have left preallocated zeros
- * after that.
- * @throws if anything but zeros lies there
+ * Sets the length of each plain segment except the last one: it ends where the next one begins. After a power cut,
+ * preallocated zeros may follow in its file.
+ * @throws if anything but zeros follows
  */
 export const setSegmentEnds = (segments: Segment[]): Segment[] => {
   for (const [i, next] of segments.slice(1).entries()) {
@@ -117,7 +119,7 @@ export const setSegmentEnds = (segments: Segment[]): Segment[] => {
   return segments;
 };
 
-/** The number of bytes from an offset to the last one that is not zero. Zeros are preallocated space, not data. */
+/** The number of bytes from offset `from` to the last byte that is not zero. Zeros are preallocated space, not data. */
 export const nonZeroLength = ({ file, length }: Segment, from: number): number => {
   const bytes = readUpTo(file, from, Math.max(0, length - from));
   let end = bytes.length;
@@ -141,7 +143,10 @@ const MAX_SPAN_BYTES = 64 << 10;
 
 type MarkedSpan = { from: number; until: number; peek: (offset: number, size: number) => Buffer };
 
-/** The records from the mark at or before a position to the next mark; read in one call if they are small. */
+/**
+ * The records around a position in a packed segment, between two entries ("marks") of its table. If they are small,
+ * they are read with one call.
+ */
 const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, position: number): MarkedSpan => {
   const mark = Math.max(0, countUpTo(positions, position) - 1);
   const from = offsets[mark] ?? bytes;
@@ -152,9 +157,9 @@ const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, posit
 };
 
 /**
- * Walks the records from the nearest mark. The walk stops at a record whose header or trailer does not fit its
- * neighbours, so that the reader meets the damage there. It also returns the last record it passed if that one is
- * damaged: it may be the one looked for.
+ * Finds the offset of a position by walking over the records from the nearest mark. The walk stops at a record whose
+ * header or trailer does not fit its neighbours, so that the reader finds the damage there. If the last record that it
+ * passed is damaged, it returns that record's offset, because it may be the one looked for.
  */
 const packedOffset = (file: number, packed: Packed, position: number): number => {
   const { from, until, peek } = markedSpanOf(file, packed, position);
@@ -173,8 +178,8 @@ const packedOffset = (file: number, packed: Packed, position: number): number =>
 };
 
 /**
- * The offset of the record with exactly this position in a packed segment. Tries every offset, since a record before it
- * may be damaged.
+ * The offset of the record with exactly this position in a packed segment, or undefined. It tries every offset, because
+ * a damaged record may lie before it.
  */
 export const findExactOffset = ({ file, packed }: Segment, position: number): number | undefined => {
   if (!packed) return undefined;
@@ -192,13 +197,13 @@ export const offsetOf = ({ file, base, length, packed }: Segment, position: numb
 /** The file offset at which the records end. */
 export const recordsEnd = ({ length, packed }: Segment): number => packed?.bytes ?? length;
 
-/** The position after the record that ends at `offset`: where to look for the next one. */
+/** The position at which to continue after the record that ends at `offset`. */
 export const positionAfter = ({ file, base, length, packed }: Segment, offset: number): number => {
   if (!packed) return base + offset;
   return offset < packed.bytes ? positionAt(readUpTo(file, offset, HEADER_BYTES), 0) : base + length;
 };
 
-/** Whole records from an offset on, about `size` bytes, but at least one record if there is one. */
+/** Complete records from an offset on: about `size` bytes, but at least one record if there is one. */
 export const readRecords = (segment: Segment, offset: number, size: number): Buffer => {
   const left = recordsEnd(segment) - offset;
   if (left < OVERHEAD_BYTES) return Buffer.alloc(0);
@@ -213,7 +218,7 @@ export const readRecords = (segment: Segment, offset: number, size: number): Buf
 
 const sizeBefore = (bytes: Buffer, end: number): number => bytes.readUInt32LE(end - 4);
 
-/** Whole records that end at an offset, about `size` bytes, but at least one record if there is one. */
+/** Complete records that end at an offset: about `size` bytes, but at least one record if there is one. */
 export const readRecordsBefore = (segment: Segment, offset: number, size: number): Buffer => {
   if (offset <= SEGMENT_HEADER_BYTES) return Buffer.alloc(0);
   const last = Math.min(offset, readUpTo(segment.file, offset - 4, 4).readUInt32LE(0));

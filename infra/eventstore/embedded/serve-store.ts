@@ -28,12 +28,12 @@ const handleRead = async (parts: Parts, call: Call, message: Buffer): Promise<St
   try {
     return await (source.kind === 'stream' ? stream(parts, reading, source) : all(parts, reading, source));
   } finally {
-    // Events before a damaged record are still sent.
+    // If a damaged record ended the read, the events before it are still sent.
     response.flush();
   }
 };
 
-/** Streams.Read: reading and subscribing are one call. */
+/** Streams.Read: one method serves both reads and subscriptions. */
 const readMethod =
   (parts: Parts) =>
   (call: Call): Receiver =>
@@ -51,7 +51,7 @@ const readMethod =
       );
     });
 
-/** Runs `work` once at a time; calls meanwhile get the result of the running one. */
+/** Never runs `work` twice at the same time: a call during a run gets the result of that run. */
 const singleFlight = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   let running: Promise<T> | undefined;
   return () => {
@@ -82,16 +82,16 @@ const stopProcess = (error: unknown): never => {
 
 export type ServeOptions = {
   dir: string;
-  /** 0: the system chooses one. */
+  /** 0 lets the system choose a free port. */
   port: number;
-  /** Every user of this machine may call the store, without the secret. */
+  /** Whether every user of this machine may call the store without the secret. */
   open: boolean;
   host?: string;
 };
 
 /**
- * Serves the store of a directory on the loopback interface.
- * @throws if it is served already, its log is damaged, or the port is in use
+ * Serves the store of a directory on `host`, by default the loopback interface.
+ * @throws if another process serves it already, its log is damaged, or the port is in use
  */
 export const serveStore = async ({
   dir,

@@ -32,18 +32,18 @@ const respondWith =
       call.send(response());
       call.end();
     }),
-    // These methods need no secret, so strangers may not fill the memory with large messages.
+    // These methods need no secret. The limit prevents that any local program fills the memory with large messages.
     maxMessageBytes: 1024,
   });
 
-/** ServerFeatures.GetSupportedMethods. */
+/** ServerFeatures.GetSupportedMethods: the methods and the version that the client may expect. */
 export const featuresMethod = respondWith(() => supported);
 
 const LEADER = 8;
 const instance = randomUUID().replaceAll('-', '');
 const half = (at: number): bigint => BigInt(`0x${instance.slice(at, at + 16)}`);
 
-/** Gossip.Read: a cluster of one member, which is its leader. */
+/** Gossip.Read: describes a cluster whose only member, the leader, is this store. */
 export const gossipMethod = (host: string, port: () => number) =>
   respondWith(() =>
     framedMessage(

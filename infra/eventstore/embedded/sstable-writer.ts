@@ -6,7 +6,9 @@ import { ENTRY_FIELDS, FOOTER_BYTES, PAGE_ENTRIES, TABLE_MAGIC } from './sstable
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Float64Array | Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);
 
-/** Writes a table of entries that come in order. `maxStreams` is an upper bound of the number of keys. */
+/**
+ * Writes a table of the index. Entries must be added in order. `maxStreams` is an upper bound of the number of keys.
+ */
 export const createTableWriter = (path: string, maxStreams: number) => {
   const file = fs.openSync(path, 'w', 0o600);
   const bloom = bloomOf(new Uint8Array(bloomSize(maxStreams)));
@@ -22,7 +24,7 @@ export const createTableWriter = (path: string, maxStreams: number) => {
     count++;
   };
 
-  /** Adds entries: key, revision and position of each. */
+  /** Adds entries. An entry is three numbers: key, revision and position. */
   const add = (entries: Float64Array): void => {
     const at = count * ENTRY_FIELDS * 8;
     for (let i = 0; i < entries.length; i += ENTRY_FIELDS) addKey(entries[i]!, entries[i + 1]!);
@@ -38,7 +40,10 @@ export const createTableWriter = (path: string, maxStreams: number) => {
     fs.closeSync(file);
   };
 
-  /** Completes the table; unless `close` is false, also syncs and closes it at once. */
+  /**
+   * Writes the end of the table. Unless `close` is false, also syncs and closes the file, and blocks until that is
+   * done.
+   */
   const finishNow = (close = true): void => {
     const filters = Buffer.concat([bufferOf(Float64Array.from(pageStarts)), bufferOf(bloom.bits)]);
     const footer = Buffer.alloc(FOOTER_BYTES);

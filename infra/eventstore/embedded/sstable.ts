@@ -12,7 +12,7 @@ export const PAGE_ENTRIES = 128;
 const ENTRY_BYTES = ENTRY_FIELDS * 8;
 const CHECKSUM_STEP_BYTES = 1 << 20;
 
-/** The last page that any table read. Successive look-ups of one stream mostly need the same page. */
+/** The page that was read last, of any table. Successive look-ups of one stream mostly need the same page. */
 const pageBuffer = new Float64Array(PAGE_ENTRIES * ENTRY_FIELDS);
 const pageBufferBytes = Buffer.from(pageBuffer.buffer);
 const bufferedPage: { table: symbol | undefined; page: number } = { table: undefined, page: -1 };
@@ -22,7 +22,7 @@ const doublesOf = (bytes: Buffer): Float64Array => new Float64Array(new Uint8Arr
 const isBefore = (key: number, revision: number, otherKey: number, otherRevision: number): boolean =>
   key < otherKey || (key === otherKey && revision < otherRevision);
 
-/** What an open table holds in memory. `pageStarts` is key and revision of each page's first entry. */
+/** The part of an open table that is in memory. `pageStarts` holds the key and revision of each page's first entry. */
 type OpenTable = {
   readonly path: string;
   readonly file: number;
@@ -47,7 +47,7 @@ const readFooter = (path: string, file: number): OpenTable | undefined => {
   return { path, file, identity: Symbol(path), count, pageStarts, bloom, bloomBytes, checksum: footer.readUInt32LE(32) };
 };
 
-/** The entries of a page; a view of the shared buffer. */
+/** Reads the entries of a page. The result is a view of the shared buffer. */
 const readPage = ({ file, identity, count }: OpenTable, page: number): Float64Array => {
   const from = page * PAGE_ENTRIES;
   const entries = Math.min(PAGE_ENTRIES, count - from);
@@ -60,7 +60,7 @@ const readPage = ({ file, identity, count }: OpenTable, page: number): Float64Ar
   return pageBuffer.subarray(0, entries * ENTRY_FIELDS);
 };
 
-/** The last page that begins at or before an entry; -1 if all begin after it. */
+/** The number of the last page that begins at or before an entry; -1 if every page begins after it. */
 const pageOf = ({ pageStarts }: OpenTable, key: number, revision: number): number => {
   let low = 0;
   let high = pageStarts.length / 2;
@@ -72,7 +72,7 @@ const pageOf = ({ pageStarts }: OpenTable, key: number, revision: number): numbe
   return low - 1;
 };
 
-/** The index of the first entry in a page that is not before this one. */
+/** The index of the page's first entry that is not before this key and revision. */
 const seek = (page: Float64Array, key: number, revision: number): number => {
   let low = 0;
   let high = page.length / ENTRY_FIELDS;
@@ -104,7 +104,8 @@ const hasValidChecksum = ({ file, count, checksum }: OpenTable): boolean => {
 export type Table = ReturnType<typeof openTable>;
 
 /**
- * Opens a sorted file of index entries. Its page starts and the filter of its stream keys are held in memory.
+ * Opens a table of the index: a file of sorted entries. The first entry of each page and the Bloom filter are held in
+ * memory.
  * @throws if it is damaged
  */
 export const openTable = (path: string) => {
@@ -116,7 +117,7 @@ export const openTable = (path: string) => {
   }
   const { count, bloomBytes } = table;
 
-  /** Adds to `into` the positions of the revisions `from` to `to`, ascending, as far as they are here. */
+  /** Appends to `into` the positions of those revisions from `from` to `to` that this table contains, ascending. */
   const range = (key: number, from: number, to: number, into: number[]): void => {
     if (!table.bloom.mayHave(key)) return;
     for (let page = Math.max(0, pageOf(table, key, from)); page * PAGE_ENTRIES < count; page++) {
@@ -133,7 +134,7 @@ export const openTable = (path: string) => {
     count,
     /** An upper bound of the number of streams in the table, from the size of its filter. */
     maxStreams: Math.ceil((bloomBytes * 8) / 12),
-    /** The entries `from` to `to` (exclusive). */
+    /** The entries from index `from` up to, but not including, index `to`. */
     read: (from: number, to: number): Float64Array =>
       doublesOf(readUpTo(file, from * ENTRY_BYTES, (Math.min(to, count) - from) * ENTRY_BYTES)),
     last: (key: number): Entry | undefined => lastOf(table, key),

@@ -14,7 +14,7 @@ import { createWriter, type Writer } from './writer.ts';
 
 export type Store = ReturnType<typeof openStore>;
 
-/** The first event in a real node's log. */
+/** A real node writes this event first into its log, so this store does it too. */
 const FIRST_EVENT = { stream: '$$$scavenges', metadata: '{\n  "$maxAge": 2592000\n}' };
 
 const writeFirstEvent = (streams: StreamCache, writer: Writer): void => {

@@ -5,7 +5,8 @@ import type { Index } from './stream-index.ts';
 import { keyOf } from './stream-key.ts';
 
 /**
- * What the store knows of a stream. `last` is -1 if it has no event; `metadata` is undefined until it is first needed.
+ * The state of a stream. `last` is the revision of its last event, or -1 if it has none. `metadata` is undefined until
+ * it is first needed.
  */
 export type Stream = {
   name: string;
@@ -15,7 +16,7 @@ export type Stream = {
   metadata: StreamMetadata | null | undefined;
 };
 
-/** The index names a position for a stream's last event, but scavenging has removed that event. */
+/** The error for an index that names a position at which no event is, for example because scavenging has removed it. */
 const staleIndexError = (position: number): Error =>
   Object.assign(new Error(`the index names position ${position}, but no event is there: run "annals store verify"`), {
     isStaleIndex: true,
@@ -27,14 +28,14 @@ const MAX_GENERATION_SIZE = 20_000;
 export type StreamCache = ReturnType<typeof createStreamCache>;
 
 /**
- * Streams by name. The recently used ones are in memory, in two generations: when the young one is full, it replaces
- * the old one.
+ * Finds streams by name. The recently used ones are in memory, in two generations: when the young one is full, it
+ * replaces the old one.
  */
 export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = keyOf) => {
   let young = new Map<string, Stream>();
   let old = new Map<string, Stream>();
 
-  /** Looks the stream up in the index. Several names may have one key, so the name in the log decides. */
+  /** Looks a stream up in the index. Different names may have the same key, so the name in the log's record decides. */
   const load = (name: string): Stream => {
     const bytes = Buffer.from(name);
     for (let probe = 0; ; probe++) {
@@ -70,7 +71,7 @@ export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = k
     return stream.metadata;
   };
 
-  /** Called when an event of `$$name` is written. */
+  /** Drops a stream's cached metadata. Call this when an event of its metadata stream (`$$name`) is written. */
   const forgetMetadata = (name: string): void => {
     const stream = young.get(name) ?? old.get(name);
     if (stream) stream.metadata = undefined;

@@ -36,7 +36,7 @@ const writeFrozen = async (state: IndexState, memtable: Memtable, checkpoint: nu
   await state.tables.merge();
 };
 
-/** Freezes the active memtable and writes it in the background, again and again until it succeeds. */
+/** Freezes the active memtable and writes it in the background; retries until it succeeds. */
 const startFlush = (state: IndexState, end: number): void => {
   const full = state.active;
   state.frozen = full;
@@ -46,11 +46,11 @@ const startFlush = (state: IndexState, end: number): void => {
       process.stderr.write(`store: the index could not be written and is retried in ${RETRY_DELAY_MS / 1_000} s: ${error}\n`);
       if (state.frozen === full && !state.isClosing) setTimeout(attempt, RETRY_DELAY_MS).unref();
     });
-  // A merge that the previous flush started may still be running.
+  // Includes the previous work: a merge that the previous flush started may still be running.
   state.background = Promise.all([state.background, attempt()]).then(() => {});
 };
 
-/** Writes what is in memory, so that the next start need not read the log. */
+/** Writes the entries in memory to a table, so that the next start need not read them from the log. */
 const closeIndex = async (state: IndexState, end: number): Promise<void> => {
   state.isClosing = true;
   state.tables.startClosing();
@@ -60,9 +60,9 @@ const closeIndex = async (state: IndexState, end: number): Promise<void> => {
 };
 
 /**
- * The position of every event by stream key and revision: the newest in memory, the others in sorted tables that are
- * written in the background. The index can always be rebuilt from the log; what the tables do not contain yet is read
- * from the log at the start.
+ * The index: the log position of every event, by stream key and revision. The newest entries are in memory, the others
+ * in sorted tables, which are written in the background. At the start, events that the tables do not contain are read
+ * from the log. The index can always be rebuilt from the log.
  */
 export const openIndex = (dir: string) => {
   makeDirectory(dir);
@@ -81,7 +81,7 @@ export const openIndex = (dir: string) => {
     last: (key: number): Entry | undefined => state.active.last(key) ?? state.frozen?.last(key) ?? tables.last(key),
     find: (key: number, revision: number): number | undefined =>
       state.active.find(key, revision) ?? state.frozen?.find(key, revision) ?? tables.find(key, revision),
-    /** Positions of the stream's revisions `from` to `to`, ascending, as many as exist. */
+    /** The positions of those revisions from `from` to `to` that exist, ascending. */
     range: (key: number, from: number, to: number): number[] => {
       const positions: number[] = [];
       tables.range(key, from, to, positions);
@@ -90,26 +90,28 @@ export const openIndex = (dir: string) => {
       return positions;
     },
     /**
-     * Whether this may be the stream's last event as the index knows it after a crash, before it has read the log
-     * again. Then scavenging must keep the record, because it holds the stream's name.
+     * Whether the index on disk (or the part being written now) names this revision as the stream's last event. After a
+     * crash, the index starts from that state, before it reads the log again, and takes the stream's name from this
+     * record. So scavenging must keep it.
      */
     isPersistedLast: (key: number, revision: number): boolean =>
       state.frozen?.last(key)?.revision === revision || tables.last(key)?.revision === revision,
     /**
-     * Called between batches with the log's end: starts to write the entries in memory to a table if there are many.
+     * If there are many entries in memory, starts to write them to a table in the background. Call this between
+     * batches, with the position of the log's end.
      */
     flushIfFull: (end: number): void => {
       if (isFull()) startFlush(state, end);
     },
-    /** The same at once, while the log is read again and no requests are served. */
+    /** Like `flushIfFull`, but blocks until the table is written. For use while the log is read into the index. */
     flushIfFullNow: (end: number): void => {
       if (isFull()) writeActive(state, end);
     },
-    /** The log position from which the log must be read after a start, or after `reset`. */
+    /** After a start or after `reset`, the log must be read from this position on. */
     checkpoint: (): number => state.activeFrom,
-    /** Forgets the entries in memory. */
+    /** Drops the entries of the active memtable. */
     reset: (): void => state.active.clear(),
-    /** Forgets everything, because it does not match the log. Only while no requests are served. */
+    /** Drops all entries, because they do not match the log. Call this only while no requests are served. */
     discard: (): void => {
       tables.discard();
       state.active.clear();

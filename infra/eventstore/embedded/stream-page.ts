@@ -5,17 +5,19 @@ import type { Index } from './stream-index.ts';
 
 export const PAGE_EVENTS = 256;
 /**
- * A page ends with the event that reaches this size, so that a slow reader of large events holds no more memory than
- * one of small events.
+ * A page ends with the event with which it reaches this size. So a slow reader of large events occupies no more memory
+ * than a slow reader of small ones.
  */
 const PAGE_BYTES = 128 << 10;
-/** Records at most this far apart are read together. */
+/** Records that are less than this far apart in the log are read together. */
 const MAX_GAP_BYTES = 64 << 10;
 
 type Parts = { log: Log; index: Index };
 type Found = { bytes: Buffer; at: number };
 
-/** Calls `handle` with the record at each position in turn, until it returns false. Freed records are left out. */
+/**
+ * Calls `handle` with the record at each position, until it returns false. Skips records that scavenging has removed.
+ */
 const eachRecord = (log: Log, positions: number[], handle: (found: Found) => boolean): void => {
   let page: { bytes: Buffer; start: number } = { bytes: Buffer.alloc(0), start: 0 };
   const inside = (position: number): boolean => {
@@ -36,7 +38,8 @@ const eachRecord = (log: Log, positions: number[], handle: (found: Found) => boo
 };
 
 /**
- * Groups of positions, the last first, each of so few bytes of the log that its records can be held in memory together.
+ * Splits the positions into groups and yields the last group first. A group covers so few bytes of the log that all its
+ * records can be held in memory together.
  */
 const groupsBackwards = function* (positions: number[]): Generator<number[]> {
   for (let end = positions.length; end > 0; ) {
@@ -48,8 +51,8 @@ const groupsBackwards = function* (positions: number[]): Generator<number[]> {
 };
 
 /**
- * Calls `handle` with the stream's events of revisions `from` to `to`, at most a page of them; descending if
- * `backwards`.
+ * Calls `handle` with the stream's events from revision `from` to `to`, in descending order if `backwards`. Stops when
+ * a page is full.
  * @returns the revision at which to continue
  */
 export const streamPage = (

@@ -38,7 +38,7 @@ const sendTombstone = ({ index, log, streams }: Parts, { response }: Reading, na
 };
 
 /**
- * Sends a stream's events after a revision, and new ones as they are appended.
+ * Sends a stream's events after a revision, and then new ones as they are appended.
  * @returns the status with which the call ends
  */
 export const followStream = async (
@@ -69,8 +69,8 @@ export const followStream = async (
 };
 
 /**
- * Checkpoints of a filtered subscription: after every `interval` considered events and at the live end. They never go
- * back.
+ * Creates the checkpoints of a filtered subscription: one after every `interval` examined events, and one when the
+ * subscription has reached the log's end. Their positions never go back.
  */
 const createCheckpoints = (interval: number, start: number) => {
   let sinceLast = 0;
@@ -90,8 +90,8 @@ const createCheckpoints = (interval: number, start: number) => {
 };
 
 /**
- * The start position, and where to read on if its record is damaged: the subscriber had that event already, so it is
- * not needed again.
+ * Returns the start position. If the record there is damaged, also returns where to continue: the subscriber has
+ * received that event before and does not need it again.
  */
 const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?] => {
   try {
@@ -104,7 +104,7 @@ const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?]
 };
 
 /**
- * Sends the log's events after a position, and new ones as they are appended.
+ * Sends the log's events after a position, and then new ones as they are appended.
  * @returns the status with which the call ends
  */
 export const followAll = async (parts: Parts, reading: Reading, { from }: AllSource): Promise<Status | undefined> => {

@@ -25,5 +25,5 @@ export const tombstoneEvent = (): ProposedEvent => ({
   custom: EMPTY,
 });
 
-/** Marks the position of an append without events. */
+/** The empty event that is stored to mark the position of an append without events. */
 export const noEvent = (): ProposedEvent => ({ id: textSpan(randomUUID()), type: EMPTY, json: false, data: EMPTY, custom: EMPTY });

@@ -22,7 +22,7 @@ import { keyOf } from './stream-key.ts';
 
 const WINDOW_BYTES = 4 << 20;
 
-/** What was found at an offset: an intact record, or damage. */
+/** A result of the scan: an intact record, or damage at an offset. */
 type Finding = { isIntact: true; bytes: Buffer; at: number; size: number } | { isIntact: false; offset: number; bytes: Buffer };
 
 const hasPlausibleSize = (bytes: Buffer, at: number): boolean =>
@@ -70,10 +70,10 @@ const findings = function* (segment: Segment): Generator<Finding> {
 
 const printable = (bytes: Buffer): string => JSON.stringify(bytes.toString().slice(0, 200));
 
-/** Describes the damaged event as far as its header is readable. */
+/** Describes the damaged event, as far as its header is readable. */
 const describeDamage = (segment: Segment, { offset, bytes }: Extract<Finding, { isIntact: false }>): string => {
   const isComplete = bytes.length >= OVERHEAD_BYTES && hasPlausibleSize(bytes, 0);
-  // A record of a packed segment states its own position; it counts if it lies within the segment.
+  // In a packed segment, the record's header holds its position. It is accepted if it lies within the segment.
   const position = segment.packed && isComplete ? positionAt(bytes, 0) : segment.base + offset;
   const isReadable = isComplete && positionAt(bytes, 0) === position && position > segment.base && position < segment.base + segment.length;
   if (!isReadable && segment.packed) return `damaged at byte ${offset} of ${basename(segment.path)}: no record header is readable there`;

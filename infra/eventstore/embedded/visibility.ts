@@ -5,9 +5,9 @@ import type { Stream, StreamCache } from './stream-cache.ts';
 /** The events that readers of a stream see: revisions from `low` on, created at `oldest` (epoch ms) or later. */
 export type Visible = { low: number; oldest: number };
 
-/** What $tb, $maxCount and $maxAge leave visible of a stream. */
+/** Which events of a stream its $tb, $maxCount and $maxAge leave visible. */
 export const visibleOf = (stream: Stream, metadata: StreamMetadata | null): Visible => {
-  // Of a metadata stream only the last event is visible, whatever its own metadata says.
+  // A metadata stream shows only its last event, whatever its own metadata says.
   if (stream.name.startsWith('$$')) return { low: Math.max(0, stream.last), oldest: 0 };
   return {
     low: Math.max(metadata?.truncateBefore ?? 0, metadata?.maxCount ? stream.last - metadata.maxCount + 1 : 0),

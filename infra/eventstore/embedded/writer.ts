@@ -5,7 +5,7 @@ import { isDamage, reportDamage } from './corruption.ts';
 import type { Log } from './log.ts';
 import { maxRecordSize } from './record.ts';
 
-/** `deadline` is epoch ms. `respond` is called once. */
+/** `deadline` is in epoch ms. `respond` is called once. */
 type Job = { request: AppendRequest; deadline: number; respond: (result: AppendResult) => void };
 
 type Decide = ReturnType<typeof createConcurrencyCheck>;
@@ -15,15 +15,15 @@ type Parts = {
   decide: Decide;
   /** Called after a batch that wrote events. */
   onAppended: () => void;
-  /** Called when nothing of a batch was written: what memory holds of it must be discarded. */
+  /** Called when a batch could not be written: its data in memory must be discarded. */
   onDiscarded: () => void;
-  /** Called when the contents of the disk are unknown: the process must end. */
+  /** Called when the contents of the disk are unknown. It must end the process. */
   onFatalError: (error: unknown) => void;
 };
 
-/** Space for the metadata that reviving a deleted stream adds. */
+/** Space for the metadata event that an append adds if it revives a deleted stream. */
 const METADATA_BYTES = 4096;
-/** A UTF-16 code unit of a stream's name takes at most three bytes. */
+/** A UTF-16 code unit of a stream's name takes at most three bytes in UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 const MAX_SMALL_BATCH_REQUESTS = 2;
 
@@ -34,7 +34,8 @@ const maxSizeOf = ({ events, stream }: AppendRequest): number =>
 const maxSizeOfAll = (jobs: Job[]): number => jobs.reduce((sum, { request }) => sum + maxSizeOf(request), 0);
 
 /**
- * A decision reads before it writes: one that meets a damaged record has added nothing, and the other requests go on.
+ * Decides one request. If it meets a damaged record, only this request fails: a decision reads all that it needs before
+ * it adds anything.
  */
 const decideOne = (decide: Decide, request: AppendRequest): Outcome => {
   try {
@@ -97,8 +98,8 @@ export const createWriter = (parts: Parts) => {
       if (queue.push(job) === 1) setImmediate(flush);
     },
     /**
-     * Calls `callback` once, after all requests of the batch are answered, so that a connection can send its answers in
-     * one write.
+     * Calls `callback` once, when all requests of the batch are answered. So a connection can send its responses in one
+     * write.
      */
     afterBatch: (callback: () => void): void => void callbacks.add(callback),
     /** Resolves when everything submitted is answered. */
