@@ -47,8 +47,8 @@ const checkRound = ({ answers }: Round): void => {
 };
 
 /**
- * Checks that each round has one 202 and otherwise 200, with one id, and that it leads to one event, one message and
- * one effect.
+ * Posts ten deliveries, each in 100 simultaneous copies. Of the copies, one must get 202 and the others 200, all with
+ * the same id. Each delivery must lead to one event, one message and one effect.
  */
 const once = async (platform: Platform, bases: readonly string[]): Promise<void> => {
   const { agents, hooks } = await createDataset(platform, ONE);
@@ -72,24 +72,22 @@ const once = async (platform: Platform, bases: readonly string[]): Promise<void>
   assert.equal(await messages(platform), events);
 };
 
-test('a hundred simultaneous copies of one delivery are one event and one message, answered once with 202 and 99 times with 200', () =>
+test('a hundred simultaneous copies of a delivery lead to one event and one message; one copy gets 202, the others 200', () =>
   withPlatform((platform) => once(platform, [platform.url])));
 
-test('a hundred simultaneous copies to four API processes are one event and one message', () =>
+test('a hundred simultaneous copies of a delivery, sent to four API processes, lead to one event and one message', () =>
   withPlatform(async (platform) => {
     const others = [await platform.startServeProcess(), await platform.startServeProcess(), await platform.startServeProcess()];
     await once(platform, [platform.url, ...others]);
   }));
 
-/**
- * The data directory, and the directory of the database cluster if PostgreSQL's user cannot reach the data directory.
- */
+/** The data directory, and the database's own directory if PostgreSQL's user cannot enter the data directory. */
 const directories = ({ data }: Platform): string[] => {
   const place = join(data, 'postgres', 'place');
   return existsSync(place) ? [data, readFileSync(place, 'utf8').trim()] : [data];
 };
 
-test('a forged post is recorded with its reason but without its body, and no file contains a secret or key in plain text', () =>
+test('a forged delivery is recorded with its reason but without its body, and no file contains a secret or key in plain text', () =>
   withPlatform(async (platform) => {
     const mark = (): string => `mark${randomBytes(18).toString('hex')}`;
     const [forged, signed] = [mark(), mark()];

@@ -11,7 +11,7 @@ import { readAllResponses, waitForIdleLog } from '../faults/read-models.ts';
 import { startRunner } from '../faults/runners.ts';
 import { createDataset } from '../faults/tenants.ts';
 
-/** Less than the time after which a process is killed: every process must end by itself. */
+/** Shorter than the delay after which a stopping process is killed: every process must end by itself. */
 const MAX_STOP_MS = 12_000;
 
 /** Drops the database while the platform uses it. */
@@ -28,14 +28,14 @@ const dropDatabase = async ({ data, serviceVariables }: Platform): Promise<void>
   await client.query(`drop database ${name} with (force)`).finally(() => client.end());
 };
 
-/** The path, and both responses around the first difference. */
+/** Describes how two responses differ: the path, and both texts around the first different character. */
 const difference = (path: string, one: string, other: string): string => {
   const at = [...one].findIndex((character, index) => character !== other[index]);
   const [from, to] = [Math.max(0, at - 60), at + 60];
   return `${path}: ${one.slice(from, to)} | ${other.slice(from, to)}`;
 };
 
-test('after the database was dropped, the next start serves the same responses, byte for byte', () =>
+test('after the database was dropped, the platform restarts and serves the same responses, byte for byte', () =>
   withPlatform(async (platform) => {
     const dataset = await createDataset(platform, { tenants: 2, agents: 2, hooks: 1 });
     const runners = await Promise.all(dataset.agents.map((agent) => startRunner(platform, agent)));
@@ -45,7 +45,7 @@ test('after the database was dropped, the next start serves the same responses, 
     await readFinalState(platform, load.sent, dataset.hooks, runners);
     await Promise.all(runners.map(({ stop }) => stop()));
 
-    // The first round of requests records the use of the keys in the log.
+    // The first round of requests records in the log that the API keys were used. Later rounds write nothing.
     await readAllResponses(platform, dataset, await waitForIdleLog(platform));
     const token = await waitForIdleLog(platform);
     const before = await readAllResponses(platform, dataset, token);

@@ -17,7 +17,7 @@ const degraded = async ({ call }: Platform): Promise<string[]> =>
 const reportedAs = (platform: Platform, ...what: string[]): Promise<void> =>
   eventually(`degraded: ${what}`, async () => (await degraded(platform)).join() === what.join());
 
-/** The doctor's line about the worker, or about another part. */
+/** Runs `annals doctor` and returns its line about one part, by default the worker. */
 const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.ProcessEnv = {}): Promise<string> => {
   const doctor = startProgram(process.execPath, [mainFile, 'doctor'], {
     env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url, ...env },
@@ -31,11 +31,11 @@ const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.Pr
   );
 };
 
-/** Waits until the worker has reported for the first time; `degraded` does not include it before. */
+/** Waits until the worker has reported for the first time. Before that, `degraded` never includes the worker. */
 const workerReported = (platform: Platform): Promise<void> =>
   eventually('a worker', async () => /^ok .* reported \d/.test(await examined(platform)));
 
-test('while the broker cannot take messages, /readyz names it and the doctor gives the reason', () =>
+test('while the broker accepts no messages, /readyz reports delivery to runners as degraded and the doctor gives the reason', () =>
   withPlatform(async (platform) => {
     await workerReported(platform);
     const nats = await platform.connectNats();
@@ -50,7 +50,7 @@ test('while the broker cannot take messages, /readyz names it and the doctor giv
     await nats.close();
   }));
 
-test('the doctor reports parked streams with their projection', () =>
+test('the doctor reports how many streams of each projection are parked', () =>
   withPlatform(async (platform) => {
     await workerReported(platform);
     assert.match(await examined(platform, 'projections'), /^ok +projections /);
@@ -61,7 +61,7 @@ test('the doctor reports parked streams with their projection', () =>
     await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
   }));
 
-test('after a full disk has failed a delivery, the service is not ready until a delivery is accepted', () =>
+test('after a delivery has failed because the disk was full, the service is not ready until a delivery is accepted', () =>
   withPlatform(async (platform) => {
     if (process.platform !== 'linux') return;
     const { call, url, data } = platform;
@@ -88,7 +88,7 @@ test('after a full disk has failed a delivery, the service is not ready until a 
     assert.is(await ready(), 200);
   }));
 
-test('the doctor reports a master key that is not the one of the log', () =>
+test("the doctor reports a master key other than the one that wrapped the log's data keys", () =>
   withPlatform(async (platform) => {
     const other = join(platform.data, 'other.key');
     writeFileSync(other, randomBytes(32), { mode: 0o600 });
@@ -96,7 +96,7 @@ test('the doctor reports a master key that is not the one of the log', () =>
     assert.match(await examined(platform, 'master', { MASTER_KEY_FILE: other }), /^FAIL .* is not the one that wrapped this log's keys/);
   }));
 
-test('a worker that does not report is named until it reports again', () =>
+test('/readyz and the doctor report a worker that is silent, until it reports again', () =>
   withPlatform(async (platform) => {
     await workerReported(platform);
     const { pid } = readPidFile(join(platform.data, 'run', 'work.pid'))!;

@@ -13,7 +13,7 @@ type Content = {
 };
 type Shown = { content: Content; servers: { url: string }[] };
 
-/** Runs the boot script at an origin and returns what it passes to Scalar. */
+/** Runs the docs page's script as a browser at `origin` would. Returns what it passes to Scalar, the viewer. */
 const opened = async (origin: string): Promise<Shown> => {
   const p = await createInMemoryPlatform();
   const document = JSON.stringify(openapi(p.operations, plainPaths, 'https://annals.example'));
@@ -25,7 +25,7 @@ const opened = async (origin: string): Promise<Shown> => {
   });
 };
 
-test('the page calls its own origin, and its samples leave out optional parameters', async () => {
+test('the docs page sends requests to its own origin, and its samples leave out optional parameters', async () => {
   const { content, servers } = await opened('http://localhost:4100');
   assert.equal(servers, [{ url: 'http://localhost:4100' }]);
   const operations = Object.values(content.paths).flatMap((path) => Object.values(path));

@@ -20,7 +20,7 @@ type Status = { name: string; state: string; lag_events: number; position: strin
 
 const AGENTS = '/admin/projections/agents';
 
-/** A platform whose projection administration uses a real database, which a worker writes to. */
+/** Starts an in-memory platform whose projection administration uses a real database. A worker fills the database. */
 const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = async (url) => url) => {
   const databaseUrl = await freshDatabase();
   const url = await reachedBy(databaseUrl);
@@ -48,7 +48,7 @@ const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = asyn
   return { p, databaseUrl, statuses, rebuild };
 };
 
-test('a rebuild over HTTP is compared, waits, and replaces the live rows when it is promoted', async () => {
+test('a rebuild over HTTP is compared with the live rows, waits for its promotion, and then replaces them', async () => {
   const { p, databaseUrl, rebuild } = await staged();
   await waitUntil(
     'the agents',
@@ -108,7 +108,7 @@ test('an aborted rebuild keeps the live rows and records no event', async () => 
   assert.is.not(other, path);
 });
 
-test('an operator can list and retry parked events, which count their attempts', async () => {
+test('an operator can list and retry parked events, and each retry raises the number of attempts', async () => {
   const { p } = await staged();
   type Parked = { event_id: string; key: string; error: string; attempts: number };
   const parked = () => p.send('GET', `${AGENTS}/parked`).then(({ body }) => body as Parked[]);
@@ -126,7 +126,7 @@ test('an operator can list and retry parked events, which count their attempts',
   );
 });
 
-test('operators get 404 for what does not exist, and other users get 403', async () => {
+test('operators get 404 for unknown projections, rebuilds and parked events; other users get 403', async () => {
   const { p, statuses } = await staged();
   for (const path of ['/admin/projections/nothing/parked', `${AGENTS}/rebuilds/9999`, `${AGENTS}/rebuilds/x`])
     assert.is((await p.send('GET', path)).status, 404, path);

@@ -56,7 +56,7 @@ const rowOf = async (url: string, sql: string): Promise<Record<string, unknown>>
   );
 };
 
-/** Commits synchronously, so that the rows survive a kill of the server. */
+/** Runs SQL and commits it synchronously, so that its rows survive a kill of the server. */
 const flushed = (url: string, sql: string) => rowOf(url, `set synchronous_commit = on; ${sql}`);
 
 const answers = (url: string): Promise<boolean> =>
@@ -80,13 +80,13 @@ test('the cluster uses UTF-8 with the same case mapping and order everywhere, ev
     is(await running.stop(), 0);
   }));
 
-test('a start on a full disk leaves no incomplete password, and the next start creates one', () =>
+test('a start that fails on a full disk leaves no incomplete password file, and the next start succeeds', () =>
   withTempDirectory(async (dir) => {
     is(await startWithFullDisk('test/fixtures/embedded-process.ts', 'postgres', dir).ended, 1);
     is(await (await whenStarted(startServer(dir))).program.stop(), 0);
   }));
 
-test('the server requires its password, which only its user can read, and has no socket', () =>
+test('the server requires a password, only the owner can read the files with it, and there is no Unix socket', () =>
   withTempDirectory(async (dir) => {
     const { program: running, url } = await whenStarted(startServer(dir));
     const wrong = new URL(url);
@@ -113,7 +113,7 @@ test('the server requires its password, which only its user can read, and has no
     is(await running.stop(), 0);
   }));
 
-test('a killed server is restarted on its port, and SIGTERM leaves no process', () =>
+test('a killed server is restarted on its port, and after SIGTERM no process is left', () =>
   withTempDirectory(async (dir) => {
     const { program: running, url, pid } = await whenStarted(startServer(dir));
     await flushed(url, 'create table kept (id int)');
@@ -125,7 +125,7 @@ test('a killed server is restarted on its port, and SIGTERM leaves no process', 
     equal(pidsWith(dir), []);
   }));
 
-test('the server that a killed supervisor left is replaced by one with the same rows', () =>
+test('after its supervisor was killed, a running server is replaced by a new one with the same rows', () =>
   withTempDirectory(async (dir) => {
     const first = await whenStarted(startServer(dir));
     await flushed(first.url, 'create table kept (id int)');
@@ -152,7 +152,7 @@ test('a pid file with the pid of another process does not prevent a start', () =
     is(await second.program.stop(), 0);
   }));
 
-test('the next start creates a dropped database again, empty', () =>
+test('if the database was dropped, the next start creates an empty one', () =>
   withTempDirectory(async (dir) => {
     const first = await whenStarted(startServer(dir));
     await rowOf(first.url, 'create table gone (id int)');
@@ -165,7 +165,7 @@ test('the next start creates a dropped database again, empty', () =>
     await second.program.stop();
   }));
 
-test('links between binaries are created if the install script did not run', () =>
+test("if the install script of PostgreSQL's package did not run, the start creates the links between its libraries", () =>
   withTempDirectory(async (dir) => {
     const from = join(dir, 'checkout');
     checkout(from);
@@ -177,7 +177,7 @@ test('links between binaries are created if the install script did not run', () 
     is(await running.stop(), 0);
   }));
 
-asRoot('under a directory that other users cannot enter, root keeps binaries and data in a shared one', () =>
+asRoot('if other users cannot enter the data directory, root puts binaries and data in a shared directory', () =>
   withTempDirectory(async (dir) => {
     const closed = join(dir, 'closed');
     const had = existsSync(SHARED_DIRECTORY) ? readdirSync(SHARED_DIRECTORY) : [];
@@ -201,7 +201,7 @@ asRoot('under a directory that other users cannot enter, root keeps binaries and
   }),
 );
 
-asRoot('a copy of such a directory gets a location of its own and does not stop the original’s server', () =>
+asRoot('a copied data directory gets a shared location of its own, and its server does not stop that of the original', () =>
   withTempDirectory(async (dir) => {
     chmodSync(dir, 0o700);
     const [data, copy] = [join(dir, 'data'), join(dir, 'copy')];
@@ -224,7 +224,7 @@ asRoot('a copy of such a directory gets a location of its own and does not stop 
   }),
 );
 
-test('root runs the server as postgres, else as nobody, else fails with an explanation', () => {
+test('root runs the server as user postgres or, if there is none, as nobody; without both, the error names DATABASE_URL', () => {
   const line = (name: string, uid: number): string => `${name}:*:${uid}:${uid}::/:/usr/bin/false\n`;
   equal(
     postgresUser(0, () => line('nobody', -2) + line('postgres', 70)),
@@ -246,7 +246,7 @@ test('root runs the server as postgres, else as nobody, else fails with an expla
   }
 });
 
-asRoot('without a user postgres it runs as nobody', () =>
+asRoot('without a user postgres, root runs the server as nobody', () =>
   withTempDirectory(async (dir) => {
     const passwd = join(dir, 'passwd');
     writeFileSync(passwd, readFileSync('/etc/passwd', 'utf8').replace(/^postgres:.*\n/m, ''));

@@ -13,7 +13,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
 
-/** Two pipelined connections, as the projector uses them. */
+/** Opens two pipelined connections, like those of the projector, and creates the table notes. */
 const connections = async () => {
   const pool = openPool(await freshDatabase(), logger, 'test', { pipeline: true });
   const clients = [await pool.connect(), await pool.connect()] as const;
@@ -42,16 +42,16 @@ const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =
     (error) => error,
   );
 
-test('statements that are sent together are one transaction, and a failure leaves the connection usable', async () => {
+test('statements that are sent together form one transaction, and after a failure the connection is still usable', async () => {
   const { clients, end } = await connections();
   const [client] = clients;
-  // No statement is prepared yet at the first failure, and one of the statements is valid.
+  // The first failure: no statement is prepared yet, and the statements before the failing one are valid.
   const failed = await failureOf(inTransaction(client, [note([1, 2]), rename(1, 'new'), note([2])]));
   assert.is(failed.code, '23505');
   assert.equal(await notes(client), []);
   await inTransaction(client, [note([1, 2]), rename(2, 'another "name"\\')]);
   assert.is((await failureOf(inTransaction(client, [note([3]), note([1])]))).code, '23505');
-  // Queries that are sent without waiting get their own answers.
+  // These three calls are sent without waiting for responses. Each must get its own response.
   const [, stored, failedLater] = await Promise.all([
     inTransaction(client, [rename(1, 'new')]),
     notes(client),
@@ -66,7 +66,7 @@ test('statements that are sent together are one transaction, and a failure leave
   await end();
 });
 
-test('a transaction that is sent in several parts is complete', async () => {
+test('a transaction of many large statements stores all of its rows', async () => {
   const { clients, end } = await connections();
   const text = 'a line of some length, with a "quote" and an é '.repeat(20);
   const parts = Array.from({ length: 40 }, (_, part) =>
@@ -112,7 +112,7 @@ const writeSet = (name: string, from: number | null, to: number): WriteSet => ({
   unapplied: [],
 });
 
-test('a batch whose checkpoint was moved by another writer fails and moves no checkpoint', async () => {
+test('if another writer has moved one of the checkpoints of a batch, the batch fails and moves none', async () => {
   const { clients, end } = await connections();
   const [client] = clients;
   await createSystemTables(client);

@@ -25,7 +25,7 @@ const parkedReasons = (events: readonly Recorded[]) =>
     .map(({ reason }) => reason);
 const eventsOf = (...given: EventSpec[]) => recordedEvents(given);
 
-test('a row has its stream’s revision, which ignored and unknown events move, but not events of other streams', () => {
+test('a row’s revision is that of its stream: ignored and unknown events raise it, events of other streams do not', () => {
   const events = eventsOf(
     ['a', 'IdeaNoted', { title: 'one' }],
     ['a', 'IdeaViewed'],
@@ -44,7 +44,7 @@ test('an ignored event whose row was removed changes nothing and is not an error
   assert.equal(store.unapplied('ideas'), []);
 });
 
-test('a patch or a counter without a row parks the event and the later events of its stream, but no other stream', () => {
+test('an event that patches a missing row or counts in one is parked with the later events of its stream, but no other stream is', () => {
   const store = storeOf(
     eventsOf(
       ['a', 'IdeaRenamed', { title: 'x' }],
@@ -65,7 +65,7 @@ test('a patch or a counter without a row parks the event and the later events of
   );
 });
 
-test('the first change of a tenant counter creates its row at zero', () => {
+test('the first event that a tenant counter counts creates its row, starting at zero', () => {
   const notes = tenantCounter('idea', 'notes');
   const on = { IdeaNoted: ({ tenant }: Recorded) => notes.add(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.add(tenant, -1) };
   const store = openMemoryStore([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
@@ -83,7 +83,7 @@ test('an event applies all of its changes or none', () => {
   assert.match(store.unapplied('ideas')[0]!.reason, /no row to patch/);
 });
 
-test('an unknown field, a wrong type, a document that cannot be rendered and an existing row each have their own reason', () => {
+test('a parked event states the reason: an unknown field, a wrong type, a document that cannot be rendered or an existing row', () => {
   const noted: EventSpec = ['a', 'IdeaNoted', { title: 'one' }];
   assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /has the field colour/);
   assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a string/);
@@ -93,10 +93,10 @@ test('an unknown field, a wrong type, a document that cannot be rendered and an 
   assert.equal(parkedReasons(eventsOf(['a', 'IdeaTagged', { tag: 'x' }], ['a', 'IdeaTagged', { tag: 'x' }])), []);
 });
 
-test('an event after a parked one of another stream is applied, even in the same batch', () =>
+test('after an event was parked, an event of another stream is still applied, even in the same batch', () =>
   assert.is(rowOf(eventsOf(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
 
-test('characters that Postgres refuses are escaped, no prototype is changed, and an event with a key that is too long is parked', () => {
+test('characters that Postgres refuses are escaped, a field __proto__ changes no prototype, and an event with too long a row key is parked', () => {
   const unusualText = JSON.parse('{"title":"a\\u0000b\\ud800","extra":{"__proto__":{"x":1},"k\\u0000":"\\udc00"}}') as Record<
     string,
     unknown
@@ -109,7 +109,7 @@ test('characters that Postgres refuses are escaped, no prototype is changed, and
   assert.match(parkedReasons(recordedEvents([['a', 'IdeaNoted', { title: 'new' }]], { v: 9 }))[0]!, /does not know version 9/);
 });
 
-test('event types with the names of object members are unknown events', () =>
+test('event types such as toString and __proto__ are treated as unknown', () =>
   assert.equal(parkedReasons(eventsOf(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
 
 test('compiling an invalid table fails with the name of the table', () => {

@@ -18,7 +18,7 @@ const story: EventSpec[] = [
   ['b', 'IdeaRenamed', { title: 7 }],
 ];
 
-test('a resource as of a position is the fold of its stream up to that position', () => {
+test('an as-of read of a resource yields the fold of its stream up to that position', () => {
   const all = recordedEvents(story);
   const own = all.filter(({ id }) => id === 'a');
   const titles = all.map(({ position }) => asOf(ideas, 'ideas', own, position).get('t\0a')?.row.title);
@@ -27,7 +27,7 @@ test('a resource as of a position is the fold of its stream up to that position'
   assert.is(asOf(ideas, 'ideas', own, { commit: 0n, prepare: 0n }).size, 0);
 });
 
-test('the drift check passes rows that the log yields, and reports any other row with the first event that it does not reflect', async () => {
+test('the drift check accepts rows that equal the fold of the log; it reports any other row with the first event that the row does not reflect', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -58,7 +58,7 @@ test('the drift check passes rows that the log yields, and reports any other row
   await close();
 });
 
-test('the drift check finds an event that was not applied even if later ones were', async () => {
+test('the drift check finds an event that was not applied, even if later events were', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -89,7 +89,7 @@ test('the drift check finds an event that was not applied even if later ones wer
   await close();
 });
 
-test('the drift check skips the rows of another version', async () => {
+test('the drift check skips a projection whose stored rows have another version', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);

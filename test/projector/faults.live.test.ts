@@ -34,7 +34,7 @@ const cutConnections = (databaseUrl: string) =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
   );
 
-test('while the database is down reads are refused; when it is back, reads and projections recover by themselves', async () => {
+test('while the database is down, reads are refused; when it is back, reads and projections recover by themselves', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { url, ...proxy } = await startTcpProxy(databaseUrl);
@@ -72,7 +72,7 @@ test('while the database is down reads are refused; when it is back, reads and p
   proxy.end();
 });
 
-test('if the database does not answer, every read is refused within seconds, including queued ones', async () => {
+test('if the database does not answer, every read is refused within seconds, including queued reads', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { url, ...proxy } = await startTcpProxy(databaseUrl);
@@ -121,7 +121,7 @@ test('if the database does not answer, every read is refused within seconds, inc
   proxy.end();
 });
 
-test('while the log is down rows can be read, and they are updated when it is back', async () => {
+test('while the log is down, rows can still be read; when it is back, they are updated', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const events = recordedEvents([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]);
@@ -136,7 +136,7 @@ test('while the log is down rows can be read, and they are updated when it is ba
   await close();
 });
 
-test("another application's schema of the same name is not changed and is reported; the other projections continue", async () => {
+test("a schema of another application that has a projection's name is reported and not changed, and the other projections continue", async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await query(databaseUrl, 'create schema ideas');
@@ -166,7 +166,7 @@ test("another application's schema of the same name is not changed and is report
 
 const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
-test('an event that cannot be applied blocks its own stream at most, and delays no other', async () => {
+test('an event that cannot be applied blocks at most its own stream, and delays no other stream', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const unique: AnyProjection = {
@@ -213,7 +213,7 @@ test('an event that cannot be applied blocks its own stream at most, and delays 
   await close();
 });
 
-test('a projection that no event concerns still advances with the log', async () => {
+test('the position of a projection advances with the log even if the projection handles none of its events', async () => {
   const log = memoryLog();
   const quietOne: AnyProjection = { ...ideasOf('never'), name: 'never' };
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas, quietOne]);

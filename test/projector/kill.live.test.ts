@@ -84,7 +84,7 @@ test('a worker that lost its locks continues if no other worker has taken over',
   assert.is(said.filter((line) => line.includes('following projections')).length, 1, said.join(''));
 });
 
-test('if a worker is suspended another one takes over within seconds, and after resuming it writes nothing twice', async () => {
+test('if a worker is suspended, another one takes over within seconds; when the first is resumed, no event is applied twice', async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const log = openLog(eventstoreUrl);
@@ -97,7 +97,7 @@ test('if a worker is suspended another one takes over within seconds, and after 
   await appendEvents(log, before);
   await waitForProjection(reads, log, 'ideas');
   await startWorkerProcess(eventstoreUrl, databaseUrl, 'still');
-  // The worker is suspended at an arbitrary point of its work.
+  // Suspend the first worker while events are being appended, so that it stops at an arbitrary point of its work.
   const writing = appendEvents(log, meanwhile);
   first.kill('SIGSTOP');
   await writing;
@@ -109,7 +109,7 @@ test('if a worker is suspended another one takes over within seconds, and after 
     assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', table)), comparableRows(await foldedRows(log, ideasOf('still'), table)));
 });
 
-test(`after ${KILLS} kills of the worker the rows are correct, and the checkpoint never went back`, async () => {
+test(`after the worker was killed ${KILLS} times, the rows are correct and the checkpoint has never gone back`, async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const category = `kill${[...crypto.randomUUID()].filter((letter) => /[a-f]/.test(letter)).join('')}`;

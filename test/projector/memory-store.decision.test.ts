@@ -32,7 +32,7 @@ const refusal = (work: Promise<unknown>): Promise<Refusal> =>
     },
   );
 
-test('a look-up returns the document and the stream’s revision, but no soft-deleted row and none of another tenant', async () => {
+test('a look-up returns the document and the stream’s revision; it finds no soft-deleted row and no row of another tenant', async () => {
   const { reads } = storeOf(noted('a', 'A'), noted('b', 'B'), ['b', 'IdeaRenamed', { gone: true }]);
   const one = await reads.one(from, { tenant_id: 't', id: 'a' });
   assert.equal([JSON.parse(one!.doc).title, one!.revision], ['A', 0]);
@@ -41,7 +41,7 @@ test('a look-up returns the document and the stream’s revision, but no soft-de
   assert.is(await reads.one(from, { tenant_id: 'other', id: 'a' }), null);
 });
 
-test('pages follow each other by cursor in both directions, with nulls in the order of Postgres', async () => {
+test('cursors lead through all pages in ascending and descending order, with nulls placed as in Postgres', async () => {
   const { reads } = storeOf(
     noted('a', 'A', { score: 1 }),
     noted('b', 'B'),
@@ -81,7 +81,7 @@ test('a page contains the rows that meet all conditions: equality, ranges, lists
   assert.is(await ids({ column: 'created_at', op: '<', value: '2026-01-01T01:00:00.001+01:00' }), 'a');
 });
 
-test('a cursor that no page returned is refused with a pointer to it', async () => {
+test('a cursor that no page has returned is refused, and the refusal points to the parameter cursor', async () => {
   const { reads } = storeOf(noted('a', 'A'));
   for (const cursor of [
     '',
@@ -95,7 +95,7 @@ test('a cursor that no page returned is refused with a pointer to it', async () 
   }
 });
 
-test('a read waits for its token, but not longer than its time limit', async () => {
+test('a read waits for its consistency token, but not longer than its time limit', async () => {
   const store = openMemoryStore([ideas]);
   const [first, second] = recordedEvents([noted('a', 'A'), noted('b', 'B')]);
   assert.is(store.reads.position('ideas'), null);

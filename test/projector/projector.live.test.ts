@@ -26,7 +26,7 @@ const key = (id: string) => ({ tenant_id: 't', id });
 
 const read = async (reads: Reads, id: string) => JSON.parse((await reads.one(from, key(id)))!.doc) as Record<string, unknown>;
 
-test('rows in Postgres equal those in memory, for every kind of change and text', async () => {
+test('rows in Postgres equal those in memory, for every kind of change and for unusual characters', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const unusualText = '€"\\{},NULL \u2028 \0 \ud800 😀';
@@ -54,8 +54,8 @@ test('rows in Postgres equal those in memory, for every kind of change and text'
 });
 
 /**
- * A log whose first subscription from the beginning waits for `go`, then delivers only its first `few` events and
- * reports that it has caught up.
+ * A log with a faulty first subscription from the beginning: it delivers nothing until `go` is called, then only the
+ * first `few` events, and still reports that it has caught up. All other subscriptions work.
  */
 const truncatedLog = (log: Log, few: number) => {
   const { promise: gate, resolve: go } = Promise.withResolvers<void>();
@@ -73,7 +73,7 @@ const truncatedLog = (log: Log, few: number) => {
   return { log: { ...log, follow }, go };
 };
 
-test('a projection that joins the live processor gets all events that it has missed', async () => {
+test('a new projection that joins the event processor of the live ones applies every event that it has missed', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -102,7 +102,7 @@ test('a projection that joins the live processor gets all events that it has mis
   await worker.close();
 });
 
-test('a restart continues at the checkpoint with the stored rows', async () => {
+test('after a restart, a projection continues at its checkpoint with the stored rows', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const events = recordedEvents([
@@ -123,7 +123,7 @@ test('a restart continues at the checkpoint with the stored rows', async () => {
   assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparableRows(await foldedRows(log, ideas, 'ideas')));
 });
 
-test('readers that wait for a token read what was just written, also many at once', async () => {
+test('readers that wait for a consistency token read what was just written, even if many wait at once', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const events = recordedEvents(
@@ -198,7 +198,7 @@ test('Postgres and the memory store return the same pages for the same queries',
   await close();
 });
 
-test('a page has at most eight mebibytes but at least one document, and the next page misses nothing', async () => {
+test('a page holds about 8 MiB at most, but at least one document, and the following pages omit no row', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);

@@ -42,7 +42,7 @@ const requestAndWait = async (databaseUrl: string, kind: RequestKind, stream: st
   }
 };
 
-test('a rebuild finds and repairs changed rows; meanwhile reads see every row and no error', async () => {
+test('a rebuild finds and repairs changed and deleted rows; meanwhile, no read fails or misses an existing row', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   await appendEvents(log, recordedEvents(notedEvents(300)));
@@ -90,7 +90,7 @@ test('a rebuild finds and repairs changed rows; meanwhile reads see every row an
   await close();
 });
 
-test('a rebuild that must be equal keeps the old rows if they differ; an aborted rebuild leaves nothing behind', async () => {
+test('rebuild-if-equal keeps the old rows if the new ones differ; an aborted rebuild leaves no schema and no checkpoint', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   await appendEvents(log, recordedEvents(notedEvents(5)));
@@ -105,7 +105,7 @@ test('a rebuild that must be equal keeps the old rows if they differ; an aborted
   await close();
 });
 
-test('a new version is built beside the old one, which is read until then, also if the tables change', async () => {
+test('a new version of a projection is built beside the old one; until its promotion, reads use the old one, even if tables change', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await appendEvents(log, recordedEvents(notedEvents(50)));
@@ -153,7 +153,7 @@ test('a new version is built beside the old one, which is read until then, also 
   await older.close();
 });
 
-test('a parked event is listed with the later events of its stream, and applied by a program that can', async () => {
+test('a parked event is listed with the later events of its stream, and a corrected projection applies them all', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const events = recordedEvents([
@@ -206,7 +206,7 @@ test('a parked event is listed with the later events of its stream, and applied 
   await second.close();
 });
 
-test('an interrupted rebuild is continued or started again, and a dropped database is filled again', async () => {
+test('an interrupted rebuild is completed after a restart, and dropped schemas are created and filled again', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await appendEvents(log, recordedEvents(notedEvents(2_000)));
@@ -239,7 +239,7 @@ test('an interrupted rebuild is continued or started again, and a dropped databa
   await again.close();
 });
 
-test('a promotion swaps the rows and completes the request in one transaction: after a failure neither has happened', async () => {
+test('a promotion swaps the rows and completes the request in one transaction; after a failure, neither has happened', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await appendEvents(log, recordedEvents(notedEvents(30)));

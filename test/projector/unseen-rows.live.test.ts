@@ -27,7 +27,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const noted = (id: string): EventSpec => [id, 'IdeaNoted', { title: id }];
 
-/** Applies each part by a worker of its own, which has no cached rows. Returns the parked events. */
+/** Applies each part of the events with a new worker, whose row cache is empty. Returns the parked events. */
 const parkedAfter = async (parts: readonly (readonly EventSpec[])[]) => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
@@ -43,7 +43,7 @@ const parkedAfter = async (parts: readonly (readonly EventSpec[])[]) => {
   return query(databaseUrl, 'select stream, revision::integer as revision, reason from annals.parked order by stream, revision');
 };
 
-test('an insert into an existing row overwrites it if it is of the same stream; otherwise its event is parked', async () => {
+test('an insert overwrites an existing row of the same stream; if another stream changed the row last, the event is parked', async () => {
   const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaViewed']],
     [noted('c'), ['b', 'IdeaTagged', { tag: 'x' }], noted('a'), ['b', 'IdeaTagged', { tag: 'y' }], ['c', 'IdeaTagged', { tag: 'z' }]],
@@ -55,7 +55,7 @@ test('an insert into an existing row overwrites it if it is of the same stream; 
   ]);
 });
 
-test('if the insert of a row is skipped, the row is loaded before later events of the batch use it', async () => {
+test('if an insert is skipped because its stream is parked, later events of the batch load the existing row', async () => {
   const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTorn', { title: 'torn' }]],
     [noted('a'), ['b', 'IdeaLinked', { to: 'a' }]],
@@ -69,7 +69,7 @@ test('if the insert of a row is skipped, the row is loaded before later events o
   );
 });
 
-test('listeners learn the position of an unchanged projection at once; its checkpoint is written later', async () => {
+test('if a batch changes no row of a projection, its position is announced at once and its checkpoint is written later', async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl, pipeline: true });
   await db.connect();
@@ -99,7 +99,7 @@ test('listeners learn the position of an unchanged projection at once; its check
   assert.ok(isCheckpointConflict(failed), 'another writer moved the checkpoint');
 });
 
-test('the checkpoint of an unchanged projection is written soon, and before the worker ends', async () => {
+test('the checkpoint of a projection without changed rows is written within two seconds, and before the worker ends', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const still = { ...ideas, name: 'still', categories: ['nothing'] };
@@ -123,7 +123,7 @@ test('the checkpoint of an unchanged projection is written soon, and before the 
 
 const at = (commit: number): Position => ({ commit: BigInt(commit), prepare: BigInt(commit) });
 
-test('a checkpoint that lags behind the announced position changes nothing, but one that moved back does', async () => {
+test('a checkpoint behind the announced position is ignored, but a checkpoint that moves back resets the position', async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl });
   await db.connect();
@@ -138,7 +138,8 @@ test('a checkpoint that lags behind the announced position changes nothing, but 
   await db.query(`select pg_notify('annals_moved', '30:30 one')`);
   await positions.passed('one', tokenOf(at(30)), 1_000);
   await moveCheckpoint(20);
-  // The checkpoints are read once a second.
+  // The watcher reads the checkpoints once a second. Check for 2.5 s, at least two of its reads, that the position does
+  // not change.
   for (let look = 0; look < 25; look++) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     assert.is(positions.position('one'), tokenOf(at(30)));
@@ -159,7 +160,7 @@ test('the row cache keeps the most recently used rows', () => {
   const step = fc.record({ key: keys, set: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { minLength: 40, maxLength: 100 }), (steps) => {
-      // The budget is five rows of 300 characters: the minimum weight of a row and its text.
+      // The budget is enough for five rows: each weighs 300 characters, 256 for the row itself and 44 for its text.
       const cache = openRowCache(openRowBudget(1_500, 0), false);
       let known: { key: number; text: string }[] = [];
       for (const [index, { key, set }] of steps.entries()) {
@@ -174,7 +175,7 @@ test('the row cache keeps the most recently used rows', () => {
   );
 });
 
-test('a cache of empty tables knows that a missing row does not exist, until its first eviction', () => {
+test('if the tables were empty at first, a row that is not in the cache does not exist, until the cache evicts a row', () => {
   const cache = openRowCache(openRowBudget(1_500, 0), true);
   assert.is(cache.get('t', 'never'), null);
   for (let key = 0; key < 12; key++) cache.set('t', String(key), storedRow('x'.repeat(44)));

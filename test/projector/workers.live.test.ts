@@ -14,7 +14,7 @@ const from: Source = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
 const noted = (id: string, more: object = {}): EventSpec => [id, 'IdeaNoted', { title: `title ${id}`, ...more }];
 
-test('one of several workers writes, another one takes over, and no event is applied twice', async () => {
+test('only one of several workers writes; when it ends, another one takes over, and no event is applied twice', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const start = () => startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
@@ -61,7 +61,7 @@ test('a worker that is cut off from the database does not prevent another one fr
   proxy.end();
 });
 
-test('a worker that is cut off from the log lets another one write', async () => {
+test('if the writing worker is cut off from the log, another one takes over', async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const { url, ...proxy } = await startTcpProxy(eventstoreUrl);

@@ -23,7 +23,7 @@ const STATES: States = {
   [`plan-platform.${FREE_PLAN}`]: planWith(10),
 };
 
-/** Eligibility over these states: all of them in memory, or all of them only in the log. */
+/** Eligibility checks over STATES with these changes. All states are in memory (`isCached`), or only in the log. */
 const eligibilityOver = (changes: States, isCached: boolean) => {
   const states = { ...STATES, ...changes };
   const find = ({ category, initial }: { category: string; initial: unknown }, tenant: string, id: string) =>
@@ -38,7 +38,7 @@ const eligibilityOver = (changes: States, isCached: boolean) => {
   });
 };
 
-/** Asks once with warm and once with cold memory: both must answer the same, and warm memory without a promise. */
+/** Asks with all states in memory, which must answer without a promise, and with none. Both answers must be equal. */
 const ask = async <T>(changes: States, question: (eligibility: ReturnType<typeof eligibilityOver>) => T | Promise<T>): Promise<T> => {
   const warm = question(eligibilityOver(changes, true));
   assert.not.ok(warm instanceof Promise);
@@ -65,7 +65,7 @@ test('a tenant accepts deliveries while it is active or closing, and not suspend
   assert.not.ok(await acceptsWith({ status: 'closing', is_suspended: true }));
 });
 
-test('an agent is active if it exists and is switched on', async () => {
+test('an agent counts as active if it exists and is switched on', async () => {
   const isActiveWith = (fields: Partial<Agent.Agent>) =>
     ask({ [`agent-${TENANT}.${AGENT}`]: { ...Agent.initial, status: 'live', is_active: true, ...fields } }, ({ isAgentActive }) =>
       isAgentActive(TENANT, AGENT),

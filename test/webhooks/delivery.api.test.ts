@@ -75,7 +75,7 @@ test('a delivery is shown with its payload unchanged, whatever numbers and chara
   await given.close();
 });
 
-test('the body is returned as it was delivered, as a download that no browser interprets', async () => {
+test('the body is returned unchanged, as a download that no browser interprets', async () => {
   const given = await createWebhookPlatform();
   const body = '{"html":"<script>alert(1)</script>"}';
   const { json } = await given.deliver(body);
@@ -117,7 +117,7 @@ test('a payload that is not JSON is shown as text; a rejected delivery has no pa
   await given.close();
 });
 
-test('a known body under another id within three days is marked, if the integration marks replays', async () => {
+test('if the integration marks replays, a delivery that repeats a body under another delivery id within three days is marked', async () => {
   for (const replay_guard of ['mark', 'off']) {
     const given = await createWebhookPlatform({ replay_guard });
     let now = Date.parse('2026-01-01T00:00:00Z');
@@ -157,7 +157,7 @@ test('a delivery shows whether a runner acknowledged it or it became a dead lett
   await given.close();
 });
 
-test("a runner's key can read the bodies of its agent's deliveries, and nothing else about them", async () => {
+test("a runner's API key can read the bodies of its agent's deliveries, and nothing else about them", async () => {
   const given = await createWebhookPlatform();
   const { json } = await given.deliver();
   const other = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;
@@ -172,7 +172,7 @@ test("a runner's key can read the bodies of its agent's deliveries, and nothing 
   await given.close();
 });
 
-test('ids of deliveries, webhooks and tenants that do not exist get the same 404', async () => {
+test('unknown ids of deliveries, integrations and tenants get the same 404', async () => {
   const given = await createWebhookPlatform();
   const { json } = await given.deliver();
   await given.waitForProjections();

@@ -11,7 +11,7 @@ import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
-test('integrations and deliveries in Postgres equal the folded events, and queries return the same as in memory', async () => {
+test('the rows of integrations and deliveries in Postgres equal the fold of the log, and queries return the same as in memory', async () => {
   const given = await createWebhookPlatform({ event_filter: ['push'] });
   await given.deliver('{"a":1}', { 'x-github-delivery': 'één · "quoted" \\' });
   await given.deliver('{"a":1}', { 'x-github-delivery': '2' });
@@ -54,7 +54,7 @@ test('integrations and deliveries in Postgres equal the folded events, and queri
   await given.close();
 });
 
-test('the chunks of a large body create no row and delay no projection, even as the last events of the log', async () => {
+test('the chunks of a large body create no row and delay no projection, even if they are the last events of the log', async () => {
   const given = await createWebhookPlatform();
   const body = Buffer.from(`"${'x'.repeat(2_000_000)}"`);
   await given.deliver(body, { 'content-length': String(body.length) });

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createWebhookPlatform, SECRET, sign } from '../fixtures/webhook-platform.ts';
 
-test('only the response to connecting shows the secret, with the address; reading never shows it', async () => {
+test('the secret of a new integration is shown only in the response that creates it; reading the integration shows the URL, but never the secret', async () => {
   const given = await createWebhookPlatform();
   const { status, json, headers } = await given.connect({ label: 'Ours', secret: undefined });
   assert.is(status, 201);
@@ -21,7 +21,7 @@ test('only the response to connecting shows the secret, with the address; readin
   await given.close();
 });
 
-test('a repeat under the same Idempotency-Key creates no second integration and does not show the secret again', async () => {
+test('a repeated request with the same Idempotency-Key creates no second integration and does not show the secret again', async () => {
   const given = await createWebhookPlatform();
   const body = { provider: 'github', agent_id: given.agent, label: 'Once' };
   const post = () => given.call('POST', 'webhook-integrations', body, { 'idempotency-key': 'k' });
@@ -37,7 +37,7 @@ test('a repeat under the same Idempotency-Key creates no second integration and 
   await given.close();
 });
 
-test('an invalid connection is 422 and names the field', async () => {
+test('a request to connect an integration with an invalid field gets 422, and the response names the field', async () => {
   const given = await createWebhookPlatform();
   const wrong: [string, Record<string, unknown>][] = [
     ['/provider', { provider: 'gitlab' }],
@@ -61,7 +61,7 @@ test('an invalid connection is 422 and names the field', async () => {
   await given.close();
 });
 
-test('deliveries change last_delivery_at but not the revision', async () => {
+test('deliveries change last_delivery_at of an integration, but not its revision', async () => {
   const given = await createWebhookPlatform();
   const path = `webhook-integrations/${given.hook}`;
   await given.deliver();
@@ -93,7 +93,7 @@ test('a disconnected integration is not shown, but its deliveries are', async ()
   await given.close();
 });
 
-test('secrets are in no event, log line, read model or error', async () => {
+test('no event, log line, read model or error response contains a secret', async () => {
   const given = await createWebhookPlatform();
   const canaries = [SECRET, 'canary secret of the second integration', 'canary secret by rotation, and long'];
   await given.connect({ secret: canaries[1] });

@@ -45,7 +45,7 @@ test('resuming clears the reason for the pause', () => {
   ]);
 });
 
-test("another tenant's or a disconnected integration does not exist", () => {
+test('decisions on a disconnected integration, or on one of another tenant, are refused as not_found', () => {
   for (const decide of [Integration.update('u', {}), Integration.disconnect('u'), Integration.rotateSecret('u', connection, 0, at)]) {
     assert.is(
       refusal(() => decide(after(connected))),
@@ -59,7 +59,7 @@ test("another tenant's or a disconnected integration does not exist", () => {
   );
 });
 
-test('after a rotation the previous secret is valid until the overlap ends; without overlap it is invalid at once', () => {
+test('after a rotation, the previous secret is valid until the overlap ends; without overlap it is invalid at once', () => {
   const rotated = (overlap: number) =>
     after(connected, ...Integration.rotateSecret('t', { sealed_secret: 'sealed-2', secret_hint: '…2222' }, overlap, at)(after(connected)));
   const overlapping = rotated(60);
@@ -69,7 +69,7 @@ test('after a rotation the previous secret is valid until the overlap ends; with
   assert.equal([rotated(0).sealed_previous_secret, Integration.acceptsPreviousSecret(rotated(0), at)], [null, false]);
 });
 
-test('the reason for blocking a delivery follows a fixed order', () => {
+test('if several rules block a delivery, the reason is chosen in a fixed order', () => {
   const input = {
     integration: { is_paused: false, event_filter: [] as string[] },
     isAgentActive: true,
@@ -115,7 +115,7 @@ test('content types, forms and delivery ids are parsed strictly', () => {
   ]);
 });
 
-test('a known body under another id within three days is a replay', () => {
+test('a known body under another delivery id within three days is a replay', () => {
   const seen = { provider_delivery_id: '1', at };
   const later = (ms: number) => new Date(Date.parse(at) + ms).toISOString();
   assert.is(checkBodyReplay({ provider_delivery_id: null, at: '' }, '1', at), 'first');

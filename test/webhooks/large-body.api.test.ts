@@ -77,7 +77,7 @@ test('a small or large body without a Content-Length is accepted', async () => {
   assert.is(hook.chunks().length, 2);
 });
 
-test('a body above the limit is 413, and recorded as rejected if the integration exists', async () => {
+test('a body above the limit gets 413, and is recorded as rejected if the integration exists', async () => {
   const hook = await given();
   const body = json(MAX_BODY_BYTES + 1);
   const before = hook.log.events.length;
@@ -127,7 +127,7 @@ test('two processes that receive one large delivery at the same time record one 
   assert.ok((await hook.bytes(answers[0]!.json.id)).equals(body));
 });
 
-/** Leaves what a crash before the delivery's event leaves: chunks without an event. */
+/** Writes the chunks of a delivery without its event, as a crash before that event would leave them. */
 const writeChunksOnly = async (hook: Awaited<ReturnType<typeof given>>, body: Uint8Array, log: Log) => {
   const integration = (await hook.ports.eligibility.integration(hook.hook))!;
   const facts = { sha256: sha256(body), size_bytes: body.length, ...chunkCount(body.length), received_at: '2026-01-01T00:00:00.000Z' };
@@ -135,7 +135,7 @@ const writeChunksOnly = async (hook: Awaited<ReturnType<typeof given>>, body: Ui
   return writeChunks(log, { integration, id, facts: facts as never, body });
 };
 
-test('the next request completes a delivery after a crash that left some or all of its chunks', async () => {
+test('after a crash that left some or all chunks of a delivery, the next request completes the delivery', async () => {
   for (const written of [2, 4]) {
     const hook = await given();
     const body = json(3_000_000);
@@ -171,7 +171,7 @@ test('chunks that the store already holds are skipped, even if it no longer reco
   assert.ok((await hook.bytes(id)).equals(body));
 });
 
-test('a large body that is forged, longer than its Content-Length or cut off leaves no chunk', async () => {
+test('a large body with a forged signature, longer than its Content-Length or cut off leaves no chunk', async () => {
   const hook = await given();
   const body = json(2_000_000);
   for (const header of [null, 'sha256=nothing', sign('another')])
@@ -199,7 +199,7 @@ test('a redelivery with other bytes writes no chunks, even in a process that doe
   assert.equal([hook.chunks().length, hook.ofType('WebhookRedeliveryDiffered').length], [3, 1]);
 });
 
-test('a large body that is not JSON, or nests too deeply, is blocked, too, and its bytes are stored', async () => {
+test('a large body that is not JSON, or nests too deeply, is blocked, and its bytes are stored', async () => {
   const hook = await given();
   const deep = Buffer.concat([Buffer.from('['.repeat(65)), json(1_000_000), Buffer.from(']'.repeat(65))]);
   for (const body of [json(1_000_000).subarray(1), deep]) {
@@ -213,7 +213,7 @@ test('a large body that is not JSON, or nests too deeply, is blocked, too, and i
   );
 });
 
-test('the signature of a large form covers the whole form, and its payload field is the JSON', async () => {
+test('a large form is accepted if its JSON field payload is valid, and it is returned as a whole', async () => {
   const hook = await given();
   const form = Buffer.from(`payload=${encodeURIComponent(json(1_000_000).toString())}`);
   const answer = await hook.deliver(form, { 'content-type': 'application/x-www-form-urlencoded' });
@@ -221,7 +221,7 @@ test('the signature of a large form covers the whole form, and its payload field
   assert.ok((await hook.bytes(answer.json.id)).equals(form));
 });
 
-test('a message refers to a large body by URL; list and detail show its size, and nothing shows its chunks', async () => {
+test('a message to a runner refers to a large body by URL; list and detail show its size, and nothing shows its chunks', async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [event] = hook.accepted();
@@ -239,7 +239,7 @@ test('a message refers to a large body by URL; list and detail show its size, an
   assert.is((await hook.call('HEAD', `deliveries/${id}/body`)).headers.get('content-length'), '2000000');
 });
 
-test('a stored body that differs from the delivered one is never returned completely', async () => {
+test('if a stored body was altered, the response breaks off instead of returning it completely', async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [first] = hook.chunks();
@@ -250,7 +250,7 @@ test('a stored body that differs from the delivered one is never returned comple
   assert.match(hook.lines.join('\n'), /an answer broke off/);
 });
 
-test('while the log is down, a large body is 503, and it is accepted when it is sent again', async () => {
+test('while the log is down, a large body gets 503; when it is sent again afterwards, it is accepted', async () => {
   const hook = await given();
   await hook.deliver(Buffer.from('{}'), named('warm'));
   const body = json(2_000_000);
@@ -262,7 +262,7 @@ test('while the log is down, a large body is 503, and it is accepted when it is 
   assert.is((await hook.deliver(body)).status, 202);
 });
 
-test('when the memory for large bodies is full, the next one is 503 before it is read; small ones are still accepted', async () => {
+test('when the memory for large bodies is full, the next one gets 503 before it is read; small ones are still accepted', async () => {
   const hook = await given();
   const stalled: ReadableStreamDefaultController[] = [];
   const stalling = () =>

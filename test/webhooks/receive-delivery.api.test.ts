@@ -27,7 +27,7 @@ test('a signed delivery is accepted once and its bytes are stored unchanged', as
   await given.close();
 });
 
-test('100 parallel requests with one delivery get one 202 and 99 times 200, and record one event', async () => {
+test('of 100 parallel requests with the same delivery, one gets 202, 99 get 200, and one event is recorded', async () => {
   const given = await createWebhookPlatform();
   const answers = await Promise.all(Array.from({ length: 100 }, () => given.deliver()));
   assert.is(answers.filter(({ status }) => status === 202).length, 1);
@@ -38,7 +38,7 @@ test('100 parallel requests with one delivery get one 202 and 99 times 200, and 
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 0);
 });
 
-test('redeliveries with other bytes are duplicates and record one WebhookRedeliveryDiffered', async () => {
+test('redeliveries with another body are answered as duplicates, and together record one WebhookRedeliveryDiffered', async () => {
   const given = await createWebhookPlatform();
   await given.deliver('{"n":1}');
   const others = await Promise.all(Array.from({ length: 20 }, () => given.deliver('{"n":2}')));
@@ -48,7 +48,7 @@ test('redeliveries with other bytes are duplicates and record one WebhookRedeliv
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 1);
 });
 
-test('B1: every malformed signature is 401, and the body is stored nowhere', async () => {
+test('a request with a missing or malformed signature gets 401, and its body is stored nowhere', async () => {
   const given = await createWebhookPlatform();
   const body = '{"canary":"never to be kept"}';
   const right = sign(body);
@@ -75,7 +75,7 @@ test('B1: every malformed signature is 401, and the body is stored nowhere', asy
   assert.not.match(JSON.stringify(rejected.map(({ data, meta }) => [data, meta])), /canary/);
 });
 
-test('B2: a body that differs from the signed one is 401', async () => {
+test('a body that differs from the signed one gets 401', async () => {
   const given = await createWebhookPlatform();
   const signature = sign('{"a":1}');
   for (const body of ['{"a": 1}', '{"a":1} ', '\ufeff{"a":1}', '{"a":1}\r\n']) {
@@ -85,14 +85,14 @@ test('B2: a body that differs from the signed one is 401', async () => {
   await given.close();
 });
 
-test('B3: bodies that differ only in invalid UTF-8 bytes have different signatures', async () => {
+test('a body that differs from the signed one only in an invalid UTF-8 byte gets 401', async () => {
   const given = await createWebhookPlatform();
   const signature = sign(Uint8Array.of(0x22, 0xff, 0x22));
   assert.is((await given.deliver(Uint8Array.of(0x22, 0xfe, 0x22), { 'x-hub-signature-256': signature })).status, 401);
   await given.close();
 });
 
-test("B6: another integration's secret is 401, and a chosen secret must not be short", async () => {
+test("a signature with another integration's secret gets 401, and a secret of fewer than 24 bytes cannot be chosen", async () => {
   const given = await createWebhookPlatform();
   const other = (await given.connect({ secret: 'another secret of over 24 bytes' })).json.id as string;
   assert.is((await given.deliver('{}', {}, other)).status, 401);
@@ -102,7 +102,7 @@ test("B6: another integration's secret is 401, and a chosen secret must not be s
   await given.close();
 });
 
-test('B6: after a rotation the previous secret is valid until the overlap ends, and not a millisecond longer', async () => {
+test('after a rotation, the previous secret is valid until the overlap ends, and not a millisecond longer', async () => {
   const given = await createWebhookPlatform();
   const rotated = await given.call('POST', `webhook-integrations/${given.hook}/rotate-secret`, { overlap_seconds: 60 });
   assert.is(rotated.status, 200);
@@ -120,7 +120,7 @@ test('B6: after a rotation the previous secret is valid until the overlap ends, 
   await given.close();
 });
 
-test('B7: a missing, repeated, overlong or malformed delivery id is 400, even with a valid signature', async () => {
+test('a missing, repeated, overlong or malformed delivery id gets 400, even with a valid signature', async () => {
   const given = await createWebhookPlatform();
   for (const id of [null, 'one, two', 'x'.repeat(256), 'tab\tinside', 'é'.repeat(128)]) {
     assert.is((await given.deliver('{}', { 'x-github-delivery': id })).status, 400, String(id));
@@ -130,7 +130,7 @@ test('B7: a missing, repeated, overlong or malformed delivery id is 400, even wi
   assert.is(given.accepted().length, 1);
 });
 
-test('B8: a body above the limit is 413 and names the limit, with or without a Content-Length', async () => {
+test('a body above the limit gets 413, with or without a Content-Length, and the response names the limit', async () => {
   const given = await createWebhookPlatform();
   const limit = 25 * 1024 * 1024;
   const most = `"${'x'.repeat(limit - 2)}"`;
@@ -143,10 +143,11 @@ test('B8: a body above the limit is 413 and names the limit, with or without a C
   });
   const answer = await given.request(`/hooks/inbound/${given.hook}`, { method: 'POST', body: chunked, duplex: 'half' } as RequestInit);
   assert.is(answer.status, 413);
+  assert.is(answer.json.limit, limit);
   await given.close();
 });
 
-test('a request to an unknown address is 404 and records nothing', async () => {
+test('a request to an unknown webhook URL gets 404 and records nothing', async () => {
   const given = await createWebhookPlatform();
   const before = given.log.events.length;
   for (const id of [`c${'0'.repeat(24)}`, 'nothing', given.agent]) assert.is((await given.deliver('{}', {}, id)).status, 404);
@@ -154,14 +155,14 @@ test('a request to an unknown address is 404 and records nothing', async () => {
   assert.is(given.log.events.length, before);
 });
 
-test('a disconnected integration is 404 at once', async () => {
+test('after an integration is disconnected, its next delivery gets 404', async () => {
   const given = await createWebhookPlatform();
   assert.is((await given.call('DELETE', `webhook-integrations/${given.hook}`)).status, 204);
   assert.is((await given.deliver()).status, 404);
   await given.close();
 });
 
-test('while its tenant is suspended, closing or not, an integration answers like an unknown one and records nothing', async () => {
+test('while its tenant is suspended, even if also closing, an integration answers like an unknown one and records nothing', async () => {
   const given = await createWebhookPlatform();
   const ctx = given.systemContext(given.tenant_id);
   const answered = ({ status, json }: Awaited<ReturnType<typeof given.deliver>>) => [status, { ...json, instance: '', request_id: '' }];
@@ -180,7 +181,7 @@ test('while its tenant is suspended, closing or not, an integration answers like
   await given.close();
 });
 
-test('content types other than JSON and form are 415', async () => {
+test('requests with a content type other than JSON or form get 415', async () => {
   const given = await createWebhookPlatform();
   for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/json; charset=utf-16', null]) {
     assert.is((await given.deliver(new TextEncoder().encode('{}'), { 'content-type': type })).status, 415, String(type));
@@ -189,7 +190,7 @@ test('content types other than JSON and form are 415', async () => {
   await given.close();
 });
 
-test('the signature of a form covers the whole form, and its payload field is the JSON', async () => {
+test('the signature of a form covers the whole form, and the payload is the JSON in its field payload', async () => {
   const given = await createWebhookPlatform();
   const form = `payload=${encodeURIComponent('{"a":"b c","é":1}').replaceAll('%20', '+')}`;
   const answer = await given.deliver(form, { 'content-type': 'application/x-www-form-urlencoded' });
@@ -202,7 +203,7 @@ test('the signature of a form covers the whole form, and its payload field is th
   await given.close();
 });
 
-test('a body that is not JSON, or nests too deeply, is acknowledged and blocked', async () => {
+test('a body that is not JSON, or nests too deeply, gets 202 and is blocked', async () => {
   const given = await createWebhookPlatform();
   const bodies = { not_json: '{"a":', too_deep: '['.repeat(65) + ']'.repeat(65) };
   for (const [reason, body] of Object.entries(bodies)) {
@@ -218,7 +219,7 @@ test('a body that is not JSON, or nests too deeply, is acknowledged and blocked'
   await given.close();
 });
 
-test('deliveries to a paused integration or an inactive agent, and filtered events, are acknowledged and blocked', async () => {
+test('deliveries to a paused integration or an inactive agent, and deliveries of filtered events, are blocked', async () => {
   const given = await createWebhookPlatform({ event_filter: ['push'] });
   const outcome = async (id: string, event = 'push') =>
     (await given.deliver('{}', { 'x-github-delivery': id, 'x-github-event': event })).json.outcome;
@@ -242,7 +243,7 @@ test("GitHub's ping is a delivery like any other", async () => {
   await given.close();
 });
 
-test('while the log is down, the response is 503 with a Retry-After of 5 to 60 seconds; afterwards deliveries are accepted again', async () => {
+test('while the log is down, deliveries get 503 with a Retry-After of 5 to 60 seconds; afterwards they are accepted again', async () => {
   const given = await createWebhookPlatform();
   await given.deliver('{}', { 'x-github-delivery': 'warm' });
   const endOutage = given.log.outage();
@@ -255,7 +256,7 @@ test('while the log is down, the response is 503 with a Retry-After of 5 to 60 s
   await given.close();
 });
 
-test('an integration that blocks replays blocks a known body under another id; under its own id it is a duplicate', async () => {
+test('if the integration blocks replays, a known body is blocked under another delivery id, and is a duplicate under its own', async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' });
   const outcome = async (id: string) => (await given.deliver('{"a":1}', { 'x-github-delivery': id })).json.outcome;
   assert.equal(
@@ -268,7 +269,7 @@ test('an integration that blocks replays blocks a known body under another id; u
   await given.close();
 });
 
-test('while the store is silent, no more deliveries wait for it than it could record in a second', async () => {
+test('if the store does not answer, only a limited number of deliveries wait for it, and further ones are refused', async () => {
   const { record } = createDeliveryRecorder({ ...memoryLog(), append: () => new Promise(() => {}) });
   const integration = { id: 'c1', tenant_id: 'c2' };
   const delivery = (id: string) =>

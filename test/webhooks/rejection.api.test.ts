@@ -16,7 +16,7 @@ const rejection = (ip: string | null): Rejection => ({
 });
 const at = (second: number, minute = 0) => new Date(Date.UTC(2026, 0, 1, 12, minute, second)).toISOString();
 
-test('60 rejections a minute are recorded singly, the others as a count per caller when the minute is over', () => {
+test('60 rejections a minute are recorded as events of their own; the others are recorded after the minute as a count per IP address', () => {
   const { add, take } = rejectionCounter();
   for (let n = 0; n < 100; n++) add(rejection(n % 2 ? '192.0.2.1' : '192.0.2.2'), at(n % 60));
   assert.is(take(at(59), false).length, 60);
@@ -31,13 +31,13 @@ test('60 rejections a minute are recorded singly, the others as a count per call
   );
 });
 
-test('every minute, 60 more rejections are recorded singly', () => {
+test('in each minute, up to 60 rejections are recorded as events of their own', () => {
   const { add, take } = rejectionCounter();
   for (const minute of [0, 1]) for (let n = 0; n < 60; n++) add(rejection('192.0.2.1'), at(0, minute));
   assert.is(take(at(0, 1), false).length, 120);
 });
 
-test('during an outage of hours, the oldest 1,000 events stay pending', () => {
+test('during a long outage, only the oldest 1,000 events wait to be recorded', () => {
   const { add, take, putBack } = rejectionCounter();
   for (let minute = 0; minute < 40; minute++) {
     for (let n = 0; n < 60; n++) add(rejection('192.0.2.1'), at(0, minute));
@@ -47,7 +47,7 @@ test('during an outage of hours, the oldest 1,000 events stay pending', () => {
   assert.equal([pending.length, pending[0]!.at], [1_000, at(0, 0)]);
 });
 
-test('callers beyond 100 are counted together, so that many addresses do not fill the log', () => {
+test('after the first 100 IP addresses, all others are counted together, so that they do not fill the log', () => {
   const { add, take } = rejectionCounter();
   for (let n = 0; n < 10_000; n++) add(rejection(`2001:db8::${n.toString(16)}`), at(1));
   const counted = take(at(1), true).slice(60);
@@ -58,7 +58,7 @@ test('callers beyond 100 are counted together, so that many addresses do not fil
   );
 });
 
-test('events that were put back are returned again, before later ones', () => {
+test('events that were put back are returned again, before newer ones', () => {
   const { add, take, putBack } = rejectionCounter();
   add(rejection('192.0.2.1'), at(1));
   const taken = take(at(2), false);
@@ -78,7 +78,7 @@ test('a counter is not idle before the minute of its last rejection is over', ()
   assert.ok(isIdle(at(0, 1)));
 });
 
-test('forged requests are recorded within a second after the response, without their body, and use up no delivery id', async () => {
+test('forged requests are recorded about a second after the response, without their bodies; their delivery id can still be used', async () => {
   const given = await createWebhookPlatform();
   const now = Date.now();
   given.clock.now = () => now;
@@ -96,7 +96,7 @@ test('forged requests are recorded within a second after the response, without t
   assert.not.ok(given.log.events.some(({ data, meta }) => /canary/.test(JSON.stringify([data, meta]))));
 });
 
-test('rejections during an outage of the log are recorded after it', async () => {
+test('rejections that happen during an outage of the log are recorded afterwards', async () => {
   const given = await createWebhookPlatform();
   await given.deliver('{}', { 'x-hub-signature-256': null });
   const endOutage = given.log.outage();

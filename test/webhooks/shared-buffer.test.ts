@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { sharedBuffer } from '../../infra/webhooks/shared-buffer.ts';
 
-test('large bodies share one bounded buffer: their ranges never overlap, and a released range is used again', () => {
+test('large bodies share one bounded buffer; their ranges never overlap, and a released range is used again', () => {
   const allocate = sharedBuffer(10);
   const isFull = (bytes: number) =>
     assert.throws(
