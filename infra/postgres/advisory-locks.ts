@@ -3,21 +3,21 @@ import pg from 'pg';
 import { CONNECTION_TIMEOUT_MS, connectionConfig } from './pool.ts';
 
 /**
- * After this time without a message, the server ends a session and frees its locks: its process hangs, or its machine
- * is unreachable.
+ * The server ends a session that has sent nothing for this long, which releases its locks. It does so because the
+ * process may hang, or its machine may be unreachable.
  */
 const IDLE_TIMEOUT_MS = 4_000;
 const HEARTBEAT_INTERVAL_MS = 1_000;
 const SESSION_OPTIONS = `-c idle_session_timeout=${IDLE_TIMEOUT_MS} -c idle_in_transaction_session_timeout=${IDLE_TIMEOUT_MS}`;
 
 /**
- * Advisory locks of one session. The process that holds the lock of a projection is its only writer, until it releases
- * the lock, its connection ends, or it is silent for some seconds.
+ * Advisory locks that one database session holds. The process that holds a projection's lock is its only writer. The
+ * lock ends when it is released, when the connection ends, or after the session has sent nothing for IDLE_TIMEOUT_MS.
  */
 export type AdvisoryLocks = {
-  /** Connects if there is no connection. @throws the driver's error if the database is unavailable */
+  /** Returns the open connection, or connects. @throws the driver's error if the database is unavailable */
   readonly connect: () => Promise<pg.Client>;
-  /** Tries to lock these names. @returns those that this session has locked */
+  /** Tries to lock these names. @returns the names that are now locked by this session */
   readonly acquire: (names: readonly string[]) => Promise<string[]>;
   readonly release: (names: readonly string[]) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -26,8 +26,8 @@ export type AdvisoryLocks = {
 const keyOf = (name: string): string => createHash('sha256').update(`annals projection ${name}`).digest().readBigInt64BE().toString();
 
 /**
- * Sends a query every second, unless the last one is unanswered, so that the server keeps the session. Calls
- * `onSilence` if a query fails.
+ * Sends a query every second, so that the server does not end the session. Waits for the answer before it sends the
+ * next one. Calls `onSilence` if a query fails.
  */
 const startHeartbeat = (client: pg.Client, onSilence: () => void): void => {
   let isWaiting = false;
@@ -41,7 +41,10 @@ const startHeartbeat = (client: pg.Client, onSilence: () => void): void => {
   client.once('end', () => clearInterval(timer));
 };
 
-/** `onLost` is called when the connection has ended, and with it every lock. */
+/**
+ * Opens advisory locks in a session of their own. `onLost` is called when the connection has ended, which releases all
+ * locks.
+ */
 export const openAdvisoryLocks = (databaseUrl: string, onLost: () => void): AdvisoryLocks => {
   let client: pg.Client | null = null;
 

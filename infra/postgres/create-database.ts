@@ -1,7 +1,7 @@
 import pg from 'pg';
 
-// A program of its own: creates the role and the database of the service if they are missing. An operator may drop the
-// database: then the next start creates an empty one, which the projections fill again.
+// This program creates the role and the database of Annals if they are missing. It also runs after an operator has
+// dropped the database: the projections then fill the new, empty one.
 const { SUPERUSER_URL, DATABASE_NAME = '', ROLE_PASSWORD = '' } = process.env;
 
 const client = new pg.Client({ connectionString: SUPERUSER_URL, connectionTimeoutMillis: 10_000 });

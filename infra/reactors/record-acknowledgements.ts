@@ -21,7 +21,9 @@ const RETRY = { minMs: 500, maxMs: 10_000 };
 
 const streamOf = (tenant: string, agent: string): string => streamName(Acknowledgement.category, tenant, agent);
 
-/** The last event holds the whole state, so the ones before it need not be read. */
+/**
+ * Loads the state of an acknowledgement stream. Its last event contains the whole state, so only that event is read.
+ */
 const loadStream = async (log: Log, stream: string): Promise<AcknowledgementStream> => {
   const last = (await log.last(stream)) as Recorded<Acknowledgement.AcknowledgementEvent> | null;
   if (!last) return { state: Acknowledgement.initial, revision: -1 };
@@ -48,15 +50,15 @@ const acknowledgementLog = (log: Log): AcknowledgementLog => ({
 });
 
 /**
- * Records in the log what runners acknowledged and what the broker gave up: one event per agent every few seconds. Any
- * number of processes may run this.
+ * Records in the log which messages runners have acknowledged and which the broker has given up. Writes at most one
+ * event per agent every few seconds. Any number of processes may run this.
  */
 export const startAcknowledgementRecorder = ({ log, nats, logger, intervalMs = INTERVAL_MS }: RecorderParts) => {
   const closing = new AbortController();
   const { signal } = closing;
   const streams = acknowledgementLog(log);
   const retry = createBackoff(RETRY);
-  /** Whether a warning about the current failure has been logged. */
+  /** Whether the current failure has been logged as a warning. */
   let hasWarned = false;
 
   const recordUntilFailure = async (): Promise<void> => {

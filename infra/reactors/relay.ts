@@ -12,7 +12,8 @@ import { acknowledgedIdsSince, type IdSet } from './acknowledged-ids.ts';
 import { resumePosition } from './resume-position.ts';
 
 /**
- * `relaying`: follows the log. `waiting`: a service is unavailable, or another relay is ahead; the relay tries again.
+ * `relaying`: the relay is following the log. `waiting`: a service is unavailable, or another relay has published
+ * first. The relay will try again.
  */
 export type RelayStatus = {
   readonly state: 'starting' | 'relaying' | 'waiting' | 'closed';
@@ -27,9 +28,9 @@ export type Relay = { close: () => Promise<void>; status: () => RelayStatus };
 export type RelayParts = { log: Log; nats: NatsConnection; logger: Logger; publicUrl: string };
 
 const RETRY = { minMs: 250, maxMs: 5_000, jitter: 0.5 };
-/** How often an idle relay checks that no other process has written to the stream. */
+/** How often a relay checks that no other process has written to the stream. */
 const CHECK_INTERVAL_MS = 5_000;
-/** The payload limit of a NATS server that announces none. */
+/** The payload limit assumed for a NATS server that announces none. */
 const DEFAULT_MAX_PAYLOAD = 1_048_576;
 
 type RunningRelay = RelayParts & {
@@ -39,7 +40,7 @@ type RunningRelay = RelayParts & {
   published: number;
   publisher: ChainedPublisher | null;
   lastError: string | null;
-  /** Whether a warning about the current failure has been logged. It is reset by the next published message. */
+  /** Whether the current failure has been logged as a warning. Reset when a message is published. */
   hasWarned: boolean;
 };
 
@@ -55,8 +56,8 @@ const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
 
 /**
- * Rejects if the stream no longer ends where this relay left it: it was purged, created again, or another relay wrote
- * to it.
+ * Checks regularly that the stream's last message is still the one that this relay published last. Rejects if it is
+ * not: the stream was purged, created again, or written to by another relay.
  */
 const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublisher, signal: AbortSignal): Promise<never> => {
   for (;;) {
@@ -70,8 +71,8 @@ const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublishe
 };
 
 /**
- * Handles the events of the subscription. An event that cannot be encoded is logged and skipped, so that it blocks no
- * other.
+ * Returns a function that publishes the events of the subscription. If an event cannot be encoded, it is logged and
+ * skipped, so that it does not block the events after it.
  */
 const publishEvents = ({ nats, logger, publicUrl }: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
   const maxBodyBytes = inlineLimit(nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
@@ -88,8 +89,8 @@ const publishEvents = ({ nats, logger, publicUrl }: RelayParts, publisher: Chain
 };
 
 /**
- * Publishes from the stream's end on. Resolves when the signal is aborted. @throws the first failure of a service,
- * SequenceConflict
+ * Publishes events, starting after the stream's last message, until the signal is aborted.
+ * @throws the first failure of a service; SequenceConflict
  */
 const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Promise<void> => {
   const { log, nats } = relay;
@@ -98,8 +99,8 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   const from = await resumePosition(log, tip, signal);
   const acknowledged = await acknowledgedIdsSince(log, from, signal);
   relay.position = tip.token ?? relay.position;
-  // The server forgets message ids after a while, so the first message is checked by the sequence alone, which was just
-  // read.
+  // The server remembers message ids for a limited time, so it may not know the last id. For the first message, it
+  // therefore checks only the sequence, which has just been read.
   const publisher = createChainedPublisher(nats, { sequence: tip.sequence, messageId: null }, (batch) => recordPublished(relay, batch));
   relay.publisher = publisher;
   const subscription = log.follow({
@@ -121,8 +122,8 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
 };
 
 /**
- * Logs the failure and waits. Only the first failure since the last message is a warning; losing a race to another
- * relay is none.
+ * Logs a failure and waits before the next attempt. Only the first failure since the last published message is logged
+ * as a warning. A conflict with another relay is not.
  */
 const backOff = async (relay: RunningRelay, error: unknown, signal: AbortSignal): Promise<void> => {
   relay.state = 'waiting';
@@ -151,9 +152,9 @@ const run = async (relay: RunningRelay, closing: AbortSignal): Promise<void> => 
 };
 
 /**
- * Publishes every relayed event of the log to the stream, once and in log order, however often the relay is restarted
- * and however many run at the same time. The stream's last message holds the position, so the relay stores nothing
- * itself.
+ * Publishes every relayed event of the log to the stream, exactly once and in log order. This holds however often the
+ * relay is restarted, and if several relays run at the same time. The relay stores no state of its own: the stream's
+ * last message holds the position.
  */
 export const startRelay = async (parts: RelayParts): Promise<Relay> => {
   const closing = new AbortController();

@@ -3,8 +3,8 @@ import type { Log } from '../eventstore/event-log.ts';
 import { type LastMessage, MAX_MESSAGE_AGE_MS, STREAM } from '../nats/jetstream.ts';
 
 /**
- * Reads the log backwards. @returns the position of the last event that is older than `ageMs`; undefined if the whole
- * log is younger
+ * Reads the log backwards. @returns the position of the last event that is older than `ageMs`; undefined if all events
+ * are younger
  * @throws the reason of the aborted signal
  */
 export const lastPositionOlderThan = async (log: Log, ageMs: number, signal: AbortSignal): Promise<Position | undefined> => {
@@ -17,7 +17,9 @@ export const lastPositionOlderThan = async (log: Log, ageMs: number, signal: Abo
 };
 
 /**
- * @throws if the log ends before the position: a relay that started there would skip the events that are still to come
+ * Checks that the log reaches at least to the position, and returns it. A relay that started beyond the end of the log
+ * would skip the events that are appended next.
+ * @throws Error if the log ends before the position
  */
 const requireReached = async (log: Log, position: Position): Promise<Position> => {
   for await (const last of log.readAll({ backwards: true, limit: 1 })) if (comparePositions(last.position, position) >= 0) return position;
@@ -25,9 +27,9 @@ const requireReached = async (log: Log, position: Position): Promise<Position> =
 };
 
 /**
- * The position after which the relay publishes: that of the stream's last message. For an empty stream, the start of
- * the period for which the stream keeps messages; undefined is the start of the log.
- * @throws if the stream belongs to another log
+ * Returns the position after which the relay publishes. That is the position of the stream's last message. If the
+ * stream is empty, it is the last position older than MAX_MESSAGE_AGE_MS. Undefined means the start of the log.
+ * @throws Error if the stream holds messages of another log
  */
 export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {
   const position = token === null ? null : parseToken(token);

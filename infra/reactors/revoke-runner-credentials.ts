@@ -13,7 +13,7 @@ import { lastPositionOlderThan } from './resume-position.ts';
 
 const RETRY = { minMs: 1_000, maxMs: 1_000 };
 
-/** Repeats failed work until it succeeds. @returns null if the signal is aborted before that */
+/** Repeats work until it succeeds. @returns null if the signal is aborted before that */
 const retryUntilDone = async <T>(work: () => Promise<T>, signal: AbortSignal, onFailure: (error: Error) => void): Promise<T | null> => {
   const retry = createBackoff(RETRY);
   while (!signal.aborted) {
@@ -28,13 +28,14 @@ const retryUntilDone = async <T>(work: () => Promise<T>, signal: AbortSignal, on
 };
 
 /**
- * A flag that one side raises and the other side waits for. Raising it several times before the next wait counts once.
+ * Creates a flag that one part of the program raises and another part waits for. If it is raised several times before
+ * the next wait, that counts once.
  */
 const createWakeUp = () => {
   let raised = Promise.withResolvers<void>();
   return {
     raise: (): void => raised.resolve(),
-    /** Lowers the flag. @returns a promise of the next time it is raised */
+    /** Lowers the flag. @returns a promise that resolves when the flag is raised again */
     next: (): Promise<void> => {
       raised = Promise.withResolvers();
       return raised.promise;
@@ -45,13 +46,13 @@ const createWakeUp = () => {
 type Publication = {
   readonly account: Account;
   readonly list: RevocationList;
-  /** Raised when the broker must receive the list again. */
+  /** Raised when the broker must receive the revocation list again. */
   readonly changed: ReturnType<typeof createWakeUp>;
   readonly signal: AbortSignal;
   readonly logger: Logger;
 };
 
-/** Sends the list to the broker now and after every change, until the signal is aborted. */
+/** Sends the revocation list to the broker, now and after every change, until the signal is aborted. */
 const publishList = async ({ account, list, changed, signal, logger }: Publication): Promise<void> => {
   const revoke = () => account.revoke(list.current(Date.now()));
   while (!signal.aborted) {
@@ -64,9 +65,9 @@ const publishList = async ({ account, list, changed, signal, logger }: Publicati
 };
 
 /**
- * Closes, within a moment of the event, the broker connections of credentials that were revoked, or whose API key,
- * agent, tenant, owner or membership ended. This needs the operator key of the embedded server. On another broker
- * credentials end when they expire.
+ * Closes the broker connections of credentials that are no longer valid, within moments. That is the case if the
+ * credential was revoked, or if its API key, agent, tenant, owner or membership ended. Revocation needs the operator
+ * key of the embedded server. On any other broker, credentials are valid until they expire.
  */
 export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
   const { log, logger } = parts;

@@ -4,16 +4,16 @@ import type { Source } from '../../projections/read-model.ts';
 import { arrayText, preparedStatement, quoteIdentifier } from '../postgres/pool.ts';
 import type { LateError } from './query-queue.ts';
 
-/** One column of one row, and the row's revision. */
+/** The result of a look-up: the value of one column in one row, and the row's revision. */
 export type Lookup = { readonly value: unknown; readonly revision: number | null };
 export type Run = <R>(query: { name: string; text: string; values: unknown[] }) => Promise<R[]>;
 
 type Caller = { readonly resolve: (found: Lookup | null) => void; readonly reject: (error: unknown) => void };
-/** Look-ups that share one query, by key text. */
+/** Look-ups that one query answers, by key text. Look-ups of the same key share an entry. */
 type Batch = Map<string, { key: Key; callers: Caller[] }>;
 /**
- * Look-ups of one table and column by the same key columns. `waiting` is the next batch, `deadline` the timer after
- * which it fails, and `running` the number of queries that have not been answered yet.
+ * Look-ups of the same column of a table, by the same key columns. `waiting` is the next batch. If it is not sent
+ * before the timer `deadline`, it fails. `running` is the number of queries in flight.
  */
 type Group = {
   readonly column: string;
@@ -24,7 +24,7 @@ type Group = {
   running: number;
 };
 
-/** With more concurrent queries per group, each of them would only be smaller. */
+/** The most concurrent queries per group. More of them would only make each batch smaller. */
 const MAX_CONCURRENT = 2;
 
 const sqlOf = ({ projection, table }: Source, names: readonly string[], column: string): { name: string; text: string } => {
@@ -43,10 +43,10 @@ const rejectAll = (batch: Batch, error: unknown): void => {
 };
 
 /**
- * Reads single rows in batches. Look-ups of the same table and column that arrive in one turn of the event loop, or
- * while earlier queries run, share one prepared query. A batch that has to wait and has no result `late.ms`
- * milliseconds after its first look-up fails with `late.error`. A batch that starts at once has no such limit; `run`
- * has one.
+ * Reads single rows in batches. Look-ups of the same table and column share one prepared query if they arrive in one
+ * turn of the event loop, or while earlier queries run. A batch that has to wait for earlier queries fails with
+ * `late.error` if it has no result `late.ms` milliseconds after its first look-up. A batch that is sent at once has no
+ * such limit: `run` limits its time.
  */
 export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, key: Key, column: string) => Promise<Lookup | null>) => {
   const groups = new Map<Source['table'], Group[]>();
@@ -87,7 +87,8 @@ export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, 
 
   return async (from, key, column) => {
     const names = Object.keys(key);
-    // No row has a key that Postgres cannot store: its characters would have been escaped.
+    // A key with characters that PostgreSQL cannot store (NUL, unpaired surrogates) matches no row: they are escaped
+    // when rows are stored.
     if (names.some((name) => escapeText(key[name]!) !== key[name])) return null;
     const group = groupOf(from, names, column);
     const text = names.map((name) => key[name]).join('\0');

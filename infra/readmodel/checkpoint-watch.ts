@@ -10,12 +10,12 @@ const POLL: BackoffOptions = { minMs: 1_000, maxMs: 1_000, jitter: 0.1 };
 const RECONNECT: BackoffOptions = { minMs: 25, maxMs: 25, jitter: 0.1 };
 const RETRY: BackoffOptions = { minMs: 50, maxMs: 5_000, jitter: 0.1 };
 const QUERY_TIMEOUT_MS = 5_000;
-/** The error code of PostgreSQL for a table that does not exist. */
+/** PostgreSQL's error code for a table that does not exist. */
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * The positions of the projections. The database notifies this process when they move, and it also reads them once a
- * second.
+ * Knows the positions of all projections. The database notifies this process when a position changes. In addition, the
+ * watch reads the checkpoints once a second.
  */
 export type CheckpointWatch = {
   readonly position: (projection: string) => string | null;
@@ -32,8 +32,8 @@ type State = {
   readonly logger: Logger;
   readonly positions: Map<string, Position>;
   /**
-   * The checkpoints that were last read. A projection that has nothing to write announces its position before it moves
-   * its checkpoint.
+   * The checkpoints as last read from the database. They may be lower than `positions`: a projection without new rows
+   * announces its position first and stores its checkpoint later.
    */
   readonly checkpoints: Map<string, Position>;
   readonly waiters: Set<Waiter>;
@@ -62,8 +62,8 @@ const onNotification = (state: State, payload: string): void => {
 };
 
 /**
- * If a checkpoint has moved back, the database was restored: then the checkpoint counts, whatever position was
- * announced before.
+ * Reads the checkpoints and updates the positions. A checkpoint that has moved back means that the database was
+ * restored from a backup. Then the checkpoint replaces a higher position that was announced before.
  */
 const readCheckpoints = async (state: State, db: pg.Client): Promise<void> => {
   const { rows } = await db.query<{ name: string; token: string }>(
@@ -98,7 +98,7 @@ const connect = async (state: State): Promise<pg.Client> => {
   client.on('notification', ({ payload }) => onNotification(state, payload ?? ''));
   await client.connect();
   await client.query(`listen ${CHECKPOINT_CHANNEL}`);
-  // The watch was closed while it was connecting: nothing else would end this connection.
+  // If the watch was closed while it was connecting, `close` could not end this connection, so it is ended here.
   if (state.isClosed) await client.end();
   state.positions.clear();
   state.checkpoints.clear();
@@ -117,7 +117,8 @@ const poll = async (state: State): Promise<void> => {
     await readCheckpoints(state, state.client ?? (await connect(state)));
     state.failures = 0;
   } catch (error) {
-    // Before the first worker has created the tables there are no checkpoints; the database works nevertheless.
+    // Before the first worker has started, the table of checkpoints does not exist. That does not mean that the
+    // database is unavailable.
     if ((error as { code?: string }).code !== UNDEFINED_TABLE) {
       if (state.failures++ === 0) state.logger.warn({ reason: (error as Error).message }, 'the read models cannot be reached');
       await disconnect(state);
@@ -149,8 +150,8 @@ const waitForPosition = (state: State, projection: string, token: string, ms: nu
 };
 
 /**
- * Starts to watch. Resolves after the first attempt to read the checkpoints; while the database is unavailable, the
- * watch retries.
+ * Starts to watch the positions. Resolves after the first attempt to read the checkpoints, even if it fails. While the
+ * database is unavailable, the watch keeps trying.
  */
 export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Promise<CheckpointWatch> => {
   const state: State = {

@@ -4,7 +4,9 @@ import { type CursorKey, columnType } from '../../projections/cursor.ts';
 import { type Condition, DOC_SEPARATOR, PAGE_BYTES, type PageQuery } from '../../projections/read-model.ts';
 import { arrayText, preparedStatement } from '../postgres/pool.ts';
 
-/** Only compiles statements: they are then prepared and run by name. */
+/**
+ * Compiles queries to SQL text only. It has no connection: the statements are run elsewhere, as prepared statements.
+ */
 const compiler = new Kysely<Record<string, Record<string, unknown>>>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -15,8 +17,8 @@ const compiler = new Kysely<Record<string, Record<string, unknown>>>({
 });
 
 /**
- * `found` is the number of rows (one more than the limit if there is a next page), of which `body` holds the first
- * `held` documents. `value` and `id` are the key of the page's last row.
+ * The result of a page query. `found` is the number of rows, including one row beyond the limit if there is a next
+ * page. `body` contains the first `held` documents. `value` and `id` are the sort key of the page's last row.
  */
 export type PageRow = { body: string | null; found: number; held: number; value: unknown; id: string | null };
 export type PageStatement = {
@@ -30,7 +32,10 @@ const isSlot = (value: unknown): value is Slot => typeof value === 'object' && v
 
 const like = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
-/** The values of a query in the order of its conditions. Two queries of the same shape differ only in these. */
+/**
+ * The values in a query's conditions, in order. Queries of the same shape have the same statement and differ only in
+ * these values.
+ */
 const valuesOf = (where: readonly Condition[]): unknown[] =>
   where.flatMap((condition): unknown[] => {
     if (condition.op === 'exists') return valuesOf(condition.where);
@@ -42,7 +47,7 @@ const valuesOf = (where: readonly Condition[]): unknown[] =>
 
 const placeValues = (place: CursorKey | null): unknown[] => (place ? (place[0] === null ? [place[1]] : [...place]) : []);
 
-/** What identifies the statement of a query: everything but the values. */
+/** The part of a query's conditions that determines the statement: everything except the values. */
 const shapeOf = (where: readonly Condition[]): unknown =>
   where.map((condition) => {
     if (condition.op === 'exists') return ['exists', condition.table, condition.on, shapeOf(condition.where)];
@@ -50,7 +55,7 @@ const shapeOf = (where: readonly Condition[]): unknown =>
   });
 
 /**
- * The documents of a page as a JSON array, one per line. If there is one more document than the limit, it is dropped:
+ * Returns the documents of a page as a JSON array, with one document per line. A document beyond the limit is dropped:
  * it was only read to find out whether there is a next page.
  */
 export const bodyOf = ({ body, held }: PageRow, limit: number): string =>
@@ -76,8 +81,8 @@ const comparison = (condition: Condition, table: string, schema: string, slot: (
 };
 
 /**
- * The condition that selects the rows after the key of the previous page, in the order of Postgres, in which null is
- * greater than any value.
+ * The condition for the rows that come after the previous page's last row. `place` is that row's sort key. In
+ * PostgreSQL's order, null is greater than any value.
  */
 const behind = ({ from, sort, tieBreak = 'id' }: PageQuery, place: CursorKey | null, slot: () => Slot): RawBuilder<boolean> | null => {
   if (!place) return null;
@@ -93,8 +98,9 @@ const behind = ({ from, sort, tieBreak = 'id' }: PageQuery, place: CursorKey | n
 };
 
 /**
- * In almost all pages, no document is larger than its share of the page's size; then `held` equals `found`. Measuring
- * each row takes a sixth more time, so only a page with a larger document is read again, with `isMeasured`.
+ * The query for a page, in one of two forms. The fast form leaves out documents larger than their share of the page
+ * size. If it finds such a document, which is rare, `held` is less than `found`, and the page is read again with
+ * `isMeasured`. The measured form adds up the sizes of the documents, which takes a sixth more time.
  */
 const aggregated = (page: RawBuilder<unknown>, limit: number, isMeasured: boolean): RawBuilder<PageRow> => {
   const between = sql.lit(DOC_SEPARATOR);
@@ -140,8 +146,8 @@ const MAX_LIMIT = 1_000;
 const MAX_SHAPES = 2_000;
 
 /**
- * Caches statements by the shape of the query, so that each is compiled once. `isMeasured`: for a page whose documents
- * may be too large to fit.
+ * Returns a function that compiles page queries and caches one statement per shape. `isMeasured` is true for a page
+ * whose documents may be too large to fit.
  */
 export const pageStatements = (): ((query: PageQuery, place: CursorKey | null, isMeasured?: boolean) => PageStatement) => {
   const known = new Map<string, PageStatement>();

@@ -8,7 +8,10 @@ import { watchCheckpoints } from './checkpoint-watch.ts';
 import type { bodyOf, PageRow, pageStatements } from './page-queries.ts';
 import { coalesce } from './query-queue.ts';
 
-/** The schema or table does not exist, has another shape, or was dropped between planning and reading. */
+/**
+ * Whether a query failed because the schema or table does not exist, has another shape, or was dropped while the query
+ * was starting.
+ */
 const isMissing = (error: unknown): boolean =>
   ['42P01', '3F000', '42703', '0A000'].includes((error as { code?: string }).code ?? '') ||
   /could not open relation/.test((error as Error).message);
@@ -20,15 +23,18 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
   return doc;
 };
 
-/** More queries at a time would only compete for the server. The queued ones can be coalesced. */
+/**
+ * The most page queries at a time. More would compete for the server's processors, while identical queries in the queue
+ * can share a result.
+ */
 const MAX_CONCURRENT_PAGES = 3;
 
-/** The time limit for a query, and for a read in the queue. */
+/** The time limit for a query, and for the time that a read may wait in the queue. */
 const READ_TIMEOUT_MS = 5_000;
 
 /**
- * The query builder consists of many files. To keep the start fast, it is loaded after this time, or with the first
- * page.
+ * The query builder consists of many files. To start faster, it is loaded only after this delay, or earlier if a page
+ * is read.
  */
 const LOAD_BUILDER_DELAY_MS = 1_500;
 
@@ -45,8 +51,8 @@ const pageBuilder = () => {
 export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
 
 /**
- * Opens the read models in Postgres. Never throws. While the database is unavailable, or does not answer within five
- * seconds, every read throws Refusal unavailable; the next read tries again.
+ * Opens the read models in Postgres. Does not throw. While the database is unavailable, or takes longer than five
+ * seconds to answer, reads throw Refusal unavailable. Each read tries again.
  */
 export const createReads = async (databaseUrl: string, logger: Logger): Promise<PostgresReads> => {
   const pool = openPool(databaseUrl, logger, 'reads', { max: 6, queryTimeoutMs: READ_TIMEOUT_MS });

@@ -1,12 +1,12 @@
 type QueuedQuery<T> = { readonly run: () => Promise<T>; readonly result: PromiseWithResolvers<T> };
-/** The error of a read that has waited for `ms` milliseconds. */
+/** The error for a read that has no result after `ms` milliseconds. */
 export type LateError = { readonly ms: number; readonly error: () => Error };
 
 /**
- * Runs at most `maxConcurrent` queries at a time. A caller whose query (by `key`) is already queued shares its result:
- * the query will start after the call, so the result is as fresh as that of a query of its own. A queued query that has
- * no result after `late.ms` milliseconds fails with `late.error`. A query that starts at once has no such limit; the
- * database driver has one.
+ * Runs at most `maxConcurrent` queries at a time and queues the others. If a query with the same `key` is already
+ * queued, the caller shares its result. This is as fresh as a query of the caller's own, because the queued query has
+ * not started yet. A queued query fails with `late.error` if it has no result after `late.ms` milliseconds. A query
+ * that starts at once has no such limit: the database driver limits its time.
  */
 export const coalesce = <T>(maxConcurrent: number, late: LateError): ((key: string, run: () => Promise<T>) => Promise<T>) => {
   const queued = new Map<string, QueuedQuery<T>>();

@@ -9,7 +9,7 @@ import { cappedCounter, type RefusalKind } from './capped-counter.ts';
 
 type Origin = { readonly actor: Actor; readonly ip: string | null; readonly userAgent: string | null };
 type RefusedRequest = { readonly access: AccessRefusal; readonly origin: Origin };
-/** An event and the origin of its request, which goes into the metadata. */
+/** An event and the origin of the refused request. The origin is stored in the event's metadata. */
 type EventWithOrigin = AccessRefusalEvent & { readonly origin: Origin | null };
 
 const MAX_TEXT_LENGTH = 512;
@@ -24,8 +24,9 @@ const kind: RefusalKind<RefusedRequest, EventWithOrigin> = {
 const withoutOrigin = ({ type, data }: EventWithOrigin): DomainEvent => ({ type, data });
 
 /**
- * Records requests of known callers that were refused with 403, in the log of the tenant in the request's path and
- * after the response. Each minute, 60 refusals per caller are recorded singly and the rest as a count.
+ * Records requests of known callers that were refused with 403. They are recorded after the response, in the log of the
+ * tenant named in the request's path. Per minute, 60 refusals are recorded one by one, and the others as one count per
+ * caller.
  */
 export const accessRefusalWriter = (deps: BatchDeps & { readonly address: (c: Context) => string | null }) => {
   const { add, close } = batchedWriter<RefusedRequest, EventWithOrigin>(deps, {

@@ -9,19 +9,22 @@ const MAX_ATTEMPTS = 5;
 
 export type BatchDeps = { readonly log: Log; readonly logger: Pick<Logger, 'warn'>; readonly now: () => string };
 
-/** The refusals of one stream that are not written yet. */
+/** The refusals of one stream that have not been written yet. */
 type PendingStream<T, E> = { readonly id: string; readonly tenant: string; readonly counter: CappedCounter<T, E> };
 
-/** How refusals of one kind are written. */
+/** How refusals of one kind are recorded. */
 export type BatchOptions<T, E extends DomainEvent> = {
   readonly category: string;
   readonly createCounter: () => CappedCounter<T, E>;
   readonly meta: (id: string, event: E) => Pick<Metadata, 'actor' | 'ip' | 'userAgent'>;
-  /** The stored part of an event; default: all of it. */
+  /** Returns the part of an event that is stored. By default, that is the whole event. */
   readonly toStored?: (event: E) => DomainEvent;
 };
 
-/** Records refusals in batches after the responses, so that a refused request causes no write of its own. */
+/**
+ * Records refusals in batches, after the responses have been sent. So a flood of refused requests does not cause a
+ * write per request.
+ */
 export const batchedWriter = <T, E extends DomainEvent>(
   { log, logger, now }: BatchDeps,
   { category, createCounter, meta, toStored = (event) => event }: BatchOptions<T, E>,
@@ -65,7 +68,7 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 
   return {
-    /** Adds a refusal to the stream `id` of the tenant. */
+    /** Adds a refusal, to be recorded in the stream `id` of the tenant. */
     add: (tenant: string, id: string, refused: T, at: string): void => {
       const key = `${tenant}.${id}`;
       const stream = streams.get(key) ?? { id, tenant, counter: createCounter() };
@@ -82,7 +85,10 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 };
 
-/** Appends after the stream's last event. Repeats on conflict, because other processes write to the same stream. */
+/**
+ * Appends events after the stream's last event. Retries on a conflict, because other processes also write to the
+ * stream.
+ */
 const appendAtEnd = async (log: Log, stream: string, events: readonly NewEvent[]): Promise<void> => {
   for (let attempt = 1; ; attempt++) {
     const last = await log.last(stream);

@@ -1,31 +1,31 @@
 const MAX_SINGLE_PER_MINUTE = 60;
 const MAX_CALLERS = 100;
 const MAX_PENDING = 1_000;
-/** The caller under which all callers beyond `MAX_CALLERS` are counted. */
+/** The caller name under which further callers are counted once there are `MAX_CALLERS`. */
 const OTHERS = 'others';
 
-/** `at`: RFC 3339 UTC with milliseconds. */
+/** An event and its time (RFC 3339 UTC with milliseconds). */
 export type TimedEvent<E> = { readonly event: E; readonly at: string };
 
 type Sum = { count: number; first: string; last: string };
 
-/** How refusals of one kind become events, and by whom they are counted. */
+/** How refusals of one kind become events, and how their caller is determined. */
 export type RefusalKind<T, E> = {
-  /** The event of one refusal. */
+  /** Returns the event that records one refusal. */
   readonly single: (refused: T) => E;
-  /** The event of all further refusals of one caller within a minute. */
+  /** Returns the event that records how many further refusals a caller had within a minute. */
   readonly summed: (sum: Sum & { caller: string }) => E;
   readonly callerOf: (refused: T) => string | null;
-  /** Whether this refusal is never recorded singly. */
+  /** Whether this refusal is only counted, and never recorded as an event of its own. */
   readonly isOnlyCounted?: (refused: T) => boolean;
 };
 
-/** The length of a time up to its minute. */
+/** The number of characters of a time (RFC 3339) up to and including its minute. */
 const MINUTE_LENGTH = 16;
 
 /**
- * Turns refusals into a bounded number of events: 60 a minute are recorded singly, the rest as one count per caller, so
- * that a flood of refusals does not fill the log.
+ * Turns refusals into a limited number of events, so that a flood of refusals does not fill the log. In each minute, 60
+ * refusals become an event each. The others become one count per caller.
  */
 export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = () => false }: RefusalKind<T, E>) => {
   let minute = '';
@@ -60,7 +60,10 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       if (!isOnlyCounted(refused) && singles++ < MAX_SINGLE_PER_MINUTE) pending.push({ event: single(refused), at });
       else count(callerOf(refused) ?? OTHERS, at);
     },
-    /** Removes and returns the pending events. `includeCurrentMinute` also closes the sums of the current minute. */
+    /**
+     * Removes and returns the pending events. With `includeCurrentMinute`, they include the counts of the current
+     * minute.
+     */
     take: (at: string, includeCurrentMinute: boolean): readonly TimedEvent<E>[] => {
       advanceTo(at);
       if (includeCurrentMinute) closeMinute();
@@ -68,11 +71,11 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       pending = [];
       return events;
     },
-    /** Puts back events that could not be recorded. Keeps the oldest 1,000, so that memory stays bounded. */
+    /** Puts back events that could not be recorded. At most the oldest 1,000 are kept, to limit the memory. */
     putBack: (events: readonly TimedEvent<E>[]): void => {
       pending = [...events, ...pending].slice(0, MAX_PENDING);
     },
-    /** Whether nothing is pending and the minute of the last refusal is over, so that the counter may be dropped. */
+    /** Whether the counter may be dropped: nothing is pending, and the minute of the last refusal is over. */
     isIdle: (at: string): boolean => pending.length === 0 && sums.size === 0 && at.slice(0, MINUTE_LENGTH) !== minute,
   };
 };

@@ -11,10 +11,13 @@ const kind: RefusalKind<Rejection, RejectionEvent> = {
   isOnlyCounted: ({ reason }) => reason === 'rate_limited',
 };
 
-/** Counts the rejections of one integration. */
+/** Creates a counter for the rejections of one integration. */
 export const rejectionCounter = () => cappedCounter(kind);
 
-/** Records rejections in batches after the responses, so that a forged request causes no write of its own. */
+/**
+ * Records rejections in batches, after the responses have been sent. So a flood of forged requests does not cause a
+ * write per request.
+ */
 export const rejectionWriter = (deps: BatchDeps) => {
   const { add, close } = batchedWriter(deps, {
     category,
