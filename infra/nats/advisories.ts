@@ -5,7 +5,7 @@ import type { Advisory } from '../../domain/runners/acknowledgement.ts';
 import { ADVISORY_STREAM, manager, STREAM } from './jetstream.ts';
 import { isMissingMessage } from './jetstream-errors.ts';
 
-/** After this time without a request the server deletes the consumer of a reader that has ended. */
+/** If a reader of advisories has ended, the server deletes its consumer after this time without requests. */
 const INACTIVE_THRESHOLD_MS = 60_000;
 const MAX_BATCH = 4_000;
 const MAX_PARALLEL_LOOKUPS = 64;
@@ -19,7 +19,10 @@ const outcomes: Readonly<Record<string, Advisory['outcome']>> = {
   terminated: 'terminated',
 };
 
-/** The type of an advisory is a name such as `io.nats.jetstream.metric.v1.consumer_ack`. */
+/**
+ * The outcome that an advisory reports; undefined for other kinds of advisories. The last part of the type determines
+ * it, for example `consumer_ack` in `io.nats.jetstream.metric.v1.consumer_ack`.
+ */
 const outcomeOf = ({ type }: AdvisoryPayload): Advisory['outcome'] | undefined => outcomes[type.split('.').at(-1) ?? ''];
 
 const parsePayload = (message: JsMsg): AdvisoryPayload | null => {
@@ -32,7 +35,7 @@ const parsePayload = (message: JsMsg): AdvisoryPayload | null => {
 
 type DescribedMessage = { readonly tenant: string; readonly agent: string; readonly eventId: string; readonly delivery: string };
 
-/** The message that an advisory is about; null if the stream no longer holds it. */
+/** Returns the message that an advisory is about; null if the stream no longer contains it. */
 const findMessage = async (nats: NatsConnection, sequence: number): Promise<DescribedMessage | null> => {
   const { streams } = await manager(nats);
   const found = await streams.getMessage(STREAM, { seq: sequence }).catch((error: unknown) => {
@@ -46,12 +49,13 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
 };
 
 /**
- * The advisory in a message and the agent it concerns; null if it is of another kind or its message no longer exists.
+ * Reads an advisory from a message and finds the agent that it concerns. Returns null if the advisory is of another
+ * kind, or if the message that it is about no longer exists.
  */
 const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: JsMsg): Promise<AddressedAdvisory | null> => {
   const payload = parsePayload(message);
   const outcome = payload && outcomeOf(payload);
-  // The stream was created again after the advisory: the sequence now belongs to another message.
+  // If the stream was created again after the advisory, the sequence in the advisory belongs to another message now.
   if (!payload || !outcome || Date.parse(payload.timestamp) < Date.parse(streamCreatedAt)) return null;
   const found = await findMessage(nats, payload.stream_seq);
   if (!found) return null;
@@ -75,7 +79,10 @@ const readAdvisories = async (nats: NatsConnection, messages: readonly JsMsg[]):
 
 export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories: readonly AddressedAdvisory[] };
 
-/** Reads the advisory stream in its order, from the oldest message on. Several readers do not disturb each other. */
+/**
+ * Opens a reader of the advisory stream. It reads in stream order, from the oldest message on. Several readers can run
+ * at the same time, because each has a consumer of its own.
+ */
 export const openAdvisories = async (nats: NatsConnection) => {
   const { streams, consumers } = await manager(nats);
   const { created: epoch } = await streams.info(ADVISORY_STREAM);
@@ -88,23 +95,27 @@ export const openAdvisories = async (nats: NatsConnection) => {
   });
   const consumer = await nats.jetstream().consumers.get(ADVISORY_STREAM, name);
   return {
-    /** When the advisory stream was created. A stream that is created again counts its sequences from 1 again. */
+    /**
+     * The time at which the advisory stream was created. It identifies the sequences: if a stream is deleted and
+     * created again, its sequences start from 1 again.
+     */
     epoch,
     /**
-     * Waits up to `ms` for messages. @returns null if none arrived @throws if the server no longer knows this reader
+     * Waits up to `ms` milliseconds for messages. @returns null if none arrived @throws if the server no longer knows
+     * this reader
      */
     next: async (ms: number): Promise<AdvisoryBatch | null> => {
       const messages: JsMsg[] = [];
       for await (const message of await consumer.fetch({ max_messages: MAX_BATCH, expires: ms })) messages.push(message);
       const last = messages.at(-1);
       if (!last) {
-        // A restarted server has forgotten the consumer, but `fetch` does not report that.
+        // After a restart, the server may have lost the consumer. `fetch` does not report that, but this request fails.
         await consumers.info(ADVISORY_STREAM, name);
         return null;
       }
       return { lastSequence: last.seq, advisories: await readAdvisories(nats, messages) };
     },
-    /** Deletes the messages up to and including a sequence. */
+    /** Deletes the messages of the advisory stream up to and including this sequence. */
     purge: (lastSequence: number): Promise<unknown> => streams.purge(ADVISORY_STREAM, { seq: lastSequence + 1 }),
     close: (): Promise<unknown> => consumers.delete(ADVISORY_STREAM, name).catch(() => {}),
   };

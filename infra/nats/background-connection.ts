@@ -11,11 +11,11 @@ type WarningLogger = Pick<Logger, 'warn'>;
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RETRY = { minMs: 50, maxMs: 2_000 };
-/** A broker may start a little later than this process. Only a longer delay is worth a warning. */
+/** The broker may start slightly later than this process. There is a warning only if it takes longer than this. */
 const WARN_AFTER_MS = 5_000;
 const WARN_INTERVAL_MS = 60_000;
 
-/** Logs why the broker is unreachable, at most once a minute. */
+/** Returns a function that logs why the broker cannot be reached, at most once a minute. */
 const createOutageWarning = (logger: WarningLogger) => {
   let warnedAt = 0;
   return (reason: string): void => {
@@ -30,14 +30,17 @@ const warnAboutVersion = ({ info }: NatsConnection, logger: WarningLogger): void
     logger.warn(`nats-server ${info.version} may lose messages when it is killed: use ${MIN_SAFE_VERSION} or later`);
 };
 
-/** Connects to the broker in the background and retries without limit, so that no start waits for the broker. */
+/**
+ * Connects to the broker in the background and retries without limit, so that the process can start without the broker.
+ */
 export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccountSeed'>, logger: WarningLogger) => {
   const warn = createOutageWarning(logger);
   const closing = new AbortController();
   const closed = Promise.withResolvers<undefined>();
   let connected: NatsConnection | undefined;
   /**
-   * Whether the server is gone and the client is looking for one. The client counts the connection as open meanwhile.
+   * Whether the connection is lost and the client is trying to reconnect. During that time, `isClosed` of the client is
+   * still false.
    */
   let isLost = false;
 
@@ -66,17 +69,17 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
   };
 
   const warning = setInterval(() => warn('no answer from NATS_URL'), WARN_AFTER_MS).unref();
-  // The client may wait for a server for ever. `close` does not.
+  // The NATS client may wait for a server for ever. The race lets `close` finish without waiting for it.
   const connecting = Promise.race([connect(), closed.promise]).finally(() => clearInterval(warning));
 
   return {
-    /** @throws Refusal unavailable if there is no connection within 2 s */
+    /** Returns the connection. @throws Refusal unavailable if there is none within 2 s */
     connection: async (): Promise<NatsConnection> => {
       const nats = connected ?? (await Promise.race([connecting, sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]));
       if (!nats) throw new Refusal('unavailable', 'The message broker cannot be reached: try again', { retryAfter: 5 });
       return nats;
     },
-    /** Waits for the connection without a time limit. @returns undefined if it was closed before */
+    /** Waits without a time limit for the connection. @returns undefined if `close` was called before */
     whenConnected: (): Promise<NatsConnection | undefined> => connecting,
     isHealthy: (): boolean => connected !== undefined && !isLost && !connected.isClosed(),
     close: async (): Promise<void> => {

@@ -2,15 +2,15 @@ import { headers, type NatsConnection } from 'nats';
 import type { OutgoingMessage } from '../../commands/runners/relay.reactor.ts';
 
 /**
- * The stream's last message, as the next one must find it. `messageId` is null if the server's memory of ids may not
- * hold it.
+ * The message that must be the last one in the stream when the next message is stored. `messageId` is null if the
+ * server may have forgotten the id; then only the sequence is compared.
  */
 export type ExpectedLastMessage = { sequence: number; messageId: string | null };
 
 const MAX_BATCH_MESSAGES = 512;
 const MAX_BATCH_BYTES = 2 * 1_048_576;
 const MAX_BATCHES_IN_FLIGHT = 4;
-/** From this many pending messages or bytes on, `add` asks its caller to wait. */
+/** If this many messages or bytes are pending, callers of `add` should wait. */
 const MAX_PENDING_MESSAGES = 1_024;
 const MAX_PENDING_BYTES = 4 * 1_048_576;
 const ACK_TIMEOUT_MS = 5_000;
@@ -24,14 +24,14 @@ const headersOf = ({ id, token, delivery }: OutgoingMessage, { sequence, message
   messageHeaders.set('Annals-Position', token);
   messageHeaders.set('Annals-Delivery', delivery);
   messageHeaders.set('Nats-Expected-Last-Sequence', String(sequence));
-  // The sequence alone would accept this message after one that another process stored in the place of ours.
+  // The sequence alone is not enough: another process may have stored its own message with the sequence of ours.
   if (messageId) messageHeaders.set('Nats-Expected-Last-Msg-Id', messageId);
   return messageHeaders;
 };
 
 /**
- * Sends a batch in which each message names the one before it, so the acknowledgement of the last message confirms them
- * all.
+ * Sends a batch of messages. Each message names the one before it, and the server stores it only after that one. So the
+ * acknowledgement of the last message confirms the whole batch.
  * @throws SequenceConflict, NatsError
  */
 const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[], expected: ExpectedLastMessage): Promise<void> => {
@@ -47,8 +47,8 @@ const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[]
 };
 
 /**
- * The first message is sent alone: its error names the cause, while the ones after it would only report that it is
- * missing.
+ * Returns the number of messages in the next batch. The first message of all is sent alone, because its error names the
+ * cause of a failure. Later messages would only report that the message before them is missing.
  */
 const batchSize = (pending: readonly OutgoingMessage[], { messageId }: ExpectedLastMessage): number => {
   if (messageId === null) return 1;
@@ -69,14 +69,14 @@ type Publisher = {
   readonly nats: NatsConnection;
   readonly onPublished: (batch: readonly OutgoingMessage[]) => void;
   readonly failure: PromiseWithResolvers<never>;
-  /** The stream's last message once everything in flight is stored. */
+  /** The message that is the last one in the stream once all messages in flight are stored. */
   expectedLast: ExpectedLastMessage;
   pending: OutgoingMessage[];
   pendingBytes: number;
   messagesInFlight: number;
-  /** The running `sendPending`. */
+  /** The result of the running `sendPending`; null if it is not running. */
   sending: Promise<void> | null;
-  /** What callers of `add` wait for while too much is pending. */
+  /** Resolves for waiting callers of `add` when fewer messages are pending; null if no caller has to wait. */
   capacity: PromiseWithResolvers<void> | null;
   hasFailed: boolean;
 };
@@ -89,7 +89,7 @@ const releaseCapacity = (publisher: Publisher): void => {
   publisher.capacity = null;
 };
 
-/** Moves the next batch from pending to in flight. @returns a promise of its acknowledgement */
+/** Sends the next batch of pending messages. @returns a promise that resolves when the batch is acknowledged */
 const sendNextBatch = (publisher: Publisher): Promise<void> => {
   const { nats, pending, expectedLast } = publisher;
   const batch = pending.slice(0, batchSize(pending, expectedLast));
@@ -106,9 +106,9 @@ const sendNextBatch = (publisher: Publisher): Promise<void> => {
   return acknowledged;
 };
 
-/** Sends until nothing is pending: one batch at least, and further ones behind it while they are full. */
+/** Sends batches until no messages are pending. While a batch is in flight, only full batches are sent after it. */
 const sendPending = async (publisher: Publisher): Promise<void> => {
-  // Messages that are added in the same turn of the event loop share a batch.
+  // Wait, so that all messages added in the same turn of the event loop are sent in one batch.
   await new Promise((resolve) => setImmediate(resolve));
   const inFlight: Promise<void>[] = [];
   for (;;) {
@@ -142,8 +142,8 @@ const add = (publisher: Publisher, message: OutgoingMessage): void | Promise<voi
 };
 
 /**
- * Publishes added messages in their order, after the message that `expectedLast` names. The first error is final: the
- * batches in flight behind it name messages that were not stored, so the server stores none of them.
+ * Publishes messages in the order in which they are added, after the message `expectedLast`. After an error, nothing
+ * more can be published: batches already in flight follow messages that were not stored, so the server rejects them.
  */
 export const createChainedPublisher = (
   nats: NatsConnection,
@@ -165,14 +165,14 @@ export const createChainedPublisher = (
     hasFailed: false,
   };
   return {
-    /** Rejects with the first error; otherwise never settles. */
+    /** Rejects with the first error. Never resolves. */
     failed: failure.promise,
     expectedLast: (): ExpectedLastMessage => publisher.expectedLast,
     /** The number of messages that are pending or in flight. */
     waiting: (): number => publisher.pending.length + publisher.messagesInFlight,
-    /** Adds a message. @returns a promise if the caller should wait until fewer messages are pending */
+    /** Adds a message. @returns a promise if too many messages are pending; the caller should then wait for it */
     add: (message: OutgoingMessage): void | Promise<void> => add(publisher, message),
-    /** Resolves when everything that was added is acknowledged, or has failed. */
+    /** Resolves when all messages added so far are acknowledged, or when one has failed. */
     idle: async (): Promise<void> => void (await publisher.sending?.catch(() => {})),
   };
 };

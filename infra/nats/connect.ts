@@ -5,7 +5,7 @@ import { createUserCredentials } from './jwt.ts';
 const RECONNECT_DELAY_MS = 250;
 const PING_INTERVAL_MS = 20_000;
 
-/** User and password of a URL. The client ignores them if they are part of the server's address. */
+/** The user and password in a URL. The NATS client ignores them there, so they must be passed to it separately. */
 const passwordIn = (url: string): { user?: string; pass?: string } => {
   const { username, password } = new URL(url);
   return username ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : {};
@@ -20,9 +20,10 @@ const authentication = (accountSeed: string | undefined, urls: readonly string[]
 };
 
 /**
- * Connects to NATS: with a user of the account if its seed is configured, else with the user and password of the first
- * URL. Waits for an unreachable server unless `waitForServer` is false, and reconnects without limit.
- * @throws if the server refuses the user, or if no URL is configured
+ * Connects to NATS. If an account seed is configured, it connects as a user of that account; otherwise with the user
+ * and password in the first URL. Waits for an unreachable server, unless `waitForServer` is false. If the connection is
+ * lost, it reconnects without limit.
+ * @throws if the server rejects the user, or if no URL is configured
  */
 export const connectNats = async (
   { natsUrl, natsAccountSeed }: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,

@@ -11,8 +11,9 @@ export type NatsProcess = ManagedProcess & { readonly url: string; readonly acco
 const STOP_TIMEOUT_MS = 5_000;
 
 /**
- * Prepares nats-server with JetStream on 127.0.0.1. It accepts only users of its accounts. The file `annals.creds` lets
- * the NATS command-line tools connect. @throws if no nats-server is found or downloaded
+ * Prepares a nats-server with JetStream on 127.0.0.1. The server accepts only users of its own accounts. The NATS
+ * command-line tools can connect with the file `annals.creds`.
+ * @throws if there is no nats-server and none can be downloaded
  */
 export const natsProcess = async ({ dir, port }: { dir: string; port: number }): Promise<NatsProcess> => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });

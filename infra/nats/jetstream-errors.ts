@@ -5,10 +5,13 @@ export const CONSUMER_NOT_FOUND = 10_014;
 export const MESSAGE_NOT_FOUND = 10_037;
 const WRONG_LAST_SEQUENCE = new Set([10_070, 10_071, 10_164]);
 
-/** JetStream's own code of an error; 0 if it is another error. */
+/** Returns JetStream's own error code; 0 if the error does not come from JetStream. */
 export const errorCode = (error: unknown): number => (error instanceof NatsError ? (error.api_error?.err_code ?? 0) : 0);
 
-/** The server's description of an error. If the server sent none, the client's message is only a number. */
+/**
+ * Returns the server's description of an error, if there is one. Without it, the client's error message would be only a
+ * number.
+ */
 export const errorReason = (error: unknown): string => {
   if (!(error instanceof NatsError)) return error instanceof Error ? error.message : String(error);
   return error.api_error?.description ?? (error.code === '503' ? 'JetStream does not answer' : error.message);
@@ -18,7 +21,7 @@ export const isWrongSequence = (error: unknown): boolean => WRONG_LAST_SEQUENCE.
 
 export const isMissingMessage = (error: unknown): boolean => errorCode(error) === MESSAGE_NOT_FOUND;
 
-/** The result of a request; null if the server answers with this error code. */
+/** Waits for a request. Returns null if the server answers with this error code. @throws any other error */
 export const nullOnCode = async <T>(request: Promise<T>, code: number): Promise<T | null> => {
   try {
     return await request;

@@ -21,9 +21,12 @@ export { STREAM };
 export const SUBJECTS = 'agents.>';
 
 const DAY_MS = 86_400_000;
-/** How long the stream keeps messages. The relay publishes no older ones again. */
+/** How long the stream keeps messages. The relay does not publish events that are older. */
 export const MAX_MESSAGE_AGE_MS = 14 * DAY_MS;
-/** Only saves a round trip when a batch is sent twice. Nothing depends on it. */
+/**
+ * The server drops a message that is sent again within this time, which saves a round trip. Correctness does not depend
+ * on it.
+ */
 const DUPLICATE_WINDOW_MS = 120_000;
 const CLUSTER_REPLICAS = 3;
 
@@ -31,7 +34,10 @@ export const manager = (nats: NatsConnection): Promise<JetStreamManager> => nats
 
 const replicas = (nats: NatsConnection): number => ((nats.info as { cluster?: string } | undefined)?.cluster ? CLUSTER_REPLICAS : 1);
 
-/** Creates what does not exist. It is no error if another process creates the same at the same time. */
+/**
+ * Finds an object, or creates it if it does not exist. If another process creates it at the same time, that one is
+ * returned.
+ */
 const findOrCreate = async <T>(find: () => Promise<T | null>, create: () => Promise<T>): Promise<T> =>
   (await find()) ??
   (await create().catch(async (error: unknown) => {
@@ -41,8 +47,8 @@ const findOrCreate = async <T>(find: () => Promise<T | null>, create: () => Prom
   }));
 
 /**
- * The description marks the streams that Annals created; servers before 2.10 store no metadata. Earlier versions of
- * Annals marked them in the metadata.
+ * The description by which Annals recognises the streams that it created. Metadata would be the better place, but
+ * servers before 2.10 do not store it. Earlier versions of Annals used metadata.
  */
 const MARK = 'made by Annals';
 const isOurs = ({ config: { description, metadata } }: StreamInfo): boolean => description === MARK || metadata?.['made-by'] === 'annals';
@@ -52,15 +58,16 @@ type NamedConfig = Partial<StreamConfig> & { name: string };
 const isDifferent = ({ config: current }: StreamInfo, config: NamedConfig): boolean =>
   Object.entries(config).some(([name, value]) => JSON.stringify(current[name as keyof StreamConfig]) !== JSON.stringify(value));
 
-/** Whether somebody else created the stream with another configuration. */
+/** Whether a stream was not created by Annals and has another configuration. */
 const isForeign = (found: StreamInfo, config: NamedConfig): boolean => !isOurs(found) && isDifferent(found, config);
 
 const foreignStream = (name: string): Refusal =>
   new Refusal('not_configured', `The stream ${name} on the broker was not created by Annals: give Annals a NATS account of its own`);
 
 /**
- * Creates a stream, or updates one that Annals created to this configuration. The number of replicas stays.
- * @throws Refusal not_configured if somebody else's stream has the name: an update might delete its messages
+ * Creates a stream. If it exists, updates it to this configuration, but keeps its number of replicas.
+ * @throws Refusal not_configured if the existing stream was not created by Annals and has another configuration: an
+ * update might delete its messages
  */
 export const ensureStream = async (nats: NatsConnection, config: NamedConfig): Promise<StreamInfo> => {
   const { streams } = await manager(nats);
@@ -83,7 +90,10 @@ const MESSAGE_STREAM_CONFIG: NamedConfig = {
   allow_direct: true,
 };
 
-/** @throws Refusal not_configured if somebody else's stream has the name of the stream for runners */
+/**
+ * Checks the owner of the stream that runners read. @throws Refusal not_configured if a stream of that name exists, but
+ * was not created by Annals and has another configuration
+ */
 export const assertStreamIsOurs = async (nats: NatsConnection): Promise<void> => {
   const { streams } = await manager(nats);
   const found = await nullOnCode(streams.info(STREAM), STREAM_NOT_FOUND);
@@ -91,7 +101,8 @@ export const assertStreamIsOurs = async (nats: NatsConnection): Promise<void> =>
 };
 
 /**
- * The stream that captures the server's advisories about acknowledged and given-up messages until the log holds them.
+ * The name of the advisory stream. The server writes an advisory there for each message that was acknowledged or given
+ * up. The advisory stays until that fact has been recorded in the log.
  */
 export const ADVISORY_STREAM = `${STREAM}_NOTICES`;
 const ADVISORY_SUBJECTS = ['METRIC.CONSUMER.ACK', 'ADVISORY.CONSUMER.MAX_DELIVERIES', 'ADVISORY.CONSUMER.MSG_TERMINATED'].map(
@@ -109,8 +120,8 @@ const ensureAdvisoryStream = (nats: NatsConnection): Promise<StreamInfo> =>
   });
 
 /**
- * Creates the stream that runners read. A full stream refuses new messages instead of dropping old ones. The advisory
- * stream is created first, so that no acknowledgement is missed.
+ * Creates the stream that runners read. When it is full, it rejects new messages instead of dropping old ones. The
+ * advisory stream is created first, so that no acknowledgement is missed.
  */
 export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> => {
   await assertStreamIsOurs(nats);
@@ -118,12 +129,14 @@ export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> =
   return ensureStream(nats, MESSAGE_STREAM_CONFIG);
 };
 
-/** The end of the stream: its last sequence, and the id and log position of its last message if it holds one. */
+/**
+ * The stream's last sequence, and the id and log position of its last message. Both are null if the stream is empty.
+ */
 export type LastMessage = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
 
 /**
- * Reads the end from the stream's leader. The sequence is read first: a message that arrives in between can only
- * increase it.
+ * Reads the end of the stream. The sequence is read before the last message: if a message arrives in between, the
+ * result contains the higher sequence.
  */
 export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   const { streams } = await manager(nats);
@@ -152,11 +165,14 @@ const consumerConfig = (
     ack_wait: nanos(ackWaitMs),
     max_deliver: maxDeliveries,
     max_ack_pending: 1_000,
-    // The server reports every acknowledgement to the advisory stream.
+    // Makes the server report every acknowledgement to the advisory stream.
     sample_freq: '100%',
   }) satisfies Partial<ConsumerConfig>;
 
-/** Creates the agent's durable consumer if it does not exist. Runners choose the delay of a redelivery themselves. */
+/**
+ * Creates the agent's durable consumer if it does not exist. Its configuration sets no delays for redeliveries, because
+ * runners choose them.
+ */
 export const ensureConsumer = async (
   nats: NatsConnection,
   tenant: string,

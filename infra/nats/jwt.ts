@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { createUser, fromSeed, type KeyPair } from 'nkeys.js';
 import { installNativeEd25519 } from './native-ed25519.ts';
 
-/** Subjects that a user may or may not use, with the wildcards `>` and `*` of NATS. */
+/** Subjects that a user may use (`allow`) or may not use (`deny`). They may contain the NATS wildcards `>` and `*`. */
 export type Subjects = { allow?: readonly string[]; deny?: readonly string[] };
 
 export type Permissions = { publish?: Subjects; subscribe?: Subjects };
 
 export type UserClaims = {
-  /** The seed of the user's account (SA…). */
+  /** The seed of the account to which the user belongs (SA…). */
   accountSeed: string;
   name: string;
-  /** The public key of the user's nkey (U…). */
+  /** The user's public key (U…). */
   publicKey: string;
-  /** Default: everything in the account. */
+  /** By default, the user may do everything in the account. */
   permissions?: Permissions;
-  /** When the server ends the connection. Default: never. */
+  /** The time at which the server ends the connection. By default, it does not. */
   expiresAt?: Date;
 };
 
@@ -24,7 +24,7 @@ export type AccountClaims = {
   name: string;
   /** Whether the account may use JetStream. */
   jetstream: boolean;
-  /** Public key of a user → second up to which that user's JWTs are void. */
+  /** By public key of a user: JWTs issued to that user up to this second (Unix time) are revoked. */
   revocations?: Readonly<Record<string, number>>;
 };
 
@@ -46,7 +46,7 @@ const sign = (issuer: KeyPair, claims: { sub: string; name: string; nats: object
   return `${text}.${base64url(issuer.sign(new TextEncoder().encode(text)))}`;
 };
 
-/** The JWT of an operator, signed by itself. */
+/** Creates the JWT of an operator, which the operator signs itself. */
 export const operatorJwt = (operator: KeyPair, systemAccount: string): string =>
   sign(operator, { sub: operator.getPublicKey(), name: 'annals', nats: { type: 'operator', version: 2, system_account: systemAccount } });
 
@@ -62,7 +62,7 @@ const limits = (jetstream: boolean): object => ({
   ...(jetstream && { mem_storage: UNLIMITED, disk_storage: UNLIMITED, streams: UNLIMITED, consumer: UNLIMITED }),
 });
 
-/** The JWT of an account, signed by the operator. */
+/** Creates the JWT of an account, signed by the operator. */
 export const accountJwt = (operator: KeyPair, { publicKey, name, jetstream, revocations }: AccountClaims): string =>
   sign(operator, {
     sub: publicKey,
@@ -77,8 +77,8 @@ export const accountJwt = (operator: KeyPair, { publicKey, name, jetstream, revo
   });
 
 /**
- * The JWT of a user, signed by its account. A client proves with a signature by the user's nkey that the JWT is its
- * own.
+ * Creates the JWT of a user, signed by the user's account. The JWT alone is not enough to connect: the client must also
+ * sign with the user's private key.
  */
 export const userJwt = ({ accountSeed, name, publicKey, permissions = {}, expiresAt }: UserClaims): string =>
   sign(keyPairOf(accountSeed), {
@@ -98,13 +98,16 @@ export const userJwt = ({ accountSeed, name, publicKey, permissions = {}, expire
 
 export type UserCredentials = { jwt: string; seed: string };
 
-/** Creates a user with a new nkey. The server needs no registration: the JWT names the account. */
+/**
+ * Creates a user with a new key pair. The user need not be registered with the server, because the account's signature
+ * in the JWT is enough.
+ */
 export const createUserCredentials = (claims: Omit<UserClaims, 'publicKey'>): UserCredentials => {
   const user = createUser();
   return { jwt: userJwt({ ...claims, publicKey: user.getPublicKey() }), seed: seedOf(user) };
 };
 
-/** Credentials in the file format of the NATS command-line tools. */
+/** Formats credentials as a file for the NATS command-line tools. */
 export const credentialsFile = ({ jwt, seed }: UserCredentials): string =>
   [
     '-----BEGIN NATS USER JWT-----',

@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
-// This import comes first: it sets the helper that is replaced below.
+// This import must come first: it sets the Ed25519 helper that is replaced below.
 import 'nkeys.js';
 import { getEd25519Helper, setEd25519Helper } from 'nkeys.js/lib/helper.js';
 
-/** RFC 8410: what precedes the 32 bytes of a seed in a PKCS #8 document. */
+/** The bytes before a 32-byte seed in a PKCS #8 document (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 const privateKey = (seed: Uint8Array): KeyObject =>
@@ -12,9 +12,9 @@ const privateKey = (seed: Uint8Array): KeyObject =>
 const publicKey = (key: KeyObject): Buffer => Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x!, 'base64url');
 
 /**
- * Makes nkeys.js, also inside the NATS client, use Node's own Ed25519. Its JavaScript blocks the event loop for 25 to
- * 60 ms per set of user credentials, Node for 0.3 ms. `@nats-io/jwt` takes 40 to 80 ms, and the NATS client would still
- * need nkeys.js beside it.
+ * Makes nkeys.js use Node's own Ed25519, also within the NATS client. The JavaScript implementation in nkeys.js blocks
+ * the event loop for 25 to 60 ms per set of user credentials; Node needs 0.3 ms. `@nats-io/jwt` would be no
+ * alternative: it takes 40 to 80 ms, and the NATS client would still need nkeys.js.
  */
 export const installNativeEd25519 = (): void => {
   const { fromSeed: _, sign: __, ...others } = getEd25519Helper();

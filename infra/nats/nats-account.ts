@@ -8,7 +8,10 @@ const RECONNECT_DELAY_MS = 250;
 
 export type AccountParts = { annalsData: string; natsUrl?: string | undefined; natsAccountSeed?: string | undefined };
 
-/** The seeds of the embedded server, if it is the one in use. For any other server we have no operator key. */
+/**
+ * Returns the seeds of the embedded server; null if another server is in use, because Annals has no operator key for
+ * it.
+ */
 const seedsInUse = ({ annalsData, natsAccountSeed }: AccountParts): ServerSeeds | null => {
   const seeds = readSeeds(join(annalsData, 'nats'));
   return seeds?.account === natsAccountSeed ? seeds : null;
@@ -27,8 +30,8 @@ const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnectio
 };
 
 /**
- * Opens the account of the embedded server; null if another server is in use. `onReconnect` is called after a
- * reconnection: a restarted server has lost the revocations.
+ * Opens the account of the embedded server. Returns null if another server is in use. `onReconnect` is called after
+ * each reconnection, because a restarted server has lost the revocations.
  */
 export const openAccount = async (parts: AccountParts, onReconnect: () => void) => {
   const seeds = seedsInUse(parts);
@@ -41,8 +44,8 @@ export const openAccount = async (parts: AccountParts, onReconnect: () => void) 
   })();
   return {
     /**
-     * Refuses these users and ends their connections. `revocations`: public key → second up to which credentials of
-     * that key are void.
+     * Makes the server reject these users and close their connections. `revocations` maps each public key to a second
+     * (Unix time): credentials issued up to then are revoked.
      * @throws if the server does not accept the update
      */
     revoke: async (revocations: Readonly<Record<string, number>>): Promise<void> => {

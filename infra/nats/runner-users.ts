@@ -8,7 +8,7 @@ import { seedOf, userJwt } from './jwt.ts';
 
 export type BrokerAddress = { natsUrl?: string | undefined; natsAccountSeed?: string | undefined };
 
-/** The broker's URLs without our own user and password. */
+/** Returns the broker's URLs without the user and password that Annals itself uses. */
 const publicAddress = (urls: string): string =>
   urls
     .split(',')
@@ -26,7 +26,10 @@ const requireSetting = (value: string | undefined, name: string): string => {
 const unavailable = (cause: unknown): Refusal =>
   Object.assign(new Refusal('unavailable', 'The message broker does not answer: try again', { retryAfter: 2 }), { cause });
 
-/** Creates broker users that may read one agent's messages. The signed JWT of the user states all its permissions. */
+/**
+ * Returns a function that creates broker users. Each user may read the messages of one agent. The signed JWT contains
+ * all of the user's permissions.
+ */
 export const brokerUserFactory =
   (nats: NatsConnection, { natsUrl, natsAccountSeed }: BrokerAddress): CreateBrokerUser =>
   async ({ tenant, agent, credential, expires_at }) => {

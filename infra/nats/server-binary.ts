@@ -33,7 +33,7 @@ const isWritable = (dir: string): boolean => {
 
 const packageCache = join(import.meta.dirname, '../../node_modules/.cache/annals');
 
-/** Downloads the server to `cached`. @returns whether that succeeded with a usable version */
+/** Downloads nats-server and moves it to `cached`. @returns whether there is a usable version at `cached` now */
 const downloadTo = async (download: (dir: string) => Promise<void>, cacheDir: string, cached: string): Promise<boolean> => {
   const dir = mkdtempSync(join(cacheDir, 'fetch-'));
   try {
@@ -55,13 +55,13 @@ const NOT_FOUND =
   'Debian 13: apt-get download nats-server; others: the binary from nats.io on the PATH), or set NATS_URL to use a server of your own';
 
 /**
- * The path of a usable nats-server: from the cache of an earlier start, installed, or downloaded. Needs no root.
- * `ownDir` is the cache if the one of the package cannot be written.
- * @throws if there is none
+ * Returns the path of a usable nats-server: one cached by an earlier start, an installed one, or a new download. Needs
+ * no root permissions. If the package's cache directory cannot be written to, `ownDir` is the cache.
+ * @throws if none can be found or downloaded
  */
 export const natsBinary = async (ownDir: string): Promise<string> => {
   const caches = [packageCache, ownDir];
-  // A cached server's version was checked before it was cached.
+  // The version of a server is checked before the server is cached, so it needs no check here.
   const alreadyCached = caches.map((dir) => join(dir, 'nats-server')).find((file) => existsSync(file));
   const found = alreadyCached ?? (await firstUsable(installedBinaries()));
   if (found) return found;

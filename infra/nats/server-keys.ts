@@ -4,7 +4,7 @@ import { createAccount, createOperator } from 'nkeys.js';
 import { replaceFile } from '../durable-files.ts';
 import { seedOf } from './jwt.ts';
 
-/** The seeds of the embedded server's operator, of its system account and of the account that Annals uses. */
+/** The private seeds of the embedded server's operator, of its system account, and of the account that Annals uses. */
 export type ServerSeeds = { readonly operator: string; readonly system: string; readonly account: string };
 
 const fileIn = (dir: string): string => join(dir, 'keys.json');
@@ -15,11 +15,11 @@ const createSeeds = (): ServerSeeds => ({
   account: seedOf(createAccount()),
 });
 
-/** @returns the seeds in the server's directory; null if there are none */
+/** Reads the seeds from the server's directory. @returns null if there are none yet */
 export const readSeeds = (dir: string): ServerSeeds | null =>
   existsSync(fileIn(dir)) ? (JSON.parse(readFileSync(fileIn(dir), 'utf8')) as ServerSeeds) : null;
 
-/** Creates the seeds at the first start. Later starts use the same ones. */
+/** Returns the seeds in the server's directory. The first start creates them. */
 export const ensureSeeds = (dir: string): ServerSeeds => {
   if (!existsSync(fileIn(dir))) replaceFile(fileIn(dir), JSON.stringify(createSeeds()));
   return readSeeds(dir)!;

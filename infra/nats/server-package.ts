@@ -9,15 +9,15 @@ const APT_TIMEOUT_MS = 60_000;
 const DOWNLOAD_TIMEOUT_MS = 20_000;
 
 /**
- * Debian packages with their SHA-256, by architecture. One small download, which needs no apt. Debian deletes the file
- * when it rebuilds the package; then the other sources are used.
+ * Debian packages of nats-server with their SHA-256, by architecture. They are tried first, because this is one small
+ * download without apt. Debian deletes such a file when it rebuilds the package. Then the other sources are used.
  */
 const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string }>> = {
   x64: { file: 'nats-server_2.10.27-1+b2_amd64.deb', sha256: '6d913ac987b78734c08537c2adeb1526cf735f216173a9170d94b185fcfe6f8a' },
   arm64: { file: 'nats-server_2.10.27-1+b2_arm64.deb', sha256: '0c9a617510b28c1b4fb4a38aabea6ab8cd7f026247f2abdff8b955b2278ce049' },
 };
 
-/** Downloads a Debian package of nats-server into a directory. @throws if that fails */
+/** Downloads a Debian package of nats-server into a directory. @throws if the download fails */
 type Download = (dir: string) => Promise<void>;
 
 const downloadPinned: Download = async (dir) => {
@@ -30,7 +30,10 @@ const downloadPinned: Download = async (dir) => {
   writeFileSync(join(dir, pinned.file), bytes);
 };
 
-/** Runs apt with lists and cache of its own, so that it needs no root and changes nothing on the system. */
+/**
+ * Runs apt with its own package lists and cache in `dir`. So it needs no root permissions and changes nothing on the
+ * system.
+ */
 const downloadWithApt = async (dir: string, options: readonly string[]): Promise<void> => {
   const lists = join(dir, 'lists');
   for (const subdirectory of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(dir, subdirectory), { recursive: true });
@@ -46,7 +49,7 @@ const downloadWithApt = async (dir: string, options: readonly string[]): Promise
     await runHelper('apt-get', [...flags, ...command], { cwd: dir, timeout: APT_TIMEOUT_MS });
 };
 
-/** Uses Debian's stable archive, whose signature apt checks. */
+/** Downloads from Debian's stable archive. apt checks the archive's signature. */
 const downloadFromDebian: Download = async (dir) => {
   if (!existsSync(KEYRING)) throw new Error(`the keyring of Debian is missing: ${KEYRING}`);
   const source = join(dir, 'source.list');
@@ -56,7 +59,7 @@ const downloadFromDebian: Download = async (dir) => {
 
 const downloadFromSystemSources: Download = (dir) => downloadWithApt(dir, []);
 
-/** The sources of a package, in the order in which they are tried. */
+/** The sources of the package, in the order in which they are tried. */
 export const downloads: readonly Download[] = [downloadPinned, downloadFromDebian, downloadFromSystemSources];
 
 const packageIn = (dir: string): string => {
@@ -65,7 +68,10 @@ const packageIn = (dir: string): string => {
   return join(dir, file);
 };
 
-/** Unpacks the downloaded package, with dpkg-deb or with ar and tar. @returns where the package may hold nats-server */
+/**
+ * Unpacks the downloaded package, with dpkg-deb if there is one, otherwise with ar and tar.
+ * @returns the paths at which nats-server may be
+ */
 export const unpackServer = async (dir: string): Promise<string[]> => {
   const target = join(dir, 'x');
   const file = packageIn(dir);

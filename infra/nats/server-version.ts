@@ -1,14 +1,14 @@
 const MIN_VERSION = [2, 10, 23] as const;
 
 /**
- * Earlier versions of nats-server may lose a stream when they are killed. Before 2.10 they cannot be configured to
- * sync.
+ * The oldest version of nats-server that is safe to use. Earlier ones may lose a stream when they are killed, and those
+ * before 2.10 cannot be configured to sync every write.
  */
 export const MIN_SAFE_VERSION = MIN_VERSION.join('.');
 
 /**
- * Whether the version in a text such as `2.10.27` or `nats-server: v2.10.27` is below MIN_SAFE_VERSION. True if there
- * is none.
+ * Whether a version is below MIN_SAFE_VERSION. The text may be `2.10.27` or `nats-server: v2.10.27`. True if the text
+ * contains no version.
  */
 export const isUnsafeVersion = (text: string): boolean => {
   const parts = /(\d+)\.(\d+)\.(\d+)/.exec(text)?.slice(1).map(Number);

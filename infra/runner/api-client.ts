@@ -4,7 +4,7 @@ import { createBackoff } from '../backoff.ts';
 
 const RESPONSE_TIMEOUT_MS = 15_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
-/** Retries are frequent: only every tenth failure is reported. */
+/** Retries follow each other quickly, so only every tenth failure is reported. */
 const FAILURES_PER_REPORT = 10;
 
 const AgentName = z.object({ id: z.string(), slug: z.string() });
@@ -21,7 +21,7 @@ export const Credential = z.object({
 });
 export type Credential = z.output<typeof Credential>;
 
-/** The agent that a runner works for. */
+/** The agent whose deliveries a runner processes. */
 export type RunnerAgent = { readonly tenant: string; readonly agent: string; readonly slug: string };
 
 const codes: Readonly<Record<number, RefusalCode>> = { 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'not_configured' };
@@ -32,7 +32,10 @@ const refusalOf = async (response: Response): Promise<Refusal> => {
   return new Refusal(codes[response.status] ?? 'unavailable', response.status === 401 ? `ANNALS_KEY is refused: ${detail}` : detail);
 };
 
-/** The requests of a runner to the HTTP service, with its key. @throws Refusal: only `unavailable` is worth a retry */
+/**
+ * Sends a runner's requests to the HTTP service, with the runner's API key. @throws Refusal. Only the code
+ * `unavailable` is worth a retry.
+ */
 export const apiClient = ({ url, key }: { url: string; key: string }) => {
   const base = url.replace(/\/+$/, '');
 
@@ -57,7 +60,10 @@ export const apiClient = ({ url, key }: { url: string; key: string }) => {
     return data;
   };
 
-  /** Every Annals service has /me. Without it, the address is that of another service, or has a wrong path. */
+  /**
+   * Turns `not_found` into a message about ANNALS_URL. Every Annals service has /me, so without it the URL leads to
+   * another service or has a wrong path.
+   */
   const wrongAddress = (error: Refusal): never => {
     throw error.code === 'not_found' ? new Refusal('not_found', `there is no Annals service at ${base}: correct ANNALS_URL`) : error;
   };
@@ -81,7 +87,10 @@ export const apiClient = ({ url, key }: { url: string; key: string }) => {
     find,
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),
-    /** Fetches a body that was too large for its message. Uses only the path of the reference, so that the key goes to no other host. */
+    /**
+     * Fetches a body that was too large for its message. Only the path of the URL in the message is used, so that the
+     * API key is never sent to another host.
+     */
     body: async (reference: string): Promise<Uint8Array> => {
       const path = /\/tenant\/[a-z0-9]+\/deliveries\/[a-z0-9]+\/body$/.exec(reference)?.[0];
       if (!path) throw new Refusal('malformed', 'the address of the body is not one of the service');
@@ -94,7 +103,10 @@ export type Service = ReturnType<typeof apiClient>;
 
 const isTransient = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
 
-/** Retries work while the service is unavailable, with growing delays. @throws what is not transient, and anything once `signal` is aborted */
+/**
+ * Retries work with growing delays while the service is unavailable.
+ * @throws any other error at once, and every error after `signal` has been aborted
+ */
 export const retryTransient = async <T>(work: () => Promise<T>, report: (line: string) => void, signal: AbortSignal): Promise<T> => {
   const backoff = createBackoff(RETRY_DELAY);
   for (let failures = 0; ; failures++) {

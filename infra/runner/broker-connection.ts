@@ -3,13 +3,13 @@ import { Refusal } from '../../domain/refusal.ts';
 import { inboxOf } from '../../domain/runners/runner-credential.ts';
 import type { Credential } from './api-client.ts';
 
-/** Credentials are renewed after this share of their lifetime. */
+/** Credentials are renewed once this share of their lifetime has passed. */
 const RENEW_AT = 0.75;
 export const RENEWAL_RETRY_DELAY_MS = 5_000;
 
 /**
- * `interrupted` resolves when the connection is re-established or closed: nobody answers the requests sent before, and the NATS client
- * does not report it.
+ * A connection to the broker. `interrupted` resolves when the connection is re-established or closed: requests that
+ * were sent before get no answer, and the NATS client does not report that.
  */
 export type BrokerConnection = {
   readonly nats: NatsConnection;
@@ -51,7 +51,7 @@ const openConnection = async (credential: Credential): Promise<BrokerConnection>
 };
 
 export type RenewingConnection = {
-  /** The latest connection, with valid credentials. @throws what `issue` throws */
+  /** Returns the latest connection. Its credentials are still valid. @throws what `issue` throws */
   readonly get: () => Promise<BrokerConnection>;
   readonly latest: () => BrokerConnection | null;
   readonly close: () => Promise<void>;
@@ -59,14 +59,17 @@ export type RenewingConnection = {
 
 export type CredentialSource = {
   readonly issue: () => Promise<Credential>;
-  /** Retries what fails temporarily; what it throws in the end stops the runner. */
+  /** Retries work that fails for a temporary reason. Any other error is thrown and stops the runner. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
   readonly onRenewed: () => void;
-  /** The old connection stays open for this long, so that its requests can end. */
+  /** After a renewal, the old connection stays open for this long, so that its requests can be answered. */
   readonly lingerMs: number;
 };
 
-/** Keeps a connection with credentials that are renewed before they expire, and after the server has refused them. */
+/**
+ * Keeps a connection to the broker open. Its credentials are renewed before they expire. Setting `renewAt` to an
+ * earlier time renews them sooner.
+ */
 export const keepConnected = ({ issue, retry, onRenewed, lingerMs }: CredentialSource): RenewingConnection => {
   let current: BrokerConnection | null = null;
   let renewing: Promise<BrokerConnection> | null = null;

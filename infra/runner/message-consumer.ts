@@ -2,13 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Msg, nanos } from 'nats';
 import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
 
-/** A pull waits this long for a message; the next one may use newer credentials. */
+/** A pull request waits this long for a message. The next pull uses the newest credentials. */
 const PULL_TIMEOUT_MS = 5_000;
 const SETTLE_TIMEOUT_MS = 5_000;
 const MAX_SETTLE_ATTEMPTS = 4;
 const RETRY_DELAY_MS = 500;
 
-/** The status that the server sends in place of a message, else 0. 404 and 408 mean that there is no message. */
+/**
+ * The status code that the server sent instead of a message; 0 if it sent a message. 404 and 408 mean that there is no
+ * message yet.
+ */
 const statusOf = (message: Msg): number => (message.data.length === 0 && message.headers?.code) || 0;
 
 /** Pulls the messages of one agent from the broker and acknowledges them. */
@@ -19,7 +22,10 @@ export const messageConsumer = (issue: CredentialSource['issue'], retry: Credent
   };
   const connection = keepConnected({ issue, retry, onRenewed: resetMisses, lingerMs: 2 * PULL_TIMEOUT_MS });
 
-  /** If it happens again, the server has lost the consumer or our user. The next credentials make both known to it. */
+  /**
+   * Called when a pull gets no proper answer. If that happens twice in a row, the server may have lost the consumer or
+   * the runner's user. Then this renews the credentials, which makes both known to the server again.
+   */
   const missed = async (): Promise<null> => {
     const latest = connection.latest();
     if (latest && ++misses > 1) latest.renewAt = Math.min(latest.renewAt, Date.now() + RENEWAL_RETRY_DELAY_MS);
@@ -28,12 +34,13 @@ export const messageConsumer = (issue: CredentialSource['issue'], retry: Credent
   };
 
   return {
-    /** The next message of the agent; null if none arrived in time. @throws what `issue` throws */
+    /** Waits for the agent's next message. Returns null if none arrived in time. @throws what `issue` throws */
     pull: async (): Promise<Msg | null> => {
       const { nats, credential, interrupted } = await connection.get();
       const request = JSON.stringify({ batch: 1, expires: nanos(PULL_TIMEOUT_MS) });
       const subject = `$JS.API.CONSUMER.MSG.NEXT.${credential.stream}.${credential.consumer}`;
-      // Without the shared inbox, which would not recognise a message that arrives under its own subject.
+      // `noMux`: by default, the NATS client receives all answers through a shared inbox. A message keeps its own
+      // subject, so the shared inbox would not recognise it as the answer.
       const response = nats.request(subject, request, { noMux: true, timeout: PULL_TIMEOUT_MS + 2_000 }).catch(() => undefined);
       const answer = await Promise.race([response, interrupted.promise]);
       if (answer === null) return null;
@@ -43,7 +50,10 @@ export const messageConsumer = (issue: CredentialSource['issue'], retry: Credent
       resetMisses();
       return status > 0 ? null : answer;
     },
-    /** Sends the acknowledgement of a message, such as `+ACK`, and waits until the server has it. @throws if it cannot be delivered */
+    /**
+     * Sends the acknowledgement of a message, such as `+ACK`, and waits until the server has confirmed it.
+     * @throws if it cannot be delivered
+     */
     settle: async (message: Msg, acknowledgement: string): Promise<void> => {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -56,7 +66,7 @@ export const messageConsumer = (issue: CredentialSource['issue'], retry: Credent
         }
       }
     },
-    /** Tells the server that the message is still being processed, so that it is not delivered again. */
+    /** Tells the server that a message is still being processed. Otherwise, the server would deliver it again. */
     reportProgress: (message: Msg): void =>
       void connection
         .get()

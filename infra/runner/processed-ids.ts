@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** The ids of the events that a runner has processed. They are on disk before the events are acknowledged. */
+/** The ids of the events that a runner has processed. An id is on disk before its event is acknowledged. */
 export type ProcessedIds = { readonly has: (id: string) => boolean; readonly add: (id: string) => void };
 
 const MIN_REMEMBERED = 100_000;
@@ -21,7 +21,7 @@ const readFrom = (file: string, offset: number, size: number): string => {
   return bytes.toString('latin1', 0, length);
 };
 
-/** Replaces the file in one step. */
+/** Replaces the file atomically with one that contains these ids. */
 const rewrite = (file: string, ids: Iterable<string>): void => {
   const next = `${file}.next`;
   const handle = openSync(next, 'w', 0o600);
@@ -32,7 +32,7 @@ const rewrite = (file: string, ids: Iterable<string>): void => {
   sync(dirname(file));
 };
 
-/** Appends a line; it is on disk when this returns. */
+/** Appends an id as a line to the file. The line is on disk when this returns. */
 const append = (file: string, id: string): void => {
   const handle = openSync(file, 'a', 0o600);
   try {
@@ -44,14 +44,14 @@ const append = (file: string, id: string): void => {
 };
 
 /**
- * Opens the ids that the runners of one agent have processed. Several runners on one machine may share the file. It holds at least the last
- * `minRemembered` ids.
+ * Opens the file with the ids that the runners of one agent have processed. Several runners on one machine may share
+ * the file. When the file is shortened, at least the last `minRemembered` ids are kept.
  */
 export const openProcessedIds = (file: string, minRemembered = MIN_REMEMBERED): ProcessedIds => {
   const ids = new Set<string>();
   let readUpTo = { inode: 0n, size: 0 };
 
-  /** Reads what another runner of the same agent has appended. */
+  /** Reads the ids that another runner of the same agent has appended. */
   const refresh = (): void => {
     const found = statSync(file, { bigint: true, throwIfNoEntry: false });
     if (!found) return;
@@ -78,7 +78,8 @@ export const openProcessedIds = (file: string, minRemembered = MIN_REMEMBERED): 
   closeSync(openSync(file, 'a', 0o600));
   sync(dirname(file));
   refresh();
-  // The next line would be appended to one that a crash has cut off.
+  // A crash may have left an incomplete last line. The file is rewritten without it, because the next id would be
+  // appended to that line.
   if (statSync(file).size > readUpTo.size) rewrite(file, ids);
   return {
     has: (id) => {

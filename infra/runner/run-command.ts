@@ -4,19 +4,23 @@ export type CommandRun = {
   readonly exec: string;
   readonly input: Uint8Array;
   readonly env: Readonly<Record<string, string>>;
-  /** Called every `progressMs` while the command runs. */
+  /** Called every `progressMs` milliseconds while the command runs. */
   readonly onProgress: () => void;
   readonly progressMs: number;
-  /** Asks the command, and the processes that it has started, to end. */
+  /** Aborted to end the command and the processes that it has started: sends SIGTERM. */
   readonly kill: AbortSignal;
-  /** Kills them. */
+  /** Aborted to kill the command and these processes: sends SIGKILL. */
   readonly force: AbortSignal;
 };
 
-/** Runs a shell command with bytes on its standard input. Resolves to its exit code, or to a description of what ended it. */
+/**
+ * Runs a shell command with bytes on its standard input.
+ * @returns its exit code, or a description of what ended it
+ */
 export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, force }: CommandRun): Promise<number | string> =>
   new Promise((resolve) => {
-    // In a process group of its own: Ctrl-C in a terminal reaches only the runner, which lets the command finish.
+    // The command gets a process group of its own. So Ctrl-C in a terminal reaches only the runner, which lets the
+    // command finish.
     const child = spawn('/bin/sh', ['-c', exec], {
       detached: true,
       stdio: ['pipe', 'inherit', 'inherit'],
@@ -27,7 +31,7 @@ export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, for
       try {
         if (child.pid) process.kill(-child.pid, signal);
       } catch {
-        // It has ended already.
+        // The command has ended already.
       }
     };
     const [terminate, forceEnd] = [send('SIGTERM'), send('SIGKILL')];
@@ -41,7 +45,7 @@ export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, for
     force.addEventListener('abort', forceEnd);
     child.once('error', (error) => finish(error.message));
     child.once('exit', (code, signal) => finish(code ?? `signal ${signal}`));
-    // A command need not read its input.
+    // A command may exit without reading its input. The resulting write error is ignored.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

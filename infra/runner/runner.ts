@@ -12,19 +12,20 @@ import { type CommandRun, runCommand } from './run-command.ts';
 export type RunnerOptions = {
   url: string;
   key: string;
-  /** Slug or id of the agent. */
+  /** The slug or the id of the agent. */
   agent: string;
-  /** A shell command. It reads one CloudEvent, as JSON, from its standard input. */
+  /** A shell command. It receives one CloudEvent, as JSON, on its standard input. */
   exec: string;
   /**
-   * Stops the runner as soon as the running commands have ended. Without it, process signals stop the runner: the second one asks the
-   * commands to end, the third one kills them.
+   * Aborting this signal stops the runner as soon as the running commands have ended. Without it, the runner reacts to
+   * process signals: the first one stops it in the same way, the second one sends SIGTERM to the commands, and the
+   * third one kills them.
    */
   signal?: AbortSignal;
   concurrency?: number;
-  /** Directory of the processed ids, one file for each agent. */
+  /** The directory for the files of processed ids. There is one file per agent. */
   dir?: string;
-  /** How often the runner reports to the broker that a command is still running. */
+  /** While a command runs, the runner reports progress to the broker at this interval, in milliseconds. */
   progressMs?: number;
 };
 
@@ -52,19 +53,22 @@ const parseEvent = (message: Msg): CloudEvent | null => {
   }
 };
 
-/** The event with its body in place of the reference. */
+/** Returns the event as JSON, with the body itself instead of the reference to it. */
 const withBody = ({ dataref: _, ...event }: CloudEvent, body: Uint8Array): Uint8Array => {
   const head = JSON.stringify(event).slice(0, -1);
   try {
     const text = decoder.decode(body);
     if (isJsonType(event.datacontenttype) && JSON.parse(text) !== undefined) return Buffer.from(`${head},"data":${text}}`);
   } catch {
-    // The body is not JSON, whatever its content type says: it is sent as bytes.
+    // The body is not valid JSON, although its content type may say so. It is passed as base64.
   }
   return Buffer.from(`${head},"data_base64":"${body.toBase64()}"}`);
 };
 
-/** How often a message was delivered: `$JS.ACK.<stream>.<consumer>.<count>.…`, or with domain and account before the stream. */
+/**
+ * Returns how often a message has been delivered. The reply subject contains the count:
+ * `$JS.ACK.<stream>.<consumer>.<count>.…`. Newer servers insert the domain and the account before the stream.
+ */
 const attemptsOf = ({ reply = '' }: Msg): number => {
   const tokens = reply.split('.');
   return Number(tokens[tokens.length > 10 ? 6 : 4]) || 1;
@@ -72,7 +76,7 @@ const attemptsOf = ({ reply = '' }: Msg): number => {
 
 const negativeAck = (delayMs: number): string => `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`;
 
-/** Ends the running commands: asks them first, then kills them. */
+/** The signals that end the running commands: `kill` sends them SIGTERM, `force` kills them. */
 type CommandSignals = Pick<CommandRun, 'kill' | 'force'>;
 
 type Worker = {
@@ -101,7 +105,11 @@ const runFor = async (worker: Worker, message: Msg, event: CloudEvent): Promise<
   }
 };
 
-/** Settles one message: already processed, processed now, to be delivered again, or not understood. */
+/**
+ * Processes one message and tells the broker the result. A message whose event is already processed is only
+ * acknowledged. If the command fails, the broker delivers the message again. A message that is not understood is
+ * dropped.
+ */
 const handle = async (worker: Worker, message: Msg): Promise<void> => {
   const { messages, processed } = worker;
   const event = parseEvent(message);
@@ -121,7 +129,10 @@ const handle = async (worker: Worker, message: Msg): Promise<void> => {
   return messages.settle(message, negativeAck(delayMs));
 };
 
-/** The process signals: the first stops the runner, the second asks the commands to end, the third kills them. */
+/**
+ * Connects process signals to abort signals: the first process signal stops the runner, the second one sends SIGTERM to
+ * the commands, and the third one kills them.
+ */
 const processSignals = (): { stop: AbortSignal } & CommandSignals => {
   const [stop, kill, force] = [new AbortController(), new AbortController(), new AbortController()];
   const abortNext = (): void => [stop, kill, force].find(({ signal }) => !signal.aborted)?.abort();
@@ -134,7 +145,7 @@ const noSignals = (): CommandSignals => ({ kill: new AbortController().signal, f
 const aborted = (signal: AbortSignal): Promise<null> =>
   new Promise((resolve) => (signal.aborted ? resolve(null) : signal.addEventListener('abort', () => resolve(null), { once: true })));
 
-/** Handles one message after the other until `stop` is aborted. */
+/** Handles messages one after another until `stop` is aborted. */
 const handleMessages = async (worker: Worker, stop: AbortSignal): Promise<void> => {
   const stopped = aborted(stop);
   while (!stop.aborted) {
@@ -147,8 +158,10 @@ const handleMessages = async (worker: Worker, stop: AbortSignal): Promise<void> 
 };
 
 /**
- * Runs a command for each delivery to an agent, until it has exited with 0. The event's id is on disk before the message is acknowledged, so
- * a message that is delivered again is not run again. Resolves to the exit code. @throws Refusal of one line if the runner cannot start
+ * Runs a command for each delivery to an agent, and repeats it until the command exits with 0. The event's id is on
+ * disk before the message is acknowledged: if the broker delivers the message again, the command is not run again.
+ * @returns the exit code
+ * @throws Refusal with a message of one line, if the runner cannot start
  */
 export const runner = async (options: RunnerOptions): Promise<number> => {
   const { url, key, signal, concurrency = 1, dir = join('.annals', 'runner'), progressMs = ACK_WAIT_MS / 2 } = options;

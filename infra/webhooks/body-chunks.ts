@@ -9,7 +9,10 @@ import { type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
 import { deliveryStream, toRetryLater } from './record-delivery.ts';
 
 const CHUNK_TIMEOUT_MS = 3_000;
-/** For all chunks of a body: the delivery's own event follows, and providers wait ten seconds. */
+/**
+ * The time limit for writing all chunks of a body. The event of the delivery is written after them, and providers wait
+ * ten seconds for the response.
+ */
 const BODY_TIMEOUT_MS = 6_000;
 
 export type LargeDelivery = Pick<NewDelivery, 'integration' | 'id' | 'facts' | 'body'>;
@@ -21,13 +24,13 @@ const eventOf = (stream: string, { integration, facts, body }: LargeDelivery, in
   meta: { tenant: integration.tenant_id, actor: { kind: 'system', id: integration.id }, at: facts.received_at, v: 1 },
 });
 
-/** Whether the log holds the delivery, even with other bytes. @throws Refusal unavailable */
+/** Whether the log already contains a delivery with this id, whatever its body. @throws Refusal unavailable */
 export const isRecorded = async (log: Log, delivery: Pick<LargeDelivery, 'integration' | 'id'>): Promise<boolean> =>
   (await withDeadline(CHUNK_TIMEOUT_MS, log.last(deliveryStream(delivery))).catch(toRetryLater)) !== null;
 
 /**
- * Writes each chunk of a body exactly once, even if another process writes them at the same time or an earlier attempt
- * wrote some of them.
+ * Writes each chunk of a body exactly once, even if another process writes the same chunks, or an earlier attempt has
+ * written some of them.
  * @throws Refusal unavailable
  */
 export const writeChunks = async (log: Log, delivery: LargeDelivery): Promise<void> => {
@@ -50,15 +53,16 @@ export const writeChunks = async (log: Log, delivery: LargeDelivery): Promise<vo
 };
 
 /**
- * Yields the chunks of a body. Verifies size and digest before the last chunk.
- * @throws Error if the log does not hold the delivered body; Refusal unavailable
+ * Yields the chunks of a body. Before it yields the last chunk, it checks the size and the digest of the whole body.
+ * @throws Error if a chunk is missing, or size or digest is wrong; Refusal unavailable
  */
 export async function* readChunks(log: Log, tenant: string, id: string, { parts = 0, sha256, size_bytes }: DeliveryFacts): BodyChunks {
   const stream = chunkStream(tenant, id, sha256);
   const digest = createHash('sha256');
   let size = 0;
   for (let index = 0; index < parts; index++) {
-    // One read per chunk: a single read of the stream would buffer chunks faster than the consumer takes them.
+    // Each chunk is read separately: one read of the whole stream would buffer chunks faster than the caller takes
+    // them.
     const [event] = await Array.fromAsync(log.read(stream, { from: index, limit: 1 })).catch(throwAsRefusal);
     if (!event) throw new Error(`chunk ${index} of ${parts} is missing in ${stream}`);
     const bytes = event.data as Uint8Array;

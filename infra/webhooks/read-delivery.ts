@@ -6,8 +6,8 @@ import type { Log } from '../eventstore/event-log.ts';
 import { readChunks } from './body-chunks.ts';
 
 /**
- * Reads deliveries from the log: the first event of a stream is the delivery. The chunks of a large body are read as
- * they are consumed.
+ * Reads a delivery from the log. The first event of its stream is the delivery. If the body is stored in chunks, each
+ * chunk is read only when the caller asks for it.
  */
 export const readDelivery =
   (log: Log): ReadDelivery =>

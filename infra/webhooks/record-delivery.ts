@@ -7,16 +7,16 @@ import { withDeadline } from '../eventstore/deadline.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 
 /**
- * An append fails if the event store has answered no append for this long. Providers wait for seconds only; the
- * client's own deadline is 10 s.
+ * An append fails if the event store has answered no append for this long. The event store client's own deadline is 10
+ * s, but webhook providers do not wait that long.
  */
 const STORE_SILENCE_TIMEOUT_MS = 500;
-/** An append fails after this time even if the event store answers others. */
+/** An append fails after this time, even if the event store still answers other appends. */
 const APPEND_TIMEOUT_MS = 3_000;
 const LOOKUP_TIMEOUT_MS = 900;
-/** Appends in flight: about half a second of the event store's work. */
+/** The most appends that may wait for the event store. It handles this many in about half a second. */
 const MAX_WAITING = 1_500;
-/** How long a failed append counts as the current state if no other append is tried. */
+/** For this long after a failed append, recording counts as failing, unless an append succeeds in the meantime. */
 const FAILURE_TTL_MS = 5_000;
 const MIN_RETRY_AFTER_SECONDS = 5;
 const MAX_RETRY_AFTER_SECONDS = 60;
@@ -24,13 +24,17 @@ const NO_BYTES = new Uint8Array(0);
 
 export type DeliveryRecorder = {
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
-  /** Whether the last append failed a moment ago. A full disk cannot be detected by reading: reads still work. */
+  /**
+   * Whether the last append failed, less than FAILURE_TTL_MS ago. This is needed to notice a full disk: reads still
+   * work then.
+   */
   readonly isFailing: () => boolean;
 };
 
 /**
- * Records deliveries, each as the first event of the stream that its id names. This is where a redelivery is
- * recognised: its stream exists, so the append conflicts. The chunks of a large body must be written first.
+ * Records each delivery as the first event of a stream that is named after the delivery's id. This is where a
+ * redelivery is recognised: its stream already exists, so the append conflicts. The chunks of a large body must be
+ * written before.
  */
 export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
   let waiting = 0;
@@ -52,11 +56,14 @@ export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
     return recorded;
   };
 
-  /** When an append that started at `startedAt` fails: the store is silent, or the append waits, for too long. */
+  /**
+   * Returns when an append that started at `startedAt` times out: after APPEND_TIMEOUT_MS, or earlier if the event
+   * store answers no append for STORE_SILENCE_TIMEOUT_MS.
+   */
   const timeoutAt = (startedAt: number): number =>
     Math.min(startedAt + APPEND_TIMEOUT_MS, Math.max(startedAt, lastAnswerAt) + STORE_SILENCE_TIMEOUT_MS);
 
-  // Our own timer, because the client's deadline does not cover the time of connecting.
+  // Times out with its own timer, because the client's deadline does not include the time for connecting.
   const record = (delivery: NewDelivery): Promise<RecordedDelivery> => {
     if (waiting >= MAX_WAITING) throw retryLater();
     const startedAt = performance.now();
@@ -71,7 +78,8 @@ export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
         failedAt = performance.now();
         reject(retryLater());
       };
-      // If this process was busy, an answer may have arrived but not been read yet: let the event loop read it first.
+      // If this process was busy, an answer may have arrived without being read yet. So the event loop runs once more
+      // before the append is failed.
       const onTimeout = (): void => void setImmediate(failOrWait);
       let timer = setTimeout(onTimeout, STORE_SILENCE_TIMEOUT_MS);
       append(delivery)
@@ -89,18 +97,24 @@ export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
 export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integration' | 'id'>): string =>
   streamName(category, integration.tenant_id, id);
 
-/** Asks the sender to send the delivery again, after a random time so that not all senders return at once. */
+/**
+ * Creates the refusal that asks the sender to repeat the delivery. The delay is random, so that the senders do not all
+ * return at the same time.
+ */
 export const retryLater = (): Refusal => {
   const range = MAX_RETRY_AFTER_SECONDS - MIN_RETRY_AFTER_SECONDS + 1;
   const retryAfter = MIN_RETRY_AFTER_SECONDS + Math.floor(Math.random() * range);
   return new Refusal('unavailable', 'The delivery could not be recorded: send it again', { retryAfter });
 };
 
-/** Waits at most 900 ms for a look-up that memory could not answer. @throws Refusal unavailable */
+/**
+ * Returns a look-up's result, and waits at most 900 ms for it. A result from memory is returned at once. @throws
+ * Refusal unavailable
+ */
 export const withTimeout = <T>(found: T | Promise<T>): T | Promise<T> =>
   found instanceof Promise ? withDeadline(LOOKUP_TIMEOUT_MS, found).catch(toRetryLater) : found;
 
-/** Turns errors of the log into refusals; other errors are rethrown. @throws Refusal unavailable, not_found */
+/** Turns errors of the log into refusals. Other errors are thrown unchanged. @throws Refusal unavailable, not_found */
 export const toRetryLater = (error: unknown): never => {
   if (error instanceof LogError && error.kind === 'unavailable') throw retryLater();
   if (error instanceof LogError && error.kind === 'gone') throw new Refusal('not_found', 'There is no such webhook address');
@@ -109,7 +123,9 @@ export const toRetryLater = (error: unknown): never => {
 
 const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
-/** A conflict means that the delivery was recorded before. */
+/**
+ * Handles the error of an append: a conflict means that this delivery has been recorded before, so it is a redelivery.
+ */
 const redeliveryOrThrow = (error: unknown): RecordedDelivery => {
   if (isConflict(error)) return { token: null };
   return toRetryLater(error);

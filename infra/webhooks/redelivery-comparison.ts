@@ -19,12 +19,12 @@ const MAX_WAITING = 10_000;
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Compares the bodies of redeliveries with the recorded ones, after the response and a few at a time. The first
- * redelivery with a different body is recorded as an event. A redelivery is recognised in record-delivery.ts; this
- * module only remembers recent ids.
+ * Compares the bodies of redeliveries with the recorded bodies, after the response has been sent and a few at a time.
+ * The first redelivery with a different body is recorded as an event. record-delivery.ts recognises redeliveries; this
+ * module remembers recent deliveries only to avoid requests to the log.
  */
 export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
-  /** The digests of recorded bodies, by stream. */
+  /** The digests of recently recorded bodies, by stream name. */
   const digests = createLruMap<string, string>({ capacity: MAX_REMEMBERED });
   const waiting: Redelivery[] = [];
   const workers = new Set<Promise<void>>();
@@ -46,7 +46,7 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
     try {
       await compare(redelivery);
     } catch (error) {
-      // Another process appended in the meantime, most likely the same event.
+      // Another process has appended to the stream in the meantime, most likely the same event. So compare again.
       if (error instanceof LogError && error.kind === 'conflict') return enqueue(redelivery);
       logger.warn({ error: (error as Error).message, stream: redelivery.stream }, 'a redelivery could not be compared with its delivery');
     }
@@ -65,11 +65,14 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
   };
 
   return {
-    /** Remembers a delivery that was just recorded, so that an early redelivery needs no read. */
+    /** Remembers a delivery that has just been recorded. A redelivery soon afterwards then needs no read. */
     remember: (delivery: NewDelivery): void => digests.set(deliveryStream(delivery), delivery.facts.sha256),
-    /** Whether the log surely holds the delivery: events are never removed. False proves nothing. */
+    /**
+     * Whether it is certain that the log contains this delivery. This never becomes outdated, because events are never
+     * removed. False means only that the delivery is not in memory.
+     */
     isKnown: (delivery: Pick<NewDelivery, 'integration' | 'id'>): boolean => digests.get(deliveryStream(delivery)) !== undefined,
-    /** Queues the comparison of a redelivery. If too many are waiting, it is dropped. */
+    /** Queues the comparison of a redelivery. If the queue is full, the comparison is skipped. */
     compareLater: (delivery: NewDelivery): void => {
       const stream = deliveryStream(delivery);
       const { sha256, size_bytes } = delivery.facts;
@@ -78,7 +81,7 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
       enqueue({ stream, tenant, integration_id, sha256, size_bytes });
       if (workers.size < MAX_WORKERS) startWorker();
     },
-    /** Waits for the queued comparisons. */
+    /** Waits until the queued comparisons have ended. */
     close: async (): Promise<void> => {
       await Promise.all(workers);
     },

@@ -10,8 +10,8 @@ import { toRetryLater } from './record-delivery.ts';
 const APPEND_TIMEOUT_MS = 500;
 
 /**
- * Records each body in a stream of its own, and returns whether it arrived before under another delivery id. (The same
- * id again is a redelivery: record-delivery.ts.)
+ * Records each body in a stream of its own. Returns whether the body is a replay: it arrived before under another
+ * delivery id. (The same id again is a redelivery, see record-delivery.ts.)
  * @throws Refusal unavailable
  */
 export const createReplayGuard =
@@ -27,7 +27,10 @@ export const createReplayGuard =
     }
   };
 
-/** Records the body again if it was last seen long ago. If another process does so first, its event decides. */
+/**
+ * Whether a body that has a stream already is a replay. If it was last seen long ago, it is not, and is recorded again.
+ * If another process records it first, that process's event is checked instead.
+ */
 const isKnownReplay = async (log: Log, stream: string, integration: Integration, facts: DeliveryFacts): Promise<boolean> => {
   for (;;) {
     const last = (await log.last(stream)) as Recorded<BodyEvent> | null;
@@ -37,7 +40,7 @@ const isKnownReplay = async (log: Log, stream: string, integration: Integration,
   }
 };
 
-/** @returns false if the stream is not at the expected revision */
+/** Records a body. @returns false if the stream is not at the expected revision */
 const recordBody = async (log: Log, stream: string, expected: Expected, event: NewEvent): Promise<boolean> => {
   try {
     await log.append(stream, expected, [event], { deadline: APPEND_TIMEOUT_MS });

@@ -1,14 +1,14 @@
 import type { BodyBuffer } from '../../commands/webhooks/webhook-ports.ts';
 import { retryLater } from './record-delivery.ts';
 
-/** The most memory that large bodies take in one process: five of the largest. */
+/** The most memory that large bodies may use in one process. Five bodies of the largest size fit. */
 const MAX_BUFFERED_BYTES = 128 * 1024 * 1024;
 
 /**
- * Allocates memory for large bodies that threads share. All bodies share one buffer, created with the first of them and
- * used again: a SharedArrayBuffer per body would only be freed once the garbage collectors of both threads have run, so
- * memory would be unbounded.
- * @throws Refusal unavailable if there is no free range of that size
+ * Allocates memory for large bodies, which is shared with the worker thread. All bodies use ranges of one buffer. It is
+ * created for the first body and then reused. With one SharedArrayBuffer per body, memory could grow without limit:
+ * each buffer is freed only after the garbage collectors of both threads have run.
+ * @throws Refusal unavailable if no free range is large enough
  */
 export const sharedBuffer = (maxBytes = MAX_BUFFERED_BYTES): ((bytes: number) => BodyBuffer) => {
   let memory: SharedArrayBuffer | undefined;

@@ -8,12 +8,15 @@ import { toRetryLater } from './record-delivery.ts';
 
 const MAX_CACHED = 10_000;
 
-/** Decrypted secrets and the sealed texts they came from, which tell whether the entry is still current. */
+/**
+ * The decrypted secrets of an integration, and the encrypted texts they were decrypted from. If the integration's
+ * encrypted texts differ from these, the entry is out of date.
+ */
 type CachedKeys = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
 
 /**
- * Returns the keys that verify an integration's deliveries. They are decrypted once and cached.
- * @throws Refusal unavailable, not_found
+ * Returns a function that gets the keys with which an integration's deliveries are verified. Keys are decrypted once
+ * and cached. The function throws Refusal unavailable or not_found.
  */
 export const createSigningKeys = (vault: Pick<Vault, 'open'>) => {
   const cache = createLruMap<string, CachedKeys>({ capacity: MAX_CACHED });

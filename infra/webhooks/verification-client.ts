@@ -6,8 +6,8 @@ import type { TaskRequest, TaskResult, Tasks } from './verification-worker.ts';
 type Pending = { readonly resolve: (result: TaskResult['result']) => void; readonly reject: (error: Error) => void };
 
 /**
- * Runs the tasks of large bodies in a worker thread, one after the other, so that they do not block the event loop. The
- * bytes should be in shared memory, else they are copied. The first task starts the thread.
+ * Runs the tasks for large bodies one after another in a worker thread, so that they do not block the event loop. The
+ * bytes should be in shared memory, otherwise they are copied. The thread starts with the first task.
  */
 export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   const pending = new Map<number, Pending>();
@@ -19,7 +19,7 @@ export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
     started.on('message', ({ id, result }: TaskResult) => {
       pending.get(id)?.resolve(result);
       pending.delete(id);
-      // An idle thread must not keep the process alive.
+      // While no task is pending, the thread must not keep the process alive.
       if (pending.size === 0) started.unref();
     });
     started.on('error', (error) =>
@@ -37,7 +37,7 @@ export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   };
 
   return {
-    /** @throws Refusal unavailable if the thread ends before the result */
+    /** Runs a task in the thread. @throws Refusal unavailable if the thread ends before the task */
     run: <N extends keyof Tasks>(name: N, input: Parameters<Tasks[N]>[0]): Promise<ReturnType<Tasks[N]>> =>
       new Promise((resolve, reject) => {
         worker ??= startWorker();

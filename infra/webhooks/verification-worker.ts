@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { inspectBody, type Media } from '../../domain/webhooks/provider.ts';
 import { matchSecret, type SignatureClaim } from '../../domain/webhooks/signature.ts';
 
-/** The tasks of this thread: functions that take time in proportion to a body. */
+/** The functions that this thread runs. Their running time grows with the size of the body. */
 const tasks = {
   matchSecret,
   inspectBody: ({ media, body }: { media: Media; body: Uint8Array }) => inspectBody(media, body),

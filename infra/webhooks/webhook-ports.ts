@@ -30,7 +30,7 @@ export type WebhookDeps = {
   readonly vault: Pick<Vault, 'open' | 'uniqueId'>;
   readonly cache: AggregateReader;
   readonly logger: Pick<Logger, 'warn'>;
-  /** Without a limiter, no quota is enforced. */
+  /** The rate limiter. If it is missing, no quota is enforced. */
   readonly limits?: Pick<RateLimiter, 'chargeDelivery'> | undefined;
   readonly now?: () => string;
 };
@@ -40,7 +40,10 @@ type Closable = { readonly close: () => Promise<void> };
 
 const clock = (): string => new Date().toISOString();
 
-/** Connects the inbound path to its drivers. `close` finishes pending work and records pending rejections. */
+/**
+ * Connects the handling of webhook calls to the log, the vault and the other services. `close` finishes pending work
+ * and records pending rejections.
+ */
 export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & Pick<DeliveryRecorder, 'isFailing'> & Closable => {
   const deps = { now, ...rest };
   const { close: closeVerification, ...verification } = verificationPort(deps);
@@ -75,7 +78,7 @@ const eligibilityPort = ({ cache, vault, limits, now }: Deps): EligibilityPort =
   };
 };
 
-/** Processes small bodies in this thread and large ones in a thread of their own. */
+/** Verifies small bodies in this thread, and large ones in a worker thread. */
 const verificationPort = ({ vault, logger }: Deps): VerificationPort & Closable => {
   const { run, close } = openVerificationClient(logger);
   const signingKeys = createSigningKeys(vault);
@@ -119,8 +122,8 @@ const recordingPort = ({ log, vault, logger, now }: Deps): RecordingPort & Pick<
 };
 
 /**
- * Records a delivery, and before it the chunks of a large body. No chunks are written if the delivery was recorded
- * before: a redelivery with other bytes would leave chunks that nothing refers to.
+ * Records deliveries. The chunks of a large body are written before the delivery's event. If the delivery was recorded
+ * before, no chunks are written: a redelivery with a different body would leave chunks that no event refers to.
  */
 const recordingWithChunks = (log: Log): DeliveryRecorder => {
   const { record, isFailing } = createDeliveryRecorder(log);
