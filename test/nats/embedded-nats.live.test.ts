@@ -26,7 +26,7 @@ const connectAsService = ({ url, accountSeed }: Server): Promise<NatsConnection>
 const connectAs = ({ url }: Server, { jwt, seed }: UserCredentials): Promise<NatsConnection> =>
   connect({ servers: url, authenticator: jwtAuthenticator(jwt, new TextEncoder().encode(seed)), reconnect: false });
 
-/** The error of a connection attempt. */
+/** The error message of a connection attempt, or 'connected'. */
 const errorOf = (attempt: Promise<NatsConnection>): Promise<string> =>
   attempt.then(
     (connection) => connection.close().then(() => 'connected'),
@@ -52,7 +52,7 @@ const addStream = async (connection: NatsConnection): Promise<void> =>
   void (await (await connection.jetstreamManager()).streams.add({ name: 'S', subjects: ['s.>'] }));
 
 test(
-  'a client without a key of the account is refused, and only the owner can read the key files',
+  'a client without credentials of the account is refused, and only the owner can read the key files',
   withServer(async (server, dir) => {
     match(await errorOf(connect({ servers: server.url })), 'Authorization Violation');
     match(await errorOf(connect({ servers: server.url, user: 'a', pass: 'b' })), 'Authorization Violation');
@@ -100,7 +100,7 @@ test(
 );
 
 test(
-  'a JWT without its nkey is refused',
+  'a JWT with the nkey of another user is refused',
   withServer(async (server) => {
     const [one, other] = ['a', 'b'].map((name) => createUserCredentials({ accountSeed: server.accountSeed, name }));
     match(await errorOf(connectAs(server, { jwt: one!.jwt, seed: other!.seed })), 'Authorization Violation');
@@ -136,7 +136,7 @@ test(
   }),
 );
 
-test('after its supervisor was killed, a server is replaced by one with the same keys', () =>
+test('after its supervisor was killed, a running server is replaced by a new one with the same keys', () =>
   withTempDirectory(async (dir) => {
     const first = await startServer(dir);
     await first.program.stop('SIGKILL');
@@ -164,7 +164,7 @@ test('an old nats-server on the PATH is not used', () =>
     is((await natsBinary(dir)).startsWith(bin), false);
   }));
 
-test('a version is unsafe if it may lose streams or cannot be read', () => {
+test('a nats-server version is unsafe if it may lose streams, or if the text contains no version', () => {
   const unsafe = ['2.9.10', 'nats-server: v2.10.22', '1.99.99', '', 'devel'];
   const safe = ['2.10.23', 'nats-server: v2.10.27', '2.11.0-RC.1', '2.100.0', '3.0.0'];
   equal([...unsafe, ...safe].filter(isUnsafeVersion), unsafe);

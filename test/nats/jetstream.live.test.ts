@@ -11,8 +11,9 @@ import { errorCode, isWrongSequence } from '../../infra/nats/jetstream-errors.ts
 import { createUserCredentials } from '../../infra/nats/jwt.ts';
 import { services } from '../fixtures/test-services.ts';
 
-// What the platform requires of any broker. NATS_URL selects one; otherwise the test starts its own. The platform's own
-// streams may be in use there, so the streams of this test have unique names and are deleted at the end.
+// These tests check what the platform requires of any NATS server. NATS_URL selects a server; without it, this file
+// starts its own. A selected server may hold the platform's streams, so the streams of these tests have unique names
+// and are deleted at the end.
 const address = await services();
 const nats = await connectNats(address);
 const { streams, consumers } = await manager(nats);
@@ -31,7 +32,7 @@ const outgoing = (n: number): OutgoingMessage => ({
   payload: encoder.encode(String(n)),
 });
 
-/** Publishes messages after `expectedLast`. @throws if one was not stored */
+/** Publishes messages if the last stored message is `expectedLast`. @throws if one of them was not stored */
 const publish = async (expectedLast: ExpectedLastMessage, messages: readonly OutgoingMessage[]): Promise<void> => {
   let count = 0;
   const publisher = createChainedPublisher(nats, expectedLast, (batch) => {
@@ -62,14 +63,14 @@ test('ensureStream creates a stream, and updates its configuration if it exists'
   await ensureStream(nats, config);
   const { config: current } = await ensureStream(nats, { ...config, max_msgs: 10_000 });
   assert.equal([current.max_msgs, current.subjects], [10_000, config.subjects]);
-  // Servers before 2.10 store no metadata, and the client refuses to send any to them.
+  // The platform sets no metadata: servers before 2.10 do not support it, and the client would refuse to send it.
   assert.equal(
     Object.keys(current.metadata ?? {}).filter((name) => !name.startsWith('_nats')),
     [],
   );
 });
 
-test('a stream that an earlier version of Annals marked in its metadata is still ours', async () => {
+test('a stream that an earlier version of Annals marked in its metadata is still recognised as created by Annals', async () => {
   const older = { name: `${NAME}_OLDER`, subjects: [`annals-older-${run}.>`] };
   await streams.add({ ...older, metadata: { 'made-by': 'annals' } });
   try {
@@ -79,7 +80,7 @@ test('a stream that an earlier version of Annals marked in its metadata is still
   }
 });
 
-test('a stream that somebody else created is not changed, and the refusal names it', async () => {
+test('a stream that another application created is not changed, and the error names it', async () => {
   const theirs = `${NAME}_THEIRS`;
   await streams.add({ name: theirs, subjects: [`annals-theirs-${run}.>`] });
   try {
@@ -92,7 +93,7 @@ test('a stream that somebody else created is not changed, and the refusal names 
   }
 });
 
-test('a chain of messages is stored completely, in order and once', async () => {
+test('all messages of a chain are stored in order, each of them once', async () => {
   await publish({ sequence: 0, messageId: null }, numbers(0, 700).map(outgoing));
   assert.is(await lastSequence(NAME), 700);
   const last = await streams.getMessage(NAME, { last_by_subj: subject('>') });
@@ -107,7 +108,7 @@ test('messages with a wrong expected sequence are refused, and none of them is s
   assert.is(await lastSequence(NAME), 701);
 });
 
-test('a durable consumer gets the messages of its subject, and its replies are captured as advisories', async () => {
+test('a durable consumer gets the messages of its subject, and its acknowledgements are stored as advisories', async () => {
   const settings = { durable_name: 'one', filter_subject: subject('a.1'), ack_policy: AckPolicy.Explicit, sample_freq: '100%' };
   await consumers.add(NAME, settings);
   const consumer = await nats.jetstream().consumers.get(NAME, 'one');
@@ -131,7 +132,7 @@ const connectAsUser = (accountSeed: string): Promise<NatsConnection> => {
   return connect({ servers: address.natsUrl.split(',').map((url) => new URL(url.trim()).host), authenticator, inboxPrefix: inbox });
 };
 
-test('if another process stores a message first, none of a chain is stored', async () => {
+test('if another process stores a message first, no message of the chain is stored', async () => {
   const end = await lastSequence(NAME);
   await nats.jetstream().publish(subject('faster'));
   const error = await publish({ sequence: end, messageId: null }, numbers(800, 700).map(outgoing)).catch((thrown: unknown) => thrown);
@@ -139,7 +140,7 @@ test('if another process stores a message first, none of a chain is stored', asy
   assert.is(await lastSequence(NAME), end + 1);
 });
 
-test("with the account's seed, a user has exactly the permissions of its JWT", async () => {
+test("a user that was created with the account's seed has only the permissions in its JWT", async () => {
   const { natsAccountSeed } = address;
   if (!natsAccountSeed) return console.log('skipped: no NATS_ACCOUNT_SEED');
   const user = await connectAsUser(natsAccountSeed);
@@ -156,7 +157,7 @@ test("with the account's seed, a user has exactly the permissions of its JWT", a
   }
 });
 
-test('the streams of this test can be deleted', async () => {
+test('streams can be deleted', async () => {
   for (const name of [NAME, ADVISORIES]) await streams.delete(name);
   const error = await streams.info(NAME).catch((thrown: unknown) => thrown);
   assert.is(errorCode(error), 10_059);

@@ -44,7 +44,7 @@ const settledIn = async (log: Log, agent = AGENT): Promise<{ acknowledged: strin
 /** The number of different deliveries that the log records as acknowledged. */
 const acknowledgedCount = async (log: Log): Promise<number> => new Set((await settledIn(log)).acknowledged).size;
 
-/** Publishes `count` deliveries, every third of them for AGENT, and creates AGENT's consumer. @returns the log */
+/** Publishes `count` deliveries, one in three of them for AGENT. Creates AGENT's consumer. @returns the log */
 const publishDeliveries = async (nats: NatsConnection, count: number, limits: ConsumerLimits = {}) => {
   const log = await createDeliveryLog(count, now());
   const relay = await startTestRelay(log, nats);
@@ -69,7 +69,7 @@ const settle = async (nats: NatsConnection, count: number, reply: 'ack' | 'nak' 
 };
 
 test(
-  'acknowledged, terminated and expired messages are recorded once, with two recorders that are restarted',
+  'acknowledged, terminated and expired messages are each recorded once, even if two recorders run and are restarted',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 300, { maxDeliveries: 1, ackWaitMs: 500 });
@@ -98,7 +98,7 @@ test(
 );
 
 test(
-  'after the stream was created again, older acknowledgements are not applied to the new messages of the same sequences',
+  'after the stream was created again, old acknowledgements do not count for new messages with the same sequence numbers',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 30);
@@ -118,7 +118,7 @@ test(
 );
 
 test(
-  'acknowledgements survive an outage of the log and of the broker, and a refilled stream omits acknowledged messages',
+  'acknowledgements survive outages of the log and of the broker, and a refilled stream omits acknowledged messages',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 300);
@@ -132,8 +132,8 @@ test(
     await broker.start();
     await waitUntil(() => ensureConsumer(nats, TENANT, AGENT).then(Boolean, () => false));
     let acknowledged = 60;
-    // A killed broker may deliver messages again whose acknowledgement it had not stored. The log then counts them
-    // once.
+    // If the broker was killed before it stored an acknowledgement, it delivers that message again. A message that is
+    // acknowledged twice counts once, so repeat until 70 different messages are recorded.
     for (; acknowledged < 70; acknowledged = await acknowledgedCount(log)) {
       await settle(nats, 70 - acknowledged, 'ack');
       await waitUntil(async () => (await acknowledgedCount(log)) >= 70, 4_000).catch(() => {});

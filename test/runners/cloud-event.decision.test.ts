@@ -59,7 +59,7 @@ test('every reference in the AsyncAPI document resolves', () => {
   }
 });
 
-test('the first delivery_id in a message is its own, even if the body contains another', () => {
+test('the first delivery_id in the text of a message is its own, even if its body contains another', () => {
   const text = textOf(accepted('{"delivery_id":"another"}', { provider_delivery_id: 'mine' }));
   assert.is(/"delivery_id":"([^"]+)"/.exec(text)?.[1], 'mine');
 });
@@ -79,7 +79,7 @@ test('a body is sent as JSON only if its content type and its bytes are JSON', (
   assert.is(formOf(`"${'x'.repeat(MAX_INLINE_BYTES)}"`, 'application/json'), 'dataref');
 });
 
-test('a message without a content type has no datacontenttype', () =>
+test('if a delivery has no content type, its message has no datacontenttype', () =>
   assert.not('datacontenttype' in parsed(accepted('x', { content_type: '' }))));
 
 test.run();

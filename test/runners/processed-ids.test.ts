@@ -26,7 +26,7 @@ test(
 );
 
 test(
-  'two runners share one file, also after one of them has rewritten it',
+  'two runners that share a file see the ids of each other, even after one of them has rewritten the file',
   inDirectory((file) => {
     const [one, other] = [openProcessedIds(file, 5), openProcessedIds(file, 5)];
     for (let index = 0; index < 40; index++) {
@@ -37,7 +37,7 @@ test(
 );
 
 test(
-  'a runner that rewrites the file keeps the ids that another has just added, and a third runner reads them',
+  'a runner that rewrites the file keeps the ids that another runner has just added, and a third runner finds them',
   inDirectory((file) => {
     const [one, other, third] = [openProcessedIds(file, 5), openProcessedIds(file, 5), openProcessedIds(file, 5)];
     for (let index = 0; index < 10; index++) one.add(eventIdOf(index));
@@ -69,7 +69,7 @@ test(
 );
 
 test(
-  'the file keeps the last ids, and at most twice as many',
+  'the file keeps at least the given number of last ids, and at most twice that number',
   inDirectory((file) => {
     const ledger = openProcessedIds(file, 10);
     for (let index = 0; index < 95; index++) ledger.add(eventIdOf(index));
@@ -81,7 +81,7 @@ test(
 );
 
 test(
-  'lines of another form are ignored',
+  'lines that are not event ids are ignored',
   inDirectory((file) => {
     openProcessedIds(file);
     writeFileSync(file, `garbage\n\n${eventIdOf(3)}\n`);

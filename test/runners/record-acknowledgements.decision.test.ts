@@ -22,7 +22,8 @@ const deliveriesIn = (events: Events): string[] =>
   events.flatMap(({ type, data }) => (type === 'DeliveriesAcknowledged' ? data.deliveries : [data])).map(({ delivery_id }) => delivery_id);
 
 /**
- * Acknowledgement streams in memory. `rival` appends its events just before the first append, which then does nothing.
+ * Acknowledgement streams in memory. Just before the first append, the events in `rival` are stored, as if by another
+ * process. The first append then conflicts and stores nothing.
  */
 const memoryStreams = (rival: Events = []) => {
   const streams = new Map<string, Acknowledgement.AcknowledgementEvent[]>();
@@ -55,7 +56,7 @@ test('advisories that the stream already holds are not recorded again', () => {
   assert.is(Acknowledgement.recordAdvisories('another', advisories)({ capture: { epoch: 'e', sequence: 5 } }).length, 2);
 });
 
-test('each agent gets its own advisories in its own stream, and a repetition adds nothing', async () => {
+test('the advisories of each agent are recorded in its own stream, and recording them again adds nothing', async () => {
   const { log, eventsOf } = memoryStreams();
   const advisories = [addressed('a', advisory(1)), addressed('b', advisory(2)), addressed('a', advisory(3, 'max_deliveries'))];
   for (let round = 0; round < 2; round++) await recordAcknowledgements(log, 'e', advisories);
@@ -63,7 +64,7 @@ test('each agent gets its own advisories in its own stream, and a repetition add
   assert.equal(deliveriesIn(eventsOf('b')), ['d2']);
 });
 
-test('if another process appends first, only what it did not record is added', async () => {
+test('if another process appends first, only the deliveries that it did not record are added', async () => {
   const rival = Acknowledgement.recordAdvisories('e', [advisory(1)])(Acknowledgement.initial);
   const { log, eventsOf } = memoryStreams(rival);
   await recordAcknowledgements(log, 'e', [addressed('a', advisory(1)), addressed('a', advisory(2))]);

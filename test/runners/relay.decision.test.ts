@@ -47,12 +47,12 @@ test('a message goes to the subject of its agent and carries the event id, the l
   assert.equal(parse(payload).data, { a: 1 });
 });
 
-test('a body above the limit is replaced by its URL', () => {
+test('if a body is above the limit, the message contains its URL instead', () => {
   const { payload } = outgoingMessage(accepted('[1,2,3]'), 'https://annals.test', 6);
   assert.is(parse(payload).dataref, `https://annals.test/tenant/${TENANT}/deliveries/${DELIVERY}/body`);
 });
 
-test('the limit of a body leaves room for Base64 and the envelope, and is never negative', () => {
+test('the size limit of a body in a message leaves room for Base64 and the envelope, and is never negative', () => {
   assert.equal([8_388_608, 1_048_576].map(inlineLimit), [MAX_INLINE_BYTES, MAX_INLINE_BYTES]);
   assert.is(inlineLimit(16_384 + 4_000), 3_000);
   assert.is(inlineLimit(1_000), 0);

@@ -34,10 +34,10 @@ const publishedIds = async (nats: NatsConnection): Promise<string[]> => {
   return ids;
 };
 
-/** The ids of the log's events `from` to `count`. */
+/** The ids of the log's events from index `from` up to, but not including, index `count`. */
 const ids = (count: number, from = 0): string[] => Array.from({ length: count - from }, (_, index) => eventIdOf(from + index));
 
-/** Compares the length and the first difference only: nobody can read a difference of thousands of ids. */
+/** Compares only the length and the first difference: a report about thousands of ids would be unreadable. */
 const assertPublished = async (nats: NatsConnection, expected: readonly string[]): Promise<void> => {
   const found = await publishedIds(nats);
   const firstWrong = found.findIndex((id, index) => id !== expected[index]);
@@ -51,7 +51,7 @@ const lastSequence = async (nats: NatsConnection): Promise<number> =>
   );
 
 test(
-  'a delivery becomes a CloudEvent whose body is the received bytes',
+  'a delivery becomes a CloudEvent with the received bytes, or with a URL if the body is large',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
@@ -111,7 +111,7 @@ const relayProcess = (broker: NatsServer, count: number, at: string) => {
 };
 
 test(
-  'a relay that is killed at any moment resumes: every message is published once and in order',
+  'if relays are killed at arbitrary moments, every message is still published once and in order',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const [count, at] = [20_000, now()];
@@ -149,7 +149,7 @@ test(
 );
 
 test(
-  'a stream with messages of another log is reported, and the relay publishes nothing until it is deleted',
+  'if the stream holds messages of another log, the relay reports it and publishes nothing until the stream is deleted',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const first = await startTestRelay(await createDeliveryLog(50, now()), nats);
@@ -164,7 +164,7 @@ test(
 );
 
 test(
-  'a full stream is reported as the reason, and the waiting messages follow when there is space again',
+  'if the stream is full, the relay reports it, and publishes the waiting messages when there is space again',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);
@@ -188,7 +188,7 @@ test(
 );
 
 test(
-  'after NATS was killed or frozen, the deliveries accepted meanwhile are published',
+  'after NATS was killed or suspended, the deliveries that were accepted meanwhile are published',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await createDeliveryLog(500, now());

@@ -6,11 +6,11 @@ import { TENANT } from '../fixtures/given.ts';
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** An event that happened `after` ms after the start. */
+/** An event that happened `after` ms after START. */
 const event = (type: string, id: string, after: number, data: object = {}, key_id = 'k'): RecordedAccessEvent =>
   ({ type, id, tenant: TENANT, at: new Date(START + after).toISOString(), actor: { kind: 'agent', id: 'a', key_id }, data }) as never;
 
-/** A credential of agent `a`, valid for an hour and requested with an API key. */
+/** The event that issues a credential of agent `a`, valid for an hour and requested with the API key `key`. */
 const issue = (id: string, after: number, key?: string, owner_id?: string): RecordedAccessEvent =>
   event(
     'RunnerCredentialIssued',
@@ -27,7 +27,7 @@ const revokedAfter = (...events: RecordedAccessEvent[]): string[] => {
   return Object.keys(list.current(START + 10_000));
 };
 
-test('a credential is revoked from its start if its API key was revoked a moment before', () => {
+test('a credential that is issued just after its API key was revoked is revoked at once', () => {
   const list = createRevocationList();
   assert.not(list.apply(issue('c1', 0, 'k1')));
   assert.ok(list.apply(event('ApiKeyRevoked', 'k1', 1_000)));
@@ -37,7 +37,7 @@ test('a credential is revoked from its start if its API key was revoked a moment
   assert.equal(Object.keys(list.current(START + 3_000)), ['Uc1', 'Uc2']);
 });
 
-test('an expired credential is neither listed nor remembered, however many are issued after it', () => {
+test('the revocation list forgets a credential when it expires, and a revoked API key after an hour', () => {
   const list = createRevocationList();
   list.apply(issue('c1', 0));
   assert.ok(list.apply(event('RunnerCredentialRevoked', 'c1', 0)));
@@ -51,7 +51,7 @@ test('an expired credential is neither listed nor remembered, however many are i
   assert.ok(busy.apply(event('ApiKeyRevoked', 'k9', 10 * HOUR_MS)));
 });
 
-test('each resource that a credential depends on revokes it when it ends, and no other resource does', () => {
+test('a credential is revoked when a resource that it depends on ends or is suspended, and by no other resource', () => {
   const ends: [string, string, object?][] = [
     ['RunnerCredentialRevoked', 'c1'],
     ['ApiKeyRevoked', 'k1'],
@@ -83,7 +83,7 @@ test('a reinstated resource allows new credentials and leaves the old ones revok
   }
 });
 
-test('a resource that ended more than an hour ago is forgotten, even if an earlier one has ended again since', () => {
+test('a resource that ended over an hour ago is forgotten, even if one that ended before it has ended again since', () => {
   const list = createRevocationList();
   list.apply(event('AgentDeleted', 'b', 0));
   list.apply(event('ApiKeyRevoked', 'k1', 1_000));
@@ -91,7 +91,7 @@ test('a resource that ended more than an hour ago is forgotten, even if an earli
   assert.not(list.apply(issue('c1', HOUR_MS + 2_000, 'k1')));
 });
 
-test('credentials of a key are void up to the second in which the list is read', () => {
+test('a revoked public key is listed with the second in which the list is read: credentials issued until then are void', () => {
   const list = createRevocationList();
   list.apply(issue('c1', 0));
   list.apply(event('RunnerCredentialRevoked', 'c1', 1_000));

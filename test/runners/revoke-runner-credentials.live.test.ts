@@ -26,7 +26,7 @@ const appendEvent = (
   actor: Actor = { kind: 'system', id: 'test' },
 ) => log.append(stream, expected, [{ id: randomUUID(), type, data, meta: { tenant: TENANT, actor, at: new Date().toISOString(), v: 1 } }]);
 
-/** Issues a credential for an agent, requested with an API key: appends the event and connects with the credential. */
+/** Issues a credential as if requested with API key `key`: appends its event, and connects with the credential. */
 const issueCredential = async (
   broker: NatsServer,
   nats: NatsConnection,
@@ -37,7 +37,7 @@ const issueCredential = async (
   owner_id?: string,
 ) => {
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-  // The server does not answer while it applies an update of the account.
+  // Retried, because the NATS server does not answer while it applies an update of the account.
   const make = () => brokerUserFactory(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
   const user = await retryTransient(make, () => {}, AbortSignal.timeout(10_000));
   const data = { agent_id: agent, owner_id, public_key: user.public_key, subject: '', stream: '', consumer: '', expires_at };
@@ -67,7 +67,7 @@ const isRefused = (reconnect: () => Promise<NatsConnection>): Promise<boolean> =
   );
 
 test(
-  'a revoked credential or API key, a deleted agent and a closed tenant each end the connection at once, also after a restart',
+  'revoking a credential or API key, deleting an agent and closing a tenant each end connections at once, even after a restart of NATS',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
@@ -102,7 +102,7 @@ test(
 );
 
 test(
-  'a suspended tenant, a suspended owner and a removed member end connections, and allow new ones when they are reinstated',
+  'suspending or removing an owner, tenant or agent ends connections; after its reinstatement, only new credentials can connect',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();

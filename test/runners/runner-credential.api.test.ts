@@ -29,7 +29,7 @@ test('a credential is issued once and revoked once, and only for its own agent',
   given(RunnerCredential).when(RunnerCredential.revoke(issued.agent_id)).refuses('not_found');
 });
 
-test('the permissions of a credential cover one consumer, its acknowledgements and one inbox', () =>
+test('the NATS permissions of a credential cover one consumer, its acknowledgements and one inbox', () =>
   assert.equal(RunnerCredential.permissionsOf('a', RunnerCredential.inboxOf('c')), {
     publish: ['$JS.API.CONSUMER.MSG.NEXT.AGENTS.runner-a', '$JS.ACK.AGENTS.runner-a.>'],
     subscribe: ['_INBOX_c.>'],
@@ -48,7 +48,7 @@ const withAgent = async (options: Parameters<typeof createInMemoryPlatform>[0] =
   return { p, agent: id, path: `${p.tenant}/agents/${id}/runner-credentials` };
 };
 
-test('the owner of a credential is the user who requested it, or the owner of the runner key that did', async () => {
+test('the owner of a credential is the user who requested it, or the owner of the runner key that requested it', async () => {
   const { p, agent, path } = await withAgent({ createBrokerUser: broker });
   const ann = await addMember(p, 'ADMIN', p.tenant_id, 'ann@example.com');
   const runner = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'R' }, key: ann.key })).body as {

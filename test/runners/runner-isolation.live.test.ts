@@ -19,7 +19,7 @@ const connectRunner = async (broker: NatsServer, nats: NatsConnection, tenant: s
   const authenticator = jwtAuthenticator(jwt, new TextEncoder().encode(seed));
   const connection = await connect({ servers: url, authenticator, inboxPrefix: inboxOf(credential), reconnect: false });
   afterTest(() => connection.close());
-  /** The next message of a consumer: '' if there is none, null if the runner may not ask. */
+  /** Requests the next message of a consumer. Returns '' if there is none, null if the request is not allowed. */
   const next = async (consumer: string): Promise<string | null> => {
     const request = connection.request(`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumer}`, '{"batch":1,"no_wait":true}', {
       noMux: true,
@@ -47,7 +47,7 @@ const publishMessages = async (nats: NatsConnection): Promise<void> => {
 };
 
 test(
-  'a runner gets the messages of its own agent only, and can neither request nor subscribe to others nor publish any',
+  'a runner gets only the messages of its own agent; it cannot request or receive those of others, or publish any',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await connectRunner(broker, nats, TENANT, AGENT);

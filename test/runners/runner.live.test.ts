@@ -108,7 +108,7 @@ const withRunnerTest = (limits: ConsumerLimits & { seconds?: number }, body: (ru
   });
 
 test(
-  'a command reads the CloudEvent from its standard input and gets its ids in the environment',
+  'a command gets the CloudEvent on its standard input and the ids in environment variables',
   withRunnerTest({}, async ({ nats, start, lines, service }) => {
     const large = Buffer.from(`{ "text": "${'y'.repeat(200_000)}" }`);
     service.bodies.set(deliveryOf(1), large);
@@ -128,7 +128,7 @@ test(
 );
 
 test(
-  'a runner that is killed between the effect and the acknowledgement does not repeat the effect',
+  "if a runner is killed after a command's effect and before the acknowledgement, the effect is not repeated",
   withRunnerTest({ ackWaitMs: 1_000 }, async ({ nats, startProcess, lines, broker, start }) => {
     for (let round = 0; round < 4; round++) {
       await publish(nats, round);
@@ -152,7 +152,7 @@ test(
 );
 
 test(
-  'after a lost acknowledgement, the stored ids prevent a second run',
+  'after a lost acknowledgement, the stored event ids prevent a second run of the command',
   withRunnerTest({ ackWaitMs: 1_000 }, async ({ nats, start, lines, broker }) => {
     await publish(nats, 0);
     const stop = start('echo $ANNALS_EVENT_ID >> out; echo started >> started; sleep 0.3');
@@ -167,7 +167,7 @@ test(
 );
 
 test(
-  'a failed command is tried again after a delay, and the next message does not wait for it',
+  'a failed command is tried again after a delay, and the next message is handled meanwhile',
   withRunnerTest({}, async ({ nats, start, lines }) => {
     await publish(nats, 0);
     await publish(nats, 1);
@@ -212,7 +212,7 @@ test(
 
 for (const signal of ['SIGTERM', 'SIGHUP'] as const)
   test(
-    `after ${signal} the command finishes and is acknowledged, and the runner exits with code 0`,
+    `after ${signal}, the running command finishes, its message is acknowledged, and the runner exits with code 0`,
     withRunnerTest({}, async ({ nats, startProcess, lines }) => {
       await publish(nats, 0);
       await publish(nats, 1);
@@ -276,7 +276,7 @@ test(
 );
 
 test(
-  'a wrong key, a wrong agent and an unreachable service are each reported in one line',
+  'a wrong API key, a wrong agent and an unreachable service are each reported in one line',
   withRunnerTest({}, async ({ start, service, startProcess }) => {
     const errorOf = async (options: Partial<RunnerOptions>): Promise<string> => {
       const stop = start('true', options);
