@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** `minMs` is the delay before the first retry; it doubles with every failure up to `maxMs`. `jitter` 0.25 varies each delay by ±25 %. */
+/**
+ * `minMs` is the delay before the first retry. The delay doubles with every failure, up to `maxMs`. `jitter` 0.25
+ * varies each delay by ±25 %.
+ */
 export type BackoffOptions = { readonly minMs: number; readonly maxMs: number; readonly jitter?: number };
 
 export type Backoff = {
   /** Counts one failure. @returns the milliseconds to wait before the next attempt */
   readonly next: () => number;
-  /** Counts one failure and waits. Returns early, without an error, when `signal` is aborted. */
+  /** Counts one failure, then waits for its delay. Resolves early, without an error, when `signal` is aborted. */
   readonly wait: (signal?: AbortSignal) => Promise<void>;
-  /** Starts again at `minMs`; called after a success. */
+  /** Sets the delay back to `minMs`. Call it after a success. */
   readonly reset: () => void;
 };
 
@@ -16,7 +19,7 @@ export type Backoff = {
 export const retryDelay = ({ minMs, maxMs, jitter = 0 }: BackoffOptions, failures: number): number =>
   Math.min(maxMs, minMs * 2 ** Math.max(0, failures - 1)) * (1 + jitter * (2 * Math.random() - 1));
 
-/** Exponential back-off of one retry loop. */
+/** Creates the exponential back-off for one retry loop. */
 export const createBackoff = (options: BackoffOptions): Backoff => {
   let failures = 0;
   const next = (): number => retryDelay(options, ++failures);

@@ -13,7 +13,10 @@ const url = (...protocols: string[]) =>
     (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol.slice(0, -1)),
   );
 
-/** Paths are appended to it, and HTTP clients do not send a user that is part of a URL. */
+/**
+ * A base URL. It must have no query or fragment, because paths are appended to it. It must have no user, because HTTP
+ * clients do not send a user that is part of a URL.
+ */
 const webUrl = checkedText('must be a URL that begins with http:// or https://, without a user, query or fragment', (value) => {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, search, hash } = new URL(value);
@@ -53,7 +56,10 @@ const isIssuer = (text: string): boolean => {
 
 const require = createRequire(import.meta.url);
 
-/** Loads the library only if there is a seed to check: most commands start faster without it. */
+/**
+ * Whether a text is the seed of a NATS account. Loads nkeys.js only when there is a seed to check, so that most
+ * commands start faster.
+ */
 const isAccountSeed = (text: string): boolean => {
   const { fromSeed } = require('nkeys.js') as typeof import('nkeys.js');
   try {
@@ -66,7 +72,7 @@ const isAccountSeed = (text: string): boolean => {
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const anyText = z.string().optional();
 
-/** Every environment variable, except the two families whose names contain a provider or a host. */
+/** Every environment variable with a fixed name. Those whose name contains a provider or a host are read separately. */
 const variables = z.object({
   PORT: checkedText('must be a port number from 1 to 65535', isPort).transform(Number).default(4100),
   HOST: checkedText('must be a host name or an IP address', isHost).default('127.0.0.1'),
@@ -101,7 +107,7 @@ const variables = z.object({
   ANNALS_KEY: apiKey.optional(),
 });
 
-/** Every variable that the platform reads. In the names of the families, angle brackets mark the part that varies. */
+/** The names of all variables that the platform reads. Angle brackets mark the part of a name that varies. */
 export const variableNames: readonly string[] = [
   ...Object.keys(variables.shape),
   'OAUTH_<PROVIDER>_CLIENT_ID',
@@ -115,14 +121,20 @@ type PlainConfig = { readonly [K in keyof Variables as Camel<K>]: Variables[K] }
 
 export type OAuthClient = { readonly clientId: string; readonly clientSecret: string };
 
-/** The environment, read once. Fields are named like the variables, in camel case; paths are absolute. */
+/**
+ * The configuration, read once from the environment. Each field is named like its variable, in camel case. Paths are
+ * absolute.
+ */
 export type Config = Omit<PlainConfig, 'publicUrl' | 'masterKeyFile'> & {
   /** Without a slash at the end. */
   readonly publicUrl: string;
   readonly masterKeyFile: string;
-  /** The key is the provider in lower case. */
+  /** OAuth clients by provider, in lower case. */
   readonly oauth: Readonly<Record<string, OAuthClient>>;
-  /** The key is the host: GIT_TOKEN_GIT_EXAMPLE_COM is git.example.com; two underscores stand for a hyphen. */
+  /**
+   * Git tokens by host. The host comes from the variable's name: GIT_TOKEN_GIT_EXAMPLE_COM is for git.example.com. One
+   * underscore stands for a dot, two for a hyphen.
+   */
   readonly gitTokens: Readonly<Record<string, string>>;
 };
 
@@ -164,7 +176,10 @@ const parse = (env: Record<string, string>): Variables => {
   throw new Error(`${issue?.path.join('.')} ${issue?.message}`);
 };
 
-/** Without an audience, tokens that the issuer created for other services would be accepted. */
+/**
+ * Checks that an issuer and an audience are set together. Without an audience, the platform would accept tokens that
+ * the issuer created for other services.
+ */
 const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID }: Variables): void => {
   if (OIDC_ISSUER && !OIDC_AUDIENCE && !OIDC_CLIENT_ID)
     throw new Error('OIDC_AUDIENCE is missing: OIDC_ISSUER needs OIDC_AUDIENCE (for tokens), OIDC_CLIENT_ID (for browsers), or both');
@@ -172,7 +187,10 @@ const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID }: Variables):
     throw new Error('OIDC_ISSUER is missing: OIDC_AUDIENCE and OIDC_CLIENT_ID need it');
 };
 
-/** Reads the environment. An empty variable counts as not set. @throws Error of one line that names a malformed variable, never its value */
+/**
+ * Reads the configuration. An empty variable counts as not set. @throws Error of one line that names the malformed or
+ * missing variable, but never its value
+ */
 export const loadConfig = (env: Environment): Config => {
   const set = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));
   const values = parse(set);

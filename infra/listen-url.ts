@@ -1,8 +1,11 @@
 import { isIP } from 'node:net';
 
-/** The URL of an address that the HTTP service listens on. */
+/** The URL of a host and port that the HTTP service listens on. An IPv6 host is put in brackets. */
 export const listenUrl = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 
-/** The URL at which this machine reaches a service that listens on all addresses. */
+/**
+ * Replaces a host that means "all addresses" (0.0.0.0 or [::]) with the loopback address, to which a client on this
+ * machine can connect.
+ */
 export const loopback = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');

@@ -1,8 +1,10 @@
-/** A map with bounded memory that keeps the entries used last. A value must not be undefined. */
+/**
+ * A map of bounded size: it keeps the most recently used entries and drops the others. A value must not be undefined.
+ */
 export type LruMap<K, V> = {
-  /** Finds an entry and marks it as used. */
+  /** Returns the value of a key, and marks the entry as used. */
   readonly get: (key: K) => V | undefined;
-  /** Finds an entry without marking it as used. */
+  /** Returns the value of a key without marking the entry as used. */
   readonly peek: (key: K) => V | undefined;
   readonly set: (key: K, value: V) => void;
   readonly delete: (key: K) => void;
@@ -11,15 +13,16 @@ export type LruMap<K, V> = {
 
 type Bounds<V> = {
   readonly capacity: number;
-  /** The unit is that of `weightOf`. */
+  /** The maximum total weight of one generation of entries, in the unit of `weightOf`. */
   readonly maxWeight?: number;
   readonly weightOf?: (value: V) => number;
 };
 
 /**
- * Creates a map of two generations: when the young one is full, it becomes the old one, and the previous old one is
- * dropped. The map keeps at least the `capacity` entries used last and fewer than twice as many; both bounds apply to
- * `maxWeight`, too. Finding an entry of the young generation costs one look-up.
+ * Creates a map with two generations of entries. New entries, and entries that are read, go into the young generation.
+ * When it is full, it becomes the old generation, and the previous old one is dropped. So the map keeps at least the
+ * `capacity` most recently used entries (fewer if they exceed `maxWeight`), and always fewer than twice `capacity`.
+ * Reading an entry of the young generation takes one look-up.
  */
 export const createLruMap = <K, V>({ capacity, maxWeight = Number.POSITIVE_INFINITY, weightOf }: Bounds<V>): LruMap<K, V> => {
   let young = new Map<K, V>();

@@ -12,7 +12,7 @@ import { becomeLean } from './processes/lean-process.ts';
 
 const EXIT_USAGE = 2;
 
-// If the directory cannot be written, nothing is cached.
+// Speeds up later starts. If this directory is not writable, Node caches nothing and reports no error.
 enableCompileCache(COMPILE_CACHE);
 
 const main = defineCommand({

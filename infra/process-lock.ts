@@ -1,14 +1,15 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-/** The primary result code SQLITE_BUSY. */
+/** SQLite's result code for a database that another connection has locked. */
 const SQLITE_BUSY = 5;
 
 export type ProcessLock = { readonly release: () => void };
 
 /**
- * Locks a file until this process ends, even if it is killed: SQLite holds a lock of the operating system, so no stale lock can remain.
- * Creates the file if it does not exist. @returns undefined if another process holds the lock @throws if the file cannot be opened
+ * Locks a file until `release` is called or this process ends. SQLite takes a lock of the operating system, which is
+ * freed even if the process is killed. So no stale lock can remain. Creates the file if it does not exist.
+ * @returns undefined if another process holds the lock @throws Error if the file cannot be opened
  */
 export const lockFile = (file: string): ProcessLock | undefined => {
   closeSync(openSync(file, 'a', 0o600));

@@ -7,25 +7,29 @@ import { createAggregateMemory, type MemoryBounds } from './aggregate-memory.ts'
 import { createCacheSubscription } from './cache-subscription.ts';
 import { applyEvent, emptyAggregate, foldFrom } from './fold-from.ts';
 
-/** Folded aggregates in bounded memory, which a live subscription to their categories keeps current. */
+/** Keeps the folded states of aggregates in bounded memory. A subscription to the log applies new events to them. */
 export type AggregateCache = AggregateReader & {
-  /** Reads the events after the known revision from the log. @throws LogError */
+  /** Reads the events after the cached revision from the log, and returns the state after them. @throws LogError */
   readonly refresh: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
-  /** Stores the state of a stream. */
+  /** Caches the state of a stream. */
   readonly put: <S>(stream: string, loaded: Loaded<S>) => void;
-  /** Starts the subscription at the end of the log. @throws LogError */
+  /** Starts the subscription, which delivers the events appended from now on. @throws LogError */
   readonly start: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
 type Options = Partial<MemoryBounds> & {
-  /** The followed aggregates for which the cache also remembers that a stream does not exist, until its first event. */
+  /**
+   * Those of the `followed` aggregates for which the cache also remembers that a stream does not exist. It forgets this
+   * when the stream's first event arrives.
+   */
   readonly cacheAbsent?: readonly AnyAggregate[];
 };
 
 /**
- * Opens a cache over the log. The subscription keeps `followed` aggregates current, which requests read without
- * appending to them. All others become current when an append conflicts.
+ * Opens a cache over the log. The subscription keeps the states of `followed` aggregates up to date, because requests
+ * read these without appending to them. The cached state of any other aggregate may be outdated: an append that is
+ * based on it then conflicts, and the caller calls `refresh`.
  */
 export const openAggregateCache = (
   log: Log,
@@ -35,12 +39,14 @@ export const openAggregateCache = (
   const byCategory = new Map(followed.map((aggregate) => [aggregate.category, aggregate]));
   const memory = createAggregateMemory({ capacity, maxWeight });
 
-  /** Without a subscription the state would go stale unnoticed. */
+  /** Caches a state, unless the subscription is lost: then nothing would update the cached state. */
   const put = (stream: string, loaded: Loaded<unknown>): void => {
     if (!subscription.isLost()) memory.put(stream, loaded);
   };
 
-  /** Without a subscription nothing would report the stream's first event. */
+  /**
+   * Remembers that a stream does not exist. This needs an active subscription, which delivers the stream's first event.
+   */
   const putAbsent = (aggregate: AnyAggregate, stream: string, empty: Loaded<unknown>): void => {
     if (subscription.isActive() && cacheAbsent.includes(aggregate)) memory.putAbsent(stream, empty);
   };

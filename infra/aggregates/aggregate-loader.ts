@@ -2,11 +2,14 @@ import type { Loaded } from '../../commands/context.ts';
 import type { AnyAggregate } from '../../domain/aggregate.ts';
 
 type Read = (aggregate: AnyAggregate, stream: string, id: string) => Promise<Loaded<unknown>>;
-/** The revision of the last event that the subscription delivered during a load. */
+/** The revision of the stream's last event that the subscription has delivered since the load began; -1: none. */
 type Delivered = { revision: number };
 type RunningLoad = { readonly delivered: Delivered; readonly result: Promise<Loaded<unknown>> };
 
-/** Creates a loader that repeats a read until it includes every event that the subscription delivered meanwhile. */
+/**
+ * Creates a loader of streams. It repeats a read until the result includes every event that the subscription has
+ * delivered meanwhile.
+ */
 export const createAggregateLoader = (read: Read) => {
   const running = new Map<string, RunningLoad>();
 
@@ -26,7 +29,7 @@ export const createAggregateLoader = (read: Read) => {
     return result;
   };
 
-  /** Joins a read of the same stream that is under way, otherwise starts one. */
+  /** Returns the result of a load of the same stream that is already running; otherwise starts one. */
   const join: Read = (aggregate, stream, id) => running.get(stream)?.result ?? start(aggregate, stream, id);
 
   const onEvent = (stream: string, revision: number): void => {

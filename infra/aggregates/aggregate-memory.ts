@@ -5,7 +5,7 @@ const BASE_WEIGHT = 512;
 const WEIGHT_PER_ENTRY = 256;
 
 /**
- * A cheap estimate of a state's size, in characters: the length of its texts, and a fixed weight for each entry of a
+ * A cheap estimate of a state's size, in characters: the length of its texts, plus a fixed weight for each entry of a
  * list or record.
  */
 const weightOf = ({ state }: Loaded<unknown>): number => {
@@ -19,19 +19,19 @@ const weightOf = ({ state }: Loaded<unknown>): number => {
   return weight;
 };
 
-/** Bounds of one of two generations. `maxWeight` is in characters. */
+/** The bounds of each of the two generations of an LRU map. `maxWeight` is in characters. */
 export type MemoryBounds = { readonly capacity: number; readonly maxWeight: number };
 
 /**
- * Creates the memory of the aggregate cache: the states used last, by stream. Absent streams have a map of their own,
- * so that requests for resources that do not exist cannot displace those that do.
+ * Creates the memory of the aggregate cache: the most recently used states, by stream. A separate map remembers the
+ * streams that do not exist, so that requests for missing resources cannot displace existing ones.
  */
 export const createAggregateMemory = ({ capacity, maxWeight }: MemoryBounds) => {
   const present = createLruMap<string, Loaded<unknown>>({ capacity, maxWeight, weightOf });
   const absent = createLruMap<string, Loaded<unknown>>({ capacity: capacity / 2 });
   return {
     get: (stream: string): Loaded<unknown> | undefined => present.get(stream) ?? absent.get(stream),
-    /** Finds a stream that exists, without marking it as used. */
+    /** Returns the state of an existing stream without marking it as used. */
     peekPresent: present.peek,
     put: (stream: string, loaded: Loaded<unknown>): void => {
       absent.delete(stream);

@@ -8,11 +8,14 @@ type Options = {
   readonly log: Log;
   readonly categories: readonly string[];
   readonly onEvent: (event: Recorded) => void;
-  /** Called when the subscription was lost, and again before each attempt to re-establish it. */
+  /** Called when the subscription is lost, and again before each attempt to re-establish it. */
   readonly onLost: () => void;
 };
 
-/** Creates the subscription of the aggregate cache: the events of some categories, from the end of the log on. */
+/**
+ * Creates the subscription of the aggregate cache: it delivers the events of these categories that are appended after
+ * its start.
+ */
 export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Options) => {
   const filter = { streamPrefixes: categories.map((category) => `${category}-`) };
   let subscription: Subscription | undefined;
@@ -43,24 +46,22 @@ export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Op
   };
 
   return {
-    /**
-     * Subscribes at the end of the log. If the log ends the subscription later, it is re-established. @throws LogError
-     */
+    /** Subscribes at the end of the log. If the subscription is lost later, it is re-established. @throws LogError */
     start,
     close: async (): Promise<void> => {
       isClosed = true;
       await subscription?.stop();
     },
     /**
-     * Whether the subscription was lost and has not been re-established. Changes of the followed streams then go
+     * Whether the subscription was lost and is not yet re-established. Until then, changes of the followed streams go
      * unnoticed.
      */
     isLost: (): boolean => isLost,
-    /** Whether events are being delivered. */
+    /** Whether the subscription has started and is not lost. */
     isActive: (): boolean => subscription !== undefined && !isLost,
     /**
-     * Changes whenever events may have been missed: what was read before may be older than the new subscription's
-     * start.
+     * A number that increases when a lost subscription has been re-established. A state whose read began under an
+     * earlier number may lack events that the cache will never receive, so it must not be cached.
      */
     epoch: (): number => epoch,
   };

@@ -1,28 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import type { StreamRevision } from '../../domain/idempotency-key.ts';
 
-/** How a request is run: for the first time, again after a crash, or only to render its response again. */
+/** How a request is run: for the first time, again after a crash, or only to create its response again. */
 export type Execution = {
-  /** Event ids, new ids and secrets derive from this secret text. */
+  /** A secret text from which the ids of events, the ids of new resources and new secrets are derived. */
   readonly seed: string;
   /**
-   * Whether the same seed may be used again, so that ids and secrets must be derived from it instead of being random.
+   * Whether the same seed may be used again. Then ids and secrets are derived from it, so that a repeat yields the same
+   * ones. Otherwise they are random.
    */
   readonly repeatable: boolean;
-  /** Whether an earlier run may have appended events. */
+  /** Whether an earlier run of this request may have appended events. */
   readonly resumed: boolean;
   /**
-   * The streams at the revisions at which the first run left them, if the response is only rendered again; nothing is
-   * appended then.
+   * Set if only the response is created again, and nothing is appended: the streams that the first run used, each at
+   * the revision at which that run left it.
    */
   readonly replay: readonly StreamRevision[] | null;
-  /** The streams that this run has written or read for a transaction, in order. */
+  /** The streams of this run's transactions, in order, each at its revision after the transaction. */
   readonly touched: StreamRevision[];
-  /** The results of `sideEffect`, in order. A repeat begins with those of the first run. */
+  /** The results of the calls of `sideEffect`, in order. A repeated run starts with the results of the first run. */
   readonly sideEffects: unknown[];
 };
 
-/** An execution of a request that is not repeated. */
+/** Creates the execution of a request that will not be repeated. */
 export const newExecution = (): Execution => ({
   seed: randomUUID(),
   repeatable: false,

@@ -12,8 +12,8 @@ export const emptyAggregate = <S, E extends DomainEvent>(aggregate: Aggregate<S,
 });
 
 /**
- * The aggregate after one more event. With `transient`, states between the first and the last event of a fold may share
- * memory.
+ * The aggregate after one more event. Calls with the same `transient` belong to one fold: a record that was copied
+ * earlier in this fold is changed in place instead of being copied again.
  */
 export const applyEvent = <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
@@ -27,7 +27,7 @@ export const applyEvent = <S, E extends DomainEvent>(
   position: event.position,
 });
 
-/** Folds the events that follow a known state. Passes on the errors of `events`. */
+/** Applies the events that follow the state `from`. @throws what `events` throws */
 export const foldFrom = async <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
   from: Loaded<S>,

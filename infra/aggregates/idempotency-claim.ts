@@ -5,10 +5,13 @@ import { evolve, type Idempotency, type IdempotencyEvent, initial, isClaimed, ty
 import { Refusal } from '../../domain/refusal.ts';
 import { type Appended, type Log, LogError } from '../eventstore/event-log.ts';
 
-/** One use of an Idempotency-Key. `stream` is the key's own stream. */
+/** A request that carries an Idempotency-Key. `stream` is the stream in which the use of this key is recorded. */
 export type KeyUse = { readonly info: RequestInfo; readonly stream: string; readonly route: string; readonly bodyDigest: string };
 
-/** The revision of the key's stream, and how the first request ended. Without an outcome this request has to run. */
+/**
+ * `revision` is that of the key's stream. `outcome` is how the first request with this key ended. If it is null, this
+ * request holds the claim and has to run.
+ */
 export type Claim = { readonly revision: number; readonly outcome: Outcome | null };
 
 export const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
@@ -16,7 +19,7 @@ export const isConflict = (error: unknown): boolean => error instanceof LogError
 const inFlight = (): Refusal =>
   new Refusal('idempotency_in_flight', 'The first request with this Idempotency-Key is still running: try again', { retryAfter: 1 });
 
-/** Creates the functions that claim Idempotency-Keys. `now` returns Unix milliseconds. */
+/** Creates the functions that claim and release Idempotency-Keys. `now` returns Unix milliseconds. */
 export const createKeyClaims = (log: Log, now: () => number) => {
   const append = ({ info, stream }: KeyUse, expected: number | 'none', { type, data }: IdempotencyEvent): Promise<Appended> => {
     const meta = {
@@ -38,7 +41,7 @@ export const createKeyClaims = (log: Log, now: () => number) => {
     return { key, revision };
   };
 
-  /** @returns the revision of the claim, null if the key has been used before */
+  /** Claims a key that was never used. @returns the revision of the claim; null if the key has been used before */
   const claimUnused = async (use: KeyUse): Promise<number | null> => {
     const data = { route: use.route, body_digest: use.bodyDigest };
     try {
@@ -51,8 +54,8 @@ export const createKeyClaims = (log: Log, now: () => number) => {
 
   return {
     /**
-     * Claims the key, or finds out how the first request ended. The claim of a request that did not end in time is
-     * taken over.
+     * Claims the key for this request, or returns how the first request with this key ended. If the first request has
+     * not ended in time, this request takes over its claim.
      * @throws Refusal idempotency_mismatch, idempotency_in_flight @throws LogError
      */
     claim: async (use: KeyUse): Promise<Claim> => {
@@ -68,7 +71,10 @@ export const createKeyClaims = (log: Log, now: () => number) => {
       });
       return { revision: takenOver.revision, outcome: null };
     },
-    /** Ends or releases a claim. @throws LogError conflict if another request has taken it over */
+    /**
+     * Appends the event that ends or releases a claim. @throws LogError conflict if another request has taken over the
+     * claim
+     */
     end: (use: KeyUse, { revision }: Claim, event: IdempotencyEvent): Promise<Appended> => append(use, revision, event),
   };
 };

@@ -21,7 +21,7 @@ const sha256 = (...parts: (string | Uint8Array)[]): string => {
   return hash.digest('hex');
 };
 
-/** Whether the same request may succeed later. */
+/** Whether the same request may succeed later. If so, its key is released, and the error is not recorded. */
 const isRetryable = (error: unknown): boolean =>
   !(error instanceof Refusal) || TEMPORARY.has(error.code) || error.extra.retryAfter !== undefined;
 
@@ -42,15 +42,16 @@ const doneOutcome = ({ touched, sideEffects }: Execution, location: string | nul
 });
 
 /**
- * Another request with the same key has taken over the claim. It records the same outcome, so the conflict is harmless.
+ * Ignores a conflict, which means that another request with the same key has taken over the claim. It records the same
+ * outcome.
  */
 const ignoreConflict = (error: unknown): void => {
   if (!isConflict(error)) throwAsRefusal(error);
 };
 
 /**
- * The execution that renders the response of an ended request again. @throws Refusal that of the first request,
- * secret_already_shown
+ * Creates the execution that creates the response of a finished request again.
+ * @throws Refusal the same as the first request; secret_already_shown if the first response contained a new secret
  */
 const replayOf = (outcome: Outcome, seed: string, oneTimeSecret: boolean): Execution => {
   if (outcome.kind === 'refused') {
@@ -65,9 +66,9 @@ const replayOf = (outcome: Outcome, seed: string, oneTimeSecret: boolean): Execu
 };
 
 /**
- * Creates the function that runs a mutation once for each Idempotency-Key. The key has a stream of its own, which is
- * claimed before anything else is appended. Its last event holds the refusal, or the streams and revisions from which a
- * repeat renders the response.
+ * Creates the function that runs a mutation only once for each Idempotency-Key. Every key has its own stream, and a
+ * request claims the key there before it appends anything else. The last event of that stream records the outcome: the
+ * refusal, or the streams and revisions from which a repeat creates the response again.
  */
 export const runIdempotent = ({ log, context, now }: Deps): Runtime['runIdempotent'] => {
   const claims = createKeyClaims(log, now);

@@ -7,7 +7,7 @@ import type { AggregateCache } from './aggregate-cache.ts';
 import { emptyAggregate, foldFrom } from './fold-from.ts';
 import { throwAsRefusal } from './transact.ts';
 
-/** Passes events on. @throws Refusal unavailable if the log is down */
+/** Yields the same events, and turns the log's errors into refusals. @throws Refusal unavailable if the log is down */
 export async function* withRefusals<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* events;
@@ -34,7 +34,7 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
 
   return {
     historyOf,
-    /** The state at a revision; -1: before the first event. @throws LogError */
+    /** The state after the event with this revision; -1: the state before the first event. @throws LogError */
     stateAtRevision: async <S, E extends DomainEvent>(
       aggregate: Aggregate<S, E>,
       id: string,
@@ -44,7 +44,8 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
       return revision < 0 ? empty : foldFrom(aggregate, empty, log.read(stream, { limit: revision + 1 }));
     },
     /**
-     * The state at a position of the log. The cached state is used if its last event has this position. @throws Refusal
+     * The state at a position of the log. Uses the cached state if its last event is at exactly this position. @throws
+     * Refusal
      */
     stateAtPosition: async <S, E extends DomainEvent>(
       aggregate: Aggregate<S, E>,

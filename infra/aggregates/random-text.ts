@@ -3,13 +3,16 @@ import { createHmac, randomInt } from 'node:crypto';
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
 
-/** Random characters of an alphabet. */
+/** Returns random characters of an alphabet. */
 export const randomText = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
 type Derivation = { readonly key: string; readonly label: string; readonly alphabet: string; readonly length: number };
 
-/** Characters of an alphabet from HMAC-SHA-256, all equally likely: the same key and label give the same text. */
+/**
+ * Derives characters of an alphabet with HMAC-SHA-256. The same key and label always give the same text. All characters
+ * are equally likely.
+ */
 export const derivedText = ({ key, label, alphabet, length }: Derivation): string => {
   const limit = 256 - (256 % alphabet.length);
   let text = '';

@@ -26,15 +26,18 @@ export type ContextDeps = {
   readonly now: () => number;
 };
 
-/** What changes while a request runs. The counters number what derives from the request's seed. */
+/**
+ * The state of one request. The counters number its transactions, random texts and side effects. A repeat of the
+ * request derives the same ids and secrets from the same numbers.
+ */
 type RequestState = {
   readonly info: RequestInfo;
   readonly actor: Actor;
   readonly now: () => number;
-  /** Created when it is first needed: most reads need neither an execution nor the time. */
+  /** `execution` and `at` are created when they are first needed: most reads need neither. */
   execution: Execution | undefined;
   at: string | undefined;
-  /** Null after the first transaction that it applies to. */
+  /** The request's If-Match header. It applies to only one transaction, and is null after it. */
   ifMatch: RequestInfo['ifMatch'];
   transactions: number;
   randomTexts: number;
@@ -43,7 +46,7 @@ type RequestState = {
 
 const NO_ACCESS: ReadonlySet<RefusalCode> = new Set(['forbidden', 'not_found', 'tenant_suspended']);
 
-/** The actor that a caller's events name. */
+/** The actor that is stored in the events of this caller. */
 export const actorOf = (principal: Principal): Actor => {
   if (principal.kind === 'user') return { kind: 'user', id: principal.user_id, key_id: principal.key_id };
   if (principal.kind === 'runner') return { kind: 'agent', id: principal.agent_id, key_id: principal.key_id };
@@ -70,14 +73,17 @@ const metadataOf = (request: RequestState, tenant: string): Metadata => ({
   $correlationId: request.info.requestId,
 });
 
-/** Random characters; the same ones if the request is repeated. */
+/**
+ * Returns random characters. If the request may be repeated, they are derived from its seed, so that a repeat gets the
+ * same ones.
+ */
 const textFor = (request: RequestState, digest: Vault['digest'], alphabet: string, length: number): string => {
   const { execution } = request;
   if (!execution?.repeatable) return randomText(alphabet, length);
   return derivedText({ key: digest(execution.seed), label: String(request.randomTexts++), alphabet, length });
 };
 
-/** Runs a side effect, or returns what an earlier run of the request found. */
+/** Runs a side effect. If an earlier run of the request has already run it, returns the result of that run instead. */
 const findOnce = async <T>(request: RequestState, find: () => Promise<T>): Promise<T> => {
   const index = request.sideEffects++;
   if (!request.execution) return find();
@@ -91,7 +97,7 @@ type AnyStream = { readonly platform?: boolean; readonly category: string };
 const tenantOf = ({ info }: RequestState, aggregate: AnyStream, tenant?: string): string =>
   aggregate.platform ? PLATFORM : (tenant ?? info.tenant);
 
-/** Like `tenantOf`, but the id alone identifies a tenant's own stream. */
+/** Like `tenantOf`. But a stream of category `tenant` belongs to the tenant with the same id, if no other is given. */
 const tenantToLoad = (request: RequestState, aggregate: AnyStream, id: string, tenant?: string): string =>
   tenantOf(request, aggregate, tenant ?? (aggregate.category === 'tenant' ? id : undefined));
 
@@ -158,8 +164,8 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
 };
 
 /**
- * Creates the function that builds a request's context. Without an execution the request is run for the first and only
- * time.
+ * Creates the function that builds a request's context. A request without an `execution` runs for the first time and is
+ * never repeated.
  */
 export const createContextFactory = (deps: ContextDeps) => {
   const { vault, reads, authorize, publicUrl, now } = deps;

@@ -23,23 +23,26 @@ export type Transaction<S, E extends DomainEvent> = {
   readonly id: string;
   readonly decide: Decision<S, E>;
   readonly meta: Metadata;
-  /** The ids of the events derive from the stream and this: the log recognizes the same seed as the same request. */
+  /**
+   * The ids of the events are derived from the stream and this seed. So the log recognizes a second append with the
+   * same seed as a repeat.
+   */
   readonly seed: string;
-  /** Begin without reading, as if the stream did not exist: a creation then needs one round trip. */
+  /** Decide first as if the stream did not exist, without reading it. A creation then needs only one round trip. */
   readonly expectNew?: boolean;
   readonly ifMatch?: RequestInfo['ifMatch'];
   /** If this returns true, the cached state is final and needs no confirmation by the log. */
   readonly trustCacheWhen?: ((state: S) => boolean) | undefined;
-  /** Another process may have died while it worked on this request: look for its events first. */
+  /** An earlier run of this request may have been interrupted: look for its events before deciding. */
   readonly resumed?: boolean;
 };
 
-/** The state that a decision is based on. A state from memory may lag behind other processes, and is not confirmed. */
+/** The state that a decision is based on. A state from memory is not confirmed: it may be older than the log. */
 type Basis<S> = { readonly loaded: Loaded<S>; readonly isConfirmed: boolean };
 
 /**
- * @throws Refusal unavailable if the log is down, not_found if the stream was erased, too_large; and any other error as
- * it is
+ * Throws the refusal that corresponds to an error of the log. Throws any other error unchanged. @throws Refusal
+ * unavailable if the log is down, not_found if the stream was erased, too_large
  */
 export const throwAsRefusal = (error: unknown): never => {
   if (!(error instanceof LogError)) throw error;
@@ -56,8 +59,8 @@ const assertMatch = (ifMatch: RequestInfo['ifMatch'] | undefined, revision: numb
 };
 
 /**
- * Decides on a state. @returns the events, or null if the result is a refusal or no event, and rests on a state that
- * the log has to confirm first @throws Refusal
+ * Decides on a state. @returns the events. Null if the decision refuses or yields no event, but the state is not
+ * confirmed: the caller must read the log and decide again @throws Refusal
  */
 const decideOn = <S, E extends DomainEvent>(
   { decide, ifMatch, trustCacheWhen }: Transaction<S, E>,
@@ -81,7 +84,7 @@ type Batch<S, E extends DomainEvent> = {
   readonly events: readonly NewEvent[];
 };
 
-/** The state after an appended batch. All its events have the position of the append. */
+/** The state after an append. All events of one append have the same position. */
 const stateAfter = <S, E extends DomainEvent>(
   { transaction: { aggregate, tenant, id }, stream, before, events }: Batch<S, E>,
   { revision, position }: Appended,
@@ -107,13 +110,13 @@ const stateAfter = <S, E extends DomainEvent>(
 };
 
 /**
- * Creates the function that runs transactions: it loads the aggregate, decides, and appends at the revision that was
- * read. On a conflict it reads the new events and decides again. Without events it returns the state as it is. @throws
- * Refusal
+ * Creates the function that runs transactions. It loads the aggregate, decides, and appends, expecting the revision
+ * that it has read. On a conflict it reads the new events and decides again. If there is nothing to append, it returns
+ * the unchanged state. @throws Refusal
  */
 export const createTransact = (log: Log, cache: AggregateCache) => {
   /**
-   * Finds the events that an earlier run of this request appended. @returns the state after them, null if there are
+   * Looks for events that an earlier run of this request appended. @returns the state after them; null if there are
    * none
    */
   const findOwnWrite = async <S, E extends DomainEvent>(
@@ -140,7 +143,7 @@ export const createTransact = (log: Log, cache: AggregateCache) => {
     return { loaded: await cache.load(aggregate, tenant, id), isConfirmed: true };
   };
 
-  /** @returns the state after the events, null on a conflict @throws Refusal, LogError */
+  /** Appends the events. @returns the state after them; null on a conflict @throws Refusal, LogError */
   const append = async <S, E extends DomainEvent>(batch: Batch<S, E>): Promise<Loaded<S> | null> => {
     const { transaction, stream, before, events } = batch;
     try {

@@ -3,9 +3,9 @@ import type { Context } from 'hono';
 
 type NodeEnv = { incoming?: { socket?: { remoteAddress?: string | undefined } } };
 
-/** An IPv4 address without the IPv6 prefix that dual-stack sockets give it. */
+/** Removes the prefix `::ffff:`, with which a dual-stack socket writes an IPv4 address as IPv6. */
 const unmapped = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/, '');
-/** Some proxies append the port, and then put an IPv6 address into brackets. */
+/** Removes the port that some proxies append. They put an IPv6 address before a port into brackets. */
 const withoutPort = (hop: string): string => hop.replace(/^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2');
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
@@ -23,8 +23,9 @@ export const isLoopback = (address: string | null): boolean =>
   address !== null && (address === '::1' || unmapped(address).startsWith('127.'));
 
 /**
- * Creates the function that returns a request's client address: the peer, or, if the peer is a trusted proxy, the last
- * address in X-Forwarded-For that is not a trusted proxy. It returns null without a socket, as in tests.
+ * Creates the function that returns the IP address of a request's client. This is the address of the peer. If the peer
+ * is a trusted proxy, it is the last address in X-Forwarded-For that does not belong to a trusted proxy. The function
+ * returns null if there is no socket, as in tests.
  */
 export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Context) => string | null) => {
   const trusted = blockListOf(trustedProxies);
@@ -47,7 +48,7 @@ export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Cont
 /** Headers that proxies add to forwarded requests. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'via'];
 
-/** Whether a request was made on this machine. A request that a proxy on this machine forwarded was not. */
+/** Whether a request was made on this machine, and not forwarded by a proxy that runs on this machine. */
 export const isLocalRequest =
   (address: (c: Context) => string | null) =>
   (c: Context): boolean =>

@@ -15,7 +15,9 @@ const loadScript = async (): Promise<DocsScript> => {
   return { gzip: compressed, etag: `"${createHash('sha256').update(script).digest('hex').slice(0, 20)}"` };
 };
 
-/** Loads the page script of the API reference from its package, and compresses it, when it is first requested. */
+/**
+ * Returns a function that loads and compresses the script of the API reference page. It does so at the first call only.
+ */
 export const lazyDocsScript = (): (() => Promise<DocsScript>) => {
   let loaded: Promise<DocsScript> | undefined;
   return () => {

@@ -14,7 +14,10 @@ const SERVER_OPTIONS = {
 
 type Address = { readonly host: string; readonly port: number };
 
-/** @returns the port, which the system chooses if it is 0 @throws Error of one line */
+/**
+ * Starts to listen. @returns the port; the system chooses one if `port` is 0 @throws Error of one line if the port is
+ * taken
+ */
 const bind = async (server: Server, { host, port }: Address): Promise<number> => {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -37,14 +40,16 @@ const drain = (server: Server): Promise<void> =>
   });
 
 /**
- * Serves an application. `close` accepts no more connections, closes each open one after the response to its next
- * request, lets requests finish for at most 10 s, and closes the rest. @throws Error of one line
+ * Serves an application over HTTP. `close` accepts no more connections. It closes each open connection after the
+ * response to its next request, gives running requests at most 10 s to finish, and closes the rest. @throws Error of
+ * one line if the port is taken
  */
 export const listen = async (app: Hono, address: Address): Promise<{ port: number; close: () => Promise<void> }> => {
   const respond = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
   let isClosing = false;
   const onRequest: RequestListener = (incoming, outgoing) => {
-    // Otherwise a client that keeps its connection busy would lose it in the middle of a request.
+    // Ask the client to close its connection. A client that kept it busy would lose it in the middle of a later
+    // request.
     if (isClosing) outgoing.setHeader('connection', 'close');
     const refusal = refusalFor(incoming);
     void (refusal ? refuse(outgoing, refusal) : respond(incoming, outgoing));
@@ -52,8 +57,8 @@ export const listen = async (app: Hono, address: Address): Promise<{ port: numbe
   const server = createServer(SERVER_OPTIONS, onRequest);
   server.on('clientError', answerClientError);
   server.on('connect', refuseTunnel);
-  // Handles expectations other than 100-continue, which we may ignore. Node itself would answer 417 without a problem
-  // document.
+  // Serves a request with an unknown Expect header as if it had none (HTTP allows a server to ignore it). By default,
+  // Node would answer 417, without a problem document.
   server.on('checkExpectation', onRequest);
   return {
     port: await bind(server, address),

@@ -6,20 +6,20 @@ import { problemResponse } from '../../api/http/problem.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
 const MAX_HEADERS = 200;
-/** Dot segments in the path. Those in a query have no effect. */
+/** Matches a path that contains `.` or `..` as a segment, also percent-encoded. In a query they are harmless. */
 const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
-/** Node decodes chunks and no other transfer coding. */
+/** Of all transfer codings, Node decodes only `chunked`. */
 const TRANSFER_ENCODING = /^(?:chunked)?$/i;
 const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 
-/** Whether an entry of `rawHeaders`, where names and values alternate, is the name Host. */
+/** Whether this entry of `rawHeaders` is the header name Host. Names and values alternate in that array. */
 const isHostName = (text: string, index: number): boolean => index % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
 
 const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
 
 /**
- * Checks what the application cannot see any more: Node drops headers beyond 2,000 and all Host headers but the first,
- * and URLs resolve dot segments. @returns the refusal to answer with, null if the request is well-formed
+ * Checks what the application could not see: Node drops headers beyond 2,000 and all Host headers but the first, and
+ * parsing a URL removes dot segments. @returns the refusal to answer with; null if the request is well-formed
  */
 export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
   if (httpVersionMajor !== 1) return malformed('The request must use HTTP/1.1 or HTTP/1.0');
@@ -55,7 +55,8 @@ const renderProblem = async (refusal: Refusal): Promise<RenderedProblem> => {
 };
 
 /**
- * Renders the response if the adapter cannot create a request: the Host contains a path, or the target is not a URL.
+ * Creates the response to a request that the HTTP adapter could not convert: its Host header contains a path, or its
+ * target is not a URL.
  */
 export const answerUnparsable = async (error: unknown): Promise<Response> => {
   const { status, headers, text } = await renderProblem(
@@ -76,22 +77,25 @@ const serialize = ({ status, headers, text }: RenderedProblem): string => {
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...headerLines, '', text].join('\r\n');
 };
 
-/** Answers CONNECT. Node would only close the connection, and handles no more errors of this socket. */
+/**
+ * Answers a CONNECT request, for which Node would only close the connection. Node no longer handles this socket's
+ * errors, so they are handled here.
+ */
 export const refuseTunnel = async (_: IncomingMessage, socket: Duplex): Promise<void> => {
   socket.on('error', () => socket.destroy());
   const response = serialize(await renderProblem(malformed('This server is not a proxy: CONNECT is not supported')));
   socket.end(response, () => socket.destroy());
 };
 
-/** A socket with the response that Node is sending on it. */
+/** A socket of Node's HTTP server. The internal field holds the response that Node is sending on it. */
 type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
 
-/** Sockets whose error is answered after the responses to the complete requests before it. */
+/** Sockets with an invalid request that will be answered after the responses to the requests before it. */
 const waitingSockets = new WeakSet<Duplex>();
 
 /**
- * Answers a socket that did not send a valid request. The answer follows the responses to the complete requests before
- * it, because the client would take it for one of them. If the broken request's own response is already being sent, the
+ * Answers an invalid request. Its response must follow the responses to the complete requests before it: otherwise the
+ * client would take it for one of those. If the response to the invalid request itself has already begun, the
  * connection is closed.
  */
 export const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {

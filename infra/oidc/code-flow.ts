@@ -8,7 +8,7 @@ import { type Issuer, identityClaims, issuerUnavailable } from './issuer.ts';
 const MAX_SIGN_IN_MINUTES = 10;
 const SCOPE = 'openid email profile';
 
-/** What the browser keeps between the two requests of a sign-in. */
+/** What a browser stores, encrypted, between the two requests of a sign-in. */
 type PendingSignIn = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly returnTo: string };
 
 const expired = (): Refusal =>
@@ -20,7 +20,7 @@ const isIssuerDown = (error: unknown): boolean => {
   return error.code === 'OAUTH_TIMEOUT' || (error.cause instanceof Response && error.cause.status >= 500);
 };
 
-/** The refusal that tells the user what happened at the issuer, without its details. */
+/** The refusal that tells the user why the issuer did not confirm the sign-in. The log has the details. */
 const refusalOf = (error: unknown): Refusal => {
   if (error instanceof oidc.AuthorizationResponseError) return new Refusal('forbidden', `The issuer answered ${error.error}`);
   if (isIssuerDown(error)) return issuerUnavailable();
@@ -30,7 +30,7 @@ const refusalOf = (error: unknown): Refusal => {
 type Options = {
   readonly issuer: Issuer;
   readonly publicUrl: string;
-  /** 32 bytes that all processes of the platform share. */
+  /** The encryption key: 32 bytes, the same in all processes of the platform. */
   readonly key: Uint8Array;
   readonly now: () => number;
   readonly logger: Logger;
@@ -60,7 +60,7 @@ const unseal = async (sealed: string, { key, now }: Options): Promise<PendingSig
 
 type Tokens = oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers;
 
-/** The claims of the ID token, and those of the issuer's userinfo endpoint if the token has no e-mail address. */
+/** The claims of the ID token. If it contains no e-mail address, those of the issuer's userinfo endpoint are added. */
 const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
   const claims = tokens.claims()!;
   if (claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint) return claims;
@@ -68,8 +68,8 @@ const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
 };
 
 /**
- * Creates the authorization code flow with PKCE. Its state is encrypted in the browser's cookie, so the platform stores
- * nothing.
+ * Creates the authorization code flow with PKCE. The platform stores nothing between the two requests: the browser
+ * keeps the state in an encrypted cookie.
  */
 export const createCodeFlow = (options: Options): CodeFlow => {
   const { issuer, publicUrl, logger } = options;

@@ -5,7 +5,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 
 const TIMEOUT_SECONDS = 5;
-/** Delay after a failed discovery, so that not every request asks an issuer that is down. */
+/** After a failed discovery, requests do not contact the issuer again for this time. */
 const RETRY_DELAY_MS = 1_000;
 
 export type IssuerConfig = Partial<Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret'>>;
@@ -14,8 +14,8 @@ export const issuerUnavailable = (): Refusal =>
   new Refusal('unavailable', 'The issuer for sign-ins cannot be reached: try again', { retryAfter: 5 });
 
 /**
- * Creates the function that returns the configuration from the issuer's discovery document. It is fetched when it is
- * first needed, and kept.
+ * Creates the function that returns the issuer's configuration. The first call fetches it from the issuer's discovery
+ * document; later calls return the same one.
  * @throws Refusal unavailable
  */
 export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSecret }: IssuerConfig, logger: Logger) => {
@@ -47,7 +47,10 @@ export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClien
 
 export type Issuer = ReturnType<typeof createIssuer>;
 
-/** The identity in an issuer's claims. @throws Refusal unauthorized without a verified e-mail address */
+/**
+ * Reads a user's identity from an issuer's claims. @throws Refusal unauthorized if they contain no verified e-mail
+ * address
+ */
 export const identityClaims = ({ email, email_verified, name }: Readonly<Record<string, unknown>>): Claims => {
   if (typeof email !== 'string' || email.length > 253 || !/^[^\s@]+@[^\s@]+$/.test(email))
     throw new Refusal('unauthorized', 'The token contains no e-mail address: request the scope email');

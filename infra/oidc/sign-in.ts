@@ -6,13 +6,14 @@ import type { Vault } from '../vault/vault.ts';
 import type { IssuerConfig } from './issuer.ts';
 
 /**
- * How people sign in. `verify` checks a token of the issuer; it is null without an issuer. `flow` signs a browser in.
+ * How people sign in. `verify` checks a token of the issuer; it is null if no issuer is configured. `flow` signs people
+ * in who use a browser.
  */
 export type SignInMethods = { readonly verify: ((token: string) => Promise<Claims>) | null; readonly flow: CodeFlow };
 
 type Options = { readonly publicUrl: string; readonly vault: Vault; readonly logger: Logger; readonly now?: () => number };
 
-/** The flow without a configured client: it refuses and names the missing variable. */
+/** A flow that refuses every sign-in. The refusal names the missing variable. */
 const unconfiguredFlow = (variable: string): CodeFlow => {
   const refuse = async () => {
     throw new Refusal('not_configured', `${variable} is not set: browsers cannot sign in`);
@@ -20,12 +21,12 @@ const unconfiguredFlow = (variable: string): CodeFlow => {
   return { begin: refuse, finish: refuse };
 };
 
-/** Without an issuer, callers authenticate by API key only. */
+/** The methods if no issuer is configured: callers authenticate by API key only. */
 export const API_KEYS_ONLY: SignInMethods = { verify: null, flow: unconfiguredFlow('OIDC_ISSUER') };
 
 /**
- * Opens the configured ways to sign in. The libraries are loaded only if there is an issuer, which is contacted when
- * the first user signs in.
+ * Opens the configured sign-in methods. The OIDC libraries are loaded only if an issuer is configured. The issuer is
+ * contacted when the first user signs in.
  */
 export const openSignInMethods = async (
   config: IssuerConfig,
@@ -38,7 +39,7 @@ export const openSignInMethods = async (
     import('./code-flow.ts'),
   ]);
   const issuer = issuerOf(config, logger);
-  // The label is part of the key: changing it would break the sign-ins that are under way.
+  // The key is derived from this text. Changing the text would break the sign-ins that are in progress.
   const key = Buffer.from(vault.digest('the key of what a browser keeps while it signs in'), 'hex');
   return {
     verify: tokenVerifier(issuer, config, logger),

@@ -4,7 +4,9 @@ import type { Claims } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Issuer, type IssuerConfig, identityClaims, issuerUnavailable } from './issuer.ts';
 
-/** Asymmetric signatures only: with a symmetric one, the issuer's public key could be used as the secret. */
+/**
+ * Only asymmetric signatures: with a symmetric one, an attacker could sign with the issuer's public key as the secret.
+ */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 /** The types of ID tokens and access tokens. Others, such as logout tokens, are refused. */
 const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
@@ -12,7 +14,8 @@ const MAX_CLOCK_SKEW_SECONDS = 30;
 const KEY_SET_OPTIONS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
 
 /**
- * Whether the issuer's keys could not be fetched. jose throws its general error if the response is not 200 or not JSON.
+ * Whether an error means that the issuer's keys could not be fetched. If the response is not 200 or not JSON, jose
+ * throws its most general error.
  */
 const isKeySetError = (error: unknown): boolean =>
   !(error instanceof errors.JOSEError) ||
@@ -21,7 +24,8 @@ const isKeySetError = (error: unknown): boolean =>
   error.code === errors.JOSEError.code;
 
 /**
- * Creates the function that verifies a token for this audience with the keys that the issuer publishes.
+ * Creates the function that verifies a token. It uses the keys that the issuer publishes, and accepts only tokens for
+ * this audience.
  * @throws Refusal unauthorized, unavailable
  */
 export const createTokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: IssuerConfig, logger: Logger) => {

@@ -3,16 +3,16 @@ import type { SealedText, SecretLocation } from '../../commands/context.ts';
 
 const VERSION = 'v1';
 const ALGORITHM = 'aes-256-gcm';
-// Without this option Node accepts a tag of only four bytes.
+// Without this option, Node would accept authentication tags of only four bytes.
 const OPTIONS = { authTagLength: 16 } as const;
 const SEALED_TEXT = /^v1\.([\w-]{1,32})\.([\w-]{16})\.([\w-]*)\.([\w-]{22})$/;
 
-/** A key and its id, which sealed texts contain. */
+/** A key with its id. Every sealed text contains the id of its key. */
 export type NamedKey = { readonly kid: string; readonly key: Uint8Array };
 
 /**
- * Encrypts into `v1.<kid>.<nonce>.<ciphertext>.<tag>`, with base64url parts. The location is authenticated with the
- * text.
+ * Encrypts into `v1.<kid>.<nonce>.<ciphertext>.<tag>`, with base64url parts. The location is authenticated, too: the
+ * text can be decrypted only for the same location.
  */
 export const encrypt = ({ kid, key }: NamedKey, location: SecretLocation, plain: Uint8Array): SealedText => {
   const nonce = randomBytes(12);
@@ -21,21 +21,25 @@ export const encrypt = ({ kid, key }: NamedKey, location: SecretLocation, plain:
   return [VERSION, kid, encode(nonce), encode(text), encode(cipher.getAuthTag())].join('.');
 };
 
-/** Decrypts a sealed text. @throws Error if the text, the key or the location is not that of the encryption */
+/**
+ * Decrypts a sealed text. @throws Error if the text was changed, or if it was encrypted with another key or for another
+ * location
+ */
 export const decrypt = (key: Uint8Array, location: SecretLocation, sealed: SealedText): Buffer => {
   const [, , nonce, text, tag] = partsOf(sealed);
   const decipher = createDecipheriv(ALGORITHM, key, decode(nonce!), OPTIONS).setAAD(associatedData(location)).setAuthTag(decode(tag!));
   return Buffer.concat([decipher.update(decode(text!)), decipher.final()]);
 };
 
-/** The id of the key that opens a sealed text. @throws Error if it is not a sealed text */
+/** The id of the key with which a text was sealed. @throws Error if it is not a sealed text */
 export const kidOf = (sealed: SealedText): string => partsOf(sealed)[1]!;
 
 /**
- * The concatenated fields, each with its length in four bytes before it, so that different lists give different bytes.
+ * Concatenates fields, each preceded by its length in four bytes. So different lists of fields always give different
+ * bytes.
  */
 export const lengthPrefixed = (...fields: readonly string[]): Buffer => {
-  // UTF-8 needs at most three bytes for a UTF-16 unit.
+  // UTF-8 needs at most three bytes for each UTF-16 code unit.
   const bytes = Buffer.allocUnsafe(fields.reduce((size, field) => size + 4 + field.length * 3, 0));
   let end = 0;
   for (const field of fields) {
@@ -56,7 +60,8 @@ const partsOf = (sealed: SealedText): RegExpExecArray => {
 
 const encode = (bytes: Buffer): string => bytes.toString('base64url');
 
-// The last character of a part can contain unused bits. Without this check two texts would be valid for one secret.
+// Decodes base64url, and refuses all but the one canonical text: the unused bits of the last character must be zero.
+// Otherwise different texts would be valid for the same secret.
 const decode = (text: string): Buffer => {
   const bytes = Buffer.from(text, 'base64url');
   if (encode(bytes) !== text) throw new Error('not a sealed secret');

@@ -8,7 +8,9 @@ type DataKeys = readonly NamedKey[];
 
 const MAX_TENANTS = 1_000;
 
-/** Creates a cache of the tenants' unwrapped data keys, which keeps those used last in memory. */
+/**
+ * Creates a cache of the tenants' decrypted data keys. It keeps the keys of the most recently used tenants in memory.
+ */
 export const createDataKeyCache = (log: Log, master: NamedKey) => {
   const keysByTenant = createLruMap<string, Promise<DataKeys>>({ capacity: MAX_TENANTS });
 
@@ -19,7 +21,7 @@ export const createDataKeyCache = (log: Log, master: NamedKey) => {
 
   const store = (tenant: string, keys: Promise<DataKeys>): Promise<DataKeys> => {
     keysByTenant.set(tenant, keys);
-    // A failure is not kept: the next use tries again.
+    // A failure is not cached: the next call tries again.
     keys.catch(() => keysByTenant.peek(tenant) === keys && keysByTenant.delete(tenant));
     return keys;
   };
@@ -27,12 +29,12 @@ export const createDataKeyCache = (log: Log, master: NamedKey) => {
   const keysOf = (tenant: string): Promise<DataKeys> => keysByTenant.get(tenant) ?? store(tenant, load(tenant));
 
   return {
-    /** The tenant's newest key; creates its first key. @throws LogError */
+    /** Returns the tenant's newest key. Creates one if the tenant has none. @throws LogError */
     newestDataKey: async (tenant: string): Promise<NamedKey> =>
       (await keysOf(tenant)).at(-1) ?? (await store(tenant, create(tenant))).at(-1)!,
     /**
-     * The key with an id. If memory does not have it, the log is read again. @throws Error if it does not exist @throws
-     * LogError
+     * Returns the key with this id. If it is not in memory, reads the log again. @throws Error if the key does not
+     * exist @throws LogError
      */
     dataKeyById: async (tenant: string, kid: string): Promise<Uint8Array> => {
       const hasId = (named: NamedKey): boolean => named.kid === kid;

@@ -6,8 +6,9 @@ import type { NamedKey } from './cipher.ts';
 const KEY_BYTES = 32;
 
 /**
- * Loads the key that wraps all others: 32 bytes in a file of mode 0600. Creates it only if `mayCreate`, because a new
- * key could not open what the previous one wrapped. @throws Error of one line for the operator
+ * Loads the master key, which encrypts all other keys: 32 bytes in a file of mode 0600. If the file does not exist,
+ * creates it only if `mayCreate` is true: a new key could not decrypt what the previous one encrypted. @throws Error of
+ * one line for the operator
  */
 export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
   const key = (await readKey(file)) ?? (mayCreate ? await createKeyFile(file) : null);
@@ -23,8 +24,8 @@ const readKey = (file: string): Promise<Buffer | null> =>
     throw new Error(`the master key ${file} cannot be read: ${error.code}`);
   });
 
-// The key is written to a draft, which is then linked: of two processes that start at once, both use the key of the
-// faster one.
+// Writes the key to a draft file and then links it to its final name, which fails if that name exists. So if two
+// processes start at the same time, both use the key of the faster one.
 const createKeyFile = async (file: string): Promise<Buffer> => {
   const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });

@@ -3,12 +3,12 @@ import { lengthPrefixed } from './cipher.ts';
 
 const ID_COUNT = 36n ** 24n;
 
-// With 256 bits modulo 36^24, no character is more likely than another by more than 2^-131.
+// Because 256 bits are reduced modulo 36^24, no character is more likely than another by more than 2^-131.
 const id25Of = (bytes: Buffer): string => `c${(BigInt(`0x${bytes.toString('hex')}`) % ID_COUNT).toString(36).padStart(24, '0')}`;
 
 /**
- * Creates the function that derives the id25 of a unique key: `c` and 24 base36 characters of an HMAC-SHA-256 with the
- * name key.
+ * Creates the function that derives a resource's id from its unique key. The id (id25) is `c` and 24 base36 characters
+ * of an HMAC-SHA-256 with the name key.
  */
 export const createUniqueIds =
   (nameKey: Uint8Array) =>

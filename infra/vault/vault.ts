@@ -13,22 +13,27 @@ import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 /** Encrypts secrets, and derives the ids and digests that need a key. */
 export type Vault = {
   /**
-   * Encrypts with the tenant's data key, which the first secret creates. The result can be opened only for its
-   * location. @throws LogError
+   * Encrypts a secret with the tenant's data key, and creates this key for the tenant's first secret. The result can be
+   * decrypted only for the same location. @throws LogError
    */
   readonly seal: (location: SecretLocation, plain: Secret) => Promise<SealedText>;
   /**
-   * Decrypts. @throws Error if the text was changed or sealed for another location @throws LogError gone after the
-   * tenant was erased
+   * Decrypts a sealed text. @throws Error if the text was changed or sealed for another location @throws LogError gone
+   * if the tenant was erased
    */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
-  /** The id25 of a unique key: the same in all processes on this log, and not predictable without the name key. */
+  /**
+   * Derives a resource's id (id25) from its unique key. The id is the same in all processes on this log, and cannot be
+   * predicted without the name key.
+   */
   readonly uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
-  /** HMAC-SHA-256 with the platform's pepper, as hex. */
+  /** HMAC-SHA-256 of a text with the platform's pepper (a secret key), as hex. */
   readonly digest: (text: string) => string;
 };
 
-/** Opens the vault of a log. The first start creates its keys. @throws Error of one line for the operator */
+/**
+ * Opens the vault of a log. At the first start, creates the platform's keys. @throws Error of one line for the operator
+ */
 export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): Promise<Vault> => {
   const [nameKeys, peppers] = await Promise.all([readWrappedKeys(log, PLATFORM, 'name'), readWrappedKeys(log, PLATFORM, 'pepper')]);
   const master = await loadMasterKey(masterKeyFile, nameKeys.length + peppers.length === 0);

@@ -7,7 +7,8 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, type NamedKey } from './cipher.ts';
 
 /**
- * Reads the wrapped keys of a key stream, oldest first; an empty list if the stream does not exist. @throws LogError
+ * Reads the wrapped (encrypted) keys of a key stream, oldest first. Returns an empty list if the stream does not exist.
+ * @throws LogError
  */
 export const readWrappedKeys = async (log: Log, tenant: string, id: string): Promise<WrappedKeys> =>
   fold(Wrapped, (await Array.fromAsync(log.read(streamOf(tenant, id)))) as Recorded<WrappedKeyEvent>[]);
@@ -26,7 +27,10 @@ export const unwrapKey = (master: NamedKey, tenant: string, id: string, { kid, w
   }
 };
 
-/** Creates the stream's first key. If another process was faster, returns the key of that process. @throws LogError */
+/**
+ * Creates the first key of a key stream. If another process was faster, returns the key of that process. @throws
+ * LogError
+ */
 export const createKey = async (log: Log, master: NamedKey, tenant: string, id: string): Promise<NamedKey> => {
   const created = { kid: randomBytes(6).toString('base64url'), key: randomBytes(32) };
   const wrapped = encrypt(master, locationOf(tenant, id, created.kid), created.key);
@@ -42,7 +46,7 @@ export const createKey = async (log: Log, master: NamedKey, tenant: string, id: 
   }
 };
 
-/** The id of a tenant's data keys, which are in the stream `key-<tenant>.vault`. */
+/** The id of the stream with a tenant's data keys; the stream is named `key-<tenant>.vault`. */
 export const DATA_KEY_ID = 'vault';
 
 const streamOf = (tenant: string, id: string): string => streamName(Wrapped.category, tenant, id);
