@@ -11,7 +11,7 @@ const USER = 'cme';
 const ALL_PERMISSIONS: AgentPermission[] = Object.values(PERMISSION_OF_LABEL);
 const [OWNER, ADMIN, MEMBER, AUDITOR] = [0, 1, 2, 3];
 
-/** What each tenant role allows; the columns are OWNER, ADMIN, MEMBER, AUDITOR. */
+/** What each tenant role allows. The columns are OWNER, ADMIN, MEMBER and AUDITOR; `y` means allowed. */
 const TENANT_TABLE: Record<TenantPermission, string> = {
   'tenant:read': 'yyyy',
   'tenant:agents:create': 'yyy-',
@@ -43,7 +43,10 @@ const tenantWith = (role: Tenant.TenantRole | null): Tenant.Tenant =>
 
 type Given = { role: 'VIEWER' | 'MANAGER' | 'OWNER' | 'none'; grant: 'VIEWER' | 'EDITOR' | 'none'; is_admin_only: boolean };
 
-/** The agent's events come after those of the tenant, so that its roles and grants belong to the present membership. */
+/**
+ * An agent with this role and grant of the user. Two events come first, so that the role and the grant are assigned at
+ * later positions than the user's membership. Otherwise they would count as those of an earlier membership.
+ */
 const agentWith = ({ role, grant, is_admin_only }: Given): Agent.Agent => {
   const created: Agent.AgentEvent = {
     type: 'AgentCreated',
@@ -74,7 +77,7 @@ const expected = (tenantRole: Tenant.TenantRole | null, { role, grant, is_admin_
   return tenantRole === 'AUDITOR' ? ['agent:read', ...assigned] : assigned;
 };
 
-test('tenant roles allow what the table of roles contains', () => {
+test('each tenant role allows exactly the permissions in its column of the table', () => {
   for (const [permission, row] of Object.entries(TENANT_TABLE))
     for (const [role, column] of [
       ['OWNER', OWNER],
@@ -85,13 +88,13 @@ test('tenant roles allow what the table of roles contains', () => {
       assert.is(tenantRoleAllows(role, permission as TenantPermission), row[column!] === 'y', `${role} ${permission}`);
 });
 
-test('the default role permissions are those of the API', () => {
+test('the default permissions of the roles on an agent are those that the API documents', () => {
   for (const role of ['VIEWER', 'MANAGER', 'OWNER'] as const)
     assert.equal(DEFAULT_ROLE_PERMISSIONS[role].map((label) => PERMISSION_OF_LABEL[label]).sort(), [...AGENT_TABLE[role]!].sort());
   assert.is(LABELS.length, 9);
 });
 
-test('tenant role, role on the agent and grant together allow what the tables contain', () =>
+test('a member has the permissions of their tenant role, their role on the agent and their grant', () =>
   fc.assert(
     fc.property(
       fc.constantFrom(null, ...Tenant.TENANT_ROLES),
@@ -109,14 +112,14 @@ test('tenant role, role on the agent and grant together allow what the tables co
     { numRuns: 2_000 },
   ));
 
-test('the role permissions of the tenant apply instead of the defaults', () => {
+test('if a tenant has its own role permissions, they apply instead of the defaults', () => {
   const tenant = { ...tenantWith('MEMBER'), role_permissions: { ...DEFAULT_ROLE_PERMISSIONS, VIEWER: ['View', 'Delete agent'] as const } };
   const agent = agentWith({ role: 'VIEWER', grant: 'none', is_admin_only: false });
   assert.ok(agentAllows(tenant, USER, agent, 'agent:delete'));
   assert.not(agentAllows(tenant, USER, agent, 'agent:chat:read'));
 });
 
-test('a role of an earlier membership is not in effect', () => {
+test('a role or grant on an agent that a user got in an earlier membership has no effect', () => {
   const agent = agentWith({ role: 'OWNER', grant: 'EDITOR', is_admin_only: false });
   const tenant = tenantWith('MEMBER');
   const rejoined = { ...tenant, members: { [USER]: { ...tenant.members[USER]!, since: tenant.members[USER]!.since.replace(/^0/, '9') } } };

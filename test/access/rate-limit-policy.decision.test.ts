@@ -8,33 +8,33 @@ const chargesOf = (caller: Caller) => requestCharges(RATE_LIMIT_POLICIES, caller
 
 const user = { kind: 'user', user_id: 'user', key_id: 'key', bound_to: 'tenant', super_admin: false } as const;
 
-test('a tenant key is charged to the key and to the tenant', () =>
+test("a request with a tenant's API key counts against the limits of the key and of the tenant", () =>
   assert.equal(chargesOf(user), [
     ['credential', 'key'],
     ['tenant', 'tenant'],
   ]));
 
-test('a runner key is charged to the key and to the tenant', () =>
+test('a request with a runner key counts against the limits of the key and of the tenant', () =>
   assert.equal(chargesOf({ kind: 'runner', agent_id: 'agent', tenant_id: 'tenant', key_id: 'key' }), [
     ['credential', 'key'],
     ['tenant', 'tenant'],
   ]));
 
-test('a platform key is charged to the platform limit', () =>
+test('a request with a platform key counts against the limit of platform keys', () =>
   assert.equal(chargesOf({ ...user, bound_to: null, super_admin: true }), [['platform', 'key']]));
 
-test('a signed-in user is charged like one API key, and a super-admin to the platform limit', () => {
+test('requests of a signed-in user count like those of one API key; those of a super-admin count against the platform limit', () => {
   assert.equal(chargesOf({ ...user, key_id: null, bound_to: null }), [['credential', 'user']]);
   assert.equal(chargesOf({ ...user, key_id: null, bound_to: null, super_admin: true }), [['platform', 'user']]);
 });
 
-test("a super-admin's tenant key is charged to the tenant, not to the platform limit", () =>
+test("a request with a super-admin's tenant key counts against the limits of the key and the tenant, not against the platform limit", () =>
   assert.equal(chargesOf({ ...user, super_admin: true }), [
     ['credential', 'key'],
     ['tenant', 'tenant'],
   ]));
 
-test('a delivery is charged to its tenant and quota', () =>
+test('a delivery counts against the quota of its tenant', () =>
   assert.equal(deliveryCharge(deliveryPolicy(60), 'tenant'), {
     policy: { name: 'webhooks', quota: 60, seconds: 60 },
     key: '60 tenant',

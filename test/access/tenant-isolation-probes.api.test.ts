@@ -20,16 +20,22 @@ import {
 } from '../two-tenants/probe.ts';
 import { undeclaredFields } from '../two-tenants/schema-check.ts';
 
-/** Tries each allowed change as every principal that may do it; otherwise as two of them, chosen by the seed. */
+/**
+ * If true, each allowed change is tried as every principal that may do it; otherwise as two of these principals, chosen
+ * by the seed.
+ */
 const ALL_PRINCIPALS = process.env.TWO_TENANTS === 'whole';
-/** Stops at the first failure and leaves out the allowed changes: enough to tell whether there is a failure. */
+/**
+ * If true, the test stops at the first failure and does not try the allowed changes. The mutation run needs to know
+ * only whether there is a failure.
+ */
 const STOP_AT_FIRST = process.env.TWO_TENANTS === 'first';
 const SEED = Number(process.env.SEED ?? Math.floor(Date.now() / 86_400_000));
 
-/** Events that any request may cause, whatever its response. */
+/** Events that any request may append, whatever its response is. */
 const INCIDENTAL_EVENTS = ['ApiKeyUsed', 'AccessRefused', 'AccessRefusalsCounted'];
 
-/** The statuses of operations that need the broker or the projector, which these tests run without. */
+/** The expected statuses of operations that need the broker or the projector. These tests run without both. */
 const STATUS_WITHOUT_DRIVERS: Record<string, number> = { issueRunnerCredential: 409 };
 const statusWithoutDrivers = ({ operationId, path }: Call): number | undefined =>
   path.startsWith('/admin/projections/{name}') ? 404 : STATUS_WITHOUT_DRIVERS[operationId];
@@ -64,7 +70,9 @@ const checkShape = (document: Document, probe: Probe): void => {
   if (/node_modules|\.ts:\d|select |insert into/i.test(probe.answer.text)) fail(probe, 'reveals implementation details');
 };
 
-/** Every response has these headers, and none that names the server's software. */
+/**
+ * Checks that a response has the headers that every response must have, and no header that names the server's software.
+ */
 const checkHeaders = (probe: Probe): void => {
   const { headers, status } = probe.answer;
   if (!headers.get('x-request-id') || headers.get('x-content-type-options') !== 'nosniff')
@@ -74,7 +82,9 @@ const checkHeaders = (probe: Probe): void => {
   if (headers.get('server') || headers.get('x-powered-by')) fail(probe, 'names the software of the server');
 };
 
-/** The types of the events appended since, without those that any request may cause. */
+/**
+ * The types of the events that were appended after the first `since` events, without those that any request may append.
+ */
 const appendedEvents = (dataset: Dataset, since: number, { who, call }: { who: PrincipalName; call: Call }): string[] =>
   dataset.log.events
     .slice(since)
@@ -82,11 +92,17 @@ const appendedEvents = (dataset: Dataset, since: number, { who, call }: { who: P
     .filter((type) => !INCIDENTAL_EVENTS.includes(type) && !(type === 'SuperAdminRead' && who === 'guest' && call.method === 'GET'))
     .filter((type) => !(type === 'AuditExported' && call.operationId === 'exportAuditLogs'));
 
-/** Whether this is a read of a super-admin inside a tenant, which is recorded for the tenant. */
+/**
+ * Whether this probe is a read by a super-admin with access to the tenant. Each such read must be recorded in the
+ * tenant's audit log.
+ */
 const isSuperAdminRead = ({ call, who, answer }: Probe): boolean =>
   who === 'guest' && call.path.startsWith('/tenant/') && answer.status < 300;
 
-/** Foreign ids and ids of other types get the same response as missing ones. */
+/**
+ * Checks that ids of other tenants, and ids of other types of resources, get the same response as ids that do not
+ * exist.
+ */
 const checkSameAsMissing = (dataset: Dataset, answers: readonly Probe[]): void => {
   const summaryOf = ({ call, variant, answer }: Probe): string => observableParts(dataset, call, variant, answer);
   const missing = answers.find(({ variant }) => variant.label.endsWith('missing'));
@@ -129,7 +145,10 @@ const probeRefused = async (dataset: Dataset, call: Call, who: PrincipalName): P
 
 const documentOf = (dataset: Dataset): Document => dataset.document as unknown as Document;
 
-/** The rows of all projections except the audit log and the API keys, whose time of last use changes. */
+/**
+ * The rows of all projections, except the audit log and the API keys. Those change with each request: refusals, and the
+ * time when a key was last used.
+ */
 const rowsOf = (dataset: Dataset): string =>
   JSON.stringify(
     ['agents', 'allowed_accounts', 'deliveries', 'integrations', 'models', 'plans', 'runner_credentials', 'users'].map((projection) => [
@@ -137,7 +156,7 @@ const rowsOf = (dataset: Dataset): string =>
     ]),
   );
 
-test('no caller can read, change or detect what they have no access to, wherever its id occurs', async () => {
+test('no caller can read, change or detect a resource without access, in whatever position of a request its id is sent', async () => {
   const dataset = await createDataset();
   const rows = rowsOf(dataset);
   for (const call of callsOf(documentOf(dataset))) for (const who of PRINCIPALS) await probeRefused(dataset, call, who);
@@ -153,7 +172,7 @@ const sample = <T>(all: readonly T[], index: number): readonly T[] =>
   ALL_PRINCIPALS || all.length <= 2 ? all : [all[(SEED + index) % all.length]!, all[(SEED + index + 1) % all.length]!];
 
 if (!STOP_AT_FIRST)
-  test('every allowed change succeeds', async () => {
+  test('every change that a principal may make succeeds', async () => {
     const first = await createDataset();
     const changing = callsOf(documentOf(first)).filter(({ method }) => method !== 'GET');
     await first.close();
@@ -174,7 +193,7 @@ if (!STOP_AT_FIRST)
     assert.equal(failures.splice(0).slice(0, 40), []);
   });
 
-test('a body with an undeclared field is refused and changes nothing', async () => {
+test('a body with a field that the OpenAPI document does not name is refused and changes nothing', async () => {
   const dataset = await createDataset();
   const document = documentOf(dataset);
   for (const call of callsOf(document).filter(({ requestBody }) => requestBody)) {
@@ -202,7 +221,7 @@ test('the OpenAPI document names the permissions that each operation requires', 
   await dataset.close();
 });
 
-test('the routes and the paths of the OpenAPI document are the same', async () => {
+test('the OpenAPI document contains exactly the routes of the application', async () => {
   const dataset = await createDataset();
   const routes = dataset.app.routes
     .filter(({ path, method }) => method !== 'ALL' && path !== '/*')

@@ -12,7 +12,7 @@ const MISSING = `c${'0'.repeat(24)}`;
 const NO_TENANT = `c${'1'.repeat(24)}`;
 const idOf = ({ body }: Answer): string => (body as Json).id as string;
 
-/** Posts a signed delivery. @returns its id */
+/** Sends a signed delivery to the integration's webhook URL. @returns the id of the delivery */
 const deliver = async (hook: string): Promise<string> => {
   const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'push', 'x-hub-signature-256': sign('{}') };
   return idOf(await p.send('POST', `/hooks/inbound/${hook}`, { raw: '{}', headers }));
@@ -41,7 +41,7 @@ const comparable = ({ status, headers, text }: Answer, id: string) => ({
   headers: [...headers].filter(([name]) => !['x-request-id', 'projection-position'].includes(name)),
 });
 
-/** Paths below a tenant, with the kind of id that replaces ID, and the body. */
+/** Routes below a tenant: method, path, the type of the id that replaces `ID`, and the body. */
 const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['GET', '/agents/ID', 'agent_id'],
   ['PATCH', '/agents/ID', 'agent_id', { voice: 'v' }],
@@ -65,7 +65,7 @@ const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['GET', '/deliveries/ID/body', 'delivery'],
 ];
 
-test('a foreign id in the own tenant gets the same response as a missing one, with and without If-Match', async () => {
+test("with the caller's own tenant in the path, an id of another tenant gets the same response as a missing id, with and without If-Match", async () => {
   await p.waitForProjections();
   const before = p.log.events.length;
   const conditions: Record<string, string>[] = [{}, { 'if-match': '"0"' }, { 'if-match': '"9"' }];
@@ -83,7 +83,7 @@ test('a foreign id in the own tenant gets the same response as a missing one, wi
   assert.is(p.log.events.length, before, 'no event was appended');
 });
 
-test('a foreign tenant in the path gets the same response as a missing one, whatever follows it', async () => {
+test("another tenant's id in the path gets the same response as a missing tenant, whatever follows in the path", async () => {
   for (const [method, path, name, body] of [
     ...ROUTES,
     ['GET', '', 'key'],
@@ -102,7 +102,7 @@ test('a foreign tenant in the path gets the same response as a missing one, what
     }
 });
 
-test('a foreign id in a body gets the same response as a missing one', async () => {
+test('an id of another tenant in a body gets the same response as a missing id', async () => {
   const ask = (agent_id: string) =>
     p.send('POST', `${p.tenant}/webhook-integrations`, { key: admin, body: { provider: 'github', agent_id, label: 'x' } });
   assert.equal(comparable(await ask(foreign.agent_id), foreign.agent_id), comparable(await ask(MISSING), MISSING));
@@ -125,7 +125,7 @@ test("lists contain only the tenant's own resources", async () => {
   }
 });
 
-test('each read of a super-admin inside a tenant is recorded there, including the body of a delivery', async () => {
+test("each read of a tenant's data by a super-admin is recorded in that tenant, including reads of a delivery's body", async () => {
   const paths = [`/deliveries/${foreign.delivery}/body`, `/agents/${foreign.agent_id}`, '/audit-logs'].map(
     (path) => otherTenant.tenant + path,
   );
@@ -141,7 +141,7 @@ test('each read of a super-admin inside a tenant is recorded there, including th
   assert.is((await p.send('PATCH', paths[1]!, { body: { voice: 'v' } })).status, 403, 'a super-admin may only read');
 });
 
-test('tenant keys cannot use platform operations, and a malformed id is treated as missing', async () => {
+test("a tenant's API keys cannot use platform operations, and a malformed id gets 404 like a missing one", async () => {
   for (const path of [
     '/admin/tenants',
     '/admin/models',
@@ -163,7 +163,7 @@ test('tenant keys cannot use platform operations, and a malformed id is treated 
     assert.is((await p.send('GET', `${p.tenant}/agents/${encodeURI(id)}`, { key: admin })).status, 404, id);
 });
 
-test('a key is bound to its tenant, even if its owner is a member of another one', async () => {
+test("a tenant's API key works only in its tenant, even if its owner is a member of others", async () => {
   const inOtherTenant = await addMember(p, 'OWNER', otherTenant.id);
   for (const path of ['', '/agents', `/agents/${foreign.agent_id}`]) {
     assert.is((await p.send('GET', otherTenant.tenant + path, { key: inOtherTenant.key })).status, 200, path);
@@ -176,6 +176,6 @@ test('a key is bound to its tenant, even if its owner is a member of another one
   }
 });
 
-test('the platform closes', () => p.close());
+test('the platform stops', () => p.close());
 
 test.run();

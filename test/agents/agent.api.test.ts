@@ -14,7 +14,7 @@ const DEFAULTS: Json = {
   resource_class: 'small',
   ...Object.fromEntries(NULLS.map((name) => [name, null])),
 };
-/** The fields of AgentRead. */
+/** The names of the fields of AgentRead. */
 const READ = [
   ...['id', 'tenant_id', 'name', 'slug', 'description', 'initial_greeting', 'is_active', 'is_admin_only', 'is_seed', 'can_author_skills'],
   ...['image_ref', 'resource_class', 'repo_url', 'code_ref', 'created_at', 'updated_at', 'created_by_agent_id', 'created_by_id'],
@@ -39,7 +39,7 @@ const pointersOf = ({ body }: Answer) => ((body as { errors?: { pointer: string 
 const assertInvalid = (answer: Answer, pointer: string) =>
   assert.equal([answer.status, ...pointersOf(answer)], [422, pointer], answer.text);
 
-test('an agent created with name and slug only has all defaults and all fields of AgentRead', async () => {
+test('an agent created with only name and slug has the default values and all fields of AgentRead', async () => {
   const answer = await create();
   const agent = answer.body as Json;
   assert.equal([answer.status, answer.headers.get('location'), answer.headers.get('etag')], [201, pathOf(agent), '"0"']);
@@ -51,7 +51,7 @@ test('an agent created with name and slug only has all defaults and all fields o
   assert.equal(await read(agent), agent);
 });
 
-test('a list item has the fields of a list item only, and is_favorite', async () => {
+test('an agent in a list has is_favorite and only the fields of list items', async () => {
   const agent = await createAgent();
   await p.waitForProjections();
   const listed = ((await p.send('GET', `${p.tenant}/agents?q=${agent.slug}`)).body as Json[])[0]!;
@@ -75,7 +75,7 @@ test('create and update store every field', async () => {
   assert.equal(await read(plain), answer.body);
 });
 
-test('update leaves absent fields unchanged; null clears or resets a field, but not name and is_active', async () => {
+test('an update leaves absent fields unchanged; null clears a field or resets its default, but is refused for name and is_active', async () => {
   const agent = await createAgent({
     description: 'd',
     voice: 'v',
@@ -105,7 +105,7 @@ test('update leaves absent fields unchanged; null clears or resets a field, but 
   assert.equal([cleared.name, cleared.is_active, cleared.ssh_public_key, cleared.external_mail_enabled], ['Reviewer', false, null, true]);
 });
 
-test('an update that changes nothing is answered with 200 and the same ETag, and appends no event', async () => {
+test('an update that changes nothing gets 200 with the same ETag, and appends no event', async () => {
   const agent = await createAgent();
   const before = p.log.events.length;
   for (const changes of [{}, { name: 'Reviewer', voice: null }, { is_admin_only: false, is_active: null }]) {
@@ -116,7 +116,7 @@ test('an update that changes nothing is answered with 200 and the same ETag, and
   assert.is(p.log.events.length, before);
 });
 
-test('length limits count code points and are exact', async () => {
+test('length limits count Unicode code points: the limit is accepted, one more is refused', async () => {
   const wide = (length: number) => '\u{1f44b}'.repeat(length);
   const limits: [string, number, (length: number) => unknown][] = [
     ['name', 255, (length) => 'n'.repeat(length)],
@@ -179,7 +179,7 @@ test('read-only and unknown fields are refused and change nothing', async () => 
   assert.is(p.log.events.length, before);
 });
 
-test('changing a guarded field needs agent:roles:write; creating an agent with is_admin_only needs ADMIN', async () => {
+test('changing can_author_skills or is_admin_only needs agent:roles:write; creating an agent with is_admin_only needs ADMIN', async () => {
   const { key, user_id } = await addMember(p, 'MEMBER');
   const own = (await p.send('POST', `${p.tenant}/agents`, { key, body: body({ can_author_skills: true }) })).body as Json;
   assert.is((await patch(own, { can_author_skills: false }, key)).status, 200, 'the owner of the agent may');
@@ -192,7 +192,7 @@ test('changing a guarded field needs agent:roles:write; creating an agent with i
   assert.is((await patch(other, { voice: 'w' }, key)).status, 404, 'only OWNER and ADMIN can see it');
 });
 
-test('every operation answers 404 for a deleted agent, and lists and counts leave it out', async () => {
+test('every operation on a deleted agent gets 404, and lists and counts do not include it', async () => {
   const at = await createInMemoryPlatform();
   const remaining = (await create({}, at)).body as Json;
   const agent = (await create({}, at)).body as Json;
@@ -217,7 +217,7 @@ test('every operation answers 404 for a deleted agent, and lists and counts leav
   await at.close();
 });
 
-test('of 50 concurrent creations with one slug one succeeds; another tenant can use the same slug', async () => {
+test('if 50 requests create an agent with the same slug at once, one succeeds; another tenant can use the same slug', async () => {
   const slug = 'contested';
   const statuses = (await Promise.all(Array.from({ length: 50 }, () => create({ slug })))).map(({ status }) => status);
   assert.equal([statuses.filter((status) => status === 201).length, statuses.filter((status) => status === 409).length], [1, 49]);
@@ -226,7 +226,7 @@ test('of 50 concurrent creations with one slug one succeeds; another tenant can 
   assert.equal(pointersOf(await create({ slug })), ['/slug']);
 });
 
-test('the slug of a deleted agent can be used again by one of many creations, which gets another id', async () => {
+test('if many requests create an agent with the slug of a deleted agent, one succeeds, and the new agent has another id', async () => {
   const slug = 'again';
   const ids = new Set<unknown>();
   for (let generation = 0; generation < 4; generation++) {
@@ -241,6 +241,6 @@ test('the slug of a deleted agent can be used again by one of many creations, wh
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('the platform closes', () => p.close());
+test('the platform stops', () => p.close());
 
 test.run();

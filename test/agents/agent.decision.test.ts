@@ -28,7 +28,7 @@ const chained = (...models: Agent.ChainLink[]): Agent.AgentEvent => ({ type: 'Ag
 const link = (model_id: string, since: string | null = null): Agent.ChainLink => ({ model_id, access: 'full', since });
 const update = (changes: Agent.AgentChanges, mayManageRoles = false) => Agent.update(changes, mayManageRoles);
 
-test('a new agent is active and owned by its creator', () => {
+test('a new agent is active, and its creator is its owner', () => {
   const { state } = given(Agent, created);
   assert.equal([state.status, state.is_active, state.id, state.tenant_id], ['live', true, ID, TENANT]);
   assert.equal([state.created_by_id, state.created_by_agent_id, state.code_ref, state.repo_url], [ACTOR, null, 'main', null]);
@@ -49,7 +49,7 @@ test('an update without changes emits no event', () => {
     .emits();
 });
 
-test('null clears nullable fields, resets fields with a default, and leaves the others unchanged', () => {
+test('null clears nullable fields and resets fields that have a default; absent fields do not change', () => {
   const customized = updated({ voice: 'alto', resource_class: 'large', environment_mode: 'isolated', iteration_warn_threshold: 3 });
   given(Agent, created, customized)
     .when(
@@ -58,7 +58,7 @@ test('null clears nullable fields, resets fields with a default, and leaves the 
     .emits(updated({ voice: null, resource_class: 'small', environment_mode: 'shared', iteration_warn_threshold: null }));
 });
 
-test('each kind of change has its own event', () => {
+test('changes of settings, activation, skill authoring and admin-only access each have their own event', () => {
   given(Agent, created)
     .when(update({ name: 'Critic', is_active: false, can_author_skills: true, is_admin_only: true }, true))
     .emits(
@@ -72,7 +72,7 @@ test('each kind of change has its own event', () => {
     .emits({ type: 'AgentActivated', data: {} });
 });
 
-test('a caller without agent:roles:write may repeat the value of a guarded field, but not change it', () => {
+test('a caller without agent:roles:write may send the current value of can_author_skills or is_admin_only, but not change it', () => {
   given(Agent, created)
     .when(update({ name: 'Critic', can_author_skills: false, is_admin_only: null }))
     .emits(updated({ name: 'Critic' }));
@@ -84,20 +84,20 @@ test('a caller without agent:roles:write may repeat the value of a guarded field
     .refuses('forbidden');
 });
 
-test('the event of a model chain contains its models in order', () => {
+test('the event of a reordered model chain contains the models in the new order', () => {
   given(Agent, created)
     .when(Agent.reorderModelChain([A, B]))
     .emits(chained(link(A), link(B)));
 });
 
-test('a model that remains in the chain keeps its access and its date', () => {
+test('a model that stays in the reordered chain keeps its access level and the date it was added', () => {
   const before = chained({ model_id: A, access: 'read_only', since: null }, link(B));
   given(Agent, created, before)
     .when(Agent.reorderModelChain([C, A]))
     .emits(chained(link(C), { model_id: A, access: 'read_only', since: at(1) }));
 });
 
-test('reordering to the current order emits no event', () =>
+test('reordering a model chain to its current order emits no event', () =>
   given(Agent, created, chained(link(A), link(B)))
     .when(Agent.reorderModelChain([A, B]))
     .emits());
@@ -107,7 +107,7 @@ test('a model chain must not contain the same model twice', () =>
     .when(Agent.reorderModelChain([A, A]))
     .refuses('invalid', '/model_ids'));
 
-test('every decision refuses an absent, deleted or released agent', () => {
+test('every decision refuses an agent that is absent, is deleted, or has released its slug', () => {
   const decisions = [update({ name: 'X' }), Agent.reorderModelChain([A]), Agent.remove, AgentRoles.assignRole(ACTOR, 'OWNER', {})];
   for (const decision of decisions)
     for (const events of [[], [created, deleted], [created, deleted, released]])
@@ -116,19 +116,19 @@ test('every decision refuses an absent, deleted or released agent', () => {
         .refuses('not_found');
 });
 
-test('a deleted agent keeps its fields; releasing its slug changes its status', () => {
+test('a deleted agent keeps its fields; when its slug is released, its status becomes released', () => {
   given(Agent, created).when(Agent.remove).emits(deleted);
   assert.is(given(Agent, created, deleted).state.name, 'Reviewer');
   assert.is(given(Agent, created, deleted, released).state.status, 'released');
 });
 
-/** A membership that began at this sort key. */
+/** A membership that began at the event with this sort key. */
 const member = (since: string, role: TenantRole = 'MEMBER'): AgentRoles.Members[string] => ({
   role,
   since,
   by: { event_id: `${role} since ${since}`, type: 'MemberAdded', at: at(0) },
 });
-/** A membership that began before, and one that began after, all events of the agent. */
+/** A membership that began before all events of the agent, and one that began after them. */
 const [earlier, later] = [member(''), member(MAX_SORT_KEY)];
 const members = { [ACTOR]: earlier, [B]: earlier };
 
@@ -142,7 +142,7 @@ test('the last OWNER of an agent cannot lose that role', () => {
     .emits({ type: 'AgentRoleRevoked', data: { user_id: ACTOR } });
 });
 
-test('an OWNER role of an earlier membership is not in effect: it does not make another OWNER removable, and can be assigned again', () => {
+test('an OWNER role of an earlier membership has no effect: another OWNER still cannot be removed, and the role can be assigned again', () => {
   const rejoined = { [ACTOR]: earlier, [B]: later };
   const revoked: Agent.AgentEvent = { type: 'AgentRoleRevoked', data: { user_id: B } };
   const story = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
@@ -156,7 +156,7 @@ test('an OWNER role of an earlier membership is not in effect: it does not make 
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [ACTOR] } });
 });
 
-test('the OWNERs of the tenant own an agent whose owners have all left, until it gets a new OWNER', () => {
+test('if all owners of an agent have left the tenant, the OWNERs of the tenant own it until it gets a new OWNER', () => {
   const { state, ...story } = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'MANAGER' } });
   const heirs = { [A]: member('', 'OWNER'), [B]: earlier, [C]: member('', 'OWNER') };
   assert.equal(AgentRoles.ownersOf(state, { ...heirs, [ACTOR]: earlier }), [ACTOR]);
@@ -172,7 +172,7 @@ test('the OWNERs of the tenant own an agent whose owners have all left, until it
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [] } });
 });
 
-test('a grant of an earlier membership is not in effect: it can be granted again, but not revoked', () => {
+test('a grant of an earlier membership has no effect: it can be granted again, but not revoked', () => {
   const granted = (role: GrantRole): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id: B, role } });
   const revoked: Agent.AgentEvent = { type: 'AgentAccessRevoked', data: { user_id: B } };
   const rejoined = { [B]: later };

@@ -24,7 +24,7 @@ const ownersOf = async (agent: string): Promise<string[]> => {
 
 const ROUNDS = 5;
 
-test('if both owners of an agent are removed at the same time, one removal is refused', async () => {
+test('if both owners of an agent are removed from the tenant at the same time, one removal is refused', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const [one, two] = [await newMember(), await newMember()];
     const agent = await createAgent(one);
@@ -34,7 +34,7 @@ test('if both owners of an agent are removed at the same time, one removal is re
   }
 });
 
-test('an agent created by a member during their removal belongs to them or to the OWNER of the tenant', async () => {
+test('if a member creates an agent while being removed, either the member or the OWNER of the tenant owns it', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const one = await newMember();
     const [creation, removal] = await Promise.all([postAgent(one), removeMember(one)]);
@@ -46,7 +46,7 @@ test('an agent created by a member during their removal belongs to them or to th
   }
 });
 
-test('an agent transferred to a member during their removal has an owner afterwards', async () => {
+test('if an agent is transferred to a member who is being removed, it has an owner afterwards', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const one = await newMember();
     const agent = await createAgent(owner);
@@ -56,7 +56,7 @@ test('an agent transferred to a member during their removal has an owner afterwa
   }
 });
 
-test('if all owners have left, the member who restores an agent becomes its owner', async () => {
+test('if all owners of a deleted agent have left, the member who restores it becomes its owner', async () => {
   const one = await newMember();
   const agent = await createAgent(one);
   await p.send('DELETE', agent, { key: one.key });
@@ -80,8 +80,8 @@ test('a restored agent keeps an owner who is still a member', async () => {
 });
 
 /**
- * Another process that stops between its decision about an agent (`decided`) and its append, until `proceed` is called.
- * It does not see what happens meanwhile.
+ * Starts another process that decides about an agent, but waits before it appends the event. `decided` resolves after
+ * the decision, and `proceed` lets it append. In between, it does not see new events.
  */
 const pausedProcess = async () => {
   const [decided, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -131,7 +131,7 @@ const RACES: readonly RaceScenario[] = [
 ];
 
 for (const { what, before, request } of RACES)
-  test(`an agent that is ${what} in one process while another removes that member belongs to the OWNER of the tenant`, async () => {
+  test(`if an agent is ${what} in one process while another process removes that user, the OWNER of the tenant owns it`, async () => {
     const other = await pausedProcess();
     const [one, two] = [await newMember(), await newMember()];
     const agent = await createAgent(one);

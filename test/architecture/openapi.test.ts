@@ -42,7 +42,7 @@ const at = (pointer: string): unknown =>
     .split('/')
     .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], document);
 
-test('the document is OpenAPI 3.1, and every reference in it resolves', () => {
+test('the OpenAPI document has version 3.1, and every reference in it resolves', () => {
   assert.is((document as unknown as { openapi: string }).openapi, '3.1.0');
   const refs = new Set(refsIn(document));
   assert.ok(refs.size > 10);
@@ -53,7 +53,7 @@ test('the document is OpenAPI 3.1, and every reference in it resolves', () => {
   assert.not.match(JSON.stringify(document), /"\$defs"|"\$schema"/);
 });
 
-test('the schemas of request and response bodies of operations are named', () => {
+test('the request and response bodies of operations have named schemas', () => {
   const tables = new Set(Object.keys(p.operations));
   for (const { operation } of described.filter(({ operation }) => tables.has(operation.operationId)))
     for (const { content } of [...(operation.requestBody ? [operation.requestBody] : []), ...Object.values(operation.responses)])
@@ -61,7 +61,7 @@ test('the schemas of request and response bodies of operations are named', () =>
         assert.ok(schema.$ref ?? (schema.items as Schema | undefined)?.$ref, operation.operationId);
 });
 
-test('every operation documents its id, responses, parameters and permission', () => {
+test('every operation in the document has a unique id, a response, its path parameters and its permission', () => {
   const ids = described.map(({ operation }) => operation.operationId);
   assert.is(new Set(ids).size, ids.length, 'operationIds are unique');
   for (const { path, method, operation } of described) {
@@ -87,7 +87,7 @@ test('every operation documents its id, responses, parameters and permission', (
   }
 });
 
-test('every route with a credential, and the inbound webhook, documents the status 429', () => {
+test('the status 429 is documented for every route that accepts a credential, for the inbound webhook, and for no other route', () => {
   for (const { path, method, operation } of described) {
     const { security } = operation as { security?: readonly object[] };
     const isLimited = security === undefined || security.some((way) => 'bearer' in way) || path.startsWith('/hooks/');
@@ -95,7 +95,7 @@ test('every route with a credential, and the inbound webhook, documents the stat
   }
 });
 
-test('no object in a request body accepts unnamed fields', () => {
+test('no object in a request body accepts fields that its schema does not name', () => {
   const open = described.flatMap(({ operation: { operationId, requestBody } }) =>
     Object.entries(requestBody?.content ?? {})
       .filter(([type]) => type === 'application/json' && operationId !== 'receiveWebhook')
@@ -104,14 +104,14 @@ test('no object in a request body accepts unnamed fields', () => {
   assert.equal(open, []);
 });
 
-test('the document contains exactly the mounted routes', () => {
+test('the OpenAPI document contains exactly the mounted routes', () => {
   const mounted = p.app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`);
   assert.equal([...new Set(mounted)].sort(), described.map(({ path, method }) => `${method} ${path}`).sort());
 });
 
-/** Creates a resource of every kind, so that ids in requests exist. */
+/** Creates a resource of every kind, so that requests can contain existing ids. */
 const createResources = async () => {
   const made = async (path: string, body: object) => ((await p.send('POST', path, { body })).body as { id: string }).id;
   const agent = await made(`${p.tenant}/agents`, { name: 'Agent', slug: `a${Math.random().toString(36).slice(2)}` });
@@ -173,7 +173,7 @@ type Sent = { query: Record<string, unknown>; body: unknown };
 
 const WRONG = [null, true, -1, 1.5, 1e15, '', 'x'.repeat(2_000), 'né\u202e', [], {}, ['x'], { x: 1 }];
 
-/** Almost valid bodies: one field missing, one too many, or one of another type. */
+/** Bodies that are almost valid: a field is missing, there is one field too many, or a field has another type. */
 const almostValid = (body: unknown): fc.Arbitrary<Sent['body']> => {
   const fields = Object.entries((body ?? {}) as Record<string, unknown>);
   const more = fc.constant(Object.fromEntries([...fields, ['is_seed', true]]));
@@ -236,18 +236,20 @@ const ask = async (p: InMemoryPlatform, method: string, path: string, { query, b
   return p.send(method.toUpperCase(), search ? `${path}?${search}` : path, body === undefined ? {} : { body });
 };
 
-/** Operations that need a message broker or Postgres. */
+/**
+ * Parts of the paths of operations that cannot succeed in this test, because they need a message broker or Postgres.
+ */
 const NEVER_SUCCESSFUL = ['runner-credentials', '/admin/projections/'];
 
 const MISSING = `c${'0'.repeat(24)}`;
 
-/** Sample requests, those with the fewest query parameters first, because these are the most likely to succeed. */
+/** Sample requests. Those with the fewest query parameters come first, because they are the most likely to succeed. */
 const sampled = (operation: Described, of: Resources): Sent[] => {
   const size = ({ query }: Sent) => Object.keys(query).length;
   return fc.sample(requests(operation, of), { seed, numRuns: 20 }).sort((a, b) => size(a) - size(b));
 };
 
-/** Checks that requests with an unknown id are refused, never a server error. */
+/** Checks that a request with an unknown id is refused, and does not cause a server error. */
 const checkUnknownIds = async (name: string, path: string, method: string, operation: Described, of: Resources): Promise<void> => {
   const [sent] = sampled(operation, of);
   for (const id of path.match(/\{\w+\}/g) ?? []) {

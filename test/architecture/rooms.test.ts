@@ -8,7 +8,10 @@ import { RESOURCE_GUARDS } from '../two-tenants/resource-guards.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** What each room may import: other rooms, and packages (node:zlib has the CRC-32 of API keys). infra may import anything. */
+/**
+ * What each room (a top-level layer, see README) may import: other rooms and packages. It may use node:zlib for the
+ * CRC-32 of API keys. infra may import anything.
+ */
 const ALLOWED_IMPORTS: Record<string, { rooms: string[]; packages: RegExp }> = {
   domain: { rooms: ['domain'], packages: /^(zod|node:crypto|node:zlib)$/ },
   commands: { rooms: ['commands', 'domain'], packages: /^zod$/ },
@@ -16,7 +19,7 @@ const ALLOWED_IMPORTS: Record<string, { rooms: string[]; packages: RegExp }> = {
   api: { rooms: ['api', 'commands', 'projections', 'domain'], packages: /^(zod|hono|hono\/.+|@hono\/zod-validator)$/ },
 };
 
-/** Code that a room must not contain. */
+/** Code that must not occur in a room. */
 const FORBIDDEN_CODE: Record<string, RegExp> = {
   domain: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b|\basync\b|\bawait\b|\bPromise\b/,
   projections: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b/,
@@ -45,7 +48,7 @@ const INFRA_FOLDERS = [
   'vault',
   'webhooks',
 ];
-/** The folders of each room. A new area or driver is added here. */
+/** The folders of each room. A new area or driver must be added here. */
 const FOLDERS: Record<string, string[]> = {
   domain: AREAS,
   commands: AREAS,
@@ -72,7 +75,7 @@ const IMPORTS = [/^(?:import|export)\b[^;'`]*?\bfrom '([^']+)'/gm, /^import '([^
 const importsOf = (file: string): string[] =>
   IMPORTS.flatMap((pattern) => [...withoutComments(file).matchAll(pattern)].map((found) => found[1]!));
 
-/** The files that a file imports by a relative path, relative to the root. */
+/** The paths, relative to the root, of the files that a file imports by a relative path. */
 const importedFiles = (file: string): string[] =>
   importsOf(file)
     .filter((name) => name.startsWith('.'))
@@ -84,7 +87,7 @@ const everywhere = [...roomsAndInfra, 'test'];
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The first cycle that a depth-first search finds, as the path that closes it; empty if the graph has none. */
+/** The first cycle that a depth-first search finds, as the list of its nodes. It is empty if the graph has no cycle. */
 const findCycle = (graph: Graph): string[] => {
   const finished = new Set<string>();
   const visit = (node: string, path: readonly string[]): string[] => {
@@ -108,7 +111,10 @@ const fileGraph: Graph = new Map(roomsAndInfra.flatMap(filesOf).map((file) => [f
 
 const folderOf = (room: string, file: string): string => relative(room, dirname(file)).replaceAll('\\', '/');
 
-/** Which folders of a room import which others. The room's root is left out: registries there import every area. */
+/**
+ * Which folders of a room (a top-level layer, see README) import which others. Files directly in the room's root are
+ * ignored: the registries there import every area.
+ */
 const folderGraph = (room: string): Graph => {
   const graph = new Map<string, Set<string>>();
   for (const file of filesOf(room)) {
@@ -154,12 +160,12 @@ for (const room of everywhere)
     );
   });
 
-test('no file imports itself through other files', () => equal(findCycle(fileGraph), []));
+test('the imports between files form no cycle', () => equal(findCycle(fileGraph), []));
 
 for (const room of roomsAndInfra)
-  test(`the folders of ${room} import each other without cycles`, () => equal(findCycle(folderGraph(room)), []));
+  test(`the imports between the folders of ${room} form no cycle`, () => equal(findCycle(folderGraph(room)), []));
 
-test('a cycle of imports is found', () => {
+test('the search for import cycles finds one', () => {
   const graph: Graph = new Map([
     ['a', new Set(['b', 'c'])],
     ['b', new Set(['c'])],
@@ -195,13 +201,13 @@ test('no file has a vague name such as utils or index', () =>
     [],
   ));
 
-test('every guard that the mutation run removes occurs in its file', () =>
+test('every line of code that the mutation run removes occurs in its file', () =>
   equal(
     [...CALLER_GUARDS, ...RESOURCE_GUARDS].filter(({ edits }) => edits.some(([file, from]) => !textOf(file).includes(from))),
     [],
   ));
 
-test('the table of environment variables in the README is complete', () => {
+test("the README's table of environment variables lists exactly the variables that the platform reads", () => {
   const rows = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\|(?: *`[A-Z][A-Z0-9_<>]*` *,?)+\|/gm)].flatMap(
     (row) => row[0].match(/[A-Z][A-Z0-9_<>]*/g) ?? [],
   );

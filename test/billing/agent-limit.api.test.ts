@@ -4,7 +4,7 @@ import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platf
 
 const p = await createInMemoryPlatform();
 
-/** A tenant with a plan of its own. */
+/** Creates a tenant with its own plan, which has these limits. */
 const tenantWith = async (slug: string, limits: { agents?: number; members?: number }) => {
   const all = { agents: 3, members: 3, cron_jobs: 1, webhooks_per_minute: 1, ...limits };
   const plan = await p.send('POST', '/admin/plans', { body: { slug, name: slug, monthly_usd: 0, limits: all } });
@@ -20,7 +20,7 @@ const tenantWith = async (slug: string, limits: { agents?: number; members?: num
 const problemOf = ({ status, body }: Answer) => [status, (body as { code?: string }).code, (body as { limit?: string }).limit];
 const LIMIT_REACHED = [409, 'plan_limit', 'agents'];
 
-test('of a hundred concurrent creations as many agents succeed as the plan allows', async () => {
+test('of a hundred concurrent requests to create an agent, as many succeed as the plan allows', async () => {
   const { create, send } = await tenantWith('many', { agents: 7 });
   const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => create(`agent-${n}`)));
   assert.is(answers.filter(({ status }) => status === 201).length, 7);
@@ -29,7 +29,7 @@ test('of a hundred concurrent creations as many agents succeed as the plan allow
   assert.is(((await send('GET', '/agents')).body as unknown[]).length, 7);
 });
 
-test('a deleted agent no longer counts at once; a restored one counts again', async () => {
+test('a deleted agent stops counting at once; a restored agent counts again', async () => {
   const { create, send } = await tenantWith('room', { agents: 2 });
   const first = await create('first');
   await create('second');
@@ -45,7 +45,7 @@ test('a deleted agent no longer counts at once; a restored one counts again', as
   );
 });
 
-test('a creation beyond the limit does not take the slug of a deleted agent', async () => {
+test('creating an agent beyond the limit is refused, and does not reuse the slug of a deleted agent', async () => {
   const { create, send } = await tenantWith('refused', { agents: 1 });
   const first = `/agents/${((await create('first')).body as { id: string }).id}`;
   await send('DELETE', first);
@@ -55,7 +55,7 @@ test('a creation beyond the limit does not take the slug of a deleted agent', as
   assert.is((await send('POST', `${first}/restore`, {})).status, 200);
 });
 
-test('a repeated request with an Idempotency-Key gets its first response, even if the limit is reached now', async () => {
+test('a repeated request with an Idempotency-Key gets the first response, even if the limit has been reached since', async () => {
   const { create } = await tenantWith('again', { agents: 1 });
   const key = { 'idempotency-key': 'one' };
   const made = await create('only', key);
@@ -64,7 +64,7 @@ test('a repeated request with an Idempotency-Key gets its first response, even i
   assert.is((await create('only', key)).text, made.text);
 });
 
-test('an invitation beyond the limit on members is refused and registers no user', async () => {
+test('an invitation beyond the limit of members is refused and registers no user', async () => {
   const { send } = await tenantWith('people', { members: 3 });
   const invite = (name: string) => send('POST', '/members', { email: `${name}@people.example` });
   const answers = await Promise.all(['a', 'b', 'c', 'd'].map(invite));
@@ -74,7 +74,7 @@ test('an invitation beyond the limit on members is refused and registers no user
   assert.is(p.eventsOf('UserRegistered').length, before);
 });
 
-test('a larger plan raises the limit; a smaller one keeps existing agents', async () => {
+test('a larger plan allows more agents; after a change to a smaller plan, existing agents stay', async () => {
   const { id, create } = await tenantWith('larger', { agents: 1 });
   const { plan_id } = await tenantWith('roomy', { agents: 5 });
   const { plan_id: none } = await tenantWith('none', { agents: 0 });
@@ -86,7 +86,7 @@ test('a larger plan raises the limit; a smaller one keeps existing agents', asyn
   assert.equal(problemOf(await create('three')), LIMIT_REACHED);
 });
 
-test('the platform closes', async () => {
+test('the projections have applied every event, and the platform stops', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -18,7 +18,7 @@ const WITHIN_MS = 1_000;
 
 type Given = Awaited<ReturnType<typeof createWebhookPlatform>>;
 
-/** Gives the tenant a plan with this quota. */
+/** Moves the tenant to a plan with this quota of webhook deliveries. */
 const setQuota = async ({ systemContext, tenant_id }: Pick<Given, 'systemContext' | 'tenant_id'>, webhooks_per_minute: number) => {
   const ctx = systemContext(tenant_id);
   const plan_id = ctx.uniqueId('plan', `plan ${webhooks_per_minute}`, 0, 'platform');
@@ -32,7 +32,7 @@ const newDeliveryId = () => ({ 'x-github-delivery': `delivery-${deliveryCount++}
 const problemOf = ({ status, json }: Answer) => [status, json.code];
 const QUOTA_EXCEEDED = [429, 'rate_limited'];
 
-test('deliveries beyond the quota are 429 with Retry-After and append no event', async () => {
+test('a delivery beyond the quota gets 429 with Retry-After and appends no event of its own', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   let now = Date.now();
   given.clock.now = () => now;
@@ -66,7 +66,7 @@ test('deliveries beyond the quota are 429 with Retry-After and append no event',
   assert.ok(counted.every(({ caller }) => caller === 'rate_limited'));
 });
 
-test('a flood beyond the quota appends at most one event a minute', async () => {
+test('any number of deliveries beyond the quota append at most one event a minute', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   const now = Date.now();
   given.clock.now = () => now;
@@ -80,7 +80,7 @@ test('a flood beyond the quota appends at most one event a minute', async () => 
   assert.is(given.log.events.length, before + 1);
 });
 
-test('deliveries with a wrong signature or content type cost no quota', async () => {
+test('deliveries with a wrong signature or content type do not count against the quota', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   await setQuota(given, 1);
   for (let index = 0; index < 20; index++) {
@@ -92,7 +92,7 @@ test('deliveries with a wrong signature or content type cost no quota', async ()
   await given.close();
 });
 
-test('with the replay guard, a delivery beyond the quota does not claim its body', async () => {
+test('with the replay guard, the body of a delivery beyond the quota does not count as received before', async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' }, createRateLimiter());
   await setQuota(given, 1);
   await given.deliver('{"a":1}', newDeliveryId());
@@ -102,7 +102,7 @@ test('with the replay guard, a delivery beyond the quota does not claim its body
   await given.close();
 });
 
-test('a quota of zero accepts no delivery', async () => {
+test('with a quota of zero, no delivery is accepted', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   await setQuota(given, 0);
   const refused = await given.deliver('{}', newDeliveryId());
@@ -112,7 +112,7 @@ test('a quota of zero accepts no delivery', async () => {
   await given.close();
 });
 
-test("one tenant's quota does not affect another tenant with the same plan and address", async () => {
+test("one tenant's quota does not affect another tenant with the same plan and the same client IP address", async () => {
   const p = await createInMemoryPlatform({ limits: createRateLimiter() });
   const limits = { agents: 5, members: 5, cron_jobs: 5, webhooks_per_minute: 2 };
   const plan = await p.send('POST', '/admin/plans', { body: { slug: 'two', name: 'Two', monthly_usd: 0, limits } });
@@ -141,7 +141,10 @@ test("one tenant's quota does not affect another tenant with the same plan and a
   await p.close();
 });
 
-/** Two processes that share their quota by one database. `calls` counts the charges and the failed ones. */
+/**
+ * Starts two processes that share their quota through one database. `calls` counts the charges sent to the database,
+ * and how many of them failed.
+ */
 const twoProcesses = async (webhooks_per_minute: number) => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -177,8 +180,8 @@ const twoProcesses = async (webhooks_per_minute: number) => {
 };
 
 /**
- * Sends 500 concurrent deliveries to two processes with a quota of 200. @returns null if the database was late, so that
- * each process counted alone
+ * Sends 500 concurrent deliveries to two processes with a quota of 200.
+ * @returns null if a charge to the database failed, because each process then applied the quota alone
  */
 const flood = async (): Promise<{ passed: number; max: number } | null> => {
   const { given, other, calls, close } = await twoProcesses(200);
@@ -195,14 +198,14 @@ const flood = async (): Promise<{ passed: number; max: number } | null> => {
   return calls.failures > 0 ? null : { passed, max };
 };
 
-test('two processes share the quota and exceed it by at most one lease each', async () => {
+test('two processes share the quota, and each exceeds it by at most one lease', async () => {
   let found = await flood();
   for (let tries = 1; !found && tries < 5; tries++) found = await flood();
   const { passed, max } = found!;
   assert.ok(passed >= 195 && passed <= max, `${passed} accepted, at most ${max} allowed`);
 });
 
-test('while the database is down, each process applies the quota alone', async () => {
+test('while the database is down, each process applies the quota on its own', async () => {
   const charge = async () => {
     throw new Error('down');
   };
@@ -237,7 +240,7 @@ test('a change of the plan takes effect in every process within a second', async
   assert.equal(await statuses(), [429, 429]);
 });
 
-test('a delivery reads neither the store nor the database, and counting it costs at most two microseconds', async () => {
+test('accepting a delivery reads neither the event store nor the database, and counting it takes at most two microseconds', async () => {
   const { given, calls } = await twoProcesses(10_000_000);
   await given.deliver('{}', newDeliveryId());
   let reads = 0;

@@ -6,7 +6,7 @@ import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platf
 
 const ACCOUNTS = '/admin/allowed-accounts';
 
-test('an address can be allowed once, listed, disallowed, and allowed again as another account', async () => {
+test('an allowed e-mail address is listed and cannot be allowed twice; after it was disallowed, it can be allowed again as another account', async () => {
   const p = await createInMemoryPlatform();
   const allow = (email: string) => p.send('POST', ACCOUNTS, { body: { email } });
   const first = await allow('Ada@Example.com');
@@ -68,7 +68,7 @@ const INVALID_ADDRESSES = [
   addressOfLength(254),
 ];
 
-test('every field for an e-mail address accepts 3 to 253 characters that a browser accepts', async () => {
+test('every field for an e-mail address accepts 3 to 253 characters, in the form that browsers accept', async () => {
   const p = await createInMemoryPlatform();
   let slugs = 0;
   const requests: ((email: unknown) => Promise<Answer>)[] = [
@@ -93,7 +93,7 @@ test('every field for an e-mail address accepts 3 to 253 characters that a brows
   await p.close();
 });
 
-test('checking an e-mail address takes linear time', () => {
+test('the time to check an e-mail address grows linearly with its length', () => {
   const began = performance.now();
   for (const part of ['a', 'a.', 'a-', 'a@', '@', 'a-.', '0-0'])
     for (const end of ['', '!', '\n', '@']) for (const head of ['', 'a@']) Email.safeParse(`${head}${part.repeat(100_000)}${end}`);

@@ -8,14 +8,14 @@ const BASE62 = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 const SECRET = 'abcdefghijklmnopqrstuvwxyzABCDEF';
 const base62 = (length: number) => fc.string({ unit: fc.constantFrom(...BASE62), minLength: length, maxLength: length });
 
-test('the checksum is CRC-32 (IEEE) in base62: most significant digit first, padded with 0', () => {
+test('the checksum of an API key is CRC-32 (IEEE) in base62, most significant digit first, padded with 0', () => {
   assert.is(crc32('123456789'), 0xcbf43926);
   assert.is(3 * 62 ** 5 + 45 * 62 ** 4 + 35 * 62 ** 3 + 27 * 62 ** 2 + 22 * 62 + 14, 0xcbf43926);
   assert.is(checksum('123456789'), [3, 45, 35, 27, 22, 14].map((digit) => BASE62[digit]).join(''));
   assert.is(checksum(''), '000000');
 });
 
-test('a key is ann_, 8 characters, _, 32 characters and the checksum of all of it', () => {
+test('an API key is ann_, 8 characters, _, 32 characters, and the checksum of all these', () => {
   const key = buildKey('pub1icId', SECRET);
   assert.is(key.length, 51);
   assert.ok(key.startsWith(`ann_pub1icId_${SECRET}`));
@@ -23,7 +23,7 @@ test('a key is ann_, 8 characters, _, 32 characters and the checksum of all of i
   assert.is(publicIdOf(key), 'pub1icId');
 });
 
-test('a key with one wrong character is refused', () =>
+test('an API key with one wrong character is refused', () =>
   fc.assert(
     fc.property(base62(8), base62(32), (publicId, secret) => {
       const key = buildKey(publicId, secret);
@@ -34,7 +34,7 @@ test('a key with one wrong character is refused', () =>
     { numRuns: 40 },
   ));
 
-test('a key with two characters swapped, one missing or doubled, or another case is refused', () =>
+test('an API key is refused if two characters are swapped, one is missing or doubled, or one has another case', () =>
   fc.assert(
     fc.property(base62(8), base62(32), fc.nat(49), (publicId, secret, index) => {
       const key = buildKey(publicId, secret);

@@ -22,7 +22,7 @@ const assertUnauthorized = (answer: Answer, code = 'unauthorized') => {
   assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer/);
 };
 
-test('the text of a key is only in the response of its creation, in no list, audit log or event', async () => {
+test('an API key is shown only in the response to its creation; no list, audit log or event contains it', async () => {
   for (const path of KEY_PATHS) {
     const answer = await postKey(path);
     const { key, id } = answer.body as CreatedKey;
@@ -47,7 +47,7 @@ test('the text of a key is only in the response of its creation, in no list, aud
   }
 });
 
-test('a tenant key acts as its creator in its tenant, a runner key as its agent', async () => {
+test('with a tenant key, the caller is its creator, in its tenant only; with a runner key, the caller is its agent', async () => {
   const { key } = await createKey();
   const { user, tenants, actor } = (await me(key)).body as { user: Json; tenants: Json[]; actor: Json };
   assert.equal([user.email, tenants.length, actor.kind], ['admin@annals.localhost', 1, 'user']);
@@ -60,7 +60,7 @@ test('a tenant key acts as its creator in its tenant, a runner key as its agent'
   assert.equal([(runner.agent as Json).id, (runner.actor as Json).kind, runner.user], [agent, 'agent', null]);
 });
 
-test('a revoked key of any kind is refused at once and no longer listed', async () => {
+test('a revoked API key of any kind is refused at once and no longer listed', async () => {
   for (const path of KEY_PATHS) {
     const { id, key } = await createKey(path);
     assert.is((await me(key)).status, 200);
@@ -72,7 +72,7 @@ test('a revoked key of any kind is refused at once and no longer listed', async 
   }
 });
 
-test('a key expires at expires_at, which must be in the future and before the year 10000', async () => {
+test('an API key expires at expires_at, which must be in the future and before the year 10000', async () => {
   const soon = new Date(Date.now() + 60_000).toISOString();
   const { key, expires_at } = (await createKey(undefined, { name: 'x', expires_at: soon.replace('Z', '+00:00') })) as CreatedKey & Json;
   assert.is(expires_at, soon);
@@ -94,7 +94,7 @@ test('a key expires at expires_at, which must be in the future and before the ye
   assert.is(lowerCase.expires_at, '2999-01-02T03:04:05.000Z', 'RFC 3339 5.6 allows t and z in lower case');
 });
 
-test('a malformed key costs no look-up; an unknown key with a correct checksum costs one', async () => {
+test('a malformed API key is refused without reading the log; an unknown key with a correct checksum costs one read', async () => {
   let reads = 0;
   const { read } = p.log;
   Object.assign(p.log, {
@@ -119,14 +119,14 @@ test('a malformed key costs no look-up; an unknown key with a correct checksum c
   Object.assign(p.log, { read });
 });
 
-test('without a credential every operation that is not public is 401', async () => {
+test('without a credential, every operation that is not public gets 401', async () => {
   for (const { method, path, permit } of Object.values(p.operations)) {
     if (permit === 'none') continue;
     assertUnauthorized(await p.send(method.toUpperCase(), path.replace(':tenant_id', p.tenant_id).replaceAll(/:\w+/g, agent), { key: '' }));
   }
 });
 
-test('a runner key may read its agent and manage its credentials, and nothing else', async () => {
+test("with a runner key, a caller may read its agent and manage the agent's runner credentials, and nothing else", async () => {
   const { key } = await createKey(`${A}/runner-keys`);
   const other = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as CreatedKey).id;
   await p.waitForProjections();
@@ -144,7 +144,7 @@ test('a runner key may read its agent and manage its credentials, and nothing el
   assert.equal([...open].sort(), ['getAgent', 'issueRunnerCredential', 'listRunnerCredentials', 'readMe']);
 });
 
-test('a key is refused if its owner is no longer a member or its tenant is suspended', async () => {
+test('an API key is refused if its owner is no longer a member, or if its tenant is suspended', async () => {
   const { key, user_id } = await addMember(p, 'ADMIN');
   const runner = (await postKey(`${A}/runner-keys`, { name: 'r' }, key)).body as CreatedKey;
   const ctx = p.systemContext(p.tenant_id);
@@ -156,7 +156,7 @@ test('a key is refused if its owner is no longer a member or its tenant is suspe
   for (const one of [key, runner.key]) assertUnauthorized(await p.send('GET', A, { key: one }), 'key_owner_inactive');
 });
 
-test('the use of a key is recorded once an hour', async () => {
+test('the use of an API key is recorded at most once an hour', async () => {
   const { id, key } = await createKey();
   const uses = () => p.eventsOf('ApiKeyUsed').filter((event) => event.id === id).length;
   for (let n = 0; n < 5; n++) await me(key);
@@ -169,7 +169,7 @@ test('the use of a key is recorded once an hour', async () => {
   assert.is(uses(), 2);
 });
 
-test('the name of a key has 1 to 255 characters', async () => {
+test('the name of an API key has 1 to 255 characters', async () => {
   for (const [length, status] of [
     [0, 422],
     [1, 201],
@@ -181,6 +181,6 @@ test('the name of a key has 1 to 255 characters', async () => {
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('the platform closes', () => p.close());
+test('the platform stops', () => p.close());
 
 test.run();

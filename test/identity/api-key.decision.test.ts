@@ -19,17 +19,17 @@ const used = { type: 'ApiKeyUsed', data: {} } as const;
 const isInTenant = (key: ApiKey.ApiKey) => key.tenant_id === TENANT;
 const later = (ms: number) => new Date(Date.parse(at(0)) + ms).toISOString();
 
-test('creating a key again emits no event', () => {
+test('creating an API key again emits no event', () => {
   given(ApiKey).when(ApiKey.create(fields)).emits(created);
   given(ApiKey, created).when(ApiKey.create(fields)).emits();
 });
 
-test('revoking a key again emits no event', () => {
+test('revoking an API key again emits no event', () => {
   given(ApiKey, created).when(ApiKey.revoke(isInTenant)).emits(revoked);
   given(ApiKey, created, revoked).when(ApiKey.revoke(isInTenant)).emits();
 });
 
-test('revoking a key out of scope is refused like revoking an absent key', () => {
+test('revoking an API key of another tenant or agent is refused like revoking an absent one', () => {
   given(ApiKey)
     .when(ApiKey.revoke(() => true))
     .refuses('not_found');
@@ -38,12 +38,12 @@ test('revoking a key out of scope is refused like revoking an absent key', () =>
     .refuses('not_found');
 });
 
-test('creating a revoked key again does not restore it', () => {
+test('creating a revoked API key again does not make it valid', () => {
   given(ApiKey, created, revoked).when(ApiKey.create(fields)).emits();
   assert.is(given(ApiKey, created, revoked).state.status, 'revoked');
 });
 
-test('the first use of a key is recorded at once and the next one after an hour; a revoked key records none', () => {
+test('the first use of an API key is recorded at once, the next one after an hour; uses of a revoked key are not recorded', () => {
   given(ApiKey, created)
     .when(ApiKey.recordUse(later(0)))
     .emits(used);
@@ -61,7 +61,7 @@ test('the first use of a key is recorded at once and the next one after an hour;
     .emits();
 });
 
-test('only the full digest matches; an absent key matches nothing, not even the placeholder', () => {
+test('an API key matches only its full digest; an absent key matches nothing, not even the placeholder digest', () => {
   const { state } = given(ApiKey, created);
   assert.ok(ApiKey.matches(state, DIGEST));
   assert.not(ApiKey.matches(state, `${DIGEST.slice(0, -2)}ac`));

@@ -11,7 +11,7 @@ const CALLBACK = 'http://annals.test/auth/callback';
 
 const cookiePairs = (headers: Headers): string[] => headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
 
-/** Starts a sign-in. @returns where the browser is redirected, and its cookies */
+/** Starts a sign-in. @returns the URL to which the browser is redirected, and its cookies */
 const startSignIn = async (p: SignInPlatform['p'], query = '') => {
   const answer = await p.send('GET', `/auth/login${query}`, { key: '' });
   assert.is(answer.status, 302, answer.text);
@@ -21,7 +21,7 @@ const startSignIn = async (p: SignInPlatform['p'], query = '') => {
 const finishSignIn = (p: SignInPlatform['p'], back: string, cookie: string) =>
   p.send('GET', back.replace('http://annals.test', ''), { key: '', headers: { cookie } });
 
-/** Signs a browser in. @returns its cookie */
+/** Signs a browser in. @returns its session cookie */
 const signIn = async (p: SignInPlatform['p'], login = 'somebody') => {
   const started = await startSignIn(p);
   const answer = await finishSignIn(p, await signInAtIssuer(started.location, login), started.cookie);
@@ -40,7 +40,7 @@ const byCookie = (
 
 const OWN_PAGE = { origin: 'http://annals.test', 'sec-fetch-site': 'same-origin' };
 
-signInTest('a browser signs in by the code flow, reads, changes something from our own page, and signs out', async (stage) => {
+signInTest('a browser can sign in by the authorization-code flow, read, make a change from our own page, and sign out', async (stage) => {
   const { p } = stage;
   await allowAccount(stage);
   const started = await startSignIn(p, '?return_to=/docs%23agents');
@@ -65,7 +65,7 @@ signInTest('a browser signs in by the code flow, reads, changes something from o
   assert.not.ok(JSON.stringify(p.log.events.map(({ data }) => data)).includes(cookie.split('.')[1]!));
 });
 
-signInTest('a session cookie is valid for twelve hours and only unchanged', async (stage) => {
+signInTest('a session cookie is valid for twelve hours, and not if it was altered', async (stage) => {
   const { p } = stage;
   await allowAccount(stage);
   const cookie = await signIn(p);
@@ -85,7 +85,7 @@ signInTest('a session cookie is valid for twelve hours and only unchanged', asyn
   assert.is((await byCookie(p, cookie)).status, 401);
 });
 
-signInTest('a replayed, swapped, late, incomplete or foreign sign-in is refused', async (stage) => {
+signInTest('a sign-in is refused if it is repeated, late, incomplete, mixed with another one, or from another issuer', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   await allowAccount(stage, 'victim@example.com');
@@ -171,12 +171,12 @@ signInTest('a replayed, swapped, late, incomplete or foreign sign-in is refused'
   await assertRefused('too late', 401, late.back, late.cookie);
 });
 
-signInTest('return_to must be a path on this host', async ({ p }) => {
+signInTest('the parameter return_to must be a path on this host', async ({ p }) => {
   for (const to of ['https://elsewhere.example', '//elsewhere.example', '/\\elsewhere.example', 'docs', '/a\tb', '', 'javascript:alert(1)'])
     assert.is((await p.send('GET', `/auth/login?return_to=${encodeURIComponent(to)}`, { key: '' })).status, 422, to);
 });
 
-signInTest('a cookie alone cannot change anything from a foreign page, by any operation', async (stage) => {
+signInTest('a session cookie does not allow any change if the request does not come from our own page', async (stage) => {
   const { p } = stage;
   await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'OWNER' } });
   await p.waitForProjections();
@@ -206,7 +206,7 @@ signInTest('a cookie alone cannot change anything from a foreign page, by any op
   assert.is(made.status, 201, made.text);
 });
 
-test('after too many failed sign-ins from an address, the issuer is not asked until the minute is over', async () => {
+test('after too many failed sign-ins from an IP address, the issuer gets no requests until the minute is over', async () => {
   const issuer = await startIssuer();
   const config = { oidcIssuer: issuer.url, oidcClientId: CLIENT.id, oidcClientSecret: CLIENT.secret };
   const p = await createInMemoryPlatform({ issuer: config, limits: createRateLimiter() });
@@ -231,7 +231,7 @@ test('after too many failed sign-ins from an address, the issuer is not asked un
   }
 });
 
-signInTest('an issuer that fails or does not answer during a sign-in is 503', async (stage) => {
+signInTest('a sign-in gets 503 if the issuer fails or does not answer', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   for (const [path, how] of [
@@ -249,7 +249,7 @@ signInTest('an issuer that fails or does not answer during a sign-in is 503', as
   }
 });
 
-test('without an issuer, login names the missing variable', async () => {
+test('without a configured issuer, the response to a sign-in names the missing environment variable', async () => {
   const p = await createInMemoryPlatform();
   const answer = await p.send('GET', '/auth/login', { key: '' });
   assert.is(answer.status, 409);

@@ -15,7 +15,10 @@ import { sign } from '../fixtures/webhook-platform.ts';
 import { type Classes, compareTimings, type Difference, welchTest } from '../fixtures/welch-t-test.ts';
 
 const MAX_T_VALUE = 4.5;
-/** Compiled code differs by some 0.3 of 20 µs from process to process, far less than can be measured over a socket. */
+/**
+ * The smallest difference that counts as a leak, as a share of the whole time. Compiled code differs by about 0.3 of 20
+ * µs from process to process, which is far less than a client can measure over the network.
+ */
 const MIN_SHARE = 0.05;
 const TRIES = 3;
 
@@ -26,7 +29,10 @@ const repeat = <T>(make: () => T): T[] => Array.from({ length: 256 }, make);
 const leaks = ({ t, share }: Difference): boolean => Math.abs(t) >= MAX_T_VALUE && share >= MIN_SHARE;
 const text = ({ t, share }: Difference): string => `t = ${t.toFixed(1)} (${(share * 100).toFixed(1)} %)`;
 
-/** Fails if the two classes differ in each of three tries: a leak does, noise does not. */
+/**
+ * Fails if the times of the two classes differ in each of three tries. A real leak shows in every try, but noise does
+ * not.
+ */
 const assertSameTime = async <T>(name: string, run: (input: T) => unknown, classes: Classes<T>): Promise<void> => {
   const found: Difference[] = [];
   do found.push(await compareTimings(run, classes));
@@ -73,7 +79,7 @@ const secret = p.key.slice(13, 45);
 const other = (character: string): string => (character === 'a' ? 'b' : 'a');
 const headerOf = (id: string, text: string): string => `Bearer ${buildKey(id, text)}`;
 
-/** Asserts that the header is refused as unauthorized. */
+/** Asserts that a request with this Authorization header is refused as unauthorized. */
 const assertUnauthorized = async (header: string): Promise<void> => {
   try {
     await authenticator.byHeader(header);
@@ -84,7 +90,7 @@ const assertUnauthorized = async (header: string): Promise<void> => {
   throw new Error('the key was accepted');
 };
 
-test('the statistic detects a comparison that stops at the first difference', async () => {
+test('the statistical test detects a comparison that stops at the first difference', async () => {
   const stops = (text: string): boolean => {
     for (let index = 0; index < secret.length; index++) if (text[index] !== secret[index]) return false;
     return true;
@@ -97,7 +103,7 @@ test('the statistic detects a comparison that stops at the first difference', as
   assert.not(leaks(welchTest([1, 2, 3, 4, 100], [1, 2, 3, 4, 900])));
 });
 
-test('a known public id with a wrong secret costs the same as an unknown one: one digest, two unique ids, one read of the log', async () => {
+test('checking an API key costs the same for a known public id with a wrong secret and for an unknown one: one digest, two unique ids, one read of the log', async () => {
   const done = async (header: string) => {
     Object.assign(counts, { loads: 0, digests: 0, names: 0 });
     await assertUnauthorized(header);
@@ -111,13 +117,13 @@ test('a known public id with a wrong secret costs the same as an unknown one: on
   assert.equal(counts, { loads: 0, digests: 0, names: 0 }, 'a verified key is found in memory');
 });
 
-test('an absent key is compared with a placeholder digest', () => {
+test('an absent API key is compared with a placeholder digest', () => {
   assert.is(ApiKey.initial.digest, NO_DIGEST);
   assert.match(NO_DIGEST, /^[0-9a-f]{64}$/);
   assert.is(ApiKey.matches(ApiKey.initial, NO_DIGEST), false);
 });
 
-test('the time of an API key check does not reveal the secret or which public ids exist', async () => {
+test('the time to check an API key reveals neither its secret nor which public ids exist', async () => {
   const first = () => headerOf(publicId, randomLetters(1) + secret.slice(1));
   const last = () => headerOf(publicId, secret.slice(0, -1) + randomLetters(1));
   const wrong = (make: () => string) => repeat(make).filter((header) => header !== `Bearer ${p.key}`);
@@ -146,7 +152,7 @@ const posted = (value: string) => ({
   body,
 });
 
-test('the time of a signature check does not reveal how much of it is correct or whether the webhook exists', async () => {
+test('the time to check a signature reveals neither how much of it is correct nor whether the webhook exists', async () => {
   const verify = ({ value, known }: { value: string; known: boolean }) => verifySignature(scheme, posted(value), known ? keys : null);
   const at = (make: () => string, known = true) => repeat(() => ({ value: make(), known }));
   await assertSameTime('first or last digit of a signature', verify, [
@@ -156,6 +162,6 @@ test('the time of a signature check does not reveal how much of it is correct or
   await assertSameTime('known or unknown webhook', verify, [at(forged), at(forged, false)]);
 });
 
-test('the platform closes', () => p.close());
+test('the platform stops', () => p.close());
 
 test.run();

@@ -11,7 +11,7 @@ type Me = {
   permissions: string[];
 };
 
-test('a platform key shows all tenants of its user, a tenant key only its own tenant', async () => {
+test('/me with a platform key shows all tenants of the user; with a tenant key only its own tenant', async () => {
   const p = await createInMemoryPlatform();
   const other = await createSecondTenant(p);
   const me = async (key?: string) => (await p.send('GET', '/me', key ? { key } : {})).body as Me;
@@ -38,7 +38,7 @@ test('a platform key shows all tenants of its user, a tenant key only its own te
   await p.close();
 });
 
-test('a runner key shows its agent and has no permissions of a user', async () => {
+test('/me with a runner key shows its agent, and no permissions of a user', async () => {
   const p = await createInMemoryPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'A', slug: 'a' } })).body as { id: string };
   const { key } = (await p.send('POST', `${p.tenant}/agents/${agent.id}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
@@ -53,7 +53,7 @@ test('a runner key shows its agent and has no permissions of a user', async () =
   await p.close();
 });
 
-test('a user with more tenants than a page holds sees all of them, and tenant_count counts all of them', async () => {
+test('/me shows all tenants of a user, even if they do not fit into one page, and tenant_count counts all of them', async () => {
   const p = await createInMemoryPlatform();
   const COUNT = 203;
   const owner_email = 'many@example.com';

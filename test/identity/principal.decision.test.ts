@@ -6,11 +6,11 @@ const USER = { kind: 'user', user_id: 'cuser', key_id: null, bound_to: null, sup
 const RUNNER = { kind: 'runner', agent_id: 'cagent', tenant_id: 'ctenant', key_id: 'ckey' } as const;
 const SYSTEM = { kind: 'system', name: 'annals' } as const;
 
-test('the text of a caller, from which Idempotency-Key streams are derived, never changes', () => {
+test('the text that identifies a caller never changes, because the names of idempotency streams are derived from it', () => {
   assert.equal([USER, RUNNER, SYSTEM].map(callerOf), ['user cuser', 'runner cagent', 'annals']);
 });
 
-test('a caller is identified by the id of the user or agent, or by the name of the part of the platform', () => {
+test('the id of a caller is that of the user or agent, or the name of the part of the platform that acts', () => {
   assert.equal([USER, RUNNER, SYSTEM].map(callerIdOf), ['cuser', 'cagent', 'annals']);
 });
 

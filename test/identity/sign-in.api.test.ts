@@ -16,7 +16,7 @@ import { createSecondTenant } from '../fixtures/users.ts';
 
 const bearer = (p: SignInPlatform['p'], token: string, path = '/me') => p.send('GET', path, { key: token });
 
-signInTest('a token of the issuer signs in an allowed address and registers its user once', async (stage) => {
+signInTest('with a token of the issuer, a user with an allowed e-mail address is signed in, and registered once', async (stage) => {
   const { p, issuer } = stage;
   const token = await issuer.sign({ name: 'Some Body' });
   assert.is((await bearer(p, token)).status, 403);
@@ -32,7 +32,7 @@ signInTest('a token of the issuer signs in an allowed address and registers its 
   assert.is((await bearer(p, token, `${p.tenant}/agents`)).status, 404);
 });
 
-signInTest('a token gives a member access to their tenants only, until they are removed', async ({ p, issuer }) => {
+signInTest('a member with a token of the issuer has access to their own tenants only, until they are removed', async ({ p, issuer }) => {
   const invited = await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'ADMIN' } });
   await p.waitForProjections();
   const token = await issuer.sign();
@@ -45,25 +45,28 @@ signInTest('a token gives a member access to their tenants only, until they are 
   assert.is((await bearer(p, token)).status, 403);
 });
 
-signInTest('a new member may sign in before the read model knows them, or gets 503; a stranger is refused', async ({ p, issuer }) => {
-  const token = await issuer.sign();
-  const stranger = await issuer.sign({ sub: 'stranger', email: 'stranger@example.com' });
-  p.projectionDelay.ms = 100;
-  await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'ADMIN' } });
-  assert.is((await bearer(p, token, `${p.tenant}/members`)).status, 200);
-  assert.is((await bearer(p, stranger)).status, 403);
-  const open = Promise.withResolvers<void>();
-  p.projectionDelay.until = open.promise;
-  await p.send('POST', `${p.tenant}/members`, { body: { email: 'stranger@example.com' } });
-  const early = await bearer(p, stranger);
-  assert.equal([early.status, early.headers.get('retry-after') !== null], [503, true], early.text);
-  p.projectionDelay.until = undefined;
-  p.projectionDelay.ms = 0;
-  open.resolve();
-  assert.is((await bearer(p, stranger)).status, 200);
-});
+signInTest(
+  'a new member whom the read model does not contain yet can sign in, or gets 503; a stranger is refused',
+  async ({ p, issuer }) => {
+    const token = await issuer.sign();
+    const stranger = await issuer.sign({ sub: 'stranger', email: 'stranger@example.com' });
+    p.projectionDelay.ms = 100;
+    await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'ADMIN' } });
+    assert.is((await bearer(p, token, `${p.tenant}/members`)).status, 200);
+    assert.is((await bearer(p, stranger)).status, 403);
+    const open = Promise.withResolvers<void>();
+    p.projectionDelay.until = open.promise;
+    await p.send('POST', `${p.tenant}/members`, { body: { email: 'stranger@example.com' } });
+    const early = await bearer(p, stranger);
+    assert.equal([early.status, early.headers.get('retry-after') !== null], [503, true], early.text);
+    p.projectionDelay.until = undefined;
+    p.projectionDelay.ms = 0;
+    open.resolve();
+    assert.is((await bearer(p, stranger)).status, 200);
+  },
+);
 
-signInTest('a disallowed address and a suspended user are refused', async (stage) => {
+signInTest('a user is refused if the e-mail address is no longer allowed or the user is suspended', async (stage) => {
   const { p, issuer } = stage;
   const account = await allowAccount(stage);
   const token = await issuer.sign();
@@ -76,7 +79,7 @@ signInTest('a disallowed address and a suspended user are refused', async (stage
   assert.is((await bearer(p, token)).status, 403);
 });
 
-/** Closes tenants for good. */
+/** Closes tenants for good, which cannot be undone. */
 const closeForGood = async ({ p }: SignInPlatform, ...tenants: readonly { id: string; tenant: string; key: string }[]): Promise<void> => {
   for (const { tenant, key } of tenants) await p.send('POST', `${tenant}/close`, { key, body: { reason: 'a test' } });
   await tenantCloser(p.log)(
@@ -88,7 +91,7 @@ const closeForGood = async ({ p }: SignInPlatform, ...tenants: readonly { id: st
 };
 
 signInTest(
-  'a user is refused like a stranger once all their tenants are closed for good; a closing or suspended tenant is enough',
+  'a user is refused like a stranger if all their tenants are closed for good; with a closing or suspended tenant they can sign in',
   async (stage) => {
     const { p, issuer } = stage;
     const [one, two, left] = [await createSecondTenant(p, 'one'), await createSecondTenant(p, 'two'), await createSecondTenant(p, 'left')];
@@ -121,7 +124,7 @@ signInTest(
   },
 );
 
-signInTest('one open tenant is enough, no matter how many closed ones precede it', async (stage) => {
+signInTest('a user with one open tenant can sign in, no matter how many closed tenants they joined before', async (stage) => {
   const { p, issuer } = stage;
   const { id: user_id } = await registerUser(p.systemContext(), SOMEBODY);
   const fields = { name: 'T', plan_id: defaultPlanId(p.systemContext()), billing_email: null, generation: 0 };
@@ -148,7 +151,7 @@ signInTest('one open tenant is enough, no matter how many closed ones precede it
 
 const encodePart = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-signInTest('a token that the issuer did not issue for this service is 401', async (stage) => {
+signInTest('a token that the issuer did not issue for this service gets 401', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   const good = await issuer.sign();
@@ -186,14 +189,14 @@ signInTest('a token that the issuer did not issue for this service is 401', asyn
   assert.is((await bearer(p, good)).status, 200);
 });
 
-signInTest('a rotated key of the issuer is accepted at once; an unreachable issuer is 503', async (stage) => {
+signInTest('tokens with a new key of the issuer are accepted; while the issuer cannot be reached, a token gets 503', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   assert.is((await bearer(p, await issuer.sign())).status, 200);
   await issuer.close();
   const rotated = await startIssuer({ port: issuer.port, kid: 'second' });
   try {
-    // The keys are fetched at most every five seconds.
+    // The platform fetches the issuer's keys at most every five seconds.
     await sleep(5_200);
     assert.is((await bearer(p, await rotated.sign())).status, 200);
   } finally {
@@ -203,7 +206,8 @@ signInTest('a rotated key of the issuer is accepted at once; an unreachable issu
   assert.is((await bearer(cold, await issuer.sign())).status, 503);
   const back = await startIssuer({ port: issuer.port });
   try {
-    // The address is not allowed, so the status is 403 once the issuer is reachable.
+    // The user's e-mail address is not on the allow list. So the status is 503 while the issuer cannot be reached, and
+    // 403 as soon as its keys can be fetched.
     while ((await bearer(cold, await back.sign())).status !== 403) await sleep(100);
   } finally {
     await back.close();
@@ -211,7 +215,7 @@ signInTest('a rotated key of the issuer is accepted at once; an unreachable issu
   }
 });
 
-test('if the issuer does not return its keys, a token is 503 and does not count as a failed credential', async () => {
+test('if the issuer does not return its keys, a token gets 503 and does not count as a failed credential', async () => {
   const issuer = await startIssuer();
   issuer.trouble.path = '/jwks';
   issuer.trouble.how = 'fails';

@@ -18,7 +18,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const WITHIN_MS = 1_000;
 
-/** Counts the reads of streams that reach the log. */
+/** Wraps a log to count the reads of streams that reach it. */
 const countingReads = (log: Log): { readonly log: Log; readonly reads: () => number } => {
   let reads = 0;
   const read: Log['read'] = (...asked) => {
@@ -28,7 +28,7 @@ const countingReads = (log: Log): { readonly log: Log; readonly reads: () => num
   return { log: { ...log, read }, reads: () => reads };
 };
 
-/** API processes on one log, each with its own connection, and an issuer of tokens for them. */
+/** Starts an API process for each of these connections to the same log, and an issuer whose tokens they accept. */
 const startProcesses = async (logs: readonly Log[]) => {
   const issuer = await startIssuer();
   afterTest(issuer.close);
@@ -68,7 +68,7 @@ const startProcesses = async (logs: readonly Log[]) => {
   return { issuer, processes, admin };
 };
 
-test('requests of a user who is not allowed cost no read of the store, registered or not', async () => {
+test('requests of a user who is not allowed read nothing from the event store, whether the user is registered or not', async () => {
   const { log, reads } = countingReads(memoryLog());
   const { issuer, processes, admin } = await startProcesses([log]);
   const [{ readMe, send }] = processes as [(typeof processes)[number]];
@@ -84,7 +84,7 @@ test('requests of a user who is not allowed cost no read of the store, registere
   }
 });
 
-test('each request with a guessed key costs one read, so that the response time does not reveal which keys exist', async () => {
+test('each request with a guessed API key costs one read, so that the response time does not reveal which keys exist', async () => {
   const { log, reads } = countingReads(memoryLog());
   const { processes } = await startProcesses([log]);
   const guess = buildKey('abcdefgh', 'x'.repeat(32));
@@ -95,7 +95,7 @@ test('each request with a guessed key costs one read, so that the response time 
   }
 });
 
-/** Waits until every request has this status; returns the milliseconds. */
+/** Repeats the requests until all of them get this status at once. Returns the milliseconds that this took. */
 const untilAll = async (requests: readonly (() => Promise<number>)[], status: number): Promise<number> => {
   const began = performance.now();
   for (;;) {
@@ -106,7 +106,7 @@ const untilAll = async (requests: readonly (() => Promise<number>)[], status: nu
   }
 };
 
-test('with a real store, allowing and disallowing an address takes effect in every process within a second', async () => {
+test('with a real event store, allowing and disallowing an e-mail address takes effect in every process within a second', async () => {
   const store = await startStore();
   afterTest(store.end);
   const logs = [openLog(store.url), openLog(store.url)];

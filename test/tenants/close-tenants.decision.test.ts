@@ -7,7 +7,10 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 const AT = '2026-02-01T00:00:00.000Z';
 const closing = (closes_at: string): Tenant.Tenant => ({ ...Tenant.initial, status: 'closing', closes_at });
 
-/** Tenants by id. A missing one was erased. */
+/**
+ * Creates a `transact` over these tenants, which are given by id. It behaves as if tenants that are not listed were
+ * erased.
+ */
 const tenantsOf = (tenants: Readonly<Record<string, Tenant.Tenant>>) => {
   const closed: string[] = [];
   const options: ClosingOptions[] = [];
@@ -20,26 +23,26 @@ const tenantsOf = (tenants: Readonly<Record<string, Tenant.Tenant>>) => {
   return { transact, closed, options };
 };
 
-test('a tenant is closed if its waiting period is over, whatever the read model says', async () => {
+test('a tenant is closed only if its waiting period is over, even if the read model lists others as due', async () => {
   const active: Tenant.Tenant = { ...Tenant.initial, status: 'active' };
   const { transact, closed } = tenantsOf({ due: closing(AT), early: closing('2026-02-01T00:00:00.001Z'), active });
   await closeDueTenants(transact, ['due', 'early', 'active'], AT);
   assert.equal(closed, ['due']);
 });
 
-test('an erased tenant does not keep the others from being closed', async () => {
+test('if one of the due tenants has been erased, the others are still closed', async () => {
   const { transact, closed } = tenantsOf({ due: closing(AT) });
   await closeDueTenants(transact, ['erased', 'due'], AT);
   assert.equal(closed, ['due']);
 });
 
-test('every other error is reported to the caller', async () => {
+test('every other error is passed on to the caller', async () => {
   const unavailable = new Refusal('unavailable', 'the log is down');
   const error = await closeDueTenants(() => Promise.reject(unavailable), ['due'], AT).catch((thrown: unknown) => thrown);
   assert.is(error, unavailable);
 });
 
-test('the platform is the actor, and the ids of the events always derive from the same seed', async () => {
+test('the platform is the actor of the event, and its id is always derived from the same seed', async () => {
   const { transact, options } = tenantsOf({ due: closing(AT) });
   await closeDueTenants(transact, ['due'], AT);
   assert.equal(options, [{ actor: { kind: 'system', id: 'annals' }, at: AT, seed: 'closed' }]);

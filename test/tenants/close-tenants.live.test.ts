@@ -17,13 +17,13 @@ import { createSecondTenant, type InMemoryPlatform } from '../fixtures/users.ts'
 const DAY = 86_400_000;
 const reason = { reason: 'a test' };
 
-/** Runs the reactor's rule for every tenant. */
+/** Runs the tenant closer for all tenants. */
 const closeDue = async (p: InMemoryPlatform): Promise<void> => {
   const ids = p.eventsOf('TenantCreated').map(({ id }) => id);
   await tenantCloser(p.log)(ids, new Date(p.clock.now()).toISOString());
 };
 
-/** Creates a tenant with an agent, a runner key and a webhook. */
+/** Creates a tenant with an agent, a runner key and a webhook integration. */
 const createTenant = async (p: InMemoryPlatform, slug: string) => {
   const { tenant, key, id } = await createSecondTenant(p, slug);
   const create = async (path: string, body: object) =>
@@ -34,7 +34,7 @@ const createTenant = async (p: InMemoryPlatform, slug: string) => {
   return { id, tenant, key, runner: runner.key, hook: `/hooks/inbound/${hook.id}`, agent: `${tenant}/agents/${agent.id}` };
 };
 
-test('30 days after closing began, keys, webhooks and reopening no longer work, and the slug is free', async () => {
+test('30 days after a tenant started to close, API keys, webhooks and reopening no longer work, and its slug is free', async () => {
   const p = await createInMemoryPlatform();
   let now = Date.now();
   p.clock.now = () => now;
@@ -81,7 +81,7 @@ test('30 days after closing began, keys, webhooks and reopening no longer work, 
   await p.close();
 });
 
-test('a tenant that is reopened in time stays open, also if the clock is set back', async () => {
+test('a tenant that is reopened in time stays open, even if the clock was set back', async () => {
   const p = await createInMemoryPlatform();
   let now = Date.now();
   p.clock.now = () => now;
@@ -102,7 +102,7 @@ test('a tenant that is reopened in time stays open, also if the clock is set bac
   await p.close();
 });
 
-/** Applies decisions to tenants of the log. */
+/** Returns a function that applies a decision to a tenant in the log. */
 const createDecider = (log: Log) => {
   const transact = createTransact(log, openAggregateCache(log, []));
   const meta = (tenant: string) => ({ tenant, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 });
@@ -110,13 +110,13 @@ const createDecider = (log: Log) => {
     transact({ aggregate: Tenant, tenant: id, id, decide, meta: meta(id), seed: String(Math.random()) });
 };
 
-test('with the real store and database, two workers that are restarted and whose clock jumps close a tenant once', async () => {
+test('with a real event store and database, two workers close a tenant once, even if they restart and their clock jumps', async () => {
   const store = await startStore();
   const log = openLog(store.url);
   const databaseUrl = await freshDatabase();
   let now = Date.now();
   const start = () => startTenantCloser({ log, databaseUrl, logger: silentLogger, now: () => now, intervalMs: 50 });
-  // The workers start before the read model exists.
+  // Start the workers before the read model exists.
   let workers = [start(), start()];
   const views = await startProjectionPlatform(log, databaseUrl, [tenants as unknown as AnyProjection]);
   const decide = createDecider(log);

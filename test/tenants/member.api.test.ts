@@ -6,7 +6,7 @@ type Platform = Awaited<ReturnType<typeof createInMemoryPlatform>>;
 
 const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
 
-/** A tenant with one member of each role, and their keys. */
+/** Creates a tenant with one member of each role, and returns their API keys. */
 const tenantWithMembers = async (p: Platform) => {
   const made = bodyOf<{ id: string; owner_key: string }>(
     await p.send('POST', '/admin/tenants', { body: { name: 'Acme', slug: 'acme', owner_email: 'owner@acme.test' } }),
@@ -65,7 +65,7 @@ test('a member sees only agents on which they have a role or grant', async () =>
   await p.close();
 });
 
-test('a role ends with the membership: a rejoined member starts without roles', async () => {
+test('a role on an agent ends with the membership: a member who rejoins has no roles', async () => {
   const p = await createInMemoryPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -100,7 +100,7 @@ test('the last OWNER of a tenant and of an agent cannot be removed', async () =>
   await p.close();
 });
 
-test('the only owner of a new agent cannot be removed, no matter how late the read model is', async () => {
+test('the only owner of a new agent cannot be removed, even if the read model lags', async () => {
   const p = await createInMemoryPlatform();
   const { tenant, owner, member, admin } = await tenantWithMembers(p);
   await p.waitForProjections();
@@ -121,7 +121,7 @@ test('the only owner of a new agent cannot be removed, no matter how late the re
   await p.close();
 });
 
-test('effective permissions contain the event that decided them', async () => {
+test('effective permissions name the event that decided each of them', async () => {
   const p = await createInMemoryPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -163,7 +163,7 @@ test("callers who see the agent may read their own permissions, and those who ma
   await p.close();
 });
 
-test('restoring an agent needs agent:delete, restoring a revision needs agent:settings:write', async () => {
+test('restoring a deleted agent needs agent:delete; restoring an earlier revision needs agent:settings:write', async () => {
   const p = await createInMemoryPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -185,7 +185,7 @@ test('restoring an agent needs agent:delete, restoring a revision needs agent:se
   await p.close();
 });
 
-test('a suspended tenant is 403 for its members; a super-admin reads only after a break-glass that the tenant sees', async () => {
+test('members of a suspended tenant get 403; a super-admin can read a tenant only after a break-glass request, which its audit log shows', async () => {
   const p = await createInMemoryPlatform();
   const { id, tenant, owner } = await tenantWithMembers(p);
   assert.is((await p.send('POST', `/admin/tenants/${id}/suspend`, { body: { reason: 'unpaid' } })).status, 200);
@@ -204,7 +204,7 @@ test('a suspended tenant is 403 for its members; a super-admin reads only after 
   await p.close();
 });
 
-test('external mail that the platform has switched off for a tenant stays off', async () => {
+test('a tenant cannot switch external mail on again after the platform has switched it off', async () => {
   const p = await createInMemoryPlatform();
   const { id, tenant, owner } = await tenantWithMembers(p);
   const setByPlatform = (external_mail_enabled: boolean) => p.send('PATCH', `/admin/tenants/${id}`, { body: { external_mail_enabled } });
@@ -220,7 +220,7 @@ test('external mail that the platform has switched off for a tenant stays off', 
   await p.close();
 });
 
-test('users are listed with their tenants, and super-admins cannot lock themselves out', async () => {
+test('the list of users shows their tenants, and super-admins cannot take away their own access', async () => {
   const p = await createInMemoryPlatform();
   const { id, member } = await tenantWithMembers(p);
   const rows = bodyOf<{ id: string; email: string; tenant_count: number; primary_tenant: unknown }[]>(

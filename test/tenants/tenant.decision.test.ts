@@ -9,7 +9,7 @@ const created: Tenant.TenantEvent = { type: 'TenantCreated', data: fields };
 const joined = (user_id: string, role: Tenant.TenantRole): Tenant.TenantEvent => ({ type: 'MemberAdded', data: { user_id, role } });
 const story = [created, joined(ACTOR, 'OWNER')] as const;
 
-test('a new tenant is active and has its owner as only member', () => {
+test('a new tenant is active, and its owner is the only member', () => {
   given(Tenant)
     .when(Tenant.create(fields, ACTOR))
     .emits(...story);
@@ -33,7 +33,7 @@ test('a slug is taken until its tenant is closed for good', () => {
     .emits();
 });
 
-test('a closing tenant is closed for good at closes_at, not a millisecond earlier, and once', () => {
+test('a closing tenant can be closed for good from closes_at on, not a millisecond earlier, and only once', () => {
   const at = (time: string) => Tenant.closeForGood(time);
   given(Tenant, ...story, closing)
     .when(at('2026-01-31T23:59:59.999Z'))
@@ -50,14 +50,14 @@ test('a closing tenant is closed for good at closes_at, not a millisecond earlie
       .emits();
 });
 
-test('closing a reopened tenant again starts a new period', () => {
+test('closing a reopened tenant again starts a new waiting period', () => {
   const closingAgain: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-03-01T00:00:00.000Z' } };
   given(Tenant, ...story, closing, { type: 'TenantReopened', data: { reason: 'stays' } }, closingAgain)
     .when(Tenant.closeForGood('2026-02-15T00:00:00.000Z'))
     .emits();
 });
 
-test('a tenant closed for good can be neither reopened nor changed', () => {
+test('a tenant that is closed for good can be neither reopened nor changed', () => {
   for (const decision of [
     Tenant.reopen('stays'),
     Tenant.suspend('unpaid'),
@@ -69,7 +69,7 @@ test('a tenant closed for good can be neither reopened nor changed', () => {
       .refuses('not_found');
 });
 
-test('a role can be changed, and a removed member has none', () => {
+test('the role of a member can be changed, and a removed member has no role', () => {
   const two = [...story, joined('cb', 'MEMBER')] as const;
   given(Tenant, ...two)
     .when(Member.changeRole('cb', 'ADMIN', 'OWNER'))
@@ -115,7 +115,7 @@ const setByTenant = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
   data: { external_mail_enabled },
 });
 
-test("the platform's switching off of external mail is recorded whether mail was on or off", () => {
+test('when the platform switches external mail off, this is recorded, whether it was on or off before', () => {
   const switchOff = Tenant.update({ external_mail_enabled: false }, null);
   const enableByTenant = Tenant.changeSettings({ external_mail_enabled: true });
   for (const before of [

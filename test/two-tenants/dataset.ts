@@ -15,7 +15,7 @@ import type { PrincipalName } from './expected-access.ts';
 type Platform = Awaited<ReturnType<typeof createInMemoryPlatform>>;
 type Created = { id: string; user_id: string; key: string; secret: string; url: string };
 
-/** The kinds of resources of which each tenant, or the platform, has one. */
+/** The types of resources. Of each, every tenant has one, or the platform has one. */
 export type ResourceType =
   | 'tenant'
   | 'agent'
@@ -81,7 +81,7 @@ const issueCredential = (p: Platform, tenant: string, agent_id: string): Promise
   return ctx.transact(RunnerCredential, ctx.newId(), RunnerCredential.issue({ ...fields, agent_id }), { expectNew: true });
 };
 
-/** Creates a tenant with one resource of every kind and a member of every role. */
+/** Creates a tenant with one resource of every type and a member for every role. */
 const seedTenant = async (p: Platform, slug: string) => {
   const { id, tenant, key: owner } = await createSecondTenant(p, slug);
   const post = (path: string, body?: unknown) => request(p, 'POST', `${tenant}${path}`, owner, body);
@@ -128,14 +128,14 @@ const seedTenant = async (p: Platform, slug: string) => {
   return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, second, sibling, resources };
 };
 
-/** A token of a test issuer: it contains the e-mail address, and the platform of this dataset accepts it. */
+/** A token of a test issuer. It contains the e-mail address, and the platform of this dataset accepts it. */
 const tokenOf = (email: string): string => `${Buffer.from(email).toString('base64url')}.of.test`;
 const verify = async (token: string) => ({ email: Buffer.from(token.split('.')[0]!, 'base64url').toString(), name: null });
 
 const SIGNED_IN = 'signed.in@annals.test';
 const LEFT = 'left@annals.test';
 
-/** Creates a tenant with an owner, a runner and the users who sign in. */
+/** Creates a tenant with an owner, a runner key, and as members the users who sign in with tokens. */
 const seedInactiveTenant = async (p: Platform, slug: string) => {
   const { id, tenant, key } = await createSecondTenant(p, slug);
   const agent = await request(p, 'POST', `${tenant}/agents`, key, { name: 'One', slug: 'one' });
@@ -155,7 +155,7 @@ const seedInactiveTenants = async (p: Platform) => {
   return { suspended, closed };
 };
 
-/** Records super-admin access that is no longer valid: in one tenant it has expired, the other one has disabled it. */
+/** Creates super-admin access that is no longer valid: in `home` it has expired, and `away` has disallowed it. */
 const endSuperAdminAccess = async (p: Platform, home: SeededTenant, away: SeededTenant, outside: string, guest: string): Promise<void> => {
   const before = new Date(Date.now() - 1_000).toISOString();
   await p.systemContext(home.id).transact(Tenant, home.id, Tenant.openToSuperAdmin(outside, 'a test', before));
@@ -173,10 +173,13 @@ const createSuperAdmin = async (p: Platform, email: string) => {
   return { user_id: id, key: (await issueKey(ctx, bound, { name: email, expires_at: null })).state.key };
 };
 
-/** Creates credentials that are no longer valid: expired, revoked, of a suspended user, of a removed member. */
+/**
+ * Creates credentials that are no longer valid: an expired key, a revoked key, and the keys of a suspended user and of
+ * a removed member.
+ */
 const createInvalidCredentials = async (p: Platform, t: SeededTenant) => {
   const now = Date.now();
-  // The clock is stopped while the key is created, because the key must not expire before.
+  // Stop the clock while the key is created, so that it does not expire during its creation.
   p.clock.now = () => now;
   const expires_at = new Date(now + 40).toISOString();
   const expired = await request(p, 'POST', `${t.tenant}/api-keys`, t.owner, { name: 'expired', expires_at });
@@ -205,7 +208,7 @@ const seedPlatform = async (p: Platform): Promise<Resources> => {
   };
 };
 
-/** Texts that identify data of a tenant in a response: ids and e-mail addresses. */
+/** Texts in a response that show data of this tenant: its ids and the domain of its e-mail addresses. */
 const marksOf = (slug: string, { ids, resources }: SeededTenant): readonly string[] => [
   ...Object.values(ids),
   ...Object.values(resources),
@@ -213,8 +216,8 @@ const marksOf = (slug: string, { ids, resources }: SeededTenant): readonly strin
 ];
 
 /**
- * Creates two tenants with one resource of every kind, and a credential of every principal. The first tenant is called
- * home.
+ * Creates two tenants with one resource of every type, and a credential for every principal. The first tenant is called
+ * `home`, the second `away`.
  */
 export const createDataset = async () => {
   const p = await createInMemoryPlatform({ verify });
@@ -243,7 +246,8 @@ export const createDataset = async () => {
   });
   const old = await createInvalidCredentials(p, home);
   await p.waitForProjections();
-  // The first request of an hour records an event; it must not happen while responses are compared.
+  // The user's first request in an hour records an event. Send it now, so that it does not happen while responses are
+  // compared.
   await request(p, 'GET', '/me', tokenOf(SIGNED_IN));
   await p.waitForProjections();
   const keys: Record<PrincipalName, string> = {
@@ -277,7 +281,7 @@ export const createDataset = async () => {
     document,
     own: { ...platform, ...home.resources },
     foreign: away.resources,
-    /** Appends an event in the other tenant. */
+    /** Appends an event to the tenant `away`. */
     changeOtherTenant: async (): Promise<void> => {
       await request(p, 'PATCH', away.tenant, away.owner, { name: `Away ${changeCount++}` });
       await p.waitForProjections();

@@ -1,4 +1,7 @@
-/** The principals with a role in the home tenant: their tenant role, and their role on its agent. */
+/**
+ * The principals with a role in the tenant `home`. `role` is their tenant role. `labels` says what they may do on its
+ * agent: `*` means everything, otherwise it is a key of LABELS.
+ */
 export const HOLDERS = {
   owner: { role: 'OWNER', labels: '*' },
   admin: { role: 'ADMIN', labels: '*' },
@@ -9,15 +12,20 @@ export const HOLDERS = {
   'agent owner': { role: 'MEMBER', labels: '*' },
   'granted viewer': { role: 'MEMBER', labels: 'VIEWER' },
   'granted editor': { role: 'MEMBER', labels: 'MANAGER' },
-  // A super-admin with a key of the tenant, in which they are an ordinary member.
+  // A super-admin who uses an API key of the tenant, in which they are a MEMBER.
   'bound super-admin': { role: 'MEMBER', labels: '' },
-  // Was MANAGER of the agent, left the tenant and joined again.
+  // A member who was MANAGER of the agent, left the tenant and has joined it again.
   returned: { role: 'MEMBER', labels: '' },
-  // With a token of the issuer, which is bound to no tenant; also an ADMIN of a suspended and of a closed tenant.
+  // A user with a token of the issuer, which is not bound to a tenant. The user is also an ADMIN of a suspended and of
+  // The other principals whose credentials are valid. `elsewhere` is an ADMIN of both tenants, but uses an API key of
+  // `away`.
   'signed in': { role: 'ADMIN', labels: '*' },
 } as const;
 
-/** `elsewhere` is an ADMIN of both tenants, with a key of the other one. */
+/**
+ * Principals without a role in the tenant `home`, except `elsewhere` (an ADMIN of both tenants who uses a key of
+ * `away`) and the runners.
+ */
 const OTHERS = ['stranger', 'elsewhere', 'runner', 'other runner', 'strange runner', 'super-admin', 'guest', 'demoted'] as const;
 const REFUSED = {
   none: 401,
@@ -30,7 +38,7 @@ const REFUSED = {
   'runner of suspended tenant': 403,
   'of closed tenant': 401,
   'runner of closed tenant': 401,
-  // Tokens of the issuer: of a user whose only tenant is closed, and of an unknown user.
+  // Users with tokens of the issuer: the only tenant of `left` is closed, and `unknown` is not registered.
   left: 403,
   unknown: 403,
 } as const;
@@ -43,7 +51,7 @@ export const PRINCIPALS: readonly PrincipalName[] = [
   ...(Object.keys(REFUSED) as (keyof typeof REFUSED)[]),
 ];
 
-/** spec/decisions.md, Roles. */
+/** What each tenant role allows, as in the section Roles of spec/decisions.md. */
 const TENANT_ROLES: Record<string, (permission: string) => boolean> = {
   OWNER: () => true,
   ADMIN: (permission) => permission !== 'tenant:billing:write' && permission !== 'tenant:close',
@@ -59,9 +67,9 @@ const LABELS: Record<string, readonly string[]> = {
 };
 
 /**
- * The permission of each operation, as in spec/operations.md. `+ runner`: or the runner key of the agent in the path.
- * `in body`: on the agent in the body. `on delivery`: tenant:integrations:read, or agent:chat:read on the delivery's
- * agent.
+ * The permission that each operation requires, as in spec/operations.md. `+ runner`: the runner key of the agent in the
+ * path is allowed, too. `in body`: the permission is required on the agent in the body. `on delivery`:
+ * tenant:integrations:read is required, or agent:chat:read on the delivery's agent.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
@@ -136,8 +144,8 @@ const rules = new Map(
 );
 
 /**
- * The rule of an operation that is not in the table, from its description; null if that is more than a list of
- * permissions.
+ * The rule of an operation that is not in the table, read from its description. It is null if the description says more
+ * than which permissions are required.
  */
 const ruleFromDescription = (description: string): Rule | null => {
   if (description === 'Requires any valid credential.') return ruleOf('any');
@@ -146,25 +154,28 @@ const ruleFromDescription = (description: string): Rule | null => {
   return ruleOf(`${[...description.matchAll(/`([\w:]+)`/g)].map((found) => found[1]).join(' & ')}${runner}`);
 };
 
-/** @throws Error if neither the table nor the document contains a rule */
+/** The rule of an operation. @throws Error if neither the table nor the operation's description contains a rule */
 export const ruleFor = (method: string, path: string, description: string): Rule => {
   const known = rules.get(`${method.toUpperCase()} ${path}`);
-  // One rule covers everything below /admin.
+  // All operations below /admin have the same rule.
   const found = known ?? (/^\/(api\/v1\/)?admin\//.test(path) ? ruleOf('platform') : ruleFromDescription(description));
   if (!found) throw new Error(`no rule for ${method} ${path}: add it to the table`);
   return found;
 };
 
 /**
- * `sibling`: a resource of another agent. `hidden`: an admin-only agent. `suspended`, `closed`: a tenant in this state,
- * in which one of the principals is an ADMIN.
+ * Which resource an id belongs to, or what is wrong with the id. `sibling`: a resource of another agent. `hidden`: an
+ * admin-only agent. `suspended` and `closed`: a tenant in this state, in which the principal `signed in` is an ADMIN.
  */
 export type State = 'own' | 'foreign' | 'missing' | 'malformed' | 'other type' | 'sibling' | 'hidden' | 'suspended' | 'closed';
 
-/** Principals whose credential belongs to the second tenant. */
+/** Principals whose credential is for the tenant `away`. */
 export const OTHER_TENANT_PRINCIPALS: readonly PrincipalName[] = ['stranger', 'elsewhere', 'strange runner'];
 
-/** The resources that a call names, by position. `agent` is the agent whose roles decide, in path or body. */
+/**
+ * The states of the ids in a request. `agent` is the state of the agent on which the permission is required; its id is
+ * in the path or in the body.
+ */
 export type Target = {
   readonly tenant: State;
   readonly agent: State;
@@ -173,7 +184,7 @@ export type Target = {
   readonly read: boolean;
 };
 
-/** A super-admin with access to a tenant may only read. */
+/** The permissions of a super-admin with temporary access to a tenant. All of them are for reading. */
 const GUEST_PERMISSIONS = [
   'tenant:read',
   'tenant:audit:read',
@@ -200,7 +211,7 @@ const asGuest = (permission: string, { read, agent }: Target): number => {
   return permission.startsWith('agent:') && agent !== 'own' ? 404 : 200;
 };
 
-/** The status in the tenant of the path for one permission; 200 means allowed. */
+/** The status that a principal should get in the tenant in the path, for one permission. 200 means allowed. */
 const statusInTenant = (who: PrincipalName, permission: string, target: Target): number => {
   const isThere = target.tenant === 'own' || target.tenant === 'foreign' || target.tenant === 'suspended';
   if (who === 'super-admin') return isThere ? 403 : 404;
@@ -222,23 +233,26 @@ const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonl
   if (rule.runner && who === 'runner' && target.tenant === 'own' && (rule.onDelivery || target.agent === 'own')) return [200];
   const required = rule.inBody ? ['tenant:read', ...rule.all] : rule.all;
   const refusedStatus = required.map((permission) => statusInTenant(who, permission, target)).find((status) => status !== 200);
-  // The specification does not say whether a delivery is hidden from or refused to members of its tenant.
+  // The specification does not say which status members without access to a delivery get: 403 or 404.
   if (rule.onDelivery) return refusedStatus ? [refusedStatus, 404] : mayReadDelivery(who) ? [200] : [403, 404];
   return [refusedStatus ?? 200];
 };
 
-/** Whether a principal has only roles and grants on agents, so that admin-only agents are hidden. */
+/**
+ * Whether a principal's access to agents comes only from roles and grants on them. Admin-only agents are hidden from
+ * such principals.
+ */
 export const hasOnlyAgentRoles = (who: PrincipalName): boolean => HOLDERS[who as Holder]?.role === 'MEMBER';
 
-/** Whether a principal can see no agent at all. */
+/** Whether a principal has no access to any agent. */
 export const seesNoAgent = (who: PrincipalName): boolean => hasOnlyAgentRoles(who) && HOLDERS[who as Holder].labels === '';
 
-/** The statuses that a call may respond with; 200 stands for success. */
+/** The statuses that a response may have. 200 stands for every success status. */
 export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
   const allowed = statusesByRule(who, rule, target);
-  // If the body names the agent, the body is validated before authorization.
+  // If the agent's id is in the body, the body is validated before the request is authorized.
   const unread = rule.inBody && target.body.includes('malformed') && statusInTenant(who, 'tenant:read', target) === 200;
   if (unread && (target.read || who !== 'guest')) return [422];
   if (!allowed.includes(200)) return allowed;

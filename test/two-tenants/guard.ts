@@ -1,8 +1,8 @@
-/** Removes a guard: in `file`, `from`, which must occur, is replaced by `to`. */
+/** How to remove a guard: in `file`, replace the text `from`, which must occur there, by `to`. */
 export type Edit = readonly [file: string, from: string, to: string];
 /**
- * Guards that only work together are removed together. `by` is the test that detects it; default: the probes of tenant
- * isolation.
+ * A copy of the code without one guard. If several guards protect the same data, and each alone would be enough, the
+ * copy is without all of them. `by` is the test that must detect this; by default, the probes of tenant isolation.
  */
 export type Mutant = { readonly name: string; readonly edits: readonly Edit[]; readonly by?: string };
 

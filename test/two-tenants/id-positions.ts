@@ -31,13 +31,13 @@ export type Document = {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 
-/** A place in a request that contains an id. */
+/** A position in a request where an id is sent. */
 export type IdPosition = { readonly in: 'path' | 'query' | 'body'; readonly name: string; readonly type: ResourceType };
 export type Call = OperationEntry & { readonly method: string; readonly path: string; readonly idPositions: readonly IdPosition[] };
 
 const ID = '^c[a-z0-9]{24}$';
 
-/** The resource type of ids in a path, by the collection: the path segment before the id. */
+/** For each collection (the path segment before an id), the type of the resources in it. */
 const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   'runner-keys': 'runner key',
   'webhook-integrations': 'integration',
@@ -65,7 +65,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   event: 'parked event',
 };
 
-/** @throws Error for a parameter that is not in these tables */
+/** The type of the resource that a parameter identifies. @throws Error if the parameter is not in these tables */
 const resourceTypeOf = (path: string, name: string, where: IdPosition['in']): ResourceType => {
   const before = path.split('/')[path.split('/').indexOf(`{${name}}`) - 1] ?? '';
   const collection = before === 'api-keys' ? (path.startsWith('/admin') ? 'platform key' : 'api key') : COLLECTIONS[before];
@@ -89,7 +89,7 @@ const bodyOf = (document: Document, { requestBody }: OperationEntry): Schema | n
   return schema ? resolved(document, schema) : null;
 };
 
-/** The ids in a body: in its fields and in those of nested objects. */
+/** The positions of ids in a body, including those in nested objects. */
 const inBody = (document: Document, path: string, schema: Schema | null): IdPosition[] =>
   Object.entries(schema?.properties ?? {}).flatMap(([name, field]): IdPosition[] => {
     if (containsId(document, field)) return [{ in: 'body', name, type: resourceTypeOf(path, name, 'body') }];
@@ -107,7 +107,7 @@ const idPositionsOf = (document: Document, path: string, call: OperationEntry): 
   return [...inPath, ...inQuery, ...inBody(document, path, bodyOf(document, call))];
 };
 
-/** Every operation of the document that accepts a bearer credential, with the positions of its ids. */
+/** All operations in the document that accept a bearer credential, with the positions of their ids. */
 export const callsOf = (document: Document): Call[] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
@@ -117,12 +117,12 @@ export const callsOf = (document: Document): Call[] =>
 
 let createdCount = 0;
 
-/** A minimal value that matches a schema, with the given ids in the fields of these names. */
+/** A minimal value that is valid for a schema. `ids` has the values of the fields with these names. */
 export const exampleOf = (document: Document, unresolved: Schema, ids: Readonly<Record<string, string>>): unknown => {
   const schema = resolved(document, unresolved);
   const [type] = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
   if (schema.const !== undefined) return schema.const;
-  // An ADMIN may assign every role but OWNER.
+  // Choose a role that an ADMIN may assign: every role but OWNER.
   if (schema.enum) return schema.enum.find((value) => value !== 'OWNER');
   if (schema.anyOf) return exampleOf(document, schema.anyOf[0]!, ids);
   if (type === 'object') {
@@ -142,7 +142,7 @@ const exampleField = (document: Document, field: Schema, ids: Readonly<Record<st
   return resolved(document, field).type === 'array' ? [id] : id;
 };
 
-/** A valid body of the operation with these ids; undefined if it has no body. */
+/** A valid body for the operation, with these ids. It is undefined if the operation has no body. */
 export const bodyFor = (document: Document, call: OperationEntry, ids: Readonly<Record<string, string>>): unknown => {
   const schema = bodyOf(document, call);
   return schema ? exampleOf(document, schema, ids) : undefined;

@@ -24,7 +24,7 @@ const apply = (dir: string, [file, from, to]: Edit): void => {
   writeFileSync(join(dir, file), text.replaceAll(from, to));
 };
 
-/** Whether the test fails in the copy. @throws Error if it does not run at all */
+/** Runs the test in the copy and returns whether it fails. @throws Error if the test does not start */
 const fails = (dir: string, test: string): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const env = { ...process.env, TWO_TENANTS: 'first' };
@@ -33,7 +33,7 @@ const fails = (dir: string, test: string): Promise<boolean> =>
     );
   });
 
-/** Removes one guard in a copy of the tree. @returns whether a test detects it */
+/** Removes the guards of one mutant in a copy of the project. @returns whether a test detects it */
 const isDetected = async ({ edits, by = 'access/tenant-isolation-probes.api.test.ts' }: Mutant): Promise<boolean> => {
   const dir = copyTree();
   try {
@@ -45,8 +45,8 @@ const isDetected = async ({ edits, by = 'access/tenant-isolation-probes.api.test
 };
 
 /**
- * `node test/two-tenants/mutation-run.ts [part of a name]` removes every guard, one at a time. It exits with 1 if no
- * test detects one of them.
+ * `node test/two-tenants/mutation-run.ts [part of a name]` removes the guards one by one, each in a fresh copy. It
+ * exits with 1 if the tests do not detect that one of them is missing.
  */
 const main = async (part = ''): Promise<void> => {
   const chosen = MUTANTS.filter(({ name }) => name.includes(part));

@@ -14,7 +14,7 @@ import {
 } from './expected-access.ts';
 import { bodyFor, type Call, type Document, type IdPosition } from './id-positions.ts';
 
-/** One choice of ids for an operation: the state of the resource in each position. */
+/** Which ids a request sends: the state of the resource in each position. */
 export type Variant = {
   readonly label: string;
   readonly states: readonly State[];
@@ -23,18 +23,18 @@ export type Variant = {
 };
 
 const STATES: readonly State[] = ['foreign', 'missing', 'malformed', 'other type', 'sibling', 'hidden', 'suspended', 'closed'];
-/** Resources that belong to one agent. */
+/** Types of resources that belong to one agent. So there can also be one of another agent. */
 const SIBLINGS: readonly ResourceType[] = ['runner key', 'runner credential'];
-/** Resource types of which some are visible to few only. */
+/** Types of resources of which some are visible only to a few callers. */
 const HIDDEN: readonly ResourceType[] = ['agent', 'model'];
-/** For each type the most similar other type. */
+/** For some types, the most similar other type. Its ids are sent in place of the right ones. */
 const OTHERS: Partial<Record<ResourceType, ResourceType>> = {
   agent: 'integration',
   'api key': 'runner key',
   'runner key': 'api key',
   'platform key': 'api key',
 };
-/** Resources of the platform, which have no foreign tenant. */
+/** Types of resources that belong to the platform. So there is none of another tenant. */
 const PLATFORM_WIDE: readonly ResourceType[] = [
   'user',
   'model',
@@ -47,7 +47,7 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
 ];
 const MISSING_ID = 'cmissing00000000000000000';
 
-/** Resources that are named by free text, so that no id is malformed. */
+/** Types of resources that are named by any text. So there is no malformed id. */
 const NAMED_TYPES: readonly ResourceType[] = ['projection', 'rebuild', 'parked event'];
 
 const isApplicable = (call: Call, position: IdPosition, state: State): boolean => {
@@ -63,7 +63,10 @@ const ownStates = (call: Call): State[] => call.idPositions.map(({ in: where }) 
 
 const has = (call: Call, parameter: string): boolean => call.parameters?.some(({ name }) => name === parameter) ?? false;
 
-/** Own ids in all positions; each position in turn in every other state; all ids foreign; all ids missing. */
+/**
+ * The choices of ids to try: own ids in all positions; in each position in turn, every other state; foreign ids in all
+ * positions; missing ids in all positions. If the operation accepts `as_of`, some of these are also tried as of now.
+ */
 export const variantsOf = (call: Call): Variant[] => {
   const base: Variant = { label: 'own', states: ownStates(call), differs: null };
   const each = call.idPositions.flatMap((position, index) =>
@@ -99,7 +102,7 @@ const idFor = ({ own, foreign, sibling, hidden, inactive }: Dataset, { type }: I
   return type === 'projection' ? 'nosuch' : MISSING_ID;
 };
 
-/** Optional ids in the query are left out, unless they are what varies. */
+/** The ids that are sent. An optional id in the query is sent only if it is the one that differs from the own ids. */
 const sentIds = (call: Call, { states, differs }: Variant) =>
   call.idPositions
     .map((position, index) => ({ position, state: states[index]! }))
@@ -121,13 +124,16 @@ const targetOf = (call: Call, rule: Rule, variant: Variant): Target => {
 const requiredQuery = (call: Call): [string, string][] =>
   (call.parameters ?? []).filter((one) => one.in === 'query' && one.required).map(({ name }) => [name, '2026-01-01T00:00:00Z']);
 
-/** Only the newest item, which must not be one that the caller may not see. */
+/**
+ * Query parameters for an as-of read of the present. A list is limited to its newest item. So the page would be empty
+ * if that was an item to which the caller has no access.
+ */
 const asOfNow = (call: Call): [string, string][] => [
   ['as_of', new Date().toISOString()],
   ...(has(call, 'limit') ? [['limit', '1'] as [string, string]] : []),
 ];
 
-/** Sends the operation as a principal with the ids of the variant; `more` is added to the body. */
+/** Sends the request as this principal, with the ids of the variant. `more` is added to the body. */
 export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: PrincipalName, more: object = {}): Promise<Answer> => {
   const sent = sentIds(call, variant).map(({ position, state }) => ({ ...position, id: idFor(dataset, position, state) }));
   const among = (where: IdPosition['in']) => Object.fromEntries(sent.filter((one) => one.in === where).map(({ name, id }) => [name, id]));
@@ -142,13 +148,13 @@ export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: P
   });
 };
 
-/** Headers that depend on the request and the end of the log, not on the resource. */
+/** Headers that do not depend on the resource, but on the request or on the end of the log. */
 const VARYING_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'projection-position'];
 
 const withoutSentIds = (dataset: Dataset, call: Call, variant: Variant, text: string): string =>
   sentIds(call, variant).reduce((rest, { position, state }) => rest.replaceAll(idFor(dataset, position, state), ''), text);
 
-/** Audit log entries of these actions only repeat what the caller sent. */
+/** Audit log entries with these actions only repeat what the caller has sent. */
 const ECHOED_ACTIONS = ['access.refused', 'super_admin.read'];
 
 const withoutEchoes = ({ body, text, headers }: Answer): string => {
@@ -159,10 +165,7 @@ const withoutEchoes = ({ body, text, headers }: Answer): string => {
     : text;
 };
 
-/**
- * The texts in a response that identify data of a tenant to which the caller has no access, except for ids that the
- * caller sent.
- */
+/** The texts in a response that show data to which the caller has no access. Ids that the caller sent do not count. */
 export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who: PrincipalName, answer: Answer): string[] => {
   if (!call.path.startsWith('/tenant/') && call.path !== '/me') return [];
   const { suspended, closed } = dataset.inactive;
@@ -179,8 +182,8 @@ export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who:
 };
 
 /**
- * Everything that a caller can observe of a response, except what repeats the request: its id, its path and the ids
- * sent.
+ * Everything that a caller can observe in a response, without the parts that repeat the request: the request id, the
+ * path and the ids that were sent.
  */
 export const observableParts = (dataset: Dataset, call: Call, variant: Variant, { status, headers, text }: Answer): string => {
   const shown = [...headers].filter(([name]) => !VARYING_HEADERS.includes(name));
@@ -191,7 +194,7 @@ export const observableParts = (dataset: Dataset, call: Call, variant: Variant, 
   ]);
 };
 
-/** The statuses that a call may respond with. */
+/** The statuses that the response may have. */
 export const expectedStatuses = (call: Call, variant: Variant, who: PrincipalName): readonly number[] => {
   const rule = ruleFor(call.method, call.path, call.description ?? '');
   return statusesFor(who, rule, targetOf(call, rule, variant));
@@ -199,20 +202,27 @@ export const expectedStatuses = (call: Call, variant: Variant, who: PrincipalNam
 
 const SUPER_ADMINS: readonly PrincipalName[] = ['super-admin', 'guest'];
 
-/** Super-admins may know which tenants exist, and a member may know their own suspended tenant. */
+/**
+ * Whether the response must equal the one for a missing resource. This does not hold for super-admins, who may know
+ * which tenants exist, nor for a member of a suspended tenant.
+ */
 export const isComparable = (who: PrincipalName, { differs, label }: Variant): boolean =>
   !(differs?.type === 'tenant' && (SUPER_ADMINS.includes(who) || (who === 'signed in' && label.endsWith('suspended'))));
 
-/** Principals who may see the admin-only agent can use it like the other one. */
+/**
+ * Whether the variant's id is that of the admin-only agent and the principal may see this agent. Then the agent can be
+ * used like every other one.
+ */
 export const canSeeHidden = (who: PrincipalName, { label, differs }: Variant): boolean =>
   differs?.type === 'agent' && label.endsWith('hidden') && !hasOnlyAgentRoles(who);
 
-/** Whether the response names a position of the log; events of other tenants must not influence it. */
+/** Whether the response names a position of the log. Events of other tenants must not influence it. */
 export const showsPosition = (call: Call, { asOf, differs }: Variant): boolean =>
   differs === null && (asOf === true || call.operationId === 'exportAuditLogs');
 
 /**
- * Checks the position that a read names: it must be one of the tenant's own events, and current items must exist there.
+ * What is wrong with the position that a read names; null if it is right. It must be the position of one of the
+ * tenant's own events, and the current items must exist there.
  */
 export const positionError = (
   dataset: Dataset,
@@ -230,6 +240,8 @@ export const positionError = (
   return isEmpty && (now.body as unknown[]).length > 0 && !hasOnlyAgentRoles(who) ? 'is empty as of now' : null;
 };
 
-/** The foreign tenant of this variant is the principal's own tenant, so the rules of this test do not apply. */
+/**
+ * Whether the foreign tenant of this variant is the principal's own tenant. Then the rules of this test do not apply.
+ */
 export const isOwnTenant = (who: PrincipalName, call: Call, { states }: Variant): boolean =>
   OTHER_TENANT_PRINCIPALS.includes(who) && call.idPositions.some(({ type }, index) => type === 'tenant' && states[index] === 'foreign');

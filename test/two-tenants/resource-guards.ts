@@ -3,7 +3,7 @@ import { type Mutant, mutant, mutantSeenBy } from './guard.ts';
 const TENANT_IS = "{ column: 'tenant_id', op: '=', value: tenant_id },";
 const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw notFound();';
 
-/** The guards that keep the resources of a tenant, or of an agent, from others. */
+/** The guards that hide or protect the resources of a tenant, or of an agent, from callers without access. */
 export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     "keys: the tenant list shows every tenant's",

@@ -1,7 +1,7 @@
 import type { Answer } from '../fixtures/in-memory-platform.ts';
 import { type Call, type Document, resolved, type Schema } from './id-positions.ts';
 
-/** JSON pointers to the fields of a value that its schema does not name. */
+/** The fields of a value that its schema does not name, as JSON pointers. */
 const undeclaredIn = (document: Document, unresolved: Schema, value: unknown, at: string): string[] => {
   const schema = resolved(document, unresolved);
   if (Array.isArray(value))
@@ -19,7 +19,7 @@ const undeclaredIn = (document: Document, unresolved: Schema, value: unknown, at
   });
 };
 
-/** The fields of a response that the OpenAPI document does not name. */
+/** The fields of a response body that the OpenAPI document does not name, as JSON pointers. */
 export const undeclaredFields = (document: Document, { responses }: Call, { status, body }: Answer): string[] => {
   const schema = responses[status]?.content?.['application/json']?.schema;
   return schema && typeof body === 'object' ? undeclaredIn(document, schema, body, '') : [];
