@@ -49,7 +49,8 @@ export type Log = {
   /** The stream's last event, or null if it has none. @throws LogError gone, unavailable, damaged */
   last: (stream: string) => Promise<Recorded | null>;
   /**
-   * All application events (no type that begins with `$`), from the position of an event on, inclusive.
+   * All application events (those whose type does not begin with `$`), from the position of an event on. A forward read
+   * includes that event.
    * @throws LogError unavailable, damaged
    */
   readAll: (options?: { from?: Position; backwards?: boolean; limit?: number }) => AsyncIterable<Recorded>;

@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 
-/** The least work that a service must do for a delivery: read it, verify it and respond. It stores nothing. */
+/**
+ * This server does the least work that any service must do for a webhook delivery: read it, verify its signature and
+ * respond. It stores nothing.
+ */
 const secrets = new Map<string, string>();
 
 const isSignatureValid = (secret: string, body: Buffer, signature: string): boolean => {

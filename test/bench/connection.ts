@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 export type HttpResponse = { readonly status: number; readonly body: Buffer };
 
-/** A keep-alive connection to a server on this machine, with at most one request at a time. */
+/** A keep-alive connection to a server on this machine. It carries at most one request at a time. */
 export type Connection = {
   /** Sends a request. The callback receives null if the connection was lost before the response was complete. */
   readonly send: (request: Buffer, onResponse: (response: HttpResponse | null) => void) => void;
@@ -14,7 +14,7 @@ export type Connection = {
 const HEAD_END = '\r\n\r\n';
 const LAST_CHUNK = '0\r\n\r\n';
 
-/** The offset at which the body ends; infinite while it is unknown. */
+/** The offset at which the response body ends; infinite if the response is not complete yet. */
 const bodyEndOf = (head: string, bytes: Buffer, bodyAt: number): number => {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (length !== undefined) return bodyAt + Number(length);
@@ -60,7 +60,7 @@ export const openConnection = async (port: number): Promise<Connection> => {
 
 export type HttpRequest = { method: string; path: string; headers?: Readonly<Record<string, string>>; body?: string };
 
-/** The text of a request. */
+/** Encodes an HTTP/1.1 request as text. */
 export const encodeRequest = ({ method, path, headers = {}, body = '' }: HttpRequest): string =>
   [
     `${method} ${path} HTTP/1.1`,

@@ -1,6 +1,6 @@
 import { agentBody } from './payload.ts';
 
-/** The resources that the workloads may address. */
+/** The resources of the platform that the workloads use. */
 export type Dataset = {
   readonly tenants: readonly { readonly id: string; readonly key: string }[];
   readonly agents: readonly { readonly id: string; readonly tenant: number }[];
@@ -14,7 +14,7 @@ const CONCURRENCY = 64;
 type Resource = { readonly id: string };
 type CallResult = { readonly status: number; readonly headers: Headers; readonly text: string };
 
-/** Sends one request to the platform, and accepts any status. */
+/** Sends one request to the platform. Any response status is accepted. */
 export const call = async (
   port: number,
   key: string,
@@ -38,7 +38,7 @@ const create = async <T extends Resource>(port: number, key: string, path: strin
   return { ...(JSON.parse(text) as T), token: headers.get('consistency-token') ?? '' };
 };
 
-/** Creates `count` resources, several at a time. @returns them in the order of their numbers */
+/** Creates `count` resources, several at a time. @returns the resources, ordered by number */
 const createAll = async <T>(count: number, make: (number: number) => Promise<T>): Promise<T[]> => {
   const created: T[] = [];
   let next = 0;
@@ -55,7 +55,7 @@ const tenantBody = (number: number): string =>
 const integrationBody = (number: number, agent_id: string, secret: string): string =>
   JSON.stringify({ provider: 'github', agent_id, label: `Integration ${number}`, secret });
 
-/** Waits until a read model includes the token's event, for at most ten minutes. */
+/** Waits until a read model includes the event that the consistency token names, for at most ten minutes. */
 export const waitUntilVisible = async (port: number, key: string, path: string, token: string): Promise<void> => {
   const end = Date.now() + 600_000;
   for (;;) {
@@ -65,7 +65,7 @@ export const waitUntilVisible = async (port: number, key: string, path: string, 
   }
 };
 
-/** Fills an empty platform over HTTP, and waits until its read models include everything. */
+/** Fills an empty platform through its HTTP API, and waits until the read models include everything. */
 export const fillPlatform = async (port: number, platformKey: string, sizes: DatasetSize): Promise<Dataset> => {
   const tenants = await createAll(sizes.tenants, async (number) => {
     const { id, owner_key: key } = await create<Resource & { owner_key: string }>(port, platformKey, '/admin/tenants', tenantBody(number));

@@ -33,7 +33,7 @@ const serve = async (dir: string) => {
 
 type Server = Awaited<ReturnType<typeof serve>>;
 
-/** Runs a task for each number below `total`, `concurrency` at a time. */
+/** Runs `task` for each index below `total`, `concurrency` tasks at a time. */
 const runConcurrently = async (total: number, concurrency: number, task: (index: number) => Promise<unknown>): Promise<void> => {
   let next = 0;
   const runNext = async (): Promise<void> => {
@@ -45,7 +45,7 @@ const runConcurrently = async (total: number, concurrency: number, task: (index:
 const streamOf = (index: number): string => `order-t.c${index.toString(36).padStart(24, '0')}`;
 
 type Size = { readonly events: number; readonly streams: number };
-/** The size of a log, and the position of an event in the middle. */
+/** The size of a store's log, and the position of an event in its middle. */
 type StoredLog = Size & { readonly middle: Position | typeof START };
 
 const fillStore = async ({ client }: Server, size: Size): Promise<StoredLog> => {
@@ -67,7 +67,7 @@ const drain = async (events: AsyncIterable<unknown>): Promise<void> => {
   for await (const _ of events);
 };
 
-/** Reads the first events of a subscription, and ends it: otherwise its call would stay open. */
+/** Receives `count` events from a subscription, and then ends it: otherwise its call would stay open. */
 const readFromSubscription = async (subscription: AllStreamSubscription, count: number): Promise<void> => {
   let seen = 0;
   await new Promise<void>((resolve, reject) => {
@@ -84,7 +84,7 @@ type StoreWorkload = {
   readonly run: (server: Server, held: StoredLog) => Promise<void>;
 };
 
-/** How many events a workload reads: at most those after the middle. */
+/** How many events a workload reads: no more than there are after the middle of the log. */
 const readCountOf = ({ events }: Size): number => Math.min(MAX_READ, events >> 1);
 
 const storeWorkloads: readonly StoreWorkload[] = [
@@ -168,8 +168,8 @@ const report = (stages: readonly Stage[], starts: readonly StartFigures[]): stri
 };
 
 /**
- * Measures embedded stores with a hundredth, a tenth and all of the events, and a tenth as many streams. They take
- * turns in each round.
+ * Measures three embedded stores: with a hundredth, a tenth and all of `events`. Each has a tenth as many streams as
+ * events. In each round, every workload runs on one store after the other.
  */
 export const growthBench = async (events: number): Promise<string> => {
   const { dir, clear } = createTempDirectory();

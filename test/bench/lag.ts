@@ -8,7 +8,9 @@ import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
 import { eventId, ideasOf } from '../fixtures/test-projection.ts';
 import { startServices } from '../fixtures/test-services.ts';
 
-/** Milliseconds from the acknowledgement of an append until a read with its token succeeds. */
+/**
+ * How long it takes, in milliseconds, from the acknowledgement of an append until the read model includes its event.
+ */
 export type LagFigures = {
   readonly perSecond: number;
   readonly events: number;
@@ -24,7 +26,9 @@ const CATEGORY = 'lag';
 const TICK_MS = 10;
 const WARMUP_SECONDS = 3;
 
-/** The writer, on a thread of its own. It appends single events at a steady rate, independent of the response times. */
+/**
+ * The writer, which runs in its own thread. It appends single events at a steady rate, however long the responses take.
+ */
 const write = async ({ url, perSecond, seconds }: Task): Promise<void> => {
   const log = openLog(url);
   const report = (message: WriterMessage): void => parentPort!.postMessage(message);
@@ -54,7 +58,8 @@ const percentileOf = (sorted: readonly number[], share: number): number =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!);
 
 /**
- * Measures how far a read model lags behind the log while events arrive at a steady rate. It starts its own services.
+ * Measures how far a read model lags behind the log while events arrive at a steady rate. It starts the services that
+ * it needs.
  */
 export const lagBench = async (perSecond = 1_000, seconds = 20): Promise<LagFigures> => {
   const { services, supervised, dir } = await startServices();

@@ -6,13 +6,13 @@ import { nextMessage, runLimitProcess, runLoadProcess, startHelper } from './mea
 import { startCommand } from './platform.ts';
 import { type Bench, deliveryRequests } from './workloads.ts';
 
-/** What a driver or server can do without the platform. */
+/** A limit of the platform's speed: what a driver or a server achieves without the platform. */
 export type Limit = {
   readonly name: string;
-  /** The workloads that it limits. */
+  /** The workloads that cannot be faster than this limit. */
   readonly workloads: readonly string[];
   readonly run: (bench: Bench) => Promise<Figures>;
-  /** Compare the p50 instead of the rate. */
+  /** Compare the median response time (p50) instead of the rate. */
   readonly comparesP50?: true;
 };
 

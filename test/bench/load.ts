@@ -7,16 +7,16 @@ export type LoadOptions = {
   readonly warmup: number;
   readonly seconds: number;
   /**
-   * Requests per second, independent of the server. Without it, each connection sends as soon as it has received a
-   * response.
+   * Requests per second, however long the responses take. If absent, each connection sends its next request as soon as
+   * it has received a response.
    */
   readonly rate?: number;
-  /** The bytes of a request; `due` is the time at which it should be sent. */
+  /** Returns the bytes of a request. `due` is the time at which it should be sent. */
   readonly request: (number: number, due: number) => Buffer;
   readonly onResponse?: (number: number, response: HttpResponse) => void;
 };
 
-/** `rate` is per second; `p50` and `p99` are milliseconds. */
+/** `rate` is in requests per second, `p50` and `p99` are in milliseconds. */
 export type Figures = { readonly rate: number; readonly p50: number; readonly p99: number; readonly failed: number };
 
 export type LoadFigures = Figures & { readonly sent: number; readonly statuses: Readonly<Record<number, number>> };
@@ -39,7 +39,7 @@ export const figuresOf = (times: RecordableHistogram, seconds: number, failed = 
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Counts the requests that were due in the measured time and answered before its end. */
+/** Counts the requests that were due in the measured period and answered before its end. */
 const createCounter = (from: number, until: number) => {
   const times = histogram();
   const statuses: Record<number, number> = {};
@@ -60,7 +60,7 @@ const createCounter = (from: number, until: number) => {
 
 type Send = (socket: Connection, due: number, done: (isConnected: boolean) => void) => void;
 
-/** Sends requests over each connection, one after the other, until the end time. */
+/** Sends requests until the end time: each connection sends its next request when the previous one is answered. */
 const closedLoop = (sockets: readonly Connection[], { port }: LoadOptions, until: number, send: Send): Promise<unknown> => {
   const sendOne = (socket: Connection): Promise<boolean> => new Promise((resolve) => send(socket, performance.now(), resolve));
   const run = async (first: Connection): Promise<void> => {
@@ -71,12 +71,12 @@ const closedLoop = (sockets: readonly Connection[], { port }: LoadOptions, until
 
 const openSocket = async (socket: Connection, port: number): Promise<Connection> => (socket.isOpen() ? socket : openConnection(port));
 
-/**
- * Sends requests when they are due, over any free connection. A request's time counts from when it was due, so that a
- * server that stalls cannot hide it.
- */
 type Period = { readonly startedAt: number; readonly until: number };
 
+/**
+ * Sends each request when it is due, over any free connection. Its time counts from when it was due: so a server that
+ * stalls cannot hide the delay.
+ */
 const openLoop = (sockets: Connection[], { port, rate = 1 }: LoadOptions, { startedAt, until }: Period, send: Send): Promise<void> =>
   new Promise((resolve) => {
     const due: number[] = [];
@@ -108,7 +108,7 @@ const openLoop = (sockets: Connection[], { port, rate = 1 }: LoadOptions, { star
     }, 1);
   });
 
-/** Sends load to a server on this machine, and measures it. */
+/** Sends requests to a server on this machine, and measures the responses. */
 export const load = async (options: LoadOptions): Promise<LoadFigures> => {
   const sockets = await Promise.all(Array.from({ length: options.connections }, () => openConnection(options.port)));
   const startedAt = performance.now();

@@ -8,7 +8,7 @@ export type LoadJob = Omit<LoadOptions, 'request' | 'answered'> & { readonly req
 
 const running = new Set<ChildProcess>();
 
-/** Starts a helper process, so that it and the measured process do not wait for each other. */
+/** Starts a helper process. The work runs in a process of its own, so that it does not block the measuring process. */
 export const startHelper = (file: string): ChildProcess => {
   const child = fork(join(import.meta.dirname, file), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   running.add(child);
@@ -29,16 +29,16 @@ const runJob = <T>(file: string, job: object): Promise<T> => {
   return nextMessage<T>(child);
 };
 
-/** Sends a helper's result, and lets it end. */
+/** Sends a helper's result to the process that started it, and lets the helper end. */
 export const sendResult = (result: object): void => void process.send?.(result, undefined, undefined, () => process.disconnect?.());
 
-/** Sends load to a server from a process of its own. */
+/** Sends load to a server from a separate process. */
 export const runLoadProcess = (job: LoadJob): Promise<LoadFigures> => runJob('load-process.ts', job);
 
-/** Measures a driver in a process of its own. */
+/** Measures a driver in a separate process. */
 export const runLimitProcess = (job: LimitJob): Promise<Figures> => runJob('limit-process.ts', job);
 
-/** Kills the helpers that still run. */
+/** Kills all helpers that are still running. */
 export const killHelpers = (): void => {
   for (const child of running) child.kill();
 };

@@ -8,8 +8,9 @@ import { FEATURES, featuresMethod } from '../../infra/eventstore/embedded/server
 import type { Writer } from '../../infra/eventstore/embedded/writer.ts';
 
 /**
- * The fastest possible store: it decodes and responds, but stores nothing on disk, compares no revisions and looks up
- * no ids. A read of $all returns the first events that were appended: `node null-store.ts <port> <events>`.
+ * A store that is as fast as possible. It decodes requests and responds, but it stores nothing on disk, checks no
+ * revisions and looks up no ids. A read of $all returns the events that were appended first.
+ * Usage: `node null-store.ts <port> <events>`
  */
 const [PORT, MAX_EVENTS] = process.argv.slice(2).map(Number) as [number, number];
 const CHUNK = 64 << 10;

@@ -12,9 +12,9 @@ import { startPlatform, stopPrograms } from './platform.ts';
 import { waitForProjections } from './workloads.ts';
 
 /**
- * Prepares Annals for ../shared/bench. `node test/bench/peer-prepare.ts --target` prints its entry for targets.json.
- * Like the other targets it uses that bench's PostgreSQL and nats-server. The embedded event store counts as part of
- * Annals.
+ * Prepares Annals for the benchmark in ../shared/bench, which compares several programs (its "targets"). Like them,
+ * Annals uses that benchmark's PostgreSQL and nats-server. The embedded event store counts as a part of Annals.
+ * `node test/bench/peer-prepare.ts --target` prints the entry of Annals for targets.json.
  */
 const DEFAULTS = {
   ANNALS_DATA: join(process.env.BENCH_HOME ?? '/tmp/peer-bench', 'annals'),
@@ -53,7 +53,7 @@ const withServer = async <T>(databaseUrl: string, work: (client: pg.Client) => P
   return work(client).finally(() => client.end());
 };
 
-/** Replaces a database by a copy of a template to which nobody is connected. */
+/** Replaces a database by a copy of the database `template`, to which no client may be connected. */
 const replaceDatabase = async (client: pg.Client, name: string, template: string): Promise<void> => {
   await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`);
   await client.query(`create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)}`);
@@ -68,7 +68,7 @@ const copyDatabase = (from: string, to: string): Promise<void> =>
 const hasDatabase = (name: string): Promise<boolean> =>
   withServer(env.DATABASE_URL, async (client) => (await client.query('select from pg_database where datname = $1', [name])).rowCount === 1);
 
-/** Deletes our streams. Other targets have streams on the same server. */
+/** Deletes the streams of Annals. Other targets have streams on the same server. */
 const emptyBroker = async (natsUrl: string): Promise<void> => {
   const nats = await connect({ servers: natsUrl });
   const { streams } = await nats.jetstreamManager();
@@ -76,7 +76,7 @@ const emptyBroker = async (natsUrl: string): Promise<void> => {
   await nats.close();
 };
 
-/** The agents that the bench addresses: an evenly spread sample. */
+/** The agents that the benchmark's requests use: an evenly spread sample. */
 const sampleOf = ({ agents, tenants }: Dataset): string[][] => {
   const size = Math.min(MAX_SAMPLE_SIZE, agents.length);
   return Array.from({ length: size }, (_, each) => agents[Math.floor((each * agents.length) / size)]!).map(({ id, tenant }) => [
@@ -98,7 +98,10 @@ const sizes = {
   agents: Number(process.env.BENCH_AGENTS ?? 10_000),
 };
 
-/** The name of the snapshot that later runs restore: the bench keeps the ids and secrets of its first run. */
+/**
+ * The name of the snapshot that later runs restore. They need the same data, because the benchmark keeps the ids and
+ * secrets of its first run.
+ */
 const snapshotName = (): { dir: string; database: string } => {
   const digest = createHash('sha256')
     .update(JSON.stringify([sizes, projections.map(({ name, version }) => [name, version])]))

@@ -12,10 +12,10 @@ const PROCESSES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
 
 export type ProcessName = (typeof PROCESSES)[number];
 
-/** The platform, started in a directory of its own. */
+/** A running platform with its own data directory. */
 export type RunningPlatform = {
   readonly port: number;
-  /** A key of the platform's first administrator. */
+  /** An API key of the platform's first administrator. */
   readonly key: string;
   readonly dir: string;
   readonly pids: () => Partial<Record<ProcessName, number>>;
@@ -31,7 +31,7 @@ export const newKey = (): string => buildKey(randomText(8), randomText(32));
 
 const programs = new Set<Program>();
 
-/** Starts a program, which `stopPrograms` ends at the latest. */
+/** Starts a program. If it still runs at the end, `stopPrograms` stops it. */
 export const startTracked = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Program => {
   const running = startProgram(process.execPath, args, { env: { ...process.env, ...env } });
   programs.add(running);
@@ -43,7 +43,7 @@ export const stopPrograms = async (): Promise<void> => void (await Promise.all([
 
 const main = join(import.meta.dirname, '../../infra/main.ts');
 
-/** Starts a command of the platform. */
+/** Runs a command of the platform's CLI. */
 export const startCommand = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Program => startTracked([main, ...args], env);
 
 const portsIn = (dir: string): Partial<Record<ProcessName, number>> =>
@@ -51,7 +51,7 @@ const portsIn = (dir: string): Partial<Record<ProcessName, number>> =>
 
 export type StartOptions = { dir?: string; port?: number; key?: string; env?: NodeJS.ProcessEnv };
 
-/** Starts the platform. Its data is deleted when it stops, unless `dir` names the directory. */
+/** Starts the platform. When it stops, its data is deleted, unless it was started with `dir`. */
 export const startPlatform = async ({
   dir: existingDir,
   port: wantedPort,

@@ -14,8 +14,8 @@ const descendantsOf = (pid: number, rows: readonly Row[]): Row[] =>
   rows.filter(({ parent }) => parent === pid).flatMap((row) => [row, ...descendantsOf(row.pid, rows)]);
 
 /**
- * A process's memory in KiB, with its share of the memory that it shares with others; undefined if the system does not
- * report it.
+ * The memory of a process in KiB. Memory that it shares with other processes counts in part (Linux's PSS). Undefined if
+ * the system does not report it.
  */
 const proportionalMemory = (pid: number): number | undefined => {
   try {
@@ -25,7 +25,7 @@ const proportionalMemory = (pid: number): number | undefined => {
   }
 };
 
-/** Resident memory in MiB of a process and its descendants. Memory that they share counts once. */
+/** The memory of a process and its descendants in MiB. Memory that they share counts once. */
 export const memoryOf = (pid: number): number => {
   const rows = processes();
   const own = rows.find((row) => row.pid === pid);
@@ -39,7 +39,7 @@ export const memoryOf = (pid: number): number => {
 const TICKS_PER_SECOND = 100;
 const MICROSECONDS = 1_000_000;
 
-/** Processor time of a process in ticks; NaN if the system does not report it. */
+/** The processor time of a process in clock ticks; NaN if the system does not report it. */
 const ticksOf = (pid: number): number => {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -51,13 +51,18 @@ const ticksOf = (pid: number): number => {
   }
 };
 
-/** Processor time of a process and its descendants in microseconds. On a busy machine it varies less than a rate. */
+/**
+ * The processor time of a process and its descendants in microseconds. On a busy machine it varies less than a rate
+ * does.
+ */
 export const processorTimeOf = (pid: number): number => {
   const family = [pid, ...descendantsOf(pid, processes()).map((row) => row.pid)];
   return (family.reduce((sum, each) => sum + ticksOf(each), 0) / TICKS_PER_SECOND) * MICROSECONDS;
 };
 
-/** Records the highest memory of each process in `peaks`, every second until `stop`. */
+/**
+ * Until `stop` is called, measures the memory of each process every second, and records the highest value in `peaks`.
+ */
 export const watchMemory = <Name extends string>(pids: () => Partial<Record<Name, number>>, peaks: Partial<Record<Name, number>>) => {
   const sample = (): void => {
     for (const [name, pid] of Object.entries(pids()) as [Name, number | undefined][])

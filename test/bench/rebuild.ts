@@ -12,11 +12,14 @@ import { startServices } from '../fixtures/test-services.ts';
 
 export type RebuildFigures = {
   readonly events: number;
-  /** Events per second: of the client that only reads them, and of a rebuild from the start to its promotion. */
+  /**
+   * Events per second: `catchUp` by a client that only reads them, `rebuild` by a rebuild, from its start to its
+   * promotion.
+   */
   readonly catchUp: number;
   readonly rebuild: number;
   readonly ratio: number;
-  /** Microseconds of this process's processor time per event, independent of other load on the machine. */
+  /** This process's processor time per event in microseconds. Other load on the machine does not affect it. */
   readonly cpuUs: { readonly catchUp: number; readonly rebuild: number };
   readonly memoryMb: { readonly start: number; readonly max: number };
 };
@@ -41,7 +44,10 @@ const newEvent = (category: string, id: string, revision: number): NewEvent => (
   },
 });
 
-/** Fills the log with streams of fifty events, in rounds over all streams, so that their events alternate. */
+/**
+ * Fills the log with streams of fifty events. Each of two rounds writes half of every stream, so that the streams'
+ * events are mixed in the log.
+ */
 const fillLog = async (log: Log, category: string, events: number): Promise<void> => {
   const streams = Math.max(1, Math.round(events * STREAMS_PER_EVENT));
   const perRound = Math.ceil(events / streams / 2);
@@ -77,7 +83,7 @@ const startPace = (events: number): (() => Pace) => {
 
 const medianPace = (paces: readonly Pace[]): Pace => paces.toSorted((a, b) => a.perSecond - b.perSecond)[paces.length >> 1]!;
 
-/** Measures the client alone: a subscription to one category. */
+/** Measures the client alone: how fast a subscription to one category receives all its events. */
 const bareCatchUp = (log: Log, category: string, events: number): Promise<Pace> =>
   new Promise((resolve, reject) => {
     const endPace = startPace(events);
@@ -96,7 +102,10 @@ const lastEvent = async (log: Log): Promise<Recorded | null> => {
   return null;
 };
 
-/** Compares a rebuild of `events` events with the client alone in the same process. It starts its own services. */
+/**
+ * Compares the speed of a rebuild of `events` events with that of the client alone. Both run in this process. It starts
+ * the services that it needs.
+ */
 export const rebuildBench = async (events = 1_000_000): Promise<RebuildFigures> => {
   const { services, supervised, dir } = await startServices();
   const log = openLog(services.eventstoreUrl);

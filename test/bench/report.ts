@@ -3,7 +3,7 @@ import { type Limit, limits } from './limits.ts';
 import type { Figures } from './load.ts';
 import { workloads } from './workloads.ts';
 
-/** The figures of each run, by the name of the workload or limit. */
+/** The figures of all runs, by the name of the workload or limit. */
 export type Results = ReadonlyMap<string, readonly Figures[]>;
 
 const medianOf = (runs: readonly Figures[] | undefined, of: keyof Figures): number => median((runs ?? []).map((run) => run[of]));
@@ -14,7 +14,10 @@ const formatFigures = (runs: readonly Figures[] | undefined): string[] => [
   milliseconds(medianOf(runs, 'p99')),
 ];
 
-/** Compares each run with the limit of the same run, because a slow phase of the machine affects both. */
+/**
+ * The workload's result as a share of the limit: the median of the ratios per run. A run is compared with the limit
+ * measured in the same run, because a slow phase of the machine affects both.
+ */
 const shareOfLimit = (runs: readonly Figures[], limit: Limit, of: readonly Figures[]): number =>
   median(runs.map((run, index) => (limit.comparesP50 ? of[index]!.p50 / run.p50 : run.rate / of[index]!.rate)));
 
@@ -35,7 +38,7 @@ const rowsOf = (results: Results, { name, title }: (typeof workloads)[number]): 
 
 const HEAD = ['workload, and its limits below', 'req/s', 'p50 ms', 'p99 ms', 'failed', 'of the limit', 'by'];
 
-/** The workloads by name, each with its limits. */
+/** A table of the workloads, sorted by name, each followed by its limits. */
 export const resultTable = (results: Results): string =>
   table(
     HEAD,
@@ -50,7 +53,7 @@ export const memoryTable = (atRest: Memory, peaks: Memory): string =>
     Object.keys(peaks).map((name) => [name, count(atRest[name] ?? Number.NaN), count(peaks[name] ?? Number.NaN)]),
   );
 
-/** Microseconds of processor time per request: by workload, one record of processes for each run. */
+/** Microseconds of processor time per request, by workload. For each run, a record holds the time of each process. */
 export type Costs = ReadonlyMap<string, readonly Readonly<Record<string, number>>[]>;
 
 export const costTable = (costs: Costs, processes: readonly string[]): string =>

@@ -1,10 +1,13 @@
 /**
- * How requests are named. `each`: every request has its own name. `twice`: every name is sent again about 200 requests
- * later.
+ * Which requests have the same name. `each`: none, every request has its own name. `twice`: every name is sent a second
+ * time, about 200 requests later.
  */
 export type Naming = 'each' | 'twice';
 
-/** Texts of requests, sent in turn or at random. The placeholder in a text is replaced by the name of the request. */
+/**
+ * Texts of requests, which are sent in turn or at random. The placeholders in a text are replaced by the name of the
+ * request.
+ */
 export type RequestSet = {
   readonly texts: readonly string[];
   readonly order: 'turn' | 'random';
@@ -17,7 +20,7 @@ const NAME_LENGTH = 36;
 const REPEAT_DISTANCE = 100;
 export const PLACEHOLDER = '@'.repeat(NAME_LENGTH);
 
-/** A name in the form of a UUID, which is valid in a header and as a slug. */
+/** A request's name in the form of a UUID. It is valid in a header and as a slug. */
 export const nameOf = (run: string, number: number): string => `${run}-0000-4000-8000-${number.toString(16).padStart(12, '0')}`;
 
 const numberOf = (naming: Naming, request: number): number => {
@@ -29,7 +32,7 @@ type Template = { readonly bytes: Buffer; readonly offsets: readonly number[] };
 
 const offsetsIn = (text: string): number[] => [...text.matchAll(new RegExp(PLACEHOLDER, 'g'))].map(({ index }) => index);
 
-// The text before a placeholder must be ASCII: only then its offset in the text is its offset in the bytes.
+// The text before a placeholder must be ASCII: only then is the placeholder's character offset also its byte offset.
 const templateOf = (text: string): Template => ({ bytes: Buffer.from(text), offsets: offsetsIn(text) });
 
 const withName = ({ bytes, offsets }: Template, name: string): Buffer => {
@@ -38,7 +41,7 @@ const withName = ({ bytes, offsets }: Template, name: string): Buffer => {
   return copy;
 };
 
-/** The bytes of a request by its number. */
+/** Returns a function that makes the bytes of the request with a given number. */
 export const createRequestFactory = ({ texts, order, naming, run }: RequestSet): ((request: number) => Buffer) => {
   const templates = texts.map(templateOf);
   return (request) => {

@@ -7,7 +7,7 @@ import { count, median, milliseconds, ratio, table } from './format.ts';
 import { startCommand, startTracked } from './platform.ts';
 import { memoryOf } from './processes.ts';
 
-/** The scripts that drive an event store through the unchanged client. */
+/** The directory of the scripts that drive an event store through the unmodified client. */
 const scripts = join(root, '../shared/bench/store');
 
 type Candidate = {
@@ -29,17 +29,17 @@ const stores: readonly Candidate[] = [
   },
 ];
 
-/** A store that does nothing: it shows what the client itself costs. */
+/** A store that keeps nothing on disk: its speed shows what the client itself costs. */
 const nullStore: Candidate = {
   name: 'null',
   serve: (_, port) => startTracked([join(import.meta.dirname, 'null-store.ts'), String(port), EVENTS_READ]),
   readyLine: /^listening/m,
 };
 
-/** Many short turns, because the speed of a shared machine changes within seconds. */
+/** There are many short turns, because the speed of a shared machine changes within seconds. */
 const TURNS_PER_RUN = 3;
 const REPETITIONS = 4;
-/** The number of events that a burst reads. */
+/** The number of events that one read in bursts.cjs returns. */
 const EVENTS_READ = '50000';
 const NEW_STREAMS = 500_000;
 const BURST = /^(.+?): best [\d.]+\/s median ([\d.]+)\/s(?: \| p50 best [\d.]+ median ([\d.]+) ms \| p99 best [\d.]+ median ([\d.]+) ms)?/;
@@ -53,7 +53,7 @@ const add = (rows: Rows, name: string, [rate, p50, p99]: readonly (string | unde
   rows.set(name, [...(rows.get(name) ?? []), row]);
 };
 
-/** Runs a script against a server, and collects the figures of the lines that match. */
+/** Runs a script, and collects the figures from those of its output lines that match `shape`. */
 const runScript = async (script: string, args: readonly string[], shape: RegExp, rows: Rows): Promise<void> => {
   const run = startTracked([join(scripts, script), ...args], { N: EVENTS_READ });
   const code = await run.ended;
@@ -80,7 +80,7 @@ const start = async (candidate: Candidate): Promise<Server> => {
 
 type Figures = Record<Candidate['name'], Rows>;
 
-/** Runs all servers at the same time, and measures them in turn. */
+/** Starts all stores, and measures them in turn while the others are idle. */
 const runBursts = async (turns: number, figures: Figures): Promise<void> => {
   const servers: Server[] = [];
   for (const candidate of [...stores, nullStore]) servers.push(await start(candidate));
@@ -119,8 +119,8 @@ const cells = (ours: readonly Row[], theirs: readonly Row[], nullRows: readonly 
 const HEAD = ['workload', 'embedded /s', 'yardstick /s', 'ratio', 'null store', 'p50 ms', 'p99 ms', 'p99 yardstick'];
 
 /**
- * Compares the embedded store with a simple one, turn by turn. The ratio of the null store is the most that the client
- * allows.
+ * Compares the embedded store with a simple one (the yardstick), turn by turn. The ratio of the null store is the
+ * highest ratio that the client allows.
  */
 export const storeBench = async (runs: number): Promise<string> => {
   if (!existsSync(scripts)) return `skipped: the store's benchmarks are not at ${scripts}`;

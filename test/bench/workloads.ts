@@ -20,7 +20,7 @@ export type Workload = {
   readonly name: string;
   readonly title: string;
   readonly run: (bench: Bench) => Promise<LoadFigures>;
-  /** Its changes cause background work. */
+  /** Whether its requests change data and so cause background work. */
   readonly writes?: true;
 };
 
@@ -96,8 +96,8 @@ const DELIVERY_ID = /"delivery_id":"([^"]+)"/;
 const MAX_LATENESS_MS = 10_000;
 
 /**
- * Sends deliveries at a fixed rate, and measures from the time each was due until a subscriber of the broker receives
- * it.
+ * Sends deliveries at a fixed rate. Measures the time from when each one should be sent until a subscriber of the
+ * broker receives its message.
  */
 const runDeliveriesToRunner = async ({ platform, dataset, warmup, seconds }: Bench): Promise<LoadFigures> => {
   const nats = await connectBroker(platform);
@@ -124,7 +124,7 @@ const runDeliveriesToRunner = async ({ platform, dataset, warmup, seconds }: Ben
   return { ...loaded, ...figuresOf(times, warmup + seconds, dueAt.size) };
 };
 
-/** The workloads in the order in which they run: those that only read come first. */
+/** The workloads in the order in which they run. Those that only read come first. */
 export const workloads: readonly Workload[] = [
   { name: 'W4', title: 'GET one agent of them all', run: runRequests('random', details) },
   { name: 'W5', title: 'GET a page of 50 agents', run: runRequests('random', lists) },
@@ -148,7 +148,9 @@ export const waitForProjections = async ({ platform, dataset }: Pick<Bench, 'pla
   ]);
 };
 
-/** Waits until the read models and the broker have everything that was written. @returns the seconds it took */
+/**
+ * Waits until the read models and the broker have received everything that was written. @returns the seconds it took
+ */
 export const waitUntilIdle = async (bench: Bench): Promise<number> => {
   const startedAt = performance.now();
   await Promise.all([waitForProjections(bench), waitForRelay(bench.platform)]);
@@ -157,7 +159,7 @@ export const waitUntilIdle = async (bench: Bench): Promise<number> => {
 
 const IDLE_MS = 300;
 
-/** Waits until the runners' stream stops growing. */
+/** Waits until the broker's stream of messages for runners has stopped growing. */
 const waitForRelay = async (annals: RunningPlatform): Promise<void> => {
   const nats = await connectBroker(annals);
   const { streams } = await nats.jetstreamManager();

@@ -15,7 +15,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 const LARGE = 100_000;
 
 for (const backwards of [false, true])
-  test(`${backwards ? 'backwards' : 'forwards'}, a page holds few large events, and the pages together are the stream`, async () => {
+  test(`pages read ${backwards ? 'backwards' : 'forwards'} hold fewer events if these are large, and together all events of the stream`, async () => {
     const store = openStore(storeDir(), rethrow);
     for (let at = -1; at < 39; at++) await append(store, 'large', at, [proposedEvent(at % 10 === 0 ? 10 : LARGE)]);
     for (let at = -1; at < 600; at += 100)
@@ -63,9 +63,7 @@ const batchPart = (stream: string, custom: Buffer, isFinal: boolean): Buffer =>
     uintField(4, isFinal ? 1 : 0),
   );
 
-/**
- * A connection that never opens its flow-control windows: it receives no responses but those in headers and trailers.
- */
+/** Connects with a flow-control window of 0: the connection receives headers and trailers, but no response messages. */
 const connectWithoutReading = async (options = {}) => {
   const store = await startStore(options);
   const session = connect(`http://127.0.0.1:${store.port}`, { settings: { initialWindowSize: 0 } });
@@ -100,7 +98,7 @@ const acceptsAll = async (call: ClientHttp2Stream, part: () => Buffer, total: nu
   return true;
 };
 
-test('a caller that does not read its responses cannot send more appends', async () => {
+test('the store stops receiving appends from a caller that does not read its responses', async () => {
   const startCall = await connectWithoutReading();
   const { call } = startCall(`${STREAMS}/BatchAppend`);
   const name = 'n'.repeat(100_000);
@@ -116,7 +114,7 @@ test('a read of large events reaches the end of the stream', async () => {
   await client.dispose();
 });
 
-test('an append, and all unfinished appends of one call, are limited in bytes', async () => {
+test('the store rejects an append above the size limit, and a call whose unfinished appends together are too large', async () => {
   const startCall = await connectWithoutReading();
   const custom = Buffer.alloc(4 << 20, 1);
   const append = startCall(`${STREAMS}/Append`);
@@ -135,7 +133,7 @@ test('a caller without the secret cannot send large messages', async () => {
   assert.match(await status, /^8 /);
 });
 
-test('a call with no message or an incomplete one gets an error status', async () => {
+test('a call that ends without a message, or within a message, gets an error status', async () => {
   const startCall = await connectWithoutReading();
   const half = framedMessage(Buffer.alloc(100)).subarray(0, 50);
   const statusOf = async (method: string, body: Buffer): Promise<string> => {

@@ -17,7 +17,8 @@ import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log, LogError, NewEvent } from '../../infra/eventstore/event-log.ts';
 import { startStore } from '../fixtures/store-process.ts';
 
-// What the platform requires of any event store. EVENTSTORE_URL selects another one than the embedded store.
+// This file tests what the platform requires of any event store. EVENTSTORE_URL selects another store than the embedded
+// one.
 const externalUrl = process.env.EVENTSTORE_URL ?? process.env.TEST_EVENTSTORE_URL;
 const embedded = externalUrl ? undefined : await startStore({ open: false });
 const client = EventStoreDBClient.connectionString(externalUrl ?? embedded!.url);
@@ -63,7 +64,7 @@ test("an append succeeds at the stream's revision and conflicts at any other", a
   assert.equal(await labels(client.readStream(stream('a'))), ['0', '1', '2']);
 });
 
-test('an append with the same ids at the same revision is stored once', async () => {
+test('an append that is repeated with the same event ids and revision is stored only once', async () => {
   const once = event('once');
   const first = await client.appendToStream(stream('b'), once, { expectedRevision: NO_STREAM });
   await client.appendToStream(stream('b'), event('more'), { expectedRevision: 0n });
@@ -83,7 +84,7 @@ test('a stream can be read in both directions, in part, and from its end', async
   assert.is((await labels(client.readStream(stream('c'), { direction: BACKWARDS, fromRevision: END }))).at(-1), '0');
 });
 
-test('reading a stream that does not exist is a specific error', async () => {
+test('a read of a missing stream fails with stream-not-found, and an append that expects it to exist with a conflict', async () => {
   assert.is(await typeOf(labels(client.readStream(stream('nowhere')))), 'stream-not-found');
   assert.is(
     await typeOf(client.appendToStream(stream('nowhere'), event('x'), { expectedRevision: STREAM_EXISTS })),
@@ -91,7 +92,7 @@ test('reading a stream that does not exist is a specific error', async () => {
   );
 });
 
-test('a read of the log includes the event at its start position, a subscription begins after it', async () => {
+test('a read of the log includes the event at its start position; a subscription begins after that event', async () => {
   const { position } = await client.appendToStream(stream('d'), event('0'));
   await client.appendToStream(stream('d'), [event('1'), event('2')]);
   const mine = [];
@@ -102,7 +103,7 @@ test('a read of the log includes the event at its start position, a subscription
   assert.equal(await take(client.subscribeToAll({ fromPosition: position!, filter }), 2), ['1', '2']);
 });
 
-test('a subscription continues from stored events to new ones', async () => {
+test('a subscription delivers the stored events first and then new ones', async () => {
   await client.appendToStream(stream('e'), event('0'));
   const taking = take(client.subscribeToStream(stream('e'), { fromRevision: START }), 3);
   setTimeout(() => void client.appendToStream(stream('e'), [event('1'), event('2')]), 100);
@@ -116,7 +117,7 @@ test('a tombstoned stream can be neither read nor written', async () => {
   assert.is(await typeOf(client.appendToStream(stream('f'), event('1'), { expectedRevision: ANY })), 'stream-deleted');
 });
 
-test('a deleted stream continues after its last revision when it is written again', async () => {
+test('an append to a deleted stream gets the revision after the last one before the deletion', async () => {
   await client.appendToStream(stream('g'), [event('0'), event('1')]);
   await client.deleteStream(stream('g'));
   const { nextExpectedRevision } = await client.appendToStream(stream('g'), event('2'), { expectedRevision: NO_STREAM });
@@ -145,7 +146,7 @@ const seen = (log: Log, from: Position, prefix: string, count: number): Promise<
     });
   });
 
-test('the log port works over the store', async () => {
+test("the platform's event log client can append, read and subscribe", async () => {
   const log = openLog(externalUrl ?? embedded!.url);
   try {
     await log.ping();

@@ -21,7 +21,10 @@ const change = (log: Log, revision: number, name: string) =>
     },
   ]);
 
-/** A log whose subscriptions can be ended as damage would end them, and that cannot be read again while `isDamaged`. */
+/**
+ * A log that can act as damaged. Calling an entry of `ends` ends that subscription as damage would. While `isDamaged`
+ * is set, the log cannot be read.
+ */
 const damageableLog = () => {
   const log = memoryLog();
   const state = { isDamaged: false, ends: [] as (() => void)[] };
@@ -43,7 +46,7 @@ const damageableLog = () => {
   return { log: { ...log, follow, readAll }, state };
 };
 
-test('a cache without a subscription keeps nothing, and keeps aggregates again once it is resubscribed', async () => {
+test('the aggregate cache is empty while its subscription is down, and holds aggregates again after it has resubscribed', async () => {
   const { log, state } = damageableLog();
   const cache = openAggregateCache(log, [Plan]);
   await change(log, -1, 'One');
@@ -76,7 +79,7 @@ test('a cache without a subscription keeps nothing, and keeps aggregates again o
   await cache.close();
 });
 
-test('damage is never retried, is reported once per position, and makes the event log degraded', () => {
+test("a damaged record is classified as 'damaged', logged once per position, and reported as a degraded event log", () => {
   for (const message of [
     '15 DATA_LOSS: the log is damaged at position 12: run',
     'Could not recognize the log is damaged at position 12: run',

@@ -25,7 +25,7 @@ const logOf = ({ url }: StoreProcess): Log => {
   return log;
 };
 
-/** The labels that were read, and the kind of error that ended the read. */
+/** Reads all events. @returns their labels, and the kind of the error that ended the read, or null */
 const labels = async (events: AsyncIterable<{ data: unknown }>): Promise<[string[], string | null]> => {
   const found: string[] = [];
   try {
@@ -42,7 +42,7 @@ const failure = (work: Promise<unknown>): Promise<LogError> =>
     (error) => error,
   );
 
-/** The directory of a stopped store with three streams that were written in turn. */
+/** Creates a store with three streams, whose events alternate, and stops it. @returns its directory */
 const createStore = async (): Promise<string> => {
   const store = await startStore();
   const log = logOf(store);
@@ -52,7 +52,7 @@ const createStore = async (): Promise<string> => {
   return store.dir;
 };
 
-/** Changes the byte before the label in the event's data. */
+/** Damages the event with this label: changes a byte of its data. */
 const damage = (dir: string, label: string): void => {
   const [segment] = segmentsOf(dir);
   flipBits(segment!, readFileSync(segment!).indexOf(`"${label}"`) + 1);
@@ -81,7 +81,7 @@ test('only requests that need a damaged event fail, and verify names the event',
   assert.is(await store.end(), 0);
 });
 
-test('a subscription ends at a damaged event with an error, and one that starts after it works', async () => {
+test('a subscription ends with an error at a damaged event, and one that starts after that event works', async () => {
   const dir = await createStore();
   damage(dir, 'bad2');
   const store = await startStore({ dir });
@@ -104,7 +104,7 @@ test('a subscription ends at a damaged event with an error, and one that starts 
   await store.end();
 });
 
-test('a subscription resumes after its last event although that event was damaged since', async () => {
+test('a subscription can resume after an event that was damaged after its delivery', async () => {
   const dir = await createStore();
   const running = await startStore({ dir });
   const entries = (await Array.fromAsync(logOf(running).readAll())).map(
@@ -130,7 +130,7 @@ test('a subscription resumes after its last event although that event was damage
   }
 });
 
-test('an append that needs a damaged event fails for good, and the store keeps running', async () => {
+test("an append that needs a damaged event fails with 'damaged', and the store keeps running", async () => {
   const dir = await createStore();
   damage(dir, 'tail4');
   const store = await startStore({ dir });
@@ -156,7 +156,7 @@ test('an append that needs a damaged event fails for good, and the store keeps r
   assert.is(await store.end(), 0);
 });
 
-test('damaged metadata is not treated as absent', async () => {
+test('a read fails if the metadata of the stream is damaged', async () => {
   const store = await startStore();
   const client = clientOf(store);
   await client.appendToStream('deleted', jsonEvent({ type: 'x', data: { label: 'deleted0' } }));
@@ -185,7 +185,7 @@ test('scavenging removes nothing from a segment with a damaged event', async () 
   assert.match(runStoreCommand('verify', '--dir', dir).output, /event 2 of stream "case-t.bad"/);
 });
 
-test('after a scavenge, verify and a reader report a damaged event at the same position', async () => {
+test('after scavenging, verify and a read name the same position of a damaged event', async () => {
   const dir = await createStore();
   const store = await startStore({ dir });
   const client = clientOf(store);
@@ -208,7 +208,7 @@ type Found = Map<number, string>;
 
 type Page = { readonly bytes: Buffer; readonly next: number };
 
-/** Every record by its position, read page by page; and whether damage ended the read. */
+/** Reads the log page by page. @returns the records by position, and whether damage ended the read */
 const readPages = (from: number, pageAt: (position: number) => Page): [Found, boolean] => {
   const found: Found = new Map();
   try {
@@ -243,7 +243,7 @@ const readEach = (log: ReturnType<typeof openLog>, positions: Iterable<number>):
 const isPartOf = (found: Found, written: Found): boolean => [...found].every(([position, record]) => written.get(position) === record);
 
 for (const packed of [false, true])
-  test(`one damaged byte anywhere in a ${packed ? 'scavenged' : 'plain'} segment loses exactly one event, and no read skips or alters another`, async () => {
+  test(`one damaged byte anywhere in a ${packed ? 'scavenged' : 'plain'} segment makes one event unreadable, and no read skips or changes another`, async () => {
     const dir = await createStore();
     const store = await startStore({ dir });
     const client = clientOf(store);

@@ -20,7 +20,10 @@ const writtenEvent = (id?: string) => jsonEvent({ ...(id ? { id } : {}), type: '
 
 type WriteLog = { acknowledged: Map<string, string>; conflicts: number; running: boolean };
 
-/** Appends at the last known revision. After an error it repeats the same event at the same revision. */
+/**
+ * Appends events one after another, each at the stream's last known revision. After an error it sends the same event
+ * again at the same revision.
+ */
 const write = async (client: EventStoreDBClient, stream: string, writes: WriteLog): Promise<void> => {
   let expectedRevision: AppendExpectedRevision = NO_STREAM;
   while (writes.running) {
@@ -39,7 +42,7 @@ const write = async (client: EventStoreDBClient, stream: string, writes: WriteLo
   }
 };
 
-/** Follows the streams; when the store is down, it resubscribes after its last position. */
+/** Subscribes to the writers' streams. When the store is down, it subscribes again after its last position. */
 const follow = async (client: EventStoreDBClient, seen: string[], writes: { running: boolean }): Promise<void> => {
   let fromPosition: { commit: bigint; prepare: bigint } | 'start' = 'start';
   while (writes.running) {
@@ -69,7 +72,7 @@ const killAndRestart = async (store: StoreProcess): Promise<StoreProcess> => {
   return startStore({ dir: store.dir, port: store.port });
 };
 
-test('every acknowledged event is stored exactly once, however often the store is killed under sixteen writers', async () => {
+test('while sixteen writers append and the store is killed repeatedly, every acknowledged event is stored exactly once', async () => {
   let store = await startStore({ dir: storeDir(), port: await freePort() });
   const client = clientOf(store);
   const writes: WriteLog = { acknowledged: new Map(), conflicts: 0, running: true };
@@ -100,7 +103,7 @@ test('every acknowledged event is stored exactly once, however often the store i
   );
 });
 
-test('a store that was stopped by a signal starts again with its events', async () => {
+test('a store that is stopped by a signal exits with code 0, and has its events after the next start', async () => {
   const store = await startStore();
   const client = clientOf(store);
   await client.appendToStream('calm', writtenEvent());

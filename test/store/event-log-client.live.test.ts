@@ -36,7 +36,7 @@ const withLog = async (work: (log: Log, url: string) => Promise<void>): Promise<
   }
 };
 
-test('events that a server would answer twice are rejected before they are sent', () =>
+test('the client rejects invalid and too large events before it sends them', () =>
   withLog(async (log) => {
     const wrong = [[happened({ type: '' })], [happened({ id: 'none' })], [happened({ id: '00000000-0000-0000-0000-000000000000' })], []];
     const large = [
@@ -49,7 +49,7 @@ test('events that a server would answer twice are rejected before they are sent'
     assert.is(await log.last('item-platform.a'), null);
   }));
 
-test('thousands of reads of absent streams, or cancelled reads, do not disturb other calls', () =>
+test('thousands of cancelled reads and reads of missing streams do not disturb other calls', () =>
   withLog(async (log) => {
     const stream = 'item-platform.long';
     await log.append(
@@ -76,7 +76,7 @@ test('a repeated append returns the first result; any other append at that revis
     assert.equal(first.revision, 1);
   }));
 
-test('bytes are read as bytes, JSON as JSON, and streams of other applications are left out', () =>
+test('bytes are read back as bytes and JSON as JSON, and events of other applications are left out', () =>
   withLog(async (log) => {
     const data = new Uint8Array([0, 255, 10]);
     await log.append('item-platform.a', 'none', [happened({ data }), happened({ data: { ä: ['🙂'] } })]);
@@ -93,7 +93,7 @@ test('bytes are read as bytes, JSON as JSON, and streams of other applications a
     assert.equal(last!.position, read[1]!.position);
   }));
 
-test("connection errors are 'unavailable', unknown errors are 'wrong-request'", () => {
+test("connection errors are classified as 'unavailable', and unknown errors as 'wrong-request'", () => {
   const grpc = Object.assign(new Error('x'), { metadata: undefined }) as never;
   for (const error of [new UnavailableError(grpc), new TimeoutError(grpc), new CancelledError(grpc), new Error('Server Is Not Ready')])
     assert.is(classify(error).kind, 'unavailable', String(error));
@@ -111,7 +111,10 @@ test("connection errors are 'unavailable', unknown errors are 'wrong-request'", 
   assert.is(classify(new Error('something else')).kind, 'wrong-request');
 });
 
-/** A proxy that ends its first connection, and stops forwarding after a conflict was answered on another. */
+/**
+ * A proxy that ends its first connection. On later ones it forwards everything up to a conflict response, and then
+ * nothing.
+ */
 const startFreezingProxy = async (port: number): Promise<number> => {
   let connections = 0;
   let isFrozen = false;
@@ -135,7 +138,7 @@ const startFreezingProxy = async (port: number): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-test('an append fails at its deadline even if the conflicting events cannot be read', () =>
+test('an append fails at its deadline even if the store stops answering after a conflict', () =>
   withLog(async (log, url) => {
     await log.append('item-platform.a', 'none', [happened()]);
     const through = openLog(`esdb://127.0.0.1:${await startFreezingProxy(Number(new URL(url).port))}?tls=false`);
@@ -144,7 +147,7 @@ test('an append fails at its deadline even if the conflicting events cannot be r
     assert.is(await Promise.race([refused, pause(8_000).then(() => 'no answer')]), 'unavailable');
   }));
 
-test('a store with a full disk is unavailable, and accepts appends again when there is space', async () => {
+test("an append to a store with a full disk is 'unavailable', and succeeds when there is space again", async () => {
   if (process.platform !== 'linux') return;
   const store = await startStore();
   const log = openLog(store.url);
@@ -156,14 +159,14 @@ test('a store with a full disk is unavailable, and accepts appends again when th
   await store.end();
 });
 
-/** Follows through a real client; the handler of an event can break the subscription. */
+/** Follows the log through a real client. `event` gets a function that breaks the subscription. */
 const followBreakable = (client: EventStoreDBClient, event: (recorded: Recorded, breakOff: () => void) => void | Promise<void>) => {
   let breakOff = (): void => {};
   const watched = Object.create(client, {
     subscribeToAll: {
       value: (...options: Parameters<EventStoreDBClient['subscribeToAll']>) => {
         const subscription = client.subscribeToAll(...options);
-        // A call that has ended is not cancelled: events that were already received are still delivered.
+        // The broken call is not cancelled, so that events that were already received are still delivered.
         const { unsubscribe } = subscription;
         afterTest(() => unsubscribe.call(subscription));
         subscription.unsubscribe = async () => {};
@@ -179,11 +182,11 @@ const followBreakable = (client: EventStoreDBClient, event: (recorded: Recorded,
   });
 };
 
-test('events that a broken subscription had buffered are delivered again, and never two at a time', () =>
+test('a follower whose subscription breaks gets every event once, in order, and never two at a time', () =>
   withLog(async (log, url) => {
     const many = Array.from({ length: 20 }, () => happened());
     await log.append('item-platform.many', 'none', many);
-    // These streams are filtered out and produce checkpoints only.
+    // The follower's filter rejects these streams, so they produce only checkpoints.
     for (let n = 0; n < 3; n++)
       await log.append(
         `other-platform.${n}`,
@@ -216,7 +219,7 @@ test('events that a broken subscription had buffered are delivered again, and ne
 
 type Seen = { ids: Map<string, number>; positions: Position[] };
 
-test('sixteen writers and a follower lose and duplicate no event while the store is killed', async () => {
+test('while the store is killed repeatedly, sixteen writers and a follower neither lose nor duplicate an event', async () => {
   const port = await freePort();
   let store = await startStore({ dir: storeDir(), port });
   const log = openLog(store.url);
@@ -267,7 +270,7 @@ test('sixteen writers and a follower lose and duplicate no event while the store
   await store.end();
 });
 
-test("a read is 'unavailable' when the store does not answer for five seconds, and works again when the store resumes", async () => {
+test("a read is 'unavailable' if the store does not answer for five seconds, and works when the store answers again", async () => {
   const store = await startStore();
   const log = openLog(store.url);
   afterTest(log.close);

@@ -27,7 +27,7 @@ test('appends fail while the disk is full and succeed when there is space again'
 });
 
 for (const code of ['EIO', 'ENOSPC'])
-  test(`after a sync that fails with ${code} no request is answered, and the process is told to end`, async () => {
+  test(`if a sync fails with ${code}, the store reports a fatal error and does not answer the append`, async () => {
     let answered = false;
     const ended = Promise.withResolvers<unknown>();
     const store = openStore(storeDir(), ended.resolve);
@@ -42,7 +42,7 @@ for (const code of ['EIO', 'ENOSPC'])
     assert.not(answered);
   });
 
-test('streams whose names have the same key are kept apart', async () => {
+test('two streams whose names have the same hash are not mixed up', async () => {
   const { createStreamCache } = await import('../../infra/eventstore/embedded/stream-cache.ts');
   const store = openStore(storeDir(), rethrow);
   await append(store, 'first', -1);

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { startStore } from '../fixtures/store-process.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
-test('the KurrentDB client works with the store, with the secret in its connection string', async () => {
+test('the KurrentDB client can append, read and subscribe, with the secret in its connection string', async () => {
   const store = await startStore({ open: false });
   const client = KurrentDBClient.connectionString(store.url.replace('esdb:', 'kurrentdb:'));
   const event = (label: string) => jsonEvent({ type: 'happened', data: { label } });

@@ -25,7 +25,7 @@ const withClient = async (store: StoreProcess, work: (client: EventStoreDBClient
   await client.dispose();
 };
 
-/** The directory of a stopped store with a few events. */
+/** Creates a store with a few events and stops it. @returns its directory */
 const createStore = async (): Promise<string> => {
   const store = await startStore();
   await withClient(store, async (client) => {
@@ -51,7 +51,7 @@ test('only one process serves a directory, and the lock of a killed process is r
   assert.is(await third.end(), 0);
 });
 
-test('every call without the secret is denied', async () => {
+test('appends, reads and deletions without the secret are denied', async () => {
   const store = await startStore({ open: false });
   assert.is(statSync(join(store.dir, 'secret')).mode & 0o777, 0o600);
   await withClient(store, async (client) => void (await client.appendToStream('mine', event('0'))));
@@ -69,7 +69,7 @@ test('every call without the secret is denied', async () => {
   await store.end();
 });
 
-test('verify names a damaged event, and a store without an index does not start on it', async () => {
+test('verify names a damaged event, and a store that must rebuild its index from a damaged log does not start', async () => {
   const dir = await createStore();
   assert.is(runStoreCommand('verify', '--dir', dir).code, 0);
   const segment = segmentOf(dir);
@@ -84,7 +84,7 @@ test('verify names a damaged event, and a store without an index does not start 
   );
 });
 
-test('an append that a crash left incomplete is cut off', async () => {
+test('the next start removes an append that a crash left incomplete', async () => {
   const store = await startStore();
   await withClient(store, async (client) => {
     await client.appendToStream('items', [event('a'), event('b')]);
@@ -163,7 +163,7 @@ const checkVisible = async (client: EventStoreDBClient): Promise<void> => {
 };
 
 for (const running of [true, false])
-  test(`scavenging a ${running ? 'running' : 'stopped'} store removes released events and changes nothing else`, async () => {
+  test(`scavenging a ${running ? 'running' : 'stopped'} store removes events that are no longer visible, and changes nothing else`, async () => {
     let store = await startStore({ open: false });
     await withClient(store, writeAndRelease);
     if (!running) await store.end();
@@ -185,14 +185,14 @@ for (const running of [true, false])
     assert.ok(existsSync(store.dir));
   });
 
-test('the read buffer does not return a record whose segment has been scavenged since', () => {
+test('the read buffer no longer returns a cached record after its segment was scavenged', () => {
   const readBuffer = createReadBuffer();
   const segment = { path: '', file: 0, base: 0, length: 100, packed: undefined };
   const read = (text: string) => readBuffer.reuse().subarray(0, readBuffer.reuse().write(text));
   readBuffer.remember(50, segment, read('event'));
   assert.is(readBuffer.copyOf(50)?.toString(), 'event');
   assert.is(readBuffer.copyOf(51), undefined);
-  // Scavenging replaces the segment's file.
+  // Scavenging turns the segment into a packed one.
   Object.assign(segment, { packed: { positions: new Float64Array(), offsets: new Float64Array(), bytes: 0 } });
   assert.is(readBuffer.copyOf(50), undefined);
   readBuffer.remember(60, segment, read('another'));

@@ -21,7 +21,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 const CLIENTS = 3;
 const STREAMS = ['a', 'b', 'c'];
 
-/** The store under test with several clients. `prefix` makes stream names unique to a run. */
+/** The store under test, with several clients. Stream names begin with `prefix`, which is different in each run. */
 type Real = { store: StoreProcess; clients: EventStoreDBClient[]; prefix: string };
 
 const uuid = (prefix: string, label: string): string => {
@@ -68,7 +68,10 @@ const command = (name: string, run: (model: Model, real: Real) => Promise<void>)
 
 const anyClient = fc.nat(CLIENTS - 1);
 const anyStream = fc.constantFrom(...STREAMS);
-/** Mostly the stream's last revision, otherwise one near it or none; `choice` is 0 to 9. */
+/**
+ * Chooses what an append expects: mostly the stream's last revision, otherwise one next to it, or any, no_stream or
+ * stream_exists. `choice` is 0 to 9.
+ */
 const expectedOf = (model: Model, name: string, choice: number): Expected => {
   const last = BigInt((model.streams.get(name)?.ids.length ?? 0) - 1);
   if (choice < 3) return (['any', 'no_stream', 'stream_exists'] as const)[choice]!;
@@ -168,7 +171,7 @@ const everything = async (real: Real): Promise<string[]> => {
   return found;
 };
 
-test('the store behaves like the model for several clients and across restarts', async () => {
+test('random commands of several clients, and restarts, have the same results in the store as in a simple model', async () => {
   const store = await startStore();
   const shared: Real = { store, clients: Array.from({ length: CLIENTS }, () => clientOf(store)), prefix: '' };
   const commands = fc.commands([appends, appends, appends, repeats, races, reads, reads, removals, tombstones, metadataSets, restarts], {
@@ -182,7 +185,7 @@ test('the store behaves like the model for several clients and across restarts',
     for (const name of STREAMS) assert.equal(await readBack(shared, 1, name), read(model, name));
     assert.equal(await everything(shared), model.log);
   };
-  // At its time limit fast-check does not wait for the current run, which must end before the store is stopped.
+  // At its time limit, fast-check does not wait for the run in progress. That run must end before the store is stopped.
   let running = Promise.resolve();
   const property = fc.asyncProperty(commands, (all) => {
     running = compareWithModel(all);

@@ -9,12 +9,12 @@ import { append, proposedEvent, rethrow, withFailingFunction, withReplacedFuncti
 import { segmentsOf } from '../fixtures/store-files.ts';
 import { storeDir } from '../fixtures/store-process.ts';
 
-/** The original functions, for use while they are replaced. */
+/** The original functions, for use while the tests replace them. */
 const { fdatasync, fdatasyncSync, fsync, fsyncSync, writeSync } = { ...fs };
 
 const pathOf = (file: number): string => readlinkSync(`/proc/self/fd/${file}`);
 
-/** A copy of what a power cut or a SIGKILL would leave at this moment. The store goes on. */
+/** Copies the directory as a power cut or a SIGKILL would leave it at this moment. The store keeps running. */
 const snapshot = (dir: string): string => {
   const copy = storeDir();
   cpSync(dir, copy, { recursive: true });
@@ -46,7 +46,7 @@ test('every directory that a store creates is synced to the disk, and so are its
   for (const path of [dirname(dirname(dir)), dirname(dir), dir, join(dir, 'log')]) assert.ok(synced.has(path), path);
 });
 
-test('a segment gets its name only after its header is on the disk', async () => {
+test('a new segment file gets its final name only after its header is on the disk', async () => {
   const dir = storeDir();
   const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -62,7 +62,7 @@ test('a segment gets its name only after its header is on the disk', async () =>
   await store.close();
 });
 
-test('zeros preallocated after an earlier segment are not treated as damage', async () => {
+test('preallocated zeros at the end of an earlier segment are no damage, but other bytes there are', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -77,7 +77,7 @@ test('zeros preallocated after an earlier segment are not treated as damage', as
   assert.throws(() => openStore(dir, rethrow), /damaged at position/);
 });
 
-test('at the start the last batch is written and synced again, because it may never have reached the disk', async () => {
+test('a starting store writes and syncs the last batch again, because it may never have reached the disk', async () => {
   const dir = storeDir();
   const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -102,7 +102,7 @@ test('at the start the last batch is written and synced again, because it may ne
   assert.equal([first![0], first![1], second![1]], [from, second![0], to]);
 });
 
-test('a failed sync of preallocated zeros does not hide a failed write from a batch', async () => {
+test('a batch notices its failed write even if the sync of preallocated zeros fails first', async () => {
   const failed = new Map<string, Set<number>>();
   const reportOnce = (file: number): void => {
     const reported = failed.get(pathOf(file));
@@ -112,7 +112,7 @@ test('a failed sync of preallocated zeros does not hide a failed write from a ba
   };
   const ended = Promise.withResolvers<unknown>();
   const store = openStore(storeDir(), ended.resolve);
-  // The system reports a failed write once per open file.
+  // This imitates the system, which reports a failed write only once per open file.
   const failingFdatasync = ((file, done) => {
     failed.set(pathOf(file), new Set());
     fdatasync(file, () => {
@@ -136,7 +136,7 @@ test('a failed sync of preallocated zeros does not hide a failed write from a ba
   });
 });
 
-test('a store that was killed after scavenging starts, although its index names removed events', async () => {
+test('a store that was killed after scavenging starts again, even if its index names events that were removed', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);
@@ -148,7 +148,7 @@ test('a store that was killed after scavenging starts, although its index names 
   await append(store, 'other', 0);
   await scavenge(store);
   assert.is(await lastOf(snapshot(dir), 'a'), 1);
-  // The same with an index from before, as another release may have left it.
+  // The same, but with the older index from `before`, as an older version of the program may have left it.
   store = await reopened(store, dir);
   await scavenge(store);
   await store.close();
@@ -176,7 +176,7 @@ test('an index that does not match the log, or cannot be read, is rebuilt', asyn
   assert.is(await lastOf(dir, 'a'), 1);
 });
 
-test('a new segment is used although trimming the previous one failed', async () => {
+test('appends go to the new segment even if truncating the previous one failed', async () => {
   const dir = storeDir();
   const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -189,7 +189,7 @@ test('a new segment is used although trimming the previous one failed', async ()
 
 const unfinished = (dir: string): string[] => readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.next'));
 
-test('scavenging that fails leaves no unfinished file', async () => {
+test('failed scavenging deletes its unfinished file, and a start deletes one that a crash left', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);

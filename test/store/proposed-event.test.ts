@@ -18,7 +18,7 @@ import {
 
 const entry = (key: string, value: string): Buffer => messageField(2, textField(1, key), textField(2, value));
 
-/** A BatchAppendReq as the client makes it, without options. */
+/** A BatchAppendReq message as the client encodes it, but without options. */
 const batch = (...events: { id: string; type: string; data: string; custom: string }[]): Buffer =>
   Buffer.concat([
     bytesField(1, messageField(2, textField(1, randomUUID()))),
@@ -47,7 +47,7 @@ const written = (event: ProposedEvent): Buffer => {
 
 const textOf = (span: Span): string => viewOf(span).toString();
 
-test('a record contains the proposed event', () => {
+test('an event of a BatchAppend message is parsed and written to a record with all its fields', () => {
   const { events, final, rejection } = batchPartOf(batch(one, two));
   assert.equal([final, rejection], [true, undefined]);
   assert.equal(
@@ -60,7 +60,7 @@ test('a record contains the proposed event', () => {
   for (const part of Object.values(one)) assert.ok(frameAt(record, 0).includes(part), part);
 });
 
-test('parsing a malformed message never reads outside its bytes', () => {
+test('parsing a malformed message never reads bytes outside the message', () => {
   const good = batch(one, two);
   const changedBytes = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
   fc.assert(

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { bytesField, cursorOf, readVarint, skipField, uintField } from '../../infra/eventstore/embedded/protobuf.ts';
 
-test('an unknown length-delimited field is skipped as a whole', () => {
+test('after an unknown length-delimited field is skipped, the next field is read', () => {
   for (const size of [0, 3, 127, 128, 20_000]) {
     const message = Buffer.concat([bytesField(9, Buffer.alloc(size, 1)), uintField(2, 7)]);
     const cursor = cursorOf(message);

@@ -13,7 +13,9 @@ const residentMb = async (pid: number): Promise<number> => {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 };
 
-/** Fills streams whose subscriptions have nothing to send. */
+/**
+ * Writes streams whose events are deleted, truncated or will soon be too old: their subscriptions have nothing to send.
+ */
 const writeInvisibleEvents = async (client: EventStoreDBClient): Promise<void> => {
   await client.appendToStream('deleted', [event(), event()]);
   await client.deleteStream('deleted');
@@ -39,7 +41,7 @@ test('idle subscriptions use no processor time', async () => {
   await store.end();
 });
 
-test('a subscriber that does not read delays no one and uses little memory', async () => {
+test("subscribers that do not read delay no other caller and use little of the store's memory", async () => {
   const store = await startStore();
   const writer = clientOf(store);
   const lazy = clientOf(store);
@@ -81,7 +83,7 @@ test('a thousand subscriptions over two hundred connections each receive their e
   await store.end();
 });
 
-test('a stopping store cancels calls that have started to answer and rejects the others as unavailable', async () => {
+test('a store that shuts down cancels the calls that it has begun to answer, and rejects the others as unavailable', async () => {
   const store = await startStore();
   const client = clientOf(store);
   for (let i = 0; i < 5; i++)
