@@ -1,16 +1,22 @@
 import type { ArgsDef, CommandContext, CommandDef } from 'citty';
 
-/** An error after which the CLI shows how the command is used, and exits with code 2. */
+/** Creates an error of usage. The CLI then shows how the command is used, and exits with code 2. */
 export const usageError = (message: string): Error => Object.assign(new Error(message), { name: 'CLIError' });
 
 const camel = (name: string): string => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
 const argumentsOf = <T extends ArgsDef>(command: CommandDef<T>): ArgsDef => (command.args as ArgsDef | undefined) ?? {};
 
-/** The value is empty or another option: the user left it out, or used a shell variable that is not set. */
+/**
+ * Whether an option has no value: its text is empty or is the next option. The user left the value out, or used a shell
+ * variable that is not set.
+ */
 const isMissing = (value: unknown): boolean => typeof value === 'string' && (value.trim() === '' || value.startsWith('--'));
 
-/** citty accepts unknown options, empty values and extra words. A typing error must not start something else. @throws a usage error */
+/**
+ * Refuses unknown options, empty values and extra words, which citty would accept: a mistyped command must not start
+ * something else. @throws a usage error
+ */
 export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: CommandContext<T>): void => {
   const defined = Object.entries(argumentsOf(cmd));
   const known = ['_', ...defined.flatMap(([name]) => [name, camel(name)])];
@@ -22,13 +28,16 @@ export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: Command
   if (empty) throw usageError(`--${empty[0]} needs a value`);
 };
 
-/** @throws a usage error if the text is not a port number; 0 lets the operating system choose */
+/**
+ * Parses a port number; 0 lets the operating system choose the port. @throws a usage error if the text is not a port
+ * number
+ */
 export const portOf = (value: string): number => {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw usageError('--port must be a port number');
   return Number(value);
 };
 
-/** @throws a usage error if the text is not a number from 1 to 999 */
+/** Parses the value of --concurrency. @throws a usage error if the text is not a number from 1 to 999 */
 export const countOf = (value: string): number => {
   if (!/^[1-9]\d{0,2}$/.test(value)) throw usageError('--concurrency must be a number from 1 to 999');
   return Number(value);

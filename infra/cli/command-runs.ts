@@ -10,7 +10,10 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 const variableOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
-/** Reads the configuration. @throws Error of one line that names a malformed variable, or one of `required` that is not set */
+/**
+ * Reads the configuration. @throws Error of one line that names a malformed variable, or a variable of `required` that
+ * is not set
+ */
 export const readConfig = async (...required: (keyof Config)[]): Promise<Config> => {
   const { loadConfig } = await import('../config.ts');
   const config = loadConfig(process.env);
@@ -19,7 +22,7 @@ export const readConfig = async (...required: (keyof Config)[]): Promise<Config>
   return config;
 };
 
-/** Resolves at a signal, or when the parent process that supervises this one has ended. */
+/** Resolves when the process gets a signal to stop, or when its supervisor has ended. */
 const stopRequested = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of SIGNALS) process.on(signal, () => resolve());
@@ -31,14 +34,14 @@ export const runService = async (begin: () => Promise<Service>): Promise<void> =
   ignoreBrokenPipe();
   const stop = stopRequested();
   const service = await Promise.race([begin(), stop]);
-  // Now, not only at the end: a process that is killed also starts faster the next time.
+  // Write the compile cache now, and not only at exit. So the next start is faster even if this process is killed.
   setTimeout(flushCompileCache, FLUSH_DELAY_MS).unref();
   await stop;
   await service?.close();
   await finish(0);
 };
 
-/** Runs a command of an operator that needs a running platform, and exits with its code. */
+/** Runs an operator's command that needs a running platform, and exits with the command's exit code. */
 export const runOnPlatform = async (work: (config: Config) => Promise<number>): Promise<void> => {
   const config = await readConfig();
   const { withRunningPlatform } = await import('./locate-services.ts');

@@ -15,7 +15,7 @@ import {
 } from './health-checks.ts';
 import { locateServices, reasonOf } from './locate-services.ts';
 
-/** `advice` is set if the part does not work. */
+/** The result of one check. `advice` is set if the part does not work. */
 type Finding = { readonly part: string; readonly message: string; readonly advice?: string };
 
 const CHECK_TIMEOUT_MS = 5_000;
@@ -44,7 +44,10 @@ const MASTER_KEY_ADVICE =
 const PARKED_ADVICE =
   'GET /admin/projections/<name>/parked shows the reason; once it is fixed, POST /admin/projections/<name>/parked/<event_id>/retry';
 
-/** The parts whose state is in the database; only the database itself if it cannot be reached. */
+/**
+ * Checks the database and the parts that store their state in it. If the database does not work, returns only that
+ * result.
+ */
 const examineDatabase = async (config: Config, url: string): Promise<[Finding, ...Finding[]]> => {
   const advice = config.databaseUrl ? 'start it, or correct DATABASE_URL' : startAdvice(config);
   const database = await examine('Postgres', advice, () => withPostgres(url, checkPostgres));

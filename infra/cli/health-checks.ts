@@ -14,7 +14,8 @@ import { loadMasterKey } from '../vault/master-key.ts';
 import { readWrappedKeys, unwrapKey } from '../vault/wrapped-keys.ts';
 import type { ServiceLocations } from './locate-services.ts';
 
-// Each check resolves to a line about a part that works. It throws an error of one line about a part that does not.
+// Each check returns one line that describes a part that works. If the part does not work, the check throws an error of
+// one line.
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_POSTGRES_VERSION = 150_000;
@@ -32,7 +33,7 @@ export const checkStore = async (url: string): Promise<string> => {
   }
 };
 
-/** Runs a check with a connection of its own. */
+/** Runs a check with its own database connection. */
 export const withPostgres = async <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   await client.connect();
@@ -41,7 +42,10 @@ export const withPostgres = async <T>(url: string, work: (client: pg.Client) => 
 
 type ServerRow = { version: string; number: number; may_create: boolean; foreign_schemas: string | null };
 
-/** If the table of checkpoints was never created, schemas with the names of projections belong to someone else. */
+/**
+ * Finds schemas of another application. A schema that has a projection's name is not ours if the table of checkpoints
+ * does not exist.
+ */
 const SERVER_QUERY = `select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
   has_database_privilege(current_database(), 'create') as may_create,
   (select string_agg(nspname, ', ') from pg_namespace where nspname = any($1) and to_regclass('annals.checkpoints') is null) as foreign_schemas`;
@@ -55,7 +59,7 @@ export const checkPostgres = async (client: pg.Client): Promise<string> => {
   return `version ${version}`;
 };
 
-/** Empty if no worker has created the tables yet. */
+/** The statuses that workers have published; empty if no worker has created the tables yet. */
 const statuses = async (client: pg.Client): Promise<PublishedStatus[]> => {
   const { rows } = await client.query<{ ran: boolean }>("select to_regclass('annals.reactors') is not null as ran");
   return rows[0]!.ran ? publishedStatuses(client) : [];
@@ -93,7 +97,10 @@ export const checkNats = async (config: Pick<ServiceLocations, 'natsUrl' | 'nats
   }
 };
 
-/** Empty if the log is empty or unreachable; the check of the event store reports the latter. */
+/**
+ * The platform's wrapped keys in the log. The result is empty if the log is empty. It is also empty if the log is
+ * unreachable, which the check of the event store reports.
+ */
 const wrappedKeysIn = async (url: string): Promise<WrappedKeys> => {
   const log = openLog(url);
   return readWrappedKeys(log, PLATFORM, 'name')
@@ -101,7 +108,7 @@ const wrappedKeysIn = async (url: string): Promise<WrappedKeys> => {
     .finally(() => log.close());
 };
 
-/** Checks that the master key is private and unwraps a key of the log. */
+/** Checks that only the owner can read the master key, and that it decrypts a key of the log. */
 export const checkMasterKey = async (file: string, eventstoreUrl: string): Promise<string> => {
   if (!existsSync(file)) throw new Error(`${file} does not exist`);
   const mode = statSync(file).mode & 0o777;
@@ -112,7 +119,10 @@ export const checkMasterKey = async (file: string, eventstoreUrl: string): Promi
   return `${file}: keep a copy of it, separate from the event log`;
 };
 
-/** The directory, or its nearest parent that exists: on a cluster only a runner creates the data directory. */
+/**
+ * The directory, or its nearest existing parent: with external services, the data directory may not exist on this
+ * machine yet.
+ */
 const existingDirectory = (dir: string): string => (existsSync(dir) ? dir : existingDirectory(dirname(dir)));
 
 export const checkDiskSpace = async (dir: string): Promise<string> => {

@@ -4,7 +4,7 @@ import { readJson, readText } from '../durable-files.ts';
 import { LogError } from '../eventstore/event-log.ts';
 import { isUnavailable } from '../postgres/pool.ts';
 
-/** The URLs of a platform's services. NATS may be unknown. */
+/** The URLs of a platform's services. The URL of NATS may be unknown. */
 export type ServiceLocations = {
   readonly eventstoreUrl: string;
   readonly databaseUrl: string;
@@ -19,7 +19,10 @@ const embeddedNats = ({ annalsData }: Config, port: number | undefined): Pick<Se
   return port && seeds ? { natsUrl: `nats://127.0.0.1:${port}`, natsAccountSeed: seeds.account } : {};
 };
 
-/** Finds the configured services, or else those of the data directory. @throws Error of one line if there are none */
+/**
+ * Returns the configured URLs of the services. A URL that is not configured is read from the data directory. @throws
+ * Error of one line if the event store or the database cannot be found
+ */
 export const locateServices = (config: Config): ServiceLocations => {
   const { eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed, annalsData } = config;
   const secret = readText(join(annalsData, 'store/secret'));
@@ -34,7 +37,7 @@ export const locateServices = (config: Config): ServiceLocations => {
   return { eventstoreUrl: store, databaseUrl: database, ...nats };
 };
 
-/** Why a driver cannot reach a service, without the driver's own text around the reason. */
+/** The reason why a service cannot be reached, without the text that the driver adds. */
 export const reasonOf = (error: unknown): string => {
   const [line = ''] = String((error as Error).message).split('\n', 1);
   return /connect E[A-Z]+ [^\s]*[^\s.]/.exec(line)?.[0] ?? line;

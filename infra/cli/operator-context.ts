@@ -8,12 +8,12 @@ import { openVault } from '../vault/vault.ts';
 import { readWrappedKeys } from '../vault/wrapped-keys.ts';
 
 /**
- * The context in which an operator at the command line records decisions about the platform. Such an operator has no
- * user; `actor` names the command.
- * @throws Error with one line for the operator if the platform was never started, or without its master key
+ * Creates the context in which a command of the CLI records decisions about the platform. The operator who runs the
+ * command is not a user of the platform, so the events name `actor`, the command.
+ * @throws Error of one line if the platform was never started, or if its master key is missing
  */
 export const openOperatorContext = async (log: Log, masterKeyFile: string, actor: Actor): Promise<MaintenanceContext> => {
-  // The vault would create the keys of an empty log, which only `annals start` and `annals serve` may do.
+  // Opening the vault of an empty log would create its keys. Only `annals start` and `annals serve` may do that.
   if ((await readWrappedKeys(log, PLATFORM, 'name')).length === 0)
     throw new Error('this platform was never started: run annals start or annals serve first');
   const vault = await openVault({ log, masterKeyFile });

@@ -34,7 +34,7 @@ const isAfter = (event: Recorded, bound: Bound): boolean => {
   return 'position' in bound ? comparePositions(event.position, bound.position) > 0 : event.at > bound.time;
 };
 
-/** An event as one line of JSON. Secrets stay encrypted; the bytes of a delivery are base64. */
+/** An event as one line of JSON. Secrets stay encrypted. Binary data, such as a delivery's body, is base64. */
 export const lineOf = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded): string => {
   const content = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };
   return escapeControls(
@@ -45,7 +45,7 @@ export const lineOf = ({ event_id, stream, revision, position, type, at, data, m
 const matchesTenant = (event: Recorded, tenant: string | undefined): boolean =>
   !tenant || event.tenant === tenant || event.meta.tenant === tenant;
 
-/** Yields the events of one stream or of the whole log between two bounds (inclusive), oldest first. */
+/** Yields the events of one stream, or of the whole log, from `from` to `to` (both inclusive), oldest first. */
 export async function* eventsBetween(log: Log, { stream, tenant, from, to }: ReplayOptions): AsyncGenerator<Recorded> {
   const [start, end] = [boundOf('from', from), boundOf('to', to)];
   for await (const event of stream ? log.read(stream) : log.readAll()) {
@@ -55,7 +55,7 @@ export async function* eventsBetween(log: Log, { stream, tenant, from, to }: Rep
   }
 }
 
-/** Prints events as JSON lines, no faster than they are read. @returns the exit code */
+/** Prints events as JSON lines. It reads no faster than the output is consumed. @returns the exit code */
 export const replay = async (config: Config, options: ReplayOptions): Promise<number> => {
   if (options.tenant !== undefined && !isId25(options.tenant)) throw new Error('--tenant must be a tenant id');
   const log = openLog(locateServices(config).eventstoreUrl);

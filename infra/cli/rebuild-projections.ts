@@ -14,7 +14,7 @@ import { openOperatorContext } from './operator-context.ts';
 
 const POLL_INTERVAL_MS = 250;
 const BAR_WIDTH = 30;
-/** The actor of the recorded events: whoever runs the command reaches the services directly and has no user. */
+/** The actor of the recorded events. The operator who runs this command is not a user of the platform. */
 const ACTOR = { kind: 'system', id: 'annals rebuild' } as const;
 
 type Services = { readonly db: pg.Client; readonly admin: OpenedProjectionAdmin; readonly ctx: MaintenanceContext };
@@ -31,7 +31,7 @@ const progressLine = ({ name, rebuild }: PublishedStatus): string => {
   return `${name}  ${bar(done)} ${String(Math.floor(done * 100)).padStart(3)} %  ${Math.round(rate).toLocaleString('en')} events/s  ${timeLeft(seconds_left)}`;
 };
 
-/** Shows progress: on a terminal in one line that changes, otherwise in one line per second. */
+/** Creates the display of progress: on a terminal one line that is overwritten, otherwise one new line per second. */
 const progressDisplay = () => {
   let shownAt = 0;
   return {
@@ -60,7 +60,7 @@ const resultLines = (name: string, isPromoted: boolean, comparison: Comparison):
 };
 
 /**
- * Reads the state of a rebuild until it is one of `states`.
+ * Waits until the state of a rebuild is one of `states`.
  * @throws Error if no worker has written the projection for some seconds
  */
 const waitFor = async (
@@ -81,8 +81,8 @@ const waitFor = async (
 };
 
 /**
- * Rebuilds one projection, and promotes it unless `ifEqual` is set and rows differ.
- * @returns whether it was promoted
+ * Rebuilds one projection and promotes the new rows. If `ifEqual` is set, it keeps the old rows when any row differs.
+ * @returns whether the new rows were promoted
  */
 const rebuildOne = async (services: Services, name: string, ifEqual: boolean): Promise<boolean> => {
   const { admin, ctx } = services;
@@ -115,8 +115,8 @@ const withServices = async <T>(config: Config, work: (services: Services) => Pro
 export type RebuildOptions = { readonly projection?: string | undefined; readonly all: boolean; readonly ifEqual: boolean };
 
 /**
- * Rebuilds one projection or all, one after another, while queries read the old rows. Each promotion is recorded in the
- * log.
+ * Rebuilds one projection, or all of them one after another. Meanwhile, queries read the old rows. Each promotion is
+ * recorded in the log.
  * @returns the exit code: 1 if the old rows of a projection were kept
  */
 export const rebuild = async (config: Config, { projection, all, ifEqual }: RebuildOptions): Promise<number> => {

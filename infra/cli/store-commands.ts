@@ -25,7 +25,8 @@ export const storeCommand = defineCommand({
       run: async ({ args }) => {
         const port = portOf(args.port);
         const { serveStore } = await import('../eventstore/embedded/serve-store.ts');
-        // The store's objects are short-lived: a young generation of the usual 2 x 16 MiB would only take memory.
+        // Keep the young generation of the heap small: the store's objects are short-lived, and the usual 2 x 16 MiB
+        // would only take memory.
         setFlagsFromString('--semi-space-growth-factor=1');
         await runService(() => serveStore({ dir: args.dir, port, open: args.open === true }));
       },

@@ -6,7 +6,10 @@ const subCommandsOf = (command: CommandDef): Record<string, CommandDef> =>
   (command.subCommands as Record<string, CommandDef> | undefined) ?? {};
 const nameOf = ({ meta }: CommandDef): string => (meta as { name: string }).name;
 
-/** The innermost command that the words name, and its parent, renamed to its full name such as `annals store`. */
+/**
+ * Finds the innermost command that the words name, and its parent. The parent gets its full name, such as `annals
+ * store`.
+ */
 const findCommand = (words: readonly string[], command: CommandDef, parent?: CommandDef): [CommandDef, CommandDef?] => {
   const inner = subCommandsOf(command)[words[0] ?? ''];
   if (!inner) return parent ? [command, parent] : [command];
@@ -14,7 +17,9 @@ const findCommand = (words: readonly string[], command: CommandDef, parent?: Com
   return findCommand(words.slice(1), inner, { ...command, meta: { name: fullName } });
 };
 
-/** citty ignores an option before a command's name. @throws a usage error that names it */
+/**
+ * Refuses an option before the name of a command, which citty would ignore. @throws a usage error that names the option
+ */
 export const rejectLeadingOptions = (words: readonly string[], command: CommandDef): void => {
   const [word = '', ...rest] = words;
   const subCommands = subCommandsOf(command);
@@ -22,7 +27,7 @@ export const rejectLeadingOptions = (words: readonly string[], command: CommandD
   if (subCommands[word]) rejectLeadingOptions(rest, subCommands[word]);
 };
 
-/** Removes colours and the blanks at line ends, unless the stream is a terminal. */
+/** Removes colours, and blanks at the end of lines, unless the stream is a terminal. */
 export const plainText = (text: string, stream: NodeJS.WriteStream): string =>
   stream.isTTY ? text : stripVTControlCharacters(text).replace(/ +$/gm, '');
 

@@ -17,7 +17,7 @@ const driftLine = ({ table, key, columns, event }: DriftedRow): string => {
 };
 
 /**
- * Folds every row again from the log and compares.
+ * Computes every row again from the log, and compares it with the stored row.
  * @returns the exit code: 1 if a row differs from what the log yields
  */
 export const verify = async (config: Config): Promise<number> => {

@@ -5,7 +5,9 @@ import { nonblockingStdout } from './nonblocking-stdout.ts';
 
 const MAX_REPORTED_POSITIONS = 10;
 
-/** Creates the log of a process: JSON lines on standard output, without characters that control a terminal. */
+/**
+ * Creates the logger of a process. It writes JSON lines to standard output, without characters that control a terminal.
+ */
 export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
   pino(
     { level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'], hooks: { streamWrite: escapeControls } },
@@ -13,7 +15,7 @@ export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: strin
   );
 
 /**
- * Creates a reporter of damage in the event log. `report` logs each damaged position once; `degradedParts` names the
+ * Creates a reporter of damage in the event log. `report` logs each damaged position once. `degradedParts` lists
  * damaged positions for the health check, ten at most.
  */
 export const createCorruptionReporter = (logger: Logger) => {

@@ -3,23 +3,26 @@ import { isatty } from 'node:tty';
 import { createBackoff } from '../backoff.ts';
 
 const STDOUT = 1;
-/** Number of characters that may wait for a slow reader; further lines are dropped. */
+/** When this many characters wait for a slow reader, further lines are dropped. */
 const MAX_BUFFERED = 4 << 20;
 const RETRY = { minMs: 5, maxMs: 100 };
-/** How long an ending process waits for a slow reader. */
+/** How long a process that exits waits for a slow reader. */
 const EXIT_TIMEOUT_MS = 500;
 const EXIT_POLL_MS = 10;
 const EMPTY = Buffer.alloc(0);
 
 const sleepSync = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-/** @returns a descriptor of standard output on which a write fails with EAGAIN instead of waiting for a reader */
+/**
+ * Opens standard output so that a write fails with EAGAIN instead of waiting for a slow reader. @returns the file
+ * descriptor
+ */
 const openOutput = (): number => {
-  // Node's stream switches a pipe or socket to non-blocking writes when it is created. A file needs no switch: it has
-  // no reader.
+  // Reading `process.stdout` makes Node switch a pipe or socket to non-blocking writes. A file needs no switch, because
+  // writes to it do not wait for a reader.
   if (!isatty(STDOUT)) return process.stdout.fd;
   try {
-    // The shell shares the terminal's descriptor and expects blocking writes, so we open our own.
+    // The shell uses the same descriptor of the terminal and expects blocking writes. So open a separate one.
     return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return STDOUT;
@@ -27,9 +30,8 @@ const openOutput = (): number => {
 };
 
 /**
- * Opens standard output for a log. Lines are written in order, at the end of the event loop's turn, or when the process
- * ends. Nothing waits for the output: lines that cannot be written, because the disk is full or the reader has left or
- * is too slow, are dropped.
+ * Opens standard output for a log. Lines are written in order, at the end of the event loop's turn or when the process
+ * exits. Logging never waits: if the disk is full, or the reader is gone or too slow, lines are dropped.
  */
 export const nonblockingStdout = (): { write(line: string): void } => {
   const output = openOutput();
@@ -38,7 +40,9 @@ export const nonblockingStdout = (): { write(line: string): void } => {
   let unwritten: Buffer = EMPTY;
   let isScheduled = false;
 
-  /** @returns whether everything was written or dropped; false if the reader has to catch up first */
+  /**
+   * Writes the buffered lines. @returns true if all were written or dropped; false if the reader has to catch up first
+   */
   const writeBuffered = (): boolean => {
     while (unwritten.length > 0 || buffered !== '') {
       if (unwritten.length === 0) {
@@ -71,7 +75,7 @@ export const nonblockingStdout = (): { write(line: string): void } => {
       if (buffered.length < MAX_BUFFERED) buffered += line;
       if (isScheduled) return;
       isScheduled = true;
-      // At the end of this turn, so that all its lines leave in one write.
+      // Write at the end of the event loop's turn, so that all lines of this turn go out in one write.
       setImmediate(flush);
     },
   };
@@ -81,14 +85,14 @@ export const nonblockingStdout = (): { write(line: string): void } => {
 const EXIT_BROKEN_PIPE = 141;
 let ignoresBrokenPipe = false;
 
-/** From now on the process continues when its output cannot be written. */
+/** Makes the process continue when its output cannot be written. */
 export const ignoreBrokenPipe = (): void => {
   ignoresBrokenPipe = true;
 };
 
 /**
- * Ends a command when its output cannot be written: silently if the reader has left, otherwise with a line for
- * `printError`. Has no effect after `ignoreBrokenPipe`.
+ * Ends the process when its output cannot be written. It ends silently if the reader is gone, and prints the reason
+ * with `printError` otherwise. Has no effect after `ignoreBrokenPipe`.
  */
 export const watchOutput = (printError: (line: string) => void): void => {
   const onError = ({ code }: NodeJS.ErrnoException): void => {

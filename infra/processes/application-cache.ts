@@ -10,12 +10,16 @@ import * as Integration from '../../domain/webhooks/integration.ts';
 import { type AggregateCache, openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/** Aggregates that the hot path reads without appending. One subscription keeps their cached states up to date. */
+/**
+ * Aggregates that frequent requests read without appending to them. One subscription keeps their cached states up to
+ * date.
+ */
 const followed = [Agent, AllowedAccount, ApiKey, Integration, Model, Plan, SignIn, Tenant, User];
 
 /**
- * The cache also remembers that one of these does not exist: a request with a token looks up its user each time. This is bounded, because
- * only the issuer's users reach this look-up, not a caller who guesses.
+ * For these aggregates, the cache also remembers that one does not exist: every request with a token looks up its user.
+ * The number of such entries is bounded, because this look-up needs a valid token of the issuer. A caller who guesses
+ * does not reach it.
  */
 const cacheAbsent = [AllowedAccount, User];
 

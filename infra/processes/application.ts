@@ -49,7 +49,9 @@ export type ApplicationOptions = {
 
 const SYSTEM = { kind: 'system', name: 'annals' } as const;
 
-/** Turns an unexpected error into the refusal that the client sees, and logs what the refusal does not say. */
+/**
+ * Converts an unexpected error into the refusal that the client sees, and logs the details that the refusal leaves out.
+ */
 const unexpectedError =
   (logger: Logger) =>
   (error: unknown, c: Context): Refusal => {
@@ -81,8 +83,8 @@ const createRuntime = ({ log, cache, reads, logger, address, authenticate, autho
 });
 
 /**
- * Connects the HTTP application to its drivers. `systemContext` creates a context in which the platform itself is the actor; `close`
- * records the access refusals that are still in memory.
+ * Creates the HTTP application and connects it to the log, the caches and the read models. `systemContext` creates a
+ * context in which the platform itself is the actor. `close` records the access refusals that are still in memory.
  */
 export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptions) => {
   const { log, cache, vault, reads, logger, publicUrl, address, limits, signIn = API_KEYS_ONLY } = parts;

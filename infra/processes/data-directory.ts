@@ -3,11 +3,14 @@ import { join } from 'node:path';
 import { lockFile, type ProcessLock } from '../process-lock.ts';
 import { readPidFile, removePidFile, writePidFile } from '../supervision/pid-file.ts';
 
-/** Other users may pass through a directory of root's, so that PostgreSQL, which never runs as root, can reach its part of it. */
+/**
+ * The mode of a data directory that root creates: other users may pass through it. PostgreSQL never runs as root, and
+ * has to reach its own directory inside.
+ */
 const PASSABLE = 0o711;
 const PRIVATE = 0o700;
 
-/** SQLite, which locks the directory, accepts no path above 512 bytes. */
+/** SQLite accepts no path above 512 bytes, and it locks a file in the data directory. */
 const MAX_DATA_PATH_BYTES = 400;
 
 const createDirectory = (dir: string): void => {
@@ -20,7 +23,9 @@ const createDirectory = (dir: string): void => {
   }
 };
 
-/** Creates the data directory and locks it until this process ends. @throws Error of one line if another process runs on it */
+/**
+ * Creates the data directory and locks it until this process ends. @throws Error of one line if another process uses it
+ */
 export const lockDataDirectory = (dir: string): ProcessLock => {
   createDirectory(dir);
   const pidFile = join(dir, 'annals.pid');

@@ -6,7 +6,7 @@ import type { ManagedProcess } from '../supervision/managed-process.ts';
 import { freePort, isPortFree } from '../supervision/ports.ts';
 import type { Supervised } from '../supervision/supervisor.ts';
 
-/** Ports of the services that run on this machine; a service with a configured URL has none here. */
+/** The ports of the services that run on this machine. A service with a configured URL has none. */
 export type ServicePorts = Partial<Record<'store' | 'postgres' | 'nats', number>>;
 
 /** The environment variables that name the services. Their values contain secrets. */
@@ -34,7 +34,7 @@ export type EmbeddedServices = {
   readonly ready: Promise<unknown>;
 };
 
-/** A service keeps its port from start to start, unless another program has taken it. */
+/** The port of the last start, or a free one if another program now uses that port. */
 const portFor = async (last: number | undefined): Promise<number> => (last !== undefined && (await isPortFree(last)) ? last : freePort());
 
 export type StartServicesOptions = {
@@ -42,13 +42,13 @@ export type StartServicesOptions = {
   /** The ports of the last start. */
   readonly lastPorts: ServicePorts;
   readonly run: (spec: ManagedProcess) => Promise<Supervised>;
-  /** Receives the promise of each start that has begun, so that a stop can wait for it. */
+  /** Receives a promise for each service that is being started, so that `close` can wait for it. */
   readonly onStarting: (starting: Promise<unknown>) => void;
 };
 
 /**
- * Starts each service that has no configured URL. Resolves as soon as all URLs are known: a process that uses a service can start before
- * the service is up.
+ * Starts each service that has no configured URL. Resolves as soon as all URLs are known, although the services may not
+ * be up yet. So the processes that use them can start at the same time.
  */
 export const startEmbeddedServices = async ({ config, lastPorts, run, onStarting }: StartServicesOptions): Promise<EmbeddedServices> => {
   const ports: ServicePorts = { ...lastPorts };

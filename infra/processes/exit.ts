@@ -3,14 +3,14 @@ export const printError = (line: string): void => void process.stderr.write(`ann
 const firstLineOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] || 'the command failed without giving a reason';
 
-/** Prints the error in one line, on the log levels debug and trace with its stack, and exits with code 1. */
+/** Prints the first line of the error and exits with code 1. If LOG_LEVEL is debug or trace, also prints the stack. */
 export const fail = (error: unknown): never => {
   printError(firstLineOf(error));
   if (/^(debug|trace)$/.test(process.env.LOG_LEVEL ?? '')) console.error(error);
   process.exit(1);
 };
 
-/** Exits with a code as soon as standard output has been written, or cannot be. */
+/** Exits with a code as soon as standard output has been written, or cannot be written. */
 export const finish = async (code: number): Promise<never> => {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   return process.exit(code);

@@ -14,7 +14,10 @@ import { type ServiceConfig, type ServicePorts, type ServiceUrls, startEmbeddedS
 
 export type LaunchConfig = ServiceConfig & { readonly host: string; readonly port: number };
 
-/** The message in which `serve` hands over the API key that it created in an empty log. The key is stored nowhere else. */
+/**
+ * The message with which the process `serve` passes on the API key that it has created in an empty log. The key itself
+ * is stored nowhere.
+ */
 export type FirstKey = { kind: 'first-key'; key: string; tenant_id: string };
 
 /** The whole platform, running on this machine. */
@@ -37,13 +40,13 @@ export type Launch = {
 };
 
 export type LaunchEvents = {
-  /** Receives a line for the operator about a process that had to be restarted, or the like. */
+  /** Receives lines for the operator, for example that a process had to be restarted. */
   readonly report: (line: string) => void;
-  /** Receives the first API key as soon as it exists: if the start fails later, nothing else would show the key. */
+  /** Receives the first API key as soon as it exists. If the start fails later, nothing else shows the key. */
   readonly onFirstKey?: (first: FirstKey) => void;
 };
 
-/** A stop waits this long for services that are still being prepared. */
+/** `close` waits at most this long for services whose start is still being prepared. */
 const PREPARATION_TIMEOUT_MS = 1_000;
 
 const requirePort = async ({ port, host }: LaunchConfig): Promise<void> => {
@@ -89,7 +92,7 @@ const begin = async (launching: Launching): Promise<Launched> => {
     serveProcess({ env, base: loopback(url), report: dirs.report, onMessage: (message) => receive(launching, message) });
 
   launching.lock = lockDataDirectory(annalsData);
-  // Leftovers of an earlier start may still listen on the port.
+  // Processes that an earlier start has left running may still listen on the port.
   await Promise.all([serve(baseEnv), workProcess(baseEnv)].map((spec) => replaceProcess(spec, dirs)));
   await requirePort(config);
   const { urls, ports, ready } = await startEmbeddedServices({

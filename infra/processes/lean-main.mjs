@@ -1,4 +1,5 @@
-// The first file of a lean process. It is plain JavaScript, because for a first file in TypeScript Node would load its compiler.
+// The entry point of a lean process (see lean-process.ts). It is plain JavaScript: for an entry point in TypeScript,
+// Node would load its TypeScript compiler.
 
 import { ignoreBrokenPipe, watchOutput } from '../logging/nonblocking-stdout.ts';
 import { fail, finish, printError } from './exit.ts';

@@ -8,9 +8,9 @@ type Program =
   | { readonly command: 'start'; readonly options: StartConfig }
   | { readonly command: 'runner'; readonly options: Omit<RunnerOptions, 'signal'> };
 
-/** What a process hands over to the one that replaces it. */
+/** What a process passes on to the process that replaces it. */
 type Handover = Program & {
-  /** The user's NODE_COMPILE_CACHE, for the programs that this process starts; null: not set. */
+  /** The user's value of NODE_COMPILE_CACHE, which the programs started by this process get; null: not set. */
   readonly userCache: string | null;
   readonly isRetry: boolean;
 };
@@ -18,7 +18,10 @@ type Handover = Program & {
 const VARIABLE = 'ANNALS_LEAN_PROCESS';
 const LEAN_MAIN = join(import.meta.dirname, 'lean-main.mjs');
 
-/** A small heap, and for the supervisor, which only waits, no optimizing compilers. */
+/**
+ * Flags that save memory by a small heap. The process of `start` only supervises others, so it also runs without
+ * optimizing compilers.
+ */
 const V8_FLAGS = {
   start: ['--max-semi-space-size=1', '--optimize-for-size', '--no-opt', '--no-maglev', '--no-sparkplug'],
   runner: ['--max-semi-space-size=1', '--optimize-for-size'],
@@ -36,13 +39,16 @@ const replaceThisProcess = (handover: Handover): never => {
 };
 
 /**
- * Replaces this process by one that loads only what a long-running command needs. The process id and the standard streams stay. What the
- * command line and the configuration's schema have allocated is freed, about 40 MiB.
+ * Replaces this process with one that loads only what a long-running command needs. The process id and the standard
+ * streams stay the same. This frees about 40 MiB, which parsing the command line and the configuration has taken.
  */
 export const becomeLean = (program: Program): never =>
   replaceThisProcess({ ...program, userCache: process.env.NODE_COMPILE_CACHE ?? null, isRetry: false });
 
-/** Node loads its TypeScript compiler, which takes 18 MiB, when the compile cache lacks a file. */
+/**
+ * Whether Node has loaded its TypeScript compiler, which takes 18 MiB. Node does so if a file is missing in the compile
+ * cache.
+ */
 const hasLoadedCompiler = (): boolean =>
   ((process as { moduleLoadList?: string[] }).moduleLoadList ?? []).some((name) => name.includes('amaro'));
 
@@ -55,11 +61,12 @@ const load = async (program: Program): Promise<() => Promise<number>> => {
   return () => runner(program.options);
 };
 
-/** Runs the command that `becomeLean` handed over. Resolves to the exit code. */
+/** Runs the command that `becomeLean` has passed on. @returns the exit code */
 export const runLean = async (): Promise<number> => {
   const handover = JSON.parse(process.env[VARIABLE]!) as Handover;
   const run = await load(handover);
-  // The first start after an installation or an update has filled the cache just now.
+  // After an installation or an update, this process has only now filled the compile cache. Its replacement runs from
+  // the cache, without the TypeScript compiler.
   if (!handover.isRetry && hasLoadedCompiler()) replaceThisProcess({ ...handover, isRetry: true });
   delete process.env[VARIABLE];
   if (handover.userCache === null) delete process.env.NODE_COMPILE_CACHE;

@@ -3,10 +3,10 @@ import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { PostgresReads } from '../readmodel/postgres-read-model.ts';
 
-/** /readyz may be asked often: an answer is used again for this long. */
+/** /readyz may be requested often, so a status is reused for this long. */
 export const STATUS_TTL_MS = 500;
 
-/** Runs `ask` at most once every `ttlMs`; calls in between share its result. */
+/** Runs `ask` at most once every `ttlMs` milliseconds. Calls in between get the last result. */
 export const memoizeFor = <T>(ttlMs: number, ask: () => Promise<T>): (() => Promise<T>) => {
   let askedAt = Number.NEGATIVE_INFINITY;
   let answer: Promise<T>;
@@ -19,7 +19,10 @@ export const memoizeFor = <T>(ttlMs: number, ask: () => Promise<T>): (() => Prom
   };
 };
 
-/** Whether deliveries can be accepted: the log answers, and the last append of a delivery did not fail. */
+/**
+ * Creates the function that checks whether deliveries can be accepted: the log answers, and the last append of a
+ * delivery did not fail.
+ */
 export const createReadiness = (log: Log, isFailing: () => boolean, degraded: () => Promise<string[]>): (() => Promise<Readiness>) => {
   const isReachable = memoizeFor(STATUS_TTL_MS, () =>
     log.ping().then(
@@ -34,6 +37,6 @@ export const createReadiness = (log: Log, isFailing: () => boolean, degraded: ()
   };
 };
 
-/** Every projection has a checkpoint, and the database answers. */
+/** Whether the database answers and every projection has a checkpoint. */
 export const readModelsReady = (reads: PostgresReads): boolean =>
   reads.healthy() && projections.every(({ name }) => reads.position(name) !== null);

@@ -14,11 +14,17 @@ export type RequestAuthenticationDeps = {
 };
 
 export type RequestAuthentication = {
-  /** Identifies the caller by the Authorization header; without one, by the cookie. @throws Refusal unauthorized, forbidden, rate_limited … */
+  /**
+   * Identifies the caller by the Authorization header, or by the cookie if that header is missing. @throws Refusal
+   * unauthorized, forbidden, rate_limited …
+   */
   readonly authenticate: (c: Context) => Promise<Principal>;
   /** Identifies the caller by the cookie alone. @throws Refusal unauthorized, forbidden, rate_limited … */
   readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
-  /** Runs one step of a sign-in within the address's limit of failed attempts. @throws Refusal rate_limited, and what `work` throws */
+  /**
+   * Runs one step of a sign-in. A failed step counts against the client address's limit of invalid credentials. @throws
+   * Refusal rate_limited, and what `work` throws
+   */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
 };
 
@@ -32,7 +38,9 @@ export const requestAuthentication = ({
   limits,
   now,
 }: RequestAuthenticationDeps): RequestAuthentication => {
-  /** `credential` identifies the header or cookie in the rate limits. */
+  /**
+   * Runs `find` within the rate limits. `credential` is the header or cookie by which the limits recognize the caller.
+   */
   const withinLimits = async <T extends Principal>(c: Context, credential: string | undefined, find: () => Promise<T>): Promise<T> => {
     const from = address(c);
     limits?.checkAddress(from, credential, now());
@@ -67,7 +75,7 @@ export const requestAuthentication = ({
       try {
         return await work();
       } catch (error) {
-        // A failed sign-in counts like a wrong credential, because each one costs a request to the issuer.
+        // A failed sign-in counts like an invalid credential, because each one costs a request to the issuer.
         throw (hasCode(error, 'unauthorized', 'forbidden') && (await limits?.countFailedCredential(from, now()))) || error;
       }
     },

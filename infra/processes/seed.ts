@@ -8,8 +8,8 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 const MARKER_STREAM = 'platform-platform.first';
 
 /**
- * Seeds an empty log at the first start; does nothing if the log is marked as seeded. `show` gets the first key before the log is
- * marked: after a crash in between, the next start shows the key again.
+ * Creates what an empty log needs at the first start. Does nothing if the log is already marked as seeded. `show` gets
+ * the first API key before the log is marked: if the process crashes in between, the next start shows the key again.
  */
 export const seed = async (log: Log, ctx: Ctx, adminKey: string | undefined, show: (first: FirstKey) => void): Promise<void> => {
   if (await log.last(MARKER_STREAM)) return;

@@ -43,7 +43,9 @@ const WORKER_STATUS_TIMEOUT_MS = 300;
 const STORE_RETRY_DELAY = { minMs: 25, maxMs: 1_000 };
 const { version } = packageJson;
 
-/** Repeats work that needs the event store, which may still be starting. `what` names the work in the log. */
+/**
+ * Repeats `work` until the event store, which may still be starting, is available. `what` names the work in log lines.
+ */
 const retryUntilAvailable = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
   for (const backoff = createBackoff(STORE_RETRY_DELAY); ; ) {
     try {
@@ -56,7 +58,7 @@ const retryUntilAvailable = async <T>(work: () => Promise<T>, logger: Logger, wh
   }
 };
 
-/** Hands the first API key to the supervisor; without one, prints it. */
+/** Sends the first API key to the supervisor, or prints it if there is no supervisor. */
 const deliverFirstKey = (first: FirstKey): void => {
   if (process.send) process.send({ kind: 'first-key', ...first });
   else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
@@ -91,7 +93,10 @@ const openConnections = async (config: Config, logger: Logger) => {
 
 type Connections = Awaited<ReturnType<typeof openConnections>>;
 
-/** Names the parts that do not work, for /readyz. Deliveries are accepted all the same. */
+/**
+ * Creates the function that lists, for /readyz, the parts that do not work. Deliveries are accepted even without these
+ * parts.
+ */
 const degradedParts = ({ corruption, reads, broker, projectionAdmin }: Connections): (() => Promise<string[]>) => {
   const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });
   const missingWorkers = memoizeFor(STATUS_TTL_MS, () => Promise.race([projectionAdmin.missingWorkers(), timeout()]));
@@ -106,7 +111,7 @@ const degradedParts = ({ corruption, reads, broker, projectionAdmin }: Connectio
   };
 };
 
-/** Serves HTTP. Resolves when the process listens; from then on /readyz reports whether deliveries are accepted. */
+/** Starts the HTTP service. Resolves when it listens. From then on, /readyz reports whether deliveries are accepted. */
 export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
   const { publicUrl, corsOrigins, metricsToken } = config;
   const logger = createLogger(config, 'serve');

@@ -3,7 +3,10 @@ import { COMPILE_CACHE } from './compile-cache.ts';
 import { printError } from './exit.ts';
 import { type LaunchConfig, type Launched, launch } from './launch.ts';
 
-/** A terminal sends Ctrl-C to npm and to us, and npm passes it on: two signals within this time are one key press. */
+/**
+ * On Ctrl-C, a terminal signals both npm and this process, and npm forwards its signal to this process. So two signals
+ * within this time count as one.
+ */
 const ONE_KEY_PRESS_MS = 500;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
@@ -17,7 +20,7 @@ const row = (name: string, value: string): string => `  ${name.padEnd(10)}${valu
 /** Quotes a path for a POSIX shell, if it needs quotes. */
 const shellQuoted = (path: string): string => (/^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
-/** Where everything is, and how to connect to it without printing a secret. */
+/** The lines that tell the operator where everything is and how to connect to it. They contain no secret. */
 const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): string[] => {
   const path = relative(process.cwd(), annalsData);
   const data = path.startsWith('..') ? annalsData : path || '.';
@@ -33,10 +36,12 @@ const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): st
   ];
 };
 
-/** Runs the platform in the foreground until a signal. A second signal kills everything. Resolves to the exit code. */
+/**
+ * Runs the platform in the foreground until it gets a signal. A second signal kills everything. @returns the exit code
+ */
 export const start = (config: StartConfig): Promise<number> =>
   new Promise((resolve, reject) => {
-    // The processes that it starts load their code from the cache, too.
+    // The processes that the platform starts use this cache, too.
     process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
     const running = launch(config, { report: printError, onFirstKey: ({ key }) => print(`  API key (shown once): ${key}`) });
     let stoppedAt: number | undefined;

@@ -19,8 +19,8 @@ export type UsageRecorderDeps = {
 };
 
 /**
- * Records at most once an hour that an API key or a user is in use. No request waits for the append; if one fails, only the time of last
- * use is out of date.
+ * Records that an API key or a user is in use, at most once an hour for each. No request waits for the append. If an
+ * append fails, only the time of last use is outdated.
  */
 export const createUsageRecorder = ({ systemContext, logger, now }: UsageRecorderDeps): UsageRecorder => {
   const lastHours = createLruMap<string, number>({ capacity: 50_000 });

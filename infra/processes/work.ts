@@ -18,7 +18,10 @@ const statusOf = (relay: Relay): ReactorStatus => {
   return { name: 'delivery to runners', works, reason: works ? null : last_error };
 };
 
-/** Runs the projections and the reactors until closed. Each waits for the services that it needs, without a time limit. */
+/**
+ * Runs the projections and the reactors until `close` is called. Each waits for the services that it needs, without a
+ * time limit.
+ */
 export const work = async (config: Config): Promise<Closable> => {
   const logger = createLogger(config, 'work');
   const log = openLog(config.eventstoreUrl!, { onDamage: createCorruptionReporter(logger).report });

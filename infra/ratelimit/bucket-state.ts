@@ -1,17 +1,19 @@
-/** One key's token bucket in this process. All spans are milliseconds of the policy's window. */
+/**
+ * The token bucket of one key in this process. Amounts are in milliseconds: the time in which the tokens are refilled.
+ */
 export type BucketState = {
-  /** The key of the row that the processes share. */
+  /** The key of the bucket's row in the quota table, which all processes share. */
   readonly rowKey: string;
-  /** How much this process may spend before the row has been charged. */
+  /** How much this process may spend before it has to charge the shared row. */
   readonly lease: number;
   /** Unix time at which the bucket will be full again. */
   fullAt: number;
-  /** How much of `fullAt` the row has not been charged with. */
+  /** How much this process has spent that it has not yet charged to the shared row. */
   unsettled: number;
   isQueued: boolean;
-  /** Monotonic time of the row's last answer. */
+  /** When the shared row was last charged or read (performance.now()). */
   settledAt: number;
-  /** Monotonic time since which the bucket has had no token. */
+  /** When the bucket was first found empty (performance.now()); null if its last request got a token. */
   emptySince: number | null;
   refreshing: Promise<void> | null;
 };

@@ -9,7 +9,7 @@ const MAX_VALID_CREDENTIALS = 50_000;
 const ZEROS = Array<string>(8).fill('0');
 const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'));
 
-/** The first 64 bits of an IPv6 address, in one form for all spellings of the address. */
+/** The first 64 bits of an IPv6 address, written in the same way for all spellings of the address. */
 const networkOf = (address: string): string => {
   const [head = '', tail = ''] = address.split('::');
   const [first, last] = [groupsOf(head), groupsOf(tail)];
@@ -20,15 +20,20 @@ const networkOf = (address: string): string => {
     .join(':');
 };
 
-/** An IPv6 client usually owns a network of 64 bits, so the whole network counts as one client. */
+/**
+ * The client to which an IP address is counted. An IPv6 client usually owns a network with a prefix of 64 bits, so that
+ * whole network counts as one client.
+ */
 const clientOf = (address: string | null): string => (address?.includes(':') ? networkOf(address) : (address ?? ''));
 
-/** The length of `Bearer `, the prefix and the public id, which identify an API key without revealing it. */
+/**
+ * The length of `Bearer `, an API key's prefix and its public id. This part identifies the key without revealing it.
+ */
 const IDENTIFIER_LENGTH = 19;
 
 /**
- * What identifies a credential without revealing it. All tokens begin alike, so a token is identified by the end of its
- * signature.
+ * The part of a credential that identifies it without revealing it: the beginning of an API key, or the end of a token.
+ * All tokens begin alike, but end with different signatures.
  */
 const identifierOf = (credential: string): string =>
   credential.includes('.') ? credential.slice(-2 * IDENTIFIER_LENGTH) : credential.slice(0, IDENTIFIER_LENGTH);
@@ -37,15 +42,15 @@ const tooManyFailures = (retryAfter: number): Refusal =>
   new Refusal('rate_limited', 'This address sent too many invalid credentials: wait before you try again', { retryAfter });
 
 /**
- * Limits the invalid credentials of each client address. An address beyond the limit is refused before its credential
- * is looked up, unless the credential was valid here before: one careless client does not lock out others behind the
- * same address.
+ * Limits how many invalid credentials each client address may send. After that, a request from the address is refused
+ * before its credential is looked up. A credential that was valid in this process before is exempt, so that one
+ * careless client does not lock out others behind the same address.
  */
 export const createFailedCredentialLimit = (policy: RateLimitPolicy, sync?: QuotaSync) => {
   const bucket = createTokenBucket(policy, { sync });
   const valid = createLruMap<string, true>({ capacity: MAX_VALID_CREDENTIALS / 2 });
   return {
-    /** @throws Refusal rate_limited */
+    /** Refuses a request from an address that is beyond the limit. @throws Refusal rate_limited */
     checkAddress: (address: string | null, credential: string | undefined, now: number): void => {
       const { allowed, retry } = bucket.peek(clientOf(address), now);
       if (!allowed && !valid.peek(identifierOf(credential ?? ''))) throw tooManyFailures(retry);

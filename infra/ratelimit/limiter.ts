@@ -13,11 +13,11 @@ import { createFailedCredentialLimit } from './failed-credentials.ts';
 import type { QuotaSync } from './shared-quota.ts';
 import { createTokenBucket, type TakeResult, type TokenBucket } from './token-bucket.ts';
 
-/** The header fields RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-10. */
+/** The values of the headers RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-10. */
 export type RateLimitHeaders = { readonly policy: string; readonly state: string };
 type Report = (headers: RateLimitHeaders) => void;
 
-/** The charges of one request and the text of its RateLimit-Policy header. */
+/** What one request is charged with, and the value of its RateLimit-Policy header. */
 type Charges = { readonly charges: readonly RateLimitCharge[]; readonly policyText: string };
 type Refused = { readonly charge: RateLimitCharge; readonly result: TakeResult };
 
@@ -32,7 +32,7 @@ const detailOf = ({ name, quota }: RateLimitPolicy): string => {
 const tooManyRequests = (policy: RateLimitPolicy, retryAfter: number): Refusal =>
   new Refusal('rate_limited', detailOf(policy), { retryAfter });
 
-/** Creates the buckets of each policy when they are first needed. */
+/** Creates the function that returns the buckets of a policy. It creates them at the first call for that policy. */
 const createBuckets = (sync: QuotaSync | undefined) => {
   const buckets = new Map<RateLimitPolicy, TokenBucket>();
   return (policy: RateLimitPolicy): TokenBucket => {
@@ -44,11 +44,11 @@ const createBuckets = (sync: QuotaSync | undefined) => {
   };
 };
 
-/** Takes the tokens that requests are charged with. */
+/** Creates the function that takes the tokens for a request, or refuses the request. */
 const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync: QuotaSync | undefined) => {
   /**
-   * Takes from one bucket after the other. If one is empty, no token is taken from the rest. @returns the charge that
-   * was refused
+   * Takes one token from each bucket in turn. As soon as one is empty, it takes no token from the rest. @returns the
+   * refused charge; null if there was a token in every bucket
    */
   const take = ({ charges, policyText }: Charges, now: number, report: Report): Refused | null => {
     let refused: Refused | null = null;
@@ -63,7 +63,10 @@ const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync:
     return refused;
   };
 
-  /** Refuses after the row of the empty bucket was read, so that Retry-After counts what all processes have taken. */
+  /**
+   * Refuses a request. Before that, it reads the shared row of the empty bucket, so that Retry-After includes what the
+   * other processes have taken.
+   */
   const refuseWith = ({ charge: { policy, key }, result }: Refused, now: number): Promise<void> => {
     if (!sync) throw tooManyRequests(policy, result.retry);
     const bucket = bucketOf(policy);
@@ -85,8 +88,8 @@ const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync:
 
 /**
  * Limits requests by credential and tenant, deliveries by the tenant's plan, and invalid credentials by client address.
- * With `sync`, all processes count together: each lets through at most one lease that the others do not know of.
- * Without it, each counts its own requests.
+ * With `sync`, the processes share their counts, and each may let through at most one lease that the others do not know
+ * of. Without `sync`, each process counts only its own requests.
  */
 export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLICIES, sync?: QuotaSync) => {
   const charge = createCharger(createBuckets(sync), sync);
@@ -114,8 +117,8 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
     checkAddress,
     countFailedCredential,
     /**
-     * Charges a request with a valid credential. `report` receives the response's headers. @returns a promise only if
-     * the request has to wait for the counts of the other processes @throws Refusal rate_limited
+     * Charges a request that has a valid credential. `report` receives the rate limit headers of the response. @returns
+     * a promise only if the request has to wait for the shared counts @throws Refusal rate_limited
      */
     chargeRequest: (principal: Principal, credential: string, now: number, report: Report): void | Promise<void> => {
       if (principal.kind === 'system') return;

@@ -3,16 +3,16 @@ import { arrayText, openPool, preparedStatement } from '../postgres/pool.ts';
 import type { QuotaTable } from './settlement-queue.ts';
 
 const ANSWER_TIMEOUT_MS = 500;
-/** After this time without an answer the pool gives up its only connection, and the next statement opens another. */
+/** If the only connection gives no answer for this long, the pool drops it. The next statement opens another one. */
 const CONNECTION_TIMEOUT_MS = 3_000;
 const PRUNE_INTERVAL_MS = 60_000;
 /**
- * A row is never further ahead of now: a value that a database with another clock wrote closes a bucket no longer than
- * this.
+ * A row's time counts as at most this far in the future. So a row that was written while the database's clock was wrong
+ * closes a bucket for no longer than this.
  */
 const MAX_AHEAD_MS = 120_000;
 
-// The database's clock, because all processes share it.
+// The time by the database's clock, because all processes share it.
 const NOW = '(extract(epoch from now()) * 1000)::double precision';
 const chargeStatement = preparedStatement(`
   insert into annals.limits as stored (key, full_at)
@@ -22,8 +22,8 @@ const chargeStatement = preparedStatement(`
 const pruneStatement = `delete from annals.limits where key in (select key from annals.limits where full_at < ${NOW} for update skip locked)`;
 
 /**
- * Opens the table of rate limits, which the worker creates. `charge` throws after half a second without an answer. A
- * full bucket needs no row: such rows are deleted within a minute.
+ * Opens the quota table, which the worker creates. `charge` throws after half a second without an answer. A full bucket
+ * needs no row, so rows of full buckets are deleted once a minute.
  */
 export const openQuotaTable = (databaseUrl: string, logger: Logger): QuotaTable & { readonly close: () => Promise<void> } => {
   const pool = openPool(databaseUrl, logger, 'limits', {

@@ -1,10 +1,10 @@
 import type { BucketState } from './bucket-state.ts';
 
-/** The rows that all processes share, one for each key. */
+/** The table that all processes share, with one row for each key. */
 export type QuotaTable = {
   /**
-   * Charges rows with milliseconds of their windows. @returns in how many milliseconds each row is full again @throws
-   * if unreachable
+   * Adds a cost in milliseconds to the row of each key. @returns for each key, the milliseconds until its row is full
+   * again @throws Error if the table is unreachable
    */
   readonly charge: (costs: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, number>>;
 };
@@ -18,7 +18,10 @@ const sumsOf = (states: readonly BucketState[]): Map<string, number> => {
   return sums;
 };
 
-/** Takes over what the row knows of all processes. `charged` is what the row has now been charged with. */
+/**
+ * Updates a bucket from the shared row, which includes the charges of all processes. `charged` is what this process has
+ * just charged.
+ */
 const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): void => {
   state.unsettled -= charged;
   state.fullAt = Math.max(state.fullAt, rowFullAt + state.unsettled);
@@ -26,16 +29,17 @@ const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): vo
 };
 
 /**
- * Forgets the debt that has been refilled since. Otherwise the rows would refuse every request when they are reachable
- * again.
+ * Limits how much a bucket still has to charge after an outage: what has been refilled since is forgotten. Otherwise
+ * the shared rows would refuse every request when the table is reachable again.
  */
 const limitDebt = (state: BucketState, now: number): void => {
   state.unsettled = Math.min(state.unsettled, Math.max(state.lease, state.fullAt - now));
 };
 
 /**
- * Settles queued buckets with their rows, all of them in one statement: ten times a second, and at once on `flush`.
- * While the table is unreachable, it makes one attempt per second. `clock` returns Unix milliseconds.
+ * Settles queued buckets: charges the shared rows with what this process has spent, all in one statement. Does so ten
+ * times a second, and at once on `flush`. While the table is unreachable, it tries once per second. `clock` returns
+ * Unix milliseconds.
  */
 export const createSettlementQueue = (table: QuotaTable, clock: () => number) => {
   let queued: BucketState[] = [];
@@ -82,13 +86,13 @@ export const createSettlementQueue = (table: QuotaTable, clock: () => number) =>
   };
 
   return {
-    /** Whether the last attempt did not reach the table. */
+    /** Whether the last attempt failed to reach the table. */
     isDown: (): boolean => isDown,
     isFlushing: (): boolean => flushing !== null,
     enqueue,
     /**
-     * Settles what is queued, or waits for the settlement under way, which may not include what was queued last. Never
-     * rejects.
+     * Settles the queued buckets. If a settlement is already running, waits for that one instead; it may not include
+     * the buckets queued last. Never rejects.
      */
     flush,
   };

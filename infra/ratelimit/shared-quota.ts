@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BucketState } from './bucket-state.ts';
 import { createSettlementQueue, type QuotaTable } from './settlement-queue.ts';
 
-/** Within this time every other process has settled what it had spent. */
+/** Within this time, every other process charges the shared row with what it has spent. */
 const OTHERS_SETTLED_MS = 150;
 
 /**
- * Shares token buckets with the other processes through the quota table. A bucket is settled within a tenth of a
- * second, and at once if it has spent half of its lease. Only a request whose bucket has spent a whole lease waits for
- * it; while the table is unreachable, no request waits. `clock` returns Unix milliseconds.
+ * Shares token buckets with the other processes through the quota table. What was taken from a bucket is charged to the
+ * table within a tenth of a second, or at once if it is half a lease. A request has to wait for that only if its bucket
+ * has spent a whole lease. While the table is unreachable, no request waits. `clock` returns Unix milliseconds.
  */
 export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.now) => {
   const { isDown, isFlushing, enqueue, flush } = createSettlementQueue(table, clock);
@@ -16,7 +16,7 @@ export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.no
   const readRow = async (state: BucketState): Promise<void> => {
     await sleep(OTHERS_SETTLED_MS);
     const startedAt = performance.now();
-    // A second time if the first flush was already under way and did not include this bucket.
+    // Try twice: a flush that was already running may not have included this bucket.
     for (let attempts = 0; attempts < 2 && !isDown() && state.settledAt < startedAt; attempts++) {
       enqueue(state);
       await flush();
@@ -32,14 +32,14 @@ export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.no
       enqueue(state);
       if (state.unsettled * 2 >= state.lease && !isFlushing() && !isDown()) void flush();
     },
-    /** Decides as soon as `hasToWait` returns false or the table is unreachable. */
+    /** Waits until `hasToWait` returns false or the table is unreachable, then decides. */
     decideWhenSettled: async <T>(hasToWait: () => boolean, decide: () => T): Promise<T> => {
       while (hasToWait() && !isDown()) await flush();
       return decide();
     },
     /**
-     * Reads an empty bucket's row after the other processes have settled what they spent before. Returns at once if
-     * that has already happened since the bucket became empty, or if the table is unreachable.
+     * Reads the shared row of an empty bucket, after the other processes have charged what they spent before. Does
+     * nothing if that has already happened since the bucket became empty, or if the table is unreachable.
      */
     refresh: (state: BucketState): Promise<void> => {
       state.emptySince ??= performance.now();

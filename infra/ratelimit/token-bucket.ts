@@ -3,29 +3,39 @@ import { createLruMap } from '../lru-map.ts';
 import { type BucketState, newBucketState } from './bucket-state.ts';
 import type { QuotaSync } from './shared-quota.ts';
 
-/** `reset` and `retry` are seconds: until the whole quota is available again, and until one more request is. */
+/**
+ * `reset` is the number of seconds until the whole quota is available again, `retry` until one more request is allowed.
+ */
 export type TakeResult = { readonly allowed: boolean; readonly remaining: number; readonly reset: number; readonly retry: number };
 
 const DEFAULT_CAPACITY = 50_000;
 const EPSILON = 1e-6;
 
 /**
- * The number of requests that a process may let through before the shared row has been charged: 50, but a quarter of a
- * small quota, and a thousandth of a large one (a fast client would otherwise need a lease every few milliseconds).
+ * The lease: how many requests a process may let through before it has to charge the shared row. It is 50, but at most
+ * a quarter of a small quota, and at least a thousandth of a large one. Otherwise a fast client would need a new lease
+ * every few milliseconds.
  */
 export const leaseOf = ({ quota }: RateLimitPolicy): number => Math.ceil(Math.max(Math.min(50, quota / 4), quota / 1_000));
 
-/** Milliseconds: `cost` is what one request takes, `maxAhead` how far ahead of now a bucket's `fullAt` may be. */
+/**
+ * All in milliseconds. `cost` is the time in which one token is refilled. `maxAhead` is how far in the future a
+ * bucket's `fullAt` may be.
+ */
 type Rates = { readonly window: number; readonly cost: number; readonly lease: number; readonly maxAhead: number };
 
 const ratesOf = (policy: RateLimitPolicy, isShared: boolean): Rates => {
   const window = policy.seconds * 1_000;
   const cost = window / policy.quota;
-  // Processes together may exceed the quota by a few leases, and then wait until these are refilled.
+  // Together, the processes may exceed the quota by a few leases. So a shared bucket may need more than one window
+  // until it is full.
   return { window, cost, lease: leaseOf(policy) * cost - EPSILON, maxAhead: isShared ? 2 * window : window };
 };
 
-/** The time at which a bucket is full. If the clock was set back, the bucket stays closed for one window at most. */
+/**
+ * When the bucket will be full. The limit `maxAhead` has the effect that a clock that is set back closes a bucket for
+ * one window at most.
+ */
 const fullAtOf = ({ maxAhead }: Rates, state: BucketState | undefined, now: number): number =>
   Math.max(now, Math.min(state?.fullAt ?? now, now + maxAhead));
 
@@ -35,7 +45,7 @@ const resultOf = ({ window, cost, maxAhead }: Rates, fullAt: number, now: number
   allowed,
   remaining: Math.max(0, Math.floor((window - (fullAt - now)) / cost + EPSILON)),
   reset: Math.ceil((fullAt - now) / 1_000),
-  // A quota of zero has an infinite cost: the maximum keeps the result finite.
+  // With a quota of zero, `cost` is infinite. `maxAhead` keeps the result finite.
   retry: Math.max(0, Math.min(maxAhead, fullAt + cost - window - now) / 1_000),
 });
 
@@ -43,8 +53,8 @@ type BucketOptions = { readonly capacity?: number; readonly sync?: QuotaSync | u
 
 /**
  * Creates the token buckets of one policy, one for each key. A bucket is stored as the time at which it will be full
- * again; `sync` shares it with the other processes. At most twice `capacity` buckets are kept; those that are dropped
- * have been idle the longest.
+ * again. `sync` shares it with the other processes. At most twice `capacity` buckets are kept; the least recently used
+ * are dropped.
  */
 export const createTokenBucket = (policy: RateLimitPolicy, { capacity = DEFAULT_CAPACITY, sync }: BucketOptions = {}) => {
   const rates = ratesOf(policy, sync !== undefined);
@@ -78,11 +88,11 @@ export const createTokenBucket = (policy: RateLimitPolicy, { capacity = DEFAULT_
       return resultOf(rates, state.fullAt, now, allowed);
     },
     /**
-     * Whether a whole lease has been spent that the row has not been charged with, so that the next request has to
-     * wait.
+     * Whether this process has spent a whole lease that is not yet charged to the shared quota row. If so, the next
+     * request must wait until it is charged.
      */
     isLeaseSpent: (key: string): boolean => sync !== undefined && (states.peek(key)?.unsettled ?? 0) >= rates.lease,
-    /** Reads from the shared row how much the other processes have taken. */
+    /** Updates a bucket from the shared row, which includes what the other processes have taken. */
     refresh: async (key: string): Promise<void> => {
       const state = states.peek(key);
       if (state) await sync?.refresh(state);

@@ -12,17 +12,17 @@ const annalsCommand = (name: string, args: readonly string[], env: NodeJS.Proces
   cwd: process.cwd(),
   env,
   stopSignal: 'SIGTERM',
-  // Opens the channel by which the process notices that its supervisor has ended.
+  // Opens an IPC channel. When the channel closes, the process knows that its supervisor has ended.
   onMessage: () => {},
 });
 
 export type StoreProcess = ManagedProcess & {
   readonly url: () => string;
-  /** Whether `url` can be called before the store is up. */
+  /** Whether `url` works before the store is up: only if the file with its secret exists already. */
   readonly isUrlKnown: () => boolean;
 };
 
-/** The embedded event store. At its first start it creates its secret, which is part of `url`. */
+/** The embedded event store. At its first start, it creates the secret that is part of `url`. */
 export const storeProcess = ({ dir, port }: { dir: string; port: number }): StoreProcess => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const secretFile = join(dir, 'secret');
@@ -43,7 +43,7 @@ export type ServeOptions = {
   onMessage: (message: unknown) => void;
 };
 
-/** The HTTP service. It is up when it accepts deliveries. */
+/** The HTTP service. It counts as up when it accepts deliveries. */
 export const serveProcess = ({ env, base, report, onMessage }: ServeOptions): ManagedProcess => ({
   ...annalsCommand('serve', ['serve'], env),
   graceMs: 15_000,
@@ -51,7 +51,7 @@ export const serveProcess = ({ env, base, report, onMessage }: ServeOptions): Ma
   prepare: (ended) => waitUntilReady(base, report, ended),
 });
 
-/** The process of projections and reactors. */
+/** The process that runs the projections and the reactors. */
 export const workProcess = (env: NodeJS.ProcessEnv): ManagedProcess => ({
   ...annalsCommand('work', ['work'], env),
   graceMs: 15_000,

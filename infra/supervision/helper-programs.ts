@@ -3,7 +3,10 @@ import { type ChildProcess, type ExecFileOptions, execFile } from 'node:child_pr
 const running = new Set<ChildProcess>();
 let isStopping = false;
 
-/** Runs a short program to its end. @returns its standard output @throws if it fails; the error carries its `stderr` */
+/**
+ * Runs a short-lived program and waits for its end. @returns its standard output @throws Error with the program's
+ * `stderr` if it fails
+ */
 export const runHelper = (command: string, args: readonly string[], options: ExecFileOptions = {}): Promise<string> =>
   new Promise((resolve, reject) => {
     if (isStopping) return reject(new Error('stopped while it was starting'));
@@ -15,7 +18,10 @@ export const runHelper = (command: string, args: readonly string[], options: Exe
     running.add(child);
   });
 
-/** Kills the helpers that still run, and refuses to start others. For a process that is about to exit: initdb would survive a SIGTERM. */
+/**
+ * Kills the helper programs that are still running, and refuses to start others. Call it before this process exits. It
+ * uses SIGKILL, because initdb survives a SIGTERM.
+ */
 export const killHelpers = (): void => {
   isStopping = true;
   for (const child of running) child.kill('SIGKILL');

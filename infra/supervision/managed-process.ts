@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { endProcess, type ProcessRef } from './os-process.ts';
 import { findByPidFile, readPidFile, removePidFile } from './pid-file.ts';
 
-/** How to run a process that the supervisor keeps running. */
+/** Describes a process that the supervisor starts, and restarts when it ends. */
 export type ManagedProcess = {
   name: string;
   command: string;
@@ -14,35 +14,47 @@ export type ManagedProcess = {
   cwd?: string;
   uid?: number;
   gid?: number;
-  /** The signal that asks it to end. After `graceMs` it gets SIGKILL. */
+  /** The signal that asks the process to end. If it still runs after `graceMs`, it gets SIGKILL. */
   stopSignal: NodeJS.Signals;
   graceMs: number;
-  /** For a server that writes a pid file itself: the file, and a text that only its command line contains. */
+  /**
+   * For a server that writes its own pid file: the path of that file, and a text that only this server's command line
+   * contains.
+   */
   ownPidFile?: { file: string; mark: string };
-  /** The process is up when its log matches this. */
+  /** If set, the process counts as up when its log matches this pattern. */
   readyPattern?: RegExp;
-  /** Runs each time the process is up, before others may rely on it. `ended` is aborted when the process ends. */
+  /** Runs each time the process has come up, before others may rely on it. `ended` is aborted when the process ends. */
   prepare?: (ended: AbortSignal) => Promise<void>;
-  /** The process gives way to the others when the machine is busy. */
+  /** Whether the process gives way to the others when the machine is busy. */
   isLowPriority?: boolean;
-  /** Opens an IPC channel: receives the messages of the process, and lets it notice that its supervisor has ended. */
+  /**
+   * If set, an IPC channel to the process is opened, and this function receives its messages. The channel also lets the
+   * process notice that its supervisor has ended.
+   */
   onMessage?: (message: unknown) => void;
 };
 
-/** Where logs and pid files are, and how to report problems to the operator. */
+/** The directories of logs and pid files, and a function that reports problems to the operator. */
 export type ProcessDirs = {
   logs: string;
   run: string;
   report: (line: string) => void;
 };
 
-/** Lower than that of the processes that accept deliveries. It still gets a third of a normal share, so it does not wait for long. */
+/**
+ * A nice value: a lower priority than that of the processes that accept deliveries. The process still gets a third of a
+ * normal share of the CPU, so it never waits for long.
+ */
 const LOW_PRIORITY = 5;
 
 export const logFileOf = ({ logs }: Pick<ProcessDirs, 'logs'>, name: string): string => join(logs, `${name}.log`);
 export const pidFileOf = ({ run }: Pick<ProcessDirs, 'run'>, name: string): string => join(run, `${name}.pid`);
 
-/** Spawns the process in a session of its own, with its output appended to the log. @throws if the log cannot be opened */
+/**
+ * Spawns the process in its own session, and appends its output to the log file. @throws Error if the log file cannot
+ * be opened
+ */
 export const spawnProcess = (spec: ManagedProcess, logFile: string): ChildProcess => {
   const log = openSync(logFile, 'a', 0o600);
   const { command, args, env, uid, gid, cwd = '/' } = spec;
@@ -55,14 +67,15 @@ export const spawnProcess = (spec: ManagedProcess, logFile: string): ChildProces
 export const lowerPriority = (pid: number): void => {
   try {
     setPriority(pid, LOW_PRIORITY);
-    // On Linux a session is a scheduling group: the nice value counts inside the group, this one between groups.
+    // On Linux, each session is a scheduling group. The nice value counts only inside the group; this value counts
+    // between groups.
     writeFileSync(`/proc/${pid}/autogroup`, String(LOW_PRIORITY));
   } catch {
-    // The process has ended already, which its exit event reports, or the system has no such groups.
+    // The process has already ended, which its exit event reports, or the system has no scheduling groups.
   }
 };
 
-/** Resolves when the process has ended, to a description of how. */
+/** Resolves when the process has ended. @returns a text that says how it ended */
 export const exitOf = (child: ChildProcess): Promise<string> =>
   new Promise((resolve) => {
     child.once('error', (error) => resolve(error.message));
@@ -72,13 +85,16 @@ export const exitOf = (child: ChildProcess): Promise<string> =>
 export const hasEnded = ({ exitCode, signalCode, pid }: ChildProcess): boolean =>
   exitCode !== null || signalCode !== null || pid === undefined;
 
-/** Lets our own process exit while the child runs. */
+/** Lets this process exit although the child is still running. */
 export const unrefChild = (child: ChildProcess): void => {
   child.unref();
   child.channel?.unref();
 };
 
-/** Ends what an earlier supervisor left running under this name, even if that supervisor was killed. */
+/**
+ * Ends a process with this name that an earlier supervisor has left running, for example because the supervisor was
+ * killed.
+ */
 export const replaceProcess = async (
   { name, stopSignal, graceMs, ownPidFile }: Pick<ManagedProcess, 'name' | 'stopSignal' | 'graceMs' | 'ownPidFile'>,
   dirs: ProcessDirs,
@@ -89,6 +105,7 @@ export const replaceProcess = async (
   );
   for (const leftover of leftovers) await endProcess(leftover, stopSignal, graceMs);
   removePidFile(pidFile);
-  // The pid in a stale file may be reused, which is likely in a container. PostgreSQL would take that process for a server of its own.
+  // Another process may now have the pid in a stale pid file, especially in a container. PostgreSQL would take that
+  // process for its own server and not start, so remove the file.
   if (ownPidFile && leftovers.length === 0) removePidFile(ownPidFile.file);
 };

@@ -13,7 +13,10 @@ const attempt = <T>(read: () => T): T | undefined => {
   }
 };
 
-/** The fields of /proc/<pid>/stat after the command's name, which may contain spaces. The state is first, the start time twentieth. */
+/**
+ * The fields of /proc/<pid>/stat that follow the command's name (which may contain spaces). The first one is the state,
+ * the twentieth is the start time.
+ */
 const statOf = (pid: number): string[] | undefined =>
   attempt(() =>
     readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -35,12 +38,13 @@ const startTimeElsewhere = (pid: number): string | undefined =>
   /^[^Z]/.test(ps(pid, 'stat') ?? '') ? ps(pid, 'lstart') || undefined : undefined;
 
 /**
- * When a process started, in the operating system's notation. Together with the pid it identifies one process, because pids are reused.
- * @returns undefined if there is no such process, or only a zombie
+ * The start time of a process, in the operating system's notation. Pids are reused, but a pid and a start time together
+ * identify one process.
+ * @returns undefined if the process does not exist or is a zombie
  */
 export const startTimeOf = process.platform === 'linux' ? startTimeOnLinux : startTimeElsewhere;
 
-/** The command line of a process; empty if there is no such process. */
+/** The command line of a process. It is empty if the process does not exist. */
 export const commandLineOf = (pid: number): string =>
   process.platform === 'linux'
     ? (attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')) ?? '')
@@ -64,8 +68,8 @@ const hasExited = async (target: ProcessRef, withinMs: number): Promise<boolean>
 };
 
 /**
- * Ends a process that need not be our child: sends `signal`, and SIGKILL after `graceMs`.
- * @throws if the process survives even that
+ * Ends a process, which need not be a child of this one. Sends `signal`, and SIGKILL if it still runs after `graceMs`.
+ * @throws Error if the process survives SIGKILL
  */
 export const endProcess = async (target: ProcessRef, signal: NodeJS.Signals, graceMs: number): Promise<void> => {
   if (!isRunning(target)) return;

@@ -2,7 +2,10 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readJson } from '../durable-files.ts';
 import { commandLineOf, findProcess, isRunning, type ProcessRef } from './os-process.ts';
 
-/** Records a process, so that the next start can find it. Does nothing if the process has ended. */
+/**
+ * Writes a process's pid and start time to a file, so that the next start can find the process. Does nothing if the
+ * process has already ended.
+ */
 export const writePidFile = (file: string, pid: number): void => {
   const found = findProcess(pid);
   if (found) writeFileSync(file, JSON.stringify(found), { mode: 0o600 });
@@ -10,7 +13,7 @@ export const writePidFile = (file: string, pid: number): void => {
 
 export const removePidFile = (file: string): void => rmSync(file, { force: true });
 
-/** @returns the process that one of our pid files records, if it still runs */
+/** Reads a pid file that `writePidFile` wrote. @returns the recorded process if it still runs */
 export const readPidFile = (file: string): ProcessRef | undefined => {
   const recorded = readJson<ProcessRef>(file);
   return recorded && isRunning(recorded) ? recorded : undefined;
@@ -25,8 +28,9 @@ const firstLineOf = (file: string): string | undefined => {
 };
 
 /**
- * Reads the pid file that a server itself writes, with the pid in its first line.
- * @returns the process, if it runs and its command line contains `mark`; without the mark the pid may have been reused
+ * Reads a pid file that a server has written itself, with the pid in its first line.
+ * @returns the process if it runs and its command line contains `mark`; otherwise the pid may now belong to another
+ * process
  */
 export const findByPidFile = (file: string, mark: string): ProcessRef | undefined => {
   const pid = Number(firstLineOf(file) ?? 0);

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** @returns whether a port can be listened on @throws any error of listening except EADDRINUSE */
+/** Whether a port is free, so that a server can listen on it. @throws any error of listening except EADDRINUSE */
 export const isPortFree = (port: number, host = '127.0.0.1'): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const server = createServer();
@@ -8,7 +8,7 @@ export const isPortFree = (port: number, host = '127.0.0.1'): Promise<boolean> =
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
   });
 
-/** Lets the operating system choose a free port of 127.0.0.1. */
+/** Finds a free port of 127.0.0.1. The operating system chooses it. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();

@@ -5,14 +5,15 @@ const MAX_REASON_LENGTH = 300;
 
 export const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
 
-/** Renames a log above 10 MiB to `<file>.1`, which replaces the previous one. */
+/** If a log is larger than 10 MiB, renames it to `<file>.1`, which replaces the previous `<file>.1`. */
 export const rotateLog = (file: string): void => {
   if (sizeOf(file) > MAX_LOG_BYTES) renameSync(file, `${file}.1`);
 };
 
 /**
- * Does the same while a process writes the log: copies it to `<file>.1`, then truncates it. The process opened it for appending, so it goes
- * on at the start of the file. If the disk is full, the older part is dropped.
+ * Shortens a log larger than 10 MiB that a process is still writing: copies it to `<file>.1`, then truncates it. The
+ * process has opened the file for appending, so it continues at the start of the empty file. If there is no space for
+ * the copy, the older lines are lost.
  */
 export const truncateLog = (file: string): void => {
   if (sizeOf(file) <= MAX_LOG_BYTES) return;
@@ -24,7 +25,7 @@ export const truncateLog = (file: string): void => {
   truncateSync(file);
 };
 
-/** The text of a log from a byte offset on. */
+/** Reads a log from a byte offset to its end. */
 export const textSince = (file: string, offset: number): string => {
   const length = sizeOf(file) - offset;
   if (length <= 0) return '';
@@ -45,7 +46,10 @@ const messageIn = (line: string): string => {
   }
 };
 
-/** The line of a log that best explains why the process ended: the last one that mentions an error, else the last one. */
+/**
+ * The line of a log that best explains why the process ended: the last line that mentions an error. If there is none,
+ * the last line.
+ */
 export const reasonIn = (text: string): string => {
   const lines = text.trimEnd().split('\n');
   return messageIn(lines.findLast((line) => /error|fatal|annals:/i.test(line)) ?? lines.at(-1) ?? '').slice(0, MAX_REASON_LENGTH);

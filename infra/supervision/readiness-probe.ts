@@ -4,12 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const POLL_INTERVAL_MS = 20;
 const REQUEST_TIMEOUT_MS = 5_000;
 const REPORT_INTERVAL_MS = 10_000;
-/** Once deliveries are accepted, the rest of the platform gets this long to come up, too; then the start counts as complete. */
+/**
+ * When deliveries are accepted, the other parts of the platform get this long to come up. Then the start counts as
+ * complete, whether they are up or not.
+ */
 const DEGRADED_TIMEOUT_MS = 10_000;
 
 type Readiness = { readonly status: number; readonly degraded: readonly string[] };
 
-// Not `fetch`, and not an import of `node:http`: both load all of undici, just when the processes being started need the CPU.
+// Avoids `fetch` and an import of `node:http`: both load all of undici, at a time when the starting processes need the
+// CPU.
 const { get } = process.getBuiltinModule('node:http');
 
 const readiness = (base: string, ended: AbortSignal): Promise<Readiness | undefined> =>
@@ -23,8 +27,9 @@ const readiness = (base: string, ended: AbortSignal): Promise<Readiness | undefi
   });
 
 /**
- * Resolves when /readyz answers 200 and nothing is degraded any more, or `DEGRADED_TIMEOUT_MS` after the first 200, or when the process
- * has ended. Meanwhile reports every ten seconds what is missing.
+ * Waits until /readyz answers 200 and names no degraded part. It stops waiting for degraded parts `DEGRADED_TIMEOUT_MS`
+ * after /readyz began to answer 200, and stops at once when the process ends. Every ten seconds, it reports what is
+ * missing.
  */
 export const waitUntilReady = async (base: string, report: (line: string) => void, ended: AbortSignal): Promise<void> => {
   let readySince: number | undefined;

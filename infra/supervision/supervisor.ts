@@ -18,22 +18,25 @@ import { reasonIn, rotateLog, sizeOf, textSince, truncateLog } from './process-l
 
 export type Supervised = {
   readonly name: string;
-  /** Resolves when the process serves for the first time. Rejects if it ends several times before that, or is stopped. */
+  /**
+   * Resolves when the process is up for the first time. Rejects if the process has failed to start too often, or was
+   * stopped.
+   */
   readonly ready: Promise<void>;
   readonly pid: () => number | undefined;
-  /** Ends the process for good. Resolves when it has ended. */
+  /** Ends the process and does not restart it. Resolves when it has ended. */
   readonly stop: () => Promise<void>;
   readonly kill: (signal: NodeJS.Signals) => void;
-  /** Lets our own process exit while this one runs. */
+  /** Lets this process exit although the supervised one is still running. */
   readonly unref: () => void;
 };
 
 const MAX_START_ATTEMPTS = 5;
 const RESTART_DELAY = { minMs: 50, maxMs: 2_000 };
-/** A process that served this long has not failed to start: it is restarted without a growing delay. */
+/** If a process was up for this long, its end is not a failed start: the restart delay begins at its minimum again. */
 const STABLE_AFTER_MS = 1_000;
 const LOG_CHECK_INTERVAL_MS = 60_000;
-/** After a crash, PostgreSQL and the event store may have much to repair. */
+/** How long a process may take to come up. After a crash, PostgreSQL and the event store may have much to repair. */
 const READY_TIMEOUT_MS = 600_000;
 const POLL_INTERVAL_MS = 10;
 
@@ -50,12 +53,15 @@ type Supervision = {
   isUnreferenced: boolean;
 };
 
-/** How one run of the process ended, and how long it had served. */
+/** How one run of the process ended, and for how long it had been up. */
 type Run = { readonly how: string; readonly servedMs: number };
 
 const messageOf = (error: unknown): string => (error as Error).message;
 
-/** @returns whether the process came up before it ended and within the time limit @throws what `prepare` throws */
+/**
+ * Waits until the process is up. @returns false if it ended before, or did not come up in time @throws what `prepare`
+ * throws
+ */
 const waitUntilServing = async (
   { readyPattern, prepare }: ManagedProcess,
   child: ChildProcess,
@@ -71,7 +77,10 @@ const waitUntilServing = async (
   return !hasEnded(child);
 };
 
-/** Without its pid file the process runs all the same, but the next start could not find it after a crash. */
+/**
+ * Writes the pid file. If that fails, the process runs all the same, but after a crash of the supervisor the next start
+ * cannot find it.
+ */
 const recordPid = ({ spec, dirs, pidFile }: Supervision, pid: number): void => {
   try {
     writePidFile(pidFile, pid);
@@ -99,10 +108,10 @@ const startChild = (supervision: Supervision): ChildProcess => {
   return child;
 };
 
-/** Runs the process until it ends. @throws if it could not be started */
+/** Starts the process and waits until it has ended. @throws Error if it could not be started */
 const runOnce = async (supervision: Supervision): Promise<Run> => {
   const { spec, dirs, logFile, stopping, ready } = supervision;
-  // Someone may have removed the directories since the last run.
+  // An operator may have removed the directories since the last run.
   for (const dir of [dirs.logs, dirs.run]) mkdirSync(dir, { recursive: true, mode: 0o700 });
   rotateLog(logFile);
   const offset = sizeOf(logFile);
@@ -111,7 +120,7 @@ const runOnce = async (supervision: Supervision): Promise<Run> => {
   const over = new AbortController();
   const ended = exitOf(child).finally(() => over.abort());
   let servedAt = Number.POSITIVE_INFINITY;
-  // Not before the process serves: until then, its log is read from `offset` on.
+  // The log must not be truncated before the process is up: until then, it is read from `offset` on.
   const logCheck = setInterval(() => Number.isFinite(servedAt) && limitLog(supervision), LOG_CHECK_INTERVAL_MS).unref();
   over.signal.addEventListener('abort', () => clearInterval(logCheck));
   const startup = waitUntilServing(spec, child, over.signal, readLog).then(
@@ -132,7 +141,7 @@ const runOnce = async (supervision: Supervision): Promise<Run> => {
   return { how: supervision.hasServed ? how : `${how}: ${reasonIn(readLog())}`, servedMs: Date.now() - servedAt };
 };
 
-/** Runs the process again whenever it ends, until it is stopped or has failed to start too often. */
+/** Starts the process again whenever it ends, until it is stopped or has failed to start too often. */
 const keepRunning = async (supervision: Supervision): Promise<void> => {
   const { spec, dirs, logFile, stopping, ready } = supervision;
   for (let failures = 0; !stopping.signal.aborted; ) {
@@ -146,7 +155,9 @@ const keepRunning = async (supervision: Supervision): Promise<void> => {
   }
 };
 
-/** Starts a process and restarts it whenever it ends, until `stop` is called. The delay grows while it does not stay up. */
+/**
+ * Starts a process, and restarts it whenever it ends, until `stop` is called. The delay grows with every failed start.
+ */
 export const supervise = (spec: ManagedProcess, dirs: ProcessDirs): Supervised => {
   const supervision: Supervision = {
     spec,

@@ -6,7 +6,7 @@ import type { Config } from '../../config.ts';
 import { launch } from '../../processes/launch.ts';
 import { freePort } from '../../supervision/ports.ts';
 
-/** The platform that the demo uses, and a temporary directory. */
+/** The platform that the demo uses, and the demo's temporary directory. */
 export type DemoPlatform = {
   readonly url: string;
   readonly key: string;
@@ -17,7 +17,10 @@ export type DemoPlatform = {
 };
 
 const PREPARATION_TIMEOUT_MS = 5_000;
-/** PostgreSQL, which never runs as root, must pass through a directory of root's. */
+/**
+ * The mode of the demo's directory. PostgreSQL never runs as root, so it must be able to pass through a directory that
+ * root owns.
+ */
 const PASSABLE = 0o711;
 
 const temporaryDir = (): string => {
@@ -42,7 +45,7 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
     return { url, key, tenant: firstKey()?.tenant_id ?? null, dir, close: running.close };
   } catch (error) {
     await running.close().catch(() => {});
-    // A database that is being created is waited for: it would go on writing after the directory was removed.
+    // Wait for a database that is still being created: it would go on writing files after the directory was removed.
     const settled = running.ready.then(
       () => {},
       () => {},
@@ -52,7 +55,10 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
   }
 };
 
-/** The platform of ANNALS_URL and ANNALS_KEY. Without these variables, starts one in a temporary directory; `close` removes it. */
+/**
+ * Returns the platform that ANNALS_URL and ANNALS_KEY name. Without these variables, starts a platform in a temporary
+ * directory. `close` removes that directory.
+ */
 export const openDemoPlatform = async (config: Config, report: (line: string) => void, stopped: AbortSignal): Promise<DemoPlatform> => {
   const dir = temporaryDir();
   const remove = (): void => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });

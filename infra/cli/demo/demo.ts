@@ -40,7 +40,7 @@ const createSetup = async (api: Client, knownTenant: string | null): Promise<Set
   return { tenant, slug, agent: agent.id, integration: integration.id, secret: integration.secret, runnerKey: key };
 };
 
-/** Starts the runner like a user would. Its command records what it receives. */
+/** Starts a runner as a user would. The runner's command records each event that it receives. */
 const startRunner = ({ url, dir }: DemoPlatform, { slug, runnerKey }: Setup): ChildProcess => {
   const exec = `(cat; echo) >> '${join(dir, 'events')}' && echo "$ANNALS_EVENT_ID" >> '${join(dir, 'delivered')}'`;
   const args = [join(import.meta.dirname, '../../main.ts'), 'runner', '--agent', slug, '--exec', exec];
@@ -61,10 +61,13 @@ const count = <T>(items: readonly T[], matches: (item: T) => boolean): number =>
 
 type Sent = { posts: number; retried: number; accepted: number; redelivered: number; rejected: number; others: number };
 
-/** An append may succeed although its response is late. Then the repeated post is answered 200, as a redelivery. */
+/**
+ * Whether a delivery was accepted. If it was stored although the response was 503, the repeated post gets 200, as a
+ * redelivery.
+ */
 const isAccepted = ({ status, posts }: Answer): boolean => status === 202 || (status === 200 && posts > 1);
 
-/** Sends every delivery, then every third one again, and every tenth one with a forged signature. */
+/** Posts every delivery once. Then posts every third one again, and every tenth one with a forged signature. */
 const send = async (hook: string, secret: string, deliveries: readonly Delivery[]): Promise<Sent> => {
   const again = deliveries.filter((_, index) => index % 3 === 0);
   const forged = deliveries.filter((_, index) => index % 10 === 0).map((delivery) => ({ ...delivery, id: randomUUID() }));
@@ -82,7 +85,7 @@ const send = async (hook: string, secret: string, deliveries: readonly Delivery[
 
 type Observed = { listed: number; delivered: number; distinct: number; unchanged: number };
 
-/** What the service lists and what the runner recorded, as soon as both have every delivery. */
+/** Counts what the service lists and what the runner has recorded, as soon as both have every delivery. */
 const observe = async (api: Client, platform: DemoPlatform, setup: Setup, deliveries: readonly Delivery[]): Promise<Observed> => {
   const path = `/tenant/${setup.tenant}/webhook-integrations/${setup.integration}/deliveries?outcome=accepted&limit=200`;
   await eventually(
@@ -95,7 +98,7 @@ const observe = async (api: Client, platform: DemoPlatform, setup: Setup, delive
     (found) => found.length >= deliveries.length,
     DELIVERY_TIMEOUT_MS,
   );
-  // An event that is wrongly run twice gets a moment to do so.
+  // Wait a little longer, so that an event that is wrongly run twice would be counted.
   await sleep(SETTLE_MS);
   const ids = linesOf(join(platform.dir, 'delivered'));
   const bodies = new Map(deliveries.map(({ id, body }) => [id, body]));
@@ -140,7 +143,10 @@ const runDemo = async (platform: DemoPlatform, runners: ChildProcess[]): Promise
   return report(deliveries.length, sent, await observe(api, platform, setup, deliveries));
 };
 
-/** Sends real deliveries from a provider's post to a runner's command, and checks that all counts agree. @returns the exit code */
+/**
+ * Posts deliveries like a provider, lets a runner run a command for each, and checks that all counts agree. @returns
+ * the exit code
+ */
 export const demo = async (config: Config): Promise<number> => {
   const stop = new AbortController();
   const interrupted = new Promise<number>((resolve) =>

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** One webhook delivery of GitHub. */
 export type Delivery = { readonly id: string; readonly event: string; readonly body: string };
 
-/** A delivery for each example payload with which GitHub's client library is tested. */
+/** One delivery for each example payload in the package @octokit/webhooks-examples. */
 export const exampleDeliveries = (): Delivery[] => {
   const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { name: string; examples: unknown[] }[];
   return examples.flatMap(({ name, examples: payloads }) =>
@@ -19,10 +19,13 @@ const UNAVAILABLE = 503;
 const MAX_POSTS = 20;
 const RETRY_DELAY_MS = 500;
 
-/** The status of the last response, and how many posts it took. */
+/** The status of the last response, and how often the delivery was posted. */
 export type Answer = { readonly status: number; readonly posts: number };
 
-/** Posts a delivery with GitHub's headers, signed with a secret. Like a provider, posts it again while the service answers 503. */
+/**
+ * Posts a delivery with GitHub's headers, signed with the secret. Posts it again while the service answers 503, as a
+ * provider would.
+ */
 export const deliver = async (hook: string, secret: string, delivery: Delivery): Promise<Answer> => {
   for (let posts = 1; ; posts++) {
     const status = await post(hook, secret, delivery);

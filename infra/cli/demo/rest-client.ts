@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Calls `look` until its result satisfies `isDone` or the time is over. @returns the last result */
+/** Calls `look` until `isDone` accepts the result or the time is over. @returns the last result */
 export const eventually = async <T>(look: () => T | Promise<T>, isDone: (found: T) => boolean, timeoutMs: number): Promise<T> => {
   for (const deadline = Date.now() + timeoutMs; ; await sleep(50)) {
     const found = await look();
@@ -11,7 +11,10 @@ export const eventually = async <T>(look: () => T | Promise<T>, isDone: (found: 
 const REQUEST_TIMEOUT_MS = 30_000;
 const UNAVAILABLE = 503;
 
-/** The REST API with one key. It retries while the service answers 503. @throws Error of one line for any other error response */
+/**
+ * Creates a client of the REST API that uses one API key. It repeats a request while the service answers 503. @throws
+ * Error of one line for any other error response
+ */
 export const client = (url: string, key: string) => {
   const call = async (method: string, path: string, body?: object): Promise<Response> => {
     const headers = { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) };
@@ -23,7 +26,7 @@ export const client = (url: string, key: string) => {
   return {
     post: async <T>(path: string, body: object): Promise<T> => (await (await call('POST', path, body)).json()) as T,
     get: async <T>(path: string): Promise<T> => (await (await call('GET', path)).json()) as T,
-    /** Every item of a list, page by page. */
+    /** Returns all items of a list, which it reads page by page. */
     all: async <T>(path: string): Promise<T[]> => {
       const items: T[] = [];
       for (let next: string | undefined = path; next; ) {
