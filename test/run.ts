@@ -58,14 +58,14 @@ const activeFiles = new Set<ChildProcess>();
 
 const runFile = (file: string, env: NodeJS.ProcessEnv): Promise<Outcome> =>
   new Promise((resolve) => {
-    const began = Date.now();
+    const startedAt = Date.now();
     const limit = limitOf(file);
     const child = spawn(process.execPath, [file], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
     activeFiles.add(child);
     let output = '';
     let overdue: string | undefined;
     let closing: NodeJS.Timeout | undefined;
-    const late = setTimeout(() => {
+    const killTimer = setTimeout(() => {
       overdue = `took longer than ${limit} s`;
       end(child);
     }, limit * 1000);
@@ -79,10 +79,14 @@ const runFile = (file: string, env: NodeJS.ProcessEnv): Promise<Outcome> =>
     };
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', onOutput);
     child.once('close', (code, signal) => {
-      clearTimeout(late);
+      clearTimeout(killTimer);
       clearTimeout(closing);
       activeFiles.delete(child);
-      resolve({ file, seconds: (Date.now() - began) / 1000, ...outcomeOf(output, signal ? `signal ${signal}` : `code ${code}`, overdue) });
+      resolve({
+        file,
+        seconds: (Date.now() - startedAt) / 1000,
+        ...outcomeOf(output, signal ? `signal ${signal}` : `code ${code}`, overdue),
+      });
     });
   });
 

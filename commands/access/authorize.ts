@@ -75,7 +75,7 @@ const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Perm
  * @throws Refusal not_found if the member may not see the agent, forbidden if they may see it but lack the permission
  */
 const checkAgentPermission = (tenant: Tenant.Tenant, principal: User, agent: Agent.Agent, permission: Permission): void => {
-  // Whoever may delete an agent may also restore it.
+  // The permission to delete an agent includes the permission to restore it.
   const isReachable = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');
   if (!isReachable || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
   if (!isAgentPermission(permission) || !agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);

@@ -129,7 +129,7 @@ export const checkConnection = (provider: Provider, delivery_id_source: string |
 /** The path that the provider posts to, below the platform's public URL. */
 export const inboundPath = (id: string): string => `/hooks/inbound/${id}`;
 
-/** The last four characters of a secret, which tell it from another. */
+/** The last four characters of a secret, which distinguish it from others. */
 export const secretHint = (secret: string): string => `…${secret.slice(-4)}`;
 
 /** @throws Refusal not_found if the integration is not connected or belongs to another tenant */

@@ -160,8 +160,8 @@ export const createTransact = (log: Log, cache: AggregateCache) => {
   return async <S, E extends DomainEvent>(transaction: Transaction<S, E>): Promise<Loaded<S>> => {
     const { aggregate, tenant, id, meta, seed } = transaction;
     const stream = streamName(aggregate.category, tenant, id);
-    const own = transaction.resumed ? await findOwnWrite(transaction, stream) : null;
-    if (own) return own;
+    const previousWrite = transaction.resumed ? await findOwnWrite(transaction, stream) : null;
+    if (previousWrite) return previousWrite;
     let basis = await firstBasis(transaction);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const decided = decideOn(transaction, basis);

@@ -55,13 +55,13 @@ export const createEventQueue = (): EventQueue => {
     take: (max) => {
       const to = events.length > max ? events[max - 1]!.position : end;
       if (!to) return null;
-      const taken = events.length > max ? events.splice(0, max) : events;
-      if (taken === events) {
+      const batch = events.length > max ? events.splice(0, max) : events;
+      if (batch === events) {
         events = [];
         end = null;
       }
       if (events.length < MAX_BATCH / 2) release();
-      return { events: taken, to };
+      return { events: batch, to };
     },
     arrival: () =>
       new Promise((resolve) => {

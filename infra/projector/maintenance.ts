@@ -49,9 +49,9 @@ const finish = async (projector: Projector, running: RunningProjection, requests
   const { name } = running.projection;
   const requested = new Set(requests.map(({ kind }) => kind));
   if (!isRebuilding(projector, name) || requested.has('abort')) return false;
-  const held = requests.find(({ kind }) => kind === 'rebuild-held');
-  if (held && !requested.has('promote')) {
-    await compareAndWait(projector, running, held);
+  const waiting = requests.find(({ kind }) => kind === 'rebuild-held');
+  if (waiting && !requested.has('promote')) {
+    await compareAndWait(projector, running, waiting);
     return false;
   }
   const result = await finishRebuild(projector, running, requested.has('rebuild-if-equal'));

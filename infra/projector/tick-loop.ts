@@ -8,7 +8,7 @@ const TICK = { minMs: 500, maxMs: 500, jitter: 0.25 };
 const RETRY = { minMs: 50, maxMs: 5_000, jitter: 0.25 };
 
 export type TickLoop = {
-  /** Starts the next turn without a pause. After a failed turn, only a pause that has already begun is skipped. */
+  /** Starts the next turn without a pause. After a failed turn, only a pause that has already started is skipped. */
   readonly wake: () => void;
   /** Resolves when the current turn has ended. No further turn follows. */
   readonly close: () => Promise<void>;

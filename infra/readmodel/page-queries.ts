@@ -167,11 +167,11 @@ export const pageStatements = (): ((query: PageQuery, place: CursorKey | null, i
       isMeasured,
       shapeOf(query.where),
     ]);
-    const held = known.get(shape);
-    if (held) return held;
+    const cached = known.get(shape);
+    if (cached) return cached;
     if (known.size >= MAX_SHAPES) known.clear();
-    const made = compile(query, place, isMeasured);
-    known.set(shape, made);
-    return made;
+    const compiled = compile(query, place, isMeasured);
+    known.set(shape, compiled);
+    return compiled;
   };
 };

@@ -30,13 +30,13 @@ export const coalesce = <T>(maxConcurrent: number, late: LateError): ((key: stri
     const same = queued.get(key);
     if (same) return same.result.promise;
     const result = Promise.withResolvers<T>();
-    const own = { run, result };
+    const entry = { run, result };
     const startsAtOnce = queued.size === 0 && running < maxConcurrent;
     if (queued.size === 0) setImmediate(next);
-    queued.set(key, own);
+    queued.set(key, entry);
     if (startsAtOnce) return result.promise;
     const timer = setTimeout(() => {
-      if (queued.get(key) === own) queued.delete(key);
+      if (queued.get(key) === entry) queued.delete(key);
       result.reject(late.error());
     }, late.ms);
     return result.promise.finally(() => clearTimeout(timer));

@@ -39,14 +39,14 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 
   const write = async ({ id, tenant, counter }: PendingStream<T, E>, includeCurrentMinute: boolean): Promise<void> => {
-    const taken = counter.take(now(), includeCurrentMinute);
-    if (taken.length === 0) return;
-    const events = taken.map((entry) => eventOf(id, tenant, entry));
+    const counts = counter.take(now(), includeCurrentMinute);
+    if (counts.length === 0) return;
+    const events = counts.map((entry) => eventOf(id, tenant, entry));
     try {
       await appendAtEnd(log, streamName(category, tenant, id), events);
     } catch (error) {
-      counter.putBack(taken);
-      const fields = { error: (error as Error).message, [category]: id, count: taken.length };
+      counter.putBack(counts);
+      const fields = { error: (error as Error).message, [category]: id, count: counts.length };
       logger.warn(fields, 'refusals could not be recorded; they stay in memory until the next attempt');
     }
   };

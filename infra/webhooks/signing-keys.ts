@@ -23,11 +23,11 @@ export const createSigningKeys = (vault: Pick<Vault, 'open'>) => {
 
   const decrypt = async (integration: Integration): Promise<CachedKeys> => {
     const { id, tenant_id: tenant, provider, sealed_secret: sealed, sealed_previous_secret: sealedPrevious } = integration;
-    const place = { tenant, category, id, field: 'secret' };
+    const location = { tenant, category, id, field: 'secret' };
     const key = (secret: Secret) => presetOf(provider).scheme.key(secret.reveal());
     const [current, previous] = await Promise.all([
-      vault.open(place, sealed),
-      sealedPrevious === null ? null : vault.open(place, sealedPrevious),
+      vault.open(location, sealed),
+      sealedPrevious === null ? null : vault.open(location, sealedPrevious),
     ]);
     const entry = { sealed, sealedPrevious, keys: { current: key(current), previous: previous && key(previous) } };
     cache.set(id, entry);

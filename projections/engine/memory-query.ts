@@ -17,18 +17,19 @@ const compare = (a: unknown, b: unknown): number => {
 
 const instant = (value: string): string => new Date(value).toISOString();
 
-/** The value as rows store it. */
-const kept = (value: unknown, timed: boolean): unknown => (typeof value !== 'string' ? value : timed ? instant(value) : escapeText(value));
+/** The value in the form in which rows store it. */
+const comparable = (value: unknown, timed: boolean): unknown =>
+  typeof value !== 'string' ? value : timed ? instant(value) : escapeText(value);
 
 const compares = (
   row: Row,
   { column, op, value }: Extract<Condition, { value: unknown; op: '=' | '<' | '<=' | '>' | '>=' }>,
   timed: boolean,
 ) => {
-  const held = row[column];
-  if (value === null) return op === '=' && (held === null || held === undefined);
-  if (held === null || held === undefined) return false;
-  const order = compare(held, kept(value, timed));
+  const stored = row[column];
+  if (value === null) return op === '=' && (stored === null || stored === undefined);
+  if (stored === null || stored === undefined) return false;
+  const order = compare(stored, comparable(value, timed));
   return { '=': order === 0, '<': order < 0, '<=': order <= 0, '>': order > 0, '>=': order >= 0 }[op];
 };
 

@@ -13,10 +13,10 @@ const MAX_REVOCATION_MS = 1_000;
 
 /** Waits until a process answers with another status than 200. @returns the status and the milliseconds it took */
 const untilRefused = async (statusOf: () => Promise<number>): Promise<{ status: number; ms: number }> => {
-  const began = performance.now();
+  const startedAt = performance.now();
   for (;;) {
     const status = await statusOf();
-    const ms = performance.now() - began;
+    const ms = performance.now() - startedAt;
     if (status !== 200 || ms > 5 * MAX_REVOCATION_MS) return { status, ms };
     await sleep(1);
   }
@@ -45,12 +45,12 @@ for (const { name, status, revoke } of REVOCATIONS)
     const p = await createInMemoryPlatform();
     const other = await startSecondPlatform(p);
     const member = await addMember(p, 'MEMBER');
-    const here = async () => (await p.send('GET', p.tenant, { key: member.key })).status;
-    const there = () => other.get(p.tenant, member.key);
-    assert.equal([await here(), await there(), await there()], [200, 200, 200]);
+    const statusHere = async () => (await p.send('GET', p.tenant, { key: member.key })).status;
+    const statusElsewhere = () => other.get(p.tenant, member.key);
+    assert.equal([await statusHere(), await statusElsewhere(), await statusElsewhere()], [200, 200, 200]);
     const response = (await revoke({ p, ...member })) as { status: number; text: string };
     assert.ok(response.status < 300, response.text);
-    for (const process of [here, there]) {
+    for (const process of [statusHere, statusElsewhere]) {
       const refused = await untilRefused(process);
       assert.is(refused.status, status);
       assert.ok(refused.ms <= MAX_REVOCATION_MS, `${refused.ms} ms`);

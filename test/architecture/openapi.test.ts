@@ -207,8 +207,8 @@ const requests = (operation: Described, of: Resources): fc.Arbitrary<Sent> => {
 const checkProblem = (name: string, { status, body, headers, text }: Answer): void => {
   assert.is(headers.get('content-type'), 'application/problem+json', `${name}: ${text}`);
   assert.equal(schemaErrors(schemas.Problem!, body, schemas), [], `${name}: ${text}`);
-  const { code, status: said, request_id } = body as { code: keyof typeof PROBLEMS; status: number; request_id: string };
-  assert.equal([said, PROBLEMS[code].status, request_id], [status, status, headers.get('x-request-id')], name);
+  const { code, status: sent, request_id } = body as { code: keyof typeof PROBLEMS; status: number; request_id: string };
+  assert.equal([sent, PROBLEMS[code].status, request_id], [status, status, headers.get('x-request-id')], name);
 };
 
 const checkAnswer = (name: string, operation: Described, answer: Answer): void => {

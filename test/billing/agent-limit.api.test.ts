@@ -9,8 +9,8 @@ const tenantWith = async (slug: string, limits: { agents?: number; members?: num
   const all = { agents: 3, members: 3, cron_jobs: 1, webhooks_per_minute: 1, ...limits };
   const plan = await p.send('POST', '/admin/plans', { body: { slug, name: slug, monthly_usd: 0, limits: all } });
   const plan_id = (plan.body as { id: string }).id;
-  const made = await p.send('POST', '/admin/tenants', { body: { name: slug, slug, plan_id, owner_email: `${slug}@example.com` } });
-  const { id, owner_key: key } = made.body as { id: string; owner_key: string };
+  const created = await p.send('POST', '/admin/tenants', { body: { name: slug, slug, plan_id, owner_email: `${slug}@example.com` } });
+  const { id, owner_key: key } = created.body as { id: string; owner_key: string };
   const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
     p.send(method, `/tenant/${id}${path}`, { key, headers, ...(body === undefined ? {} : { body }) });
   const create = (name: string, headers?: Record<string, string>) => send('POST', '/agents', { name, slug: name }, headers);
@@ -58,10 +58,10 @@ test('creating an agent beyond the limit is refused, and does not reuse the slug
 test('a repeated request with an Idempotency-Key gets the first response, even if the limit has been reached since', async () => {
   const { create } = await tenantWith('again', { agents: 1 });
   const key = { 'idempotency-key': 'one' };
-  const made = await create('only', key);
-  assert.is(made.status, 201);
+  const created = await create('only', key);
+  assert.is(created.status, 201);
   assert.equal(problemOf(await create('next')), LIMIT_REACHED);
-  assert.is((await create('only', key)).text, made.text);
+  assert.is((await create('only', key)).text, created.text);
 });
 
 test('an invitation beyond the limit of members is refused and registers no user', async () => {

@@ -118,8 +118,8 @@ test("one tenant's quota does not affect another tenant with the same plan and t
   const plan = await p.send('POST', '/admin/plans', { body: { slug: 'two', name: 'Two', monthly_usd: 0, limits } });
   const createIntegration = async (slug: string) => {
     const plan_id = (plan.body as { id: string }).id;
-    const made = await p.send('POST', '/admin/tenants', { body: { name: slug, slug, plan_id, owner_email: `${slug}@example.com` } });
-    const { id, owner_key: key } = made.body as { id: string; owner_key: string };
+    const created = await p.send('POST', '/admin/tenants', { body: { name: slug, slug, plan_id, owner_email: `${slug}@example.com` } });
+    const { id, owner_key: key } = created.body as { id: string; owner_key: string };
     const agent = await p.send('POST', `/tenant/${id}/agents`, { key, body: { name: 'A', slug: 'a' } });
     const body = { provider: 'github', agent_id: (agent.body as { id: string }).id, label: 'Code' };
     return (await p.send('POST', `/tenant/${id}/webhook-integrations`, { key, body })).body as { id: string; secret: string };
@@ -187,10 +187,10 @@ const flood = async (): Promise<{ passed: number; max: number } | null> => {
   const { given, other, calls, close } = await twoProcesses(200);
   for (const { post } of [given, other]) await post(given.hook, '{}', newDeliveryId());
   await sleep(300);
-  const began = Date.now();
+  const startedAt = Date.now();
   const posts = Array.from({ length: 500 }, (_, n) => (n % 2 ? given : other).post(given.hook, '{}', newDeliveryId()));
   const answers = await Promise.all(posts);
-  const max = 200 + ((Date.now() - began) * 200) / 60_000 + 2 * 50;
+  const max = 200 + ((Date.now() - startedAt) * 200) / 60_000 + 2 * 50;
   const passed = given.accepted().length;
   assert.is(answers.filter(({ status }) => status === 202).length, passed - 2);
   assert.is(answers.filter(({ status }) => status === 429).length, 502 - passed);

@@ -182,8 +182,8 @@ test('following the Link headers yields every item once, newest first, even if i
 test('Total-Count is the size of the unfiltered list; a filtered list has none', async () => {
   await p.waitForProjections();
   const count = async (query: string) => (await list(query)).answer.headers.get('total-count');
-  const whole = String((await list('limit=200')).names.length);
-  assert.equal([await count(''), await count('limit=1')], [whole, whole]);
+  const total = String((await list('limit=200')).names.length);
+  assert.equal([await count(''), await count('limit=1')], [total, total]);
   for (const query of ['q=Agent', 'is_active=true', 'kind=user']) assert.is(await count(query), null, query);
   const { key } = await addMember(p, 'MEMBER', p.tenant_id, 'other@example.com');
   assert.is((await p.send('GET', `${p.tenant}/agents`, { key })).headers.get('total-count'), null);

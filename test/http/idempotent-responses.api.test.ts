@@ -127,7 +127,7 @@ test('a projection maintenance request with an idempotency key is executed once'
     comparison: null,
   };
   const parked = { id: '1', projection: 'agents', event_id: 'e', position: '1:1', key: 'k', error: 'x', attempts: 1, parked_at: '' };
-  const once =
+  const succeedOnce =
     <T>(what: string, answer: T) =>
     async () => {
       if (done.includes(what)) throw new Refusal('conflict', `${what} was done already`);
@@ -137,10 +137,10 @@ test('a projection maintenance request with an idempotency key is executed once'
   const p = await createInMemoryPlatform({
     createProjectionAdmin: () =>
       ({
-        rebuild: once('rebuild', { ...rebuild, state: 'running' as const }),
-        promote: once('promote', { ...rebuild, state: 'promoted' as const }),
-        abort: once('abort', { ...rebuild, state: 'aborted' as const }),
-        retry: once('retry', parked),
+        rebuild: succeedOnce('rebuild', { ...rebuild, state: 'running' as const }),
+        promote: succeedOnce('promote', { ...rebuild, state: 'promoted' as const }),
+        abort: succeedOnce('abort', { ...rebuild, state: 'aborted' as const }),
+        retry: succeedOnce('retry', parked),
       }) as never,
   });
   for (const path of ['rebuild', 'rebuilds/7/promote', 'rebuilds/7/abort', 'parked/e/retry'])

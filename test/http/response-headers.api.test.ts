@@ -101,8 +101,8 @@ const checkProblem = (name: string, answer: Answer): string => {
     [answer.status, answer.status, answer.headers['x-request-id']],
     name,
   );
-  const { instance: _, ...said } = body;
-  assert.not.match(JSON.stringify(said), INTERNAL_DETAILS, name);
+  const { instance: _, ...rest } = body;
+  assert.not.match(JSON.stringify(rest), INTERNAL_DETAILS, name);
   return body.code;
 };
 

@@ -94,10 +94,10 @@ test('every field for an e-mail address accepts 3 to 253 characters, in the form
 });
 
 test('the time to check an e-mail address grows linearly with its length', () => {
-  const began = performance.now();
+  const startedAt = performance.now();
   for (const part of ['a', 'a.', 'a-', 'a@', '@', 'a-.', '0-0'])
     for (const end of ['', '!', '\n', '@']) for (const head of ['', 'a@']) Email.safeParse(`${head}${part.repeat(100_000)}${end}`);
-  const ms = performance.now() - began;
+  const ms = performance.now() - startedAt;
   assert.ok(ms < 1_000, `${ms} ms`);
 });
 

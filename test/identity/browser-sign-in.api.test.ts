@@ -78,10 +78,10 @@ signInTest('a session cookie is valid for twelve hours, and not if it was altere
     'annals_session=%00',
   ])
     assert.is((await byCookie(p, other)).status, 401, other);
-  const began = Date.now();
-  p.clock.now = () => began + 12 * 3_600_000 - 5_000;
+  const startedAt = Date.now();
+  p.clock.now = () => startedAt + 12 * 3_600_000 - 5_000;
   assert.is((await byCookie(p, cookie)).status, 200);
-  p.clock.now = () => began + 12 * 3_600_000 + 5_000;
+  p.clock.now = () => startedAt + 12 * 3_600_000 + 5_000;
   assert.is((await byCookie(p, cookie)).status, 401);
 });
 
@@ -166,8 +166,8 @@ signInTest('a sign-in is refused if it is repeated, late, incomplete, mixed with
   const unverified = await newSignIn('unverified');
   await assertRefused('an unverified address', 401, unverified.back, unverified.cookie);
   const late = await newSignIn();
-  const began = Date.now();
-  p.clock.now = () => began + 11 * 60_000;
+  const startedAt = Date.now();
+  p.clock.now = () => startedAt + 11 * 60_000;
   await assertRefused('too late', 401, late.back, late.cookie);
 });
 
@@ -202,8 +202,8 @@ signInTest('a session cookie does not allow any change if the request does not c
       assert.is(answer.status, 403, `${method} ${at} ${JSON.stringify(headers)}: ${answer.text}`);
     }
   assert.is(p.log.events.length, before);
-  const made = await byCookie(p, cookie, 'POST', '/admin/allowed-accounts', OWN_PAGE, { email: 'other@example.com' });
-  assert.is(made.status, 201, made.text);
+  const created = await byCookie(p, cookie, 'POST', '/admin/allowed-accounts', OWN_PAGE, { email: 'other@example.com' });
+  assert.is(created.status, 201, created.text);
 });
 
 test('after too many failed sign-ins from an IP address, the issuer gets no requests until the minute is over', async () => {

@@ -65,8 +65,8 @@ test('/me shows all tenants of a user, even if they do not fit into one page, an
   const changed = await p.send('PATCH', `/api/v1/admin/users/${id}`, { body: { is_super_admin: true } });
   assert.is((changed.body as { tenant_count: number }).tenant_count, COUNT);
   const fields = { name: 'Mine', expires_at: null };
-  const made = await issueKey(p.systemContext(), { kind: 'platform', tenant_id: null, agent_id: null, owner_id: id }, fields);
-  const me = (await p.send('GET', '/me', { key: made.state.key })).body as Me;
+  const created = await issueKey(p.systemContext(), { kind: 'platform', tenant_id: null, agent_id: null, owner_id: id }, fields);
+  const me = (await p.send('GET', '/me', { key: created.state.key })).body as Me;
   assert.is(new Set(me.tenants.map((tenant) => tenant.id)).size, COUNT);
   await p.close();
 });

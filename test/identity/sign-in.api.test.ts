@@ -128,20 +128,20 @@ signInTest('a user with one open tenant can sign in, no matter how many closed t
   const { p, issuer } = stage;
   const { id: user_id } = await registerUser(p.systemContext(), SOMEBODY);
   const fields = { name: 'T', plan_id: defaultPlanId(p.systemContext()), billing_email: null, generation: 0 };
-  const made: string[] = [];
+  const createdIds: string[] = [];
   for (let index = 0; index < 201; index++) {
     const ctx = p.systemContext();
     const id = ctx.newId();
     await ctx.transact(Tenant, id, Tenant.create({ ...fields, slug: `t${index}` }, user_id), { tenant: id, expectNew: true });
-    made.push(id);
+    createdIds.push(id);
   }
-  const live = made.at(-1)!;
+  const live = createdIds.at(-1)!;
   const at = new Date(Date.now() - 1_000).toISOString();
   const close = async (id: string) => {
     for (const step of [Tenant.close('a test', at), Tenant.closeForGood(new Date().toISOString())])
       await p.systemContext(id).transact(Tenant, id, step);
   };
-  for (const id of made) if (id !== live) await close(id);
+  for (const id of createdIds) if (id !== live) await close(id);
   await p.waitForProjections();
   const token = await issuer.sign();
   assert.is((await bearer(p, token)).status, 200);

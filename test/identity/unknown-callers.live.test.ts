@@ -97,10 +97,10 @@ test('each request with a guessed API key costs one read, so that the response t
 
 /** Repeats the requests until all of them get this status at once. Returns the milliseconds that this took. */
 const untilAll = async (requests: readonly (() => Promise<number>)[], status: number): Promise<number> => {
-  const began = performance.now();
+  const startedAt = performance.now();
   for (;;) {
     const found = await Promise.all(requests.map((request) => request()));
-    const ms = performance.now() - began;
+    const ms = performance.now() - startedAt;
     if (found.every((one) => one === status) || ms > 5 * WITHIN_MS) return ms;
     await sleep(1);
   }

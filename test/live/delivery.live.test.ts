@@ -50,7 +50,7 @@ const checkRound = ({ answers }: Round): void => {
  * Posts ten deliveries, each in 100 simultaneous copies. Of the copies, one must get 202 and the others 200, all with
  * the same id. Each delivery must lead to one event, one message and one effect.
  */
-const once = async (platform: Platform, bases: readonly string[]): Promise<void> => {
+const checkCopies = async (platform: Platform, bases: readonly string[]): Promise<void> => {
   const { agents, hooks } = await createDataset(platform, ONE);
   const runner = await startRunner(platform, agents[0]!);
   const rounds: Round[] = [];
@@ -73,18 +73,18 @@ const once = async (platform: Platform, bases: readonly string[]): Promise<void>
 };
 
 test('a hundred simultaneous copies of a delivery lead to one event and one message; one copy gets 202, the others 200', () =>
-  withPlatform((platform) => once(platform, [platform.url])));
+  withPlatform((platform) => checkCopies(platform, [platform.url])));
 
 test('a hundred simultaneous copies of a delivery, sent to four API processes, lead to one event and one message', () =>
   withPlatform(async (platform) => {
     const others = [await platform.startServeProcess(), await platform.startServeProcess(), await platform.startServeProcess()];
-    await once(platform, [platform.url, ...others]);
+    await checkCopies(platform, [platform.url, ...others]);
   }));
 
 /** The data directory, and the database's own directory if PostgreSQL's user cannot enter the data directory. */
 const directories = ({ data }: Platform): string[] => {
-  const place = join(data, 'postgres', 'place');
-  return existsSync(place) ? [data, readFileSync(place, 'utf8').trim()] : [data];
+  const pathFile = join(data, 'postgres', 'place');
+  return existsSync(pathFile) ? [data, readFileSync(pathFile, 'utf8').trim()] : [data];
 };
 
 test('a forged delivery is recorded with its reason but without its body, and no file contains a secret or key in plain text', () =>

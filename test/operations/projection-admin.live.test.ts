@@ -40,7 +40,7 @@ const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = asyn
   for (let n = 0; n < 20; n++) await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${n}`, slug: `a${n}` } });
   const statuses = () => p.send('GET', '/admin/projections').then(({ body }) => body as Status[]);
   await waitUntil(
-    'the views',
+    'the read models',
     statuses,
     (all) => all.length === projections.length && all.every((one) => one.state === 'live' && one.lag_events === 0),
   );
@@ -56,9 +56,9 @@ test('a rebuild over HTTP is compared with the live rows, waits for its promotio
     ([found]) => found!.count === 20,
   );
   await query(databaseUrl, `update agents.agents set name = 'spoilt' where slug = 'a7'`);
-  const begun = await p.send('POST', `${AGENTS}/rebuild`);
-  assert.is(begun.status, 202);
-  const path = begun.headers.get('location')!;
+  const accepted = await p.send('POST', `${AGENTS}/rebuild`);
+  assert.is(accepted.status, 202);
+  const path = accepted.headers.get('location')!;
   const ready = await waitUntil(
     'the rebuild',
     () => rebuild(path),

@@ -43,7 +43,7 @@ const ensure = async (dir: string, purpose: string, env: NodeJS.ProcessEnv = {})
   const run = startProgram(process.execPath, ['infra/ensure.mjs', purpose], { cwd: dir, env: { ...process.env, ...npm, ...env } });
   const code = await run.ended;
   const calls = existsSync(join(dir, 'calls')) ? readFileSync(join(dir, 'calls'), 'utf8').trim().split('\n').sort() : [];
-  return { code, calls, said: run.output(), left: readdirSync(dir).filter((name) => name.startsWith('.packages-')) };
+  return { code, calls, output: run.output(), left: readdirSync(dir).filter((name) => name.startsWith('.packages-')) };
 };
 
 test('a start installs packages and binaries in parallel, and only once', () =>
@@ -51,7 +51,7 @@ test('a start installs packages and binaries in parallel, and only once', () =>
     checkoutOf(dir);
     mkdirSync(join(dir, '.packages-broken-off/node_modules'), { recursive: true });
     const first = await ensure(dir, 'start');
-    equal([first.code, first.calls, first.left], [0, ['ci --omit=dev --omit=optional', 'pack'], []], first.said);
+    equal([first.code, first.calls, first.left], [0, ['ci --omit=dev --omit=optional', 'pack'], []], first.output);
     is(execFileSync(join(dir, 'node_modules/.bin/tool'), { encoding: 'utf8' }), 'works\n');
     is(existsSync(join(dir, 'node_modules/a-tool-elsewhere')), false);
     equal((await ensure(dir, 'start')).calls, first.calls);
@@ -68,9 +68,9 @@ test('npm installs everything if a binary does not have the digest of the lock f
 test('a failure of npm is reported in one line, and the next start tries again', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir);
-    const { code, said, left } = await ensure(dir, 'start', { CI_CODE: '7' });
+    const { code, output, left } = await ensure(dir, 'start', { CI_CODE: '7' });
     equal([code, left], [1, []]);
-    match(said, /annals: npm ci ended with code 7/);
+    match(output, /annals: npm ci ended with code 7/);
     is((await ensure(dir, 'start')).code, 0);
   }));
 

@@ -13,8 +13,8 @@ test('processes that start on an empty log at the same time create one key, and 
   const shown: string[] = [];
   await Promise.all(processes.map(({ systemContext }) => seed(log, systemContext(), undefined, ({ key }) => void shown.push(key))));
   assert.is(new Set(shown).size, 1, shown.join(' '));
-  const made = (type: string) => log.events.filter((event) => event.type === type).length;
-  assert.equal([made('ApiKeyCreated'), made('PlatformStarted'), made('TenantCreated')], [1, 1, 1]);
+  const countOf = (type: string) => log.events.filter((event) => event.type === type).length;
+  assert.equal([countOf('ApiKeyCreated'), countOf('PlatformStarted'), countOf('TenantCreated')], [1, 1, 1]);
   for (const { request } of processes)
     assert.is((await request('/tenant/none/agents', { headers: { authorization: `Bearer ${shown[0]}` } })).status, 404);
   for (const { close } of processes) await close();

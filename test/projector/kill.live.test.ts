@@ -64,8 +64,8 @@ const lockHolders = (databaseUrl: string) =>
 test('a worker that lost its locks continues if no other worker has taken over', async () => {
   const databaseUrl = await freshDatabase();
   const log = memoryLog();
-  const said: string[] = [];
-  const logger = pino({ level: 'info' }, { write: (line: string) => void said.push(line) });
+  const lines: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   await startWorker({ log, databaseUrl, projections: [ideasOf('slow')], logger });
   const reads = await createReads(databaseUrl, silentLogger);
   afterTest(reads.close);
@@ -81,7 +81,7 @@ test('a worker that lost its locks continues if no other worker has taken over',
   );
   await appendEvents(log, events.slice(30));
   await waitForProjection(reads, log, 'ideas');
-  assert.is(said.filter((line) => line.includes('following projections')).length, 1, said.join(''));
+  assert.is(lines.filter((line) => line.includes('following projections')).length, 1, lines.join(''));
 });
 
 test('if a worker is suspended, another one takes over within seconds; when the first is resumed, no event is applied twice', async () => {

@@ -69,7 +69,7 @@ test('a lease is fifty requests, a thousandth of a large quota, or a quarter of 
 test('two processes together allow the quota, its refill and at most a lease each, and Retry-After is correct', async () => {
   const { limiters, close } = await startLimiters(2, small);
   const clients = limiters.map((one) => createClient(one));
-  const began = Date.now();
+  const startedAt = Date.now();
   let passed = 0;
   let retry = 0;
   const waits: number[] = [];
@@ -81,7 +81,7 @@ test('two processes together allow the quota, its refill and at most a lease eac
     }
   };
   await Promise.all(clients.flatMap((request) => Array.from({ length: 10 }, () => send(request, 500))));
-  const refilled = ((Date.now() - began) * 1_000) / 60_000;
+  const refilled = ((Date.now() - startedAt) * 1_000) / 60_000;
   assert.ok(passed >= 995, `${passed} passed`);
   assert.ok(passed <= 1_000 + refilled + 2 * 50, `${passed} passed, ${refilled} refilled`);
   assert.ok(retry > 0, 'the last requests were refused');
@@ -160,13 +160,13 @@ test('no request waits while the lease is not spent, and counting it takes two m
   );
   let waited = 0;
   const batch = (): number => {
-    const began = performance.now();
+    const startedAt = performance.now();
     for (let index = 0; index < 400; index++) {
       const now = Date.now();
       checkAddress('10.0.0.1', CREDENTIAL_TEXT, now);
       if (chargeRequest({ ...principal, key_id: `k${index % 4}` }, CREDENTIAL_TEXT, now, () => undefined)) waited++;
     }
-    return ((performance.now() - began) / 400) * 1_000;
+    return ((performance.now() - startedAt) / 400) * 1_000;
   };
   const run = async () => {
     let best = Number.POSITIVE_INFINITY;

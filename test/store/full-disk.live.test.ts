@@ -28,18 +28,18 @@ test('appends fail while the disk is full and succeed when there is space again'
 
 for (const code of ['EIO', 'ENOSPC'])
   test(`if a sync fails with ${code}, the store reports a fatal error and does not answer the append`, async () => {
-    let answered = false;
+    let isAnswered = false;
     const ended = Promise.withResolvers<unknown>();
     const store = openStore(storeDir(), ended.resolve);
     assert.is((await append(store, 'a', -1)).kind, 'done');
     await withFailingFunction('fdatasyncSync', code, async () => {
       const answer = append(store, 'a', 0).then(() => {
-        answered = true;
+        isAnswered = true;
       });
       assert.match(String(await Promise.race([ended.promise, answer])), code);
       await new Promise((resolve) => setImmediate(resolve));
     });
-    assert.not(answered);
+    assert.not(isAnswered);
   });
 
 test('two streams whose names have the same hash are not mixed up', async () => {

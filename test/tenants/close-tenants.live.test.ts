@@ -118,7 +118,7 @@ test('with a real event store and database, two workers close a tenant once, eve
   const start = () => startTenantCloser({ log, databaseUrl, logger: silentLogger, now: () => now, intervalMs: 50 });
   // Start the workers before the read model exists.
   let workers = [start(), start()];
-  const views = await startProjectionPlatform(log, databaseUrl, [tenants as unknown as AnyProjection]);
+  const projectionPlatform = await startProjectionPlatform(log, databaseUrl, [tenants as unknown as AnyProjection]);
   const decide = createDecider(log);
   const closes_at = new Date(now + 30 * DAY).toISOString();
   const [due, reopened, open] = [...'dro'].map((letter) => letter.padEnd(25, 'c').split('').reverse().join('')) as [string, string, string];
@@ -127,7 +127,7 @@ test('with a real event store and database, two workers close a tenant once, eve
     if (id !== open) await decide(id, Tenant.close('a test', closes_at));
   }
   await decide(reopened, Tenant.reopen('a test'));
-  await waitForProjection(views.reads, log, 'tenants');
+  await waitForProjection(projectionPlatform.reads, log, 'tenants');
   const closedTenants = async () =>
     (await Array.fromAsync(log.readAll())).filter(({ type }) => type === 'TenantClosed').map(({ id }) => id);
   now -= 10 * DAY;
@@ -137,7 +137,7 @@ test('with a real event store and database, two workers close a tenant once, eve
   now += 41 * DAY;
   workers = [start(), start()];
   await waitUntil('it is closed', closedTenants, (found) => found.length > 0);
-  await waitForProjection(views.reads, log, 'tenants');
+  await waitForProjection(projectionPlatform.reads, log, 'tenants');
   await pause(200);
   await Promise.all(workers.map((one) => one.close()));
   workers = [start()];
@@ -147,7 +147,7 @@ test('with a real event store and database, two workers close a tenant once, eve
     { id: due, closes_at: null },
   ]);
   await Promise.all(workers.map((one) => one.close()));
-  await views.close();
+  await projectionPlatform.close();
   await log.close();
   await store.end();
 });

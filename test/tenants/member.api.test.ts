@@ -8,23 +8,23 @@ const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
 
 /** Creates a tenant with one member of each role, and returns their API keys. */
 const tenantWithMembers = async (p: Platform) => {
-  const made = bodyOf<{ id: string; owner_key: string }>(
+  const created = bodyOf<{ id: string; owner_key: string }>(
     await p.send('POST', '/admin/tenants', { body: { name: 'Acme', slug: 'acme', owner_email: 'owner@acme.test' } }),
   );
-  const tenant = `/tenant/${made.id}`;
+  const tenant = `/tenant/${created.id}`;
   const invite = async (role: string) => {
     const answer = await p.send('POST', `${tenant}/members`, {
-      key: made.owner_key,
+      key: created.owner_key,
       body: { email: `${role.toLowerCase()}@acme.test`, role },
     });
     assert.is(answer.status, 201, answer.text);
     const { user_id } = bodyOf<{ user_id: string }>(answer);
-    return { user_id, key: await p.createKey(made.id, user_id) };
+    return { user_id, key: await p.createKey(created.id, user_id) };
   };
   return {
     tenant,
-    id: made.id,
-    owner: made.owner_key,
+    id: created.id,
+    owner: created.owner_key,
     admin: await invite('ADMIN'),
     member: await invite('MEMBER'),
     auditor: await invite('AUDITOR'),
