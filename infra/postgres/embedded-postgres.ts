@@ -75,13 +75,13 @@ const settings = (port: number): Record<string, string | number> => ({
   checkpoint_timeout: '15min',
   shared_buffers: '256MB',
   jit: 'off',
-  // Containers have little shared memory for parallel queries.
+  // Parallel queries need shared memory, of which containers have little.
   max_parallel_workers_per_gather: 0,
 });
 
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', shared_buffers: '128MB' };
 
-/** The server's process, and the URLs at which it can be reached. */
+/** How to run the server's process, and the URLs for connecting to it as the role of Annals and as superuser. */
 export type Postgres = ManagedProcess & { readonly url: string; readonly superuserUrl: string };
 
 export type PostgresOptions = {
@@ -165,13 +165,12 @@ const removePartialClusters = (location: string): void => {
     try {
       rmSync(join(location, name), { recursive: true, force: true });
     } catch {
-      // Another process is writing there.
+      // Another process is still writing to this directory: a later start removes it.
     }
 };
 
 /**
- * Creates the cluster under a temporary name and renames it when it is complete, so that an incomplete one is never
- * used.
+ * Creates the cluster under a temporary name and renames it when it is complete. So an incomplete cluster is never used.
  */
 const createCluster = async (native: string, location: string, password: string, user: OsUser | undefined): Promise<void> => {
   removePartialClusters(location);

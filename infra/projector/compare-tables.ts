@@ -3,7 +3,7 @@ import type { Table } from '../../projections/table.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 
 const MAX_SAMPLES = 20;
-/** The longest delay that a timer supports, because comparing large tables may take long. */
+/** The longest delay that a timer supports. Comparing large tables may take a long time. */
 const COMPARE_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**

@@ -10,8 +10,8 @@ import { shapeOf } from './schema.ts';
 import { storedRowOf } from './table-store.ts';
 
 /**
- * A stored row that differs from the row folded from the log. `event` is the first event that the stored row does not
- * reflect.
+ * A stored row that differs from the row that folding the log yields. `event` is the first event that the stored row
+ * does not reflect.
  */
 export type DriftedRow = {
   readonly projection: string;

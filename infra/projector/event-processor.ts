@@ -13,8 +13,8 @@ import { writeBatch, writeCheckpoints } from './write-batch.ts';
 const MIN_BATCH = 64;
 const INITIAL_BATCH = 512;
 /**
- * The batch size grows if a full batch is written faster than SHORT_BATCH_MS, and shrinks if one takes longer than
- * LONG_BATCH_MS.
+ * The batch size grows if a full batch is written in less than SHORT_BATCH_MS. It shrinks if any batch takes longer
+ * than LONG_BATCH_MS.
  */
 const SHORT_BATCH_MS = 150;
 const LONG_BATCH_MS = 600;
@@ -42,7 +42,10 @@ export type EventProcessor = {
   /** The average distance between the positions of two neighbouring events. It serves to estimate a lag in events. */
   readonly averageGap: () => number;
   readonly isCaughtUp: () => boolean;
-  /** Whether the processor has stopped because of an error. `onFailure` has received its writers, or will soon. */
+  /**
+   * Whether the processor has stopped because of an error. Its writers have been passed to `onFailure`, or will be
+   * soon.
+   */
   readonly hasFailed: () => boolean;
   /**
    * Runs `work` between two batches, when all writers are at the processor's position. The writers that `work` returns
@@ -91,8 +94,8 @@ type State = {
 };
 
 /**
- * Whether work failed because its event processor had stopped. Another processor will continue with the same
- * projections.
+ * Whether an error means that work was not run because its event processor had stopped. Another processor will continue
+ * with the same projections.
  */
 export const isProcessorStopped = (error: unknown): boolean => error instanceof Error && 'processorStopped' in error;
 

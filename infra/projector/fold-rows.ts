@@ -13,7 +13,7 @@ export type SampledRow = { readonly table: CompiledTable; readonly key: string; 
 export type FoldedRow = (sampled: SampledRow) => StoredRow | undefined;
 
 export type FoldOptions = {
-  /** Only these rows are folded. */
+  /** The rows to fold. All other rows are skipped. */
   readonly rows: readonly SampledRow[];
   /** The position of the last event to fold. */
   readonly until: Position;

@@ -48,9 +48,9 @@ export type ProjectionWriter = {
   readonly compiled: CompiledProjection;
   readonly position: () => Position | null;
   readonly blockedStreams: ReadonlySet<string>;
-  /** The time of the last event that this writer has applied; null before the first one. */
+  /** The time of the last event that this writer has processed; null before the first one. */
   readonly lastEventAt: () => string | null;
-  /** The number of events that this writer has applied. */
+  /** The number of events that this writer has processed since it was opened. */
   readonly eventCount: () => number;
   /**
    * Applies the events that come after the writer's position, and returns the changes to write. The writer's own state

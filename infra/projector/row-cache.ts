@@ -8,7 +8,7 @@ export type RowCache = {
   /** Returns null if the table is known to have no such row, and undefined if the table must be queried. */
   readonly get: (table: string, key: string) => StoredRow | null | undefined;
   readonly set: (table: string, key: string, row: StoredRow | null) => void;
-  /** Empties the cache and returns its memory to the budget. */
+  /** Removes all rows and returns their memory to the budget. */
   readonly clear: () => void;
 };
 

@@ -18,7 +18,7 @@ export type RunningProjection = {
   /** Whether this process still has to retry the projection's parked events. */
   isParkedRetryDue: boolean;
   lastRebuild: RebuildResult | null;
-  /** The number of consecutive failures. */
+  /** The number of failures in a row. It starts from 0 again after a longer time without failures. */
   failures: number;
   /** The earliest time to open it again, in milliseconds of the monotonic clock. */
   retryAt: number;

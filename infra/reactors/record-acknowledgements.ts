@@ -50,8 +50,8 @@ const acknowledgementLog = (log: Log): AcknowledgementLog => ({
 });
 
 /**
- * Records in the log which messages runners have acknowledged and which the broker has given up. Writes at most one
- * event per agent every few seconds. Any number of processes may run this.
+ * Records in the log which messages runners have acknowledged and which the broker has given up. The results of several
+ * messages are combined: one event per agent is written every few seconds. Any number of processes may run this.
  */
 export const startAcknowledgementRecorder = ({ log, nats, logger, intervalMs = INTERVAL_MS }: RecorderParts) => {
   const closing = new AbortController();

@@ -1,7 +1,9 @@
 const MAX_SINGLE_PER_MINUTE = 60;
 const MAX_CALLERS = 100;
 const MAX_PENDING = 1_000;
-/** The caller name under which further callers are counted once there are `MAX_CALLERS`. */
+/**
+ * If more than `MAX_CALLERS` callers are refused in a minute, the additional ones are counted together under this name.
+ */
 const OTHERS = 'others';
 
 /** An event and its time (RFC 3339 UTC with milliseconds). */

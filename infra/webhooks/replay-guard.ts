@@ -28,8 +28,8 @@ export const createReplayGuard =
   };
 
 /**
- * Whether a body that has a stream already is a replay. If it was last seen long ago, it is not, and is recorded again.
- * If another process records it first, that process's event is checked instead.
+ * Whether a body that was recorded before is a replay. A body that was last seen long ago is not: it is recorded again
+ * as if it were new. If another process records it first, that event is checked instead.
  */
 const isKnownReplay = async (log: Log, stream: string, integration: Integration, facts: DeliveryFacts): Promise<boolean> => {
   for (;;) {
