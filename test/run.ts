@@ -11,7 +11,7 @@ type Outcome = { file: string; passed: number; failed: number; skipped: number; 
 const DEFAULT_TIMEOUT_S = 120;
 /** After its last test, a file has this long to close what it opened. */
 const CLOSE_TIMEOUT_MS = 15_000;
-/** A file that was asked to end is killed after this long. */
+/** A file that does not end after a SIGTERM is killed after this long. */
 const KILL_DELAY_MS = 2_000;
 
 const root = `${import.meta.dirname}/..`;
@@ -19,7 +19,7 @@ const root = `${import.meta.dirname}/..`;
 const limitOf = (file: string): number =>
   Number(/^\/\/ limit: (\d+)/.exec(readFileSync(`${root}/${file}`, 'utf8'))?.[1] ?? DEFAULT_TIMEOUT_S);
 
-/** Files with a long time limit start first, so that the run does not end by waiting for a single one. */
+/** The matching test files. Those with a long time limit come first, so that none of them runs alone at the end. */
 const matchingFiles = (parts: readonly string[]): string[] =>
   globSync('test/**/*.test.ts', { cwd: root })
     .map((file) => file.split(sep).join('/'))
@@ -28,7 +28,7 @@ const matchingFiles = (parts: readonly string[]): string[] =>
 
 type Counts = { total: number; passed: number; skipped: number };
 
-/** The counts in uvu's summary, which is the last thing that a file prints. */
+/** The counts in the summary that uvu prints at the end of a file; undefined if there is none yet. */
 const countsIn = (output: string): Counts | undefined => {
   const found = [...output.matchAll(/^ {2}Total: +(\d+)\n {2}Passed: +(\d+)\n {2}Skipped: +(\d+)$/gm)].at(-1);
   return found && { total: Number(found[1]), passed: Number(found[2]), skipped: Number(found[3]) };
@@ -46,7 +46,7 @@ const failureReason = (counts: Counts | undefined, how: string, overdue: string 
   return how === 'code 0' || counts.passed < counts.total ? undefined : `ended with ${how} after its tests`;
 };
 
-/** The counts of one file. A problem outside its tests counts as one failure. */
+/** The counts of one file. A problem outside its tests, such as a timeout, counts as one failure. */
 const outcomeOf = (output: string, how: string, overdue: string | undefined): Omit<Outcome, 'file' | 'seconds'> => {
   const counts = countsIn(output);
   const reason = failureReason(counts, how, overdue);
@@ -114,7 +114,7 @@ const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise
   return outcomes;
 };
 
-/** The environment without the developer's configuration. The services are in variables that Annals itself does not read. */
+/** A test file's environment. The developer's settings are removed; Annals does not read the TEST_ variables. */
 const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed }: Services): NodeJS.ProcessEnv => ({
   ...unconfiguredEnvironment(),
   NO_COLOR: '1',
