@@ -65,8 +65,8 @@ const entryOf = ({ event, before, after }: Step): z.output<typeof HistoryEntry> 
 };
 
 /**
- * The state is cached before every revision that is a multiple of this, so that reading a later page can start there.
- * Cached states never become outdated, because events do not change.
+ * The state of an agent is cached before every revision that is a multiple of this number. Reading another page of the
+ * history can start from there. Cached states never become outdated, because events do not change.
  */
 const STATE_INTERVAL = 200;
 const MAX_CACHED_STATES = 500;

@@ -42,8 +42,8 @@ type ExportPages = { readonly first: readonly string[]; readonly rest: AsyncIter
 /**
  * The bytes of an export, one page at a time and only as fast as the client reads. No query stays open between two
  * pages.
- * After the last page it throws if the projection is behind the position, which closes the connection. A rebuild has
- * then reset the projection during the export, so entries may be missing.
+ * A rebuild may reset the projection during the export, so that entries are missing. Therefore the generator throws at
+ * the end if the projection is behind the position, and the connection is closed.
  */
 async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest, until }: ExportPages) {
   yield Buffer.from(head + first.map(line).join(''));

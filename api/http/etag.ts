@@ -7,8 +7,9 @@ const ETAG_LIST = /^(?:(?:W\/)?"[^"]*"\s*)?(?:,\s*(?:(?:W\/)?"[^"]*"\s*)?)*$/;
 export const etagOf = (revision: number): string => `"${revision}"`;
 
 /**
- * The ETags in a header (a list as in RFC 9110, 5.6.1 and 8.8.3), with their quotes. It removes the prefix `W/`, which
- * compression adds, because it makes ETags weak. The result is empty if the header is malformed.
+ * The ETags in a header (a list as in RFC 9110, 5.6.1 and 8.8.3), with their quotes. The prefix `W/` is removed: the
+ * ETag of a compressed response has it, because compression makes ETags weak. The result is empty if the header is
+ * malformed.
  */
 export const etagsIn = (header: string): readonly string[] => (ETAG_LIST.test(header) ? (header.match(/"[^"]*"/g) ?? []) : []);
 

@@ -7,7 +7,10 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 const tooLarge = (limit: number) => new Refusal('too_large', `The body may have at most ${limit} bytes`, { members: { limit } });
 
-/** Maps an error while the body was read to a refusal: the client has disconnected or sent malformed chunks. */
+/**
+ * Maps an error that occurred while the body was read to a refusal: the client has disconnected or sent malformed
+ * chunks.
+ */
 export const rejectTruncated = (error: unknown): never => {
   throw error instanceof Refusal ? error : new Refusal('malformed', 'The body ended before it was complete');
 };
@@ -99,8 +102,8 @@ export const parseStrictJson = (text: string): unknown => {
 };
 
 /**
- * Reads the JSON body of a request. An empty body means `{}`, unless `isRequired` returns true. It is called only if
- * the body is empty.
+ * Reads the JSON body of a request. An empty body means `{}`, unless `isRequired` returns true. That function is called
+ * only if the body is empty.
  * @throws Refusal unsupported_media_type, too_large, malformed, invalid
  */
 export const readJsonBody = async (request: Request, isRequired: () => boolean): Promise<{ value: unknown; bytes: Uint8Array }> => {

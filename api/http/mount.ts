@@ -17,8 +17,8 @@ const NoFields = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * The position of the resource's last event, if the aggregate cache has a later one than the projection. The read can
- * then answer as of that position, without waiting for the projection.
+ * The position of the resource's last event, if the aggregate cache knows a later event than the projection. The read
+ * can then answer as of that position, without waiting for the projection.
  * It returns null if a Consistency-Token names a later position than the cache has. Such a token may come from another
  * process, so the read has to wait for the projection.
  */

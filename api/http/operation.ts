@@ -41,7 +41,10 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   /** The schema of the response body. Without it the response has the status 204. */
   readonly reply?: z.ZodType;
   readonly status?: 200 | 201 | 202 | 204;
-  /** The status if the resource existed before (200), or no longer exists after the operation (204). */
+  /**
+   * Another status that the response may have: 200 if the resource existed before, 204 if it no longer exists
+   * afterwards.
+   */
   readonly alternateStatus?: 200 | 204;
   /** The path of the new resource. `:id` stands for the id in the response. */
   readonly location?: string;

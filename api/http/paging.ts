@@ -11,8 +11,8 @@ const parseDecimal = (text: unknown): unknown => (typeof text === 'string' && /^
 const DEFAULT_SORTS = ['created_at'] as const;
 
 /**
- * A cursor contains the sort value, such as a name of 255 characters. JSON may need six bytes for each of them, which
- * makes 2,100 characters in base64.
+ * The cursor of a list contains the sort value of an item, such as a name of 255 characters. JSON may need six bytes
+ * for each character, which makes 2,100 characters in base64.
  */
 const MAX_CURSOR_LENGTH = 4_000;
 
@@ -33,7 +33,7 @@ export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: re
     ...shape,
   });
 
-/** `as_of`: an RFC 3339 time or a Consistency-Token. */
+/** The query parameter `as_of`: an RFC 3339 time or a Consistency-Token. */
 export const AsOf = z.string().max(64).optional();
 
 /** The query of a read that accepts `as_of`. */
@@ -45,7 +45,7 @@ export const TimeRange = {
   to: Instant.optional().meta({ description: 'Only items before this time' }),
 };
 
-/** A query parameter that is `true` or `false`. */
+/** The schema of a query parameter that is `true` or `false`. */
 export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /**

@@ -47,7 +47,7 @@ export type Runtime = {
    */
   readonly authorize: Authorize;
   readonly context: (info: RequestInfo) => Ctx;
-  /** Runs a mutation at most once per key. `locate` returns the path of the resulting resource. */
+  /** Runs a mutation at most once per Idempotency-Key. `locate` returns the path of the resulting resource. */
   readonly runIdempotent: <T extends Loaded<unknown>>(
     info: RequestInfo,
     request: IdempotentRequest,

@@ -24,7 +24,7 @@ export type ScopedCache<T> = {
   readonly set: (reads: Reads, key: string, value: T) => void;
 };
 
-/** A separate bounded map for each `Reads`, because several platforms may run in one process. */
+/** Creates a separate bounded map for each set of read models, because several platforms may run in one process. */
 export const scopedCache = <T>(maxEntries: number): ScopedCache<T> => {
   const maps = new WeakMap<Reads, BoundedMap<T>>();
   return {

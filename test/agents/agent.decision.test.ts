@@ -184,6 +184,7 @@ test('a grant of an earlier membership has no effect: it can be granted again, b
   story.when(AgentRoles.revokeGrant(B, members)).emits(revoked);
 });
 
-test('every event changes updated_at', () => assert.is(given(Agent, created, updated({ name: 'Critic' })).state.updated_at, at(1)));
+test('every event of an agent changes its updated_at', () =>
+  assert.is(given(Agent, created, updated({ name: 'Critic' })).state.updated_at, at(1)));
 
 test.run();

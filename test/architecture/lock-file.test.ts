@@ -37,13 +37,13 @@ test('the lock file has the packages of Node and PostgreSQL for all four platfor
   );
 });
 
-test('no entry contains the URL from which its package was downloaded', () =>
+test('no entry of the lock file contains the URL from which its package was downloaded', () =>
   equal(
     Object.entries(packages).flatMap(([path, { resolved }]) => (resolved ? [path] : [])),
     [],
   ));
 
-test('every entry contains the digest of its package', () => {
+test('every entry of the lock file contains the digest of its package', () => {
   const open = Object.entries(packages).filter(([path, { integrity, link }]) => path !== '' && !link && !integrity);
   equal(
     open.map(([path]) => path),

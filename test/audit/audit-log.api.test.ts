@@ -29,7 +29,7 @@ const lines = async (query = '', path = `${p.tenant}/audit-logs`): Promise<Line[
 const agent = await idOf(send('POST', 'agents', { name: 'Agent', slug: 'agent' }));
 const models = ((await send('GET', 'models')).body as { id: string }[]).map(({ id }) => id);
 
-test('every mutation has an entry with action, resource, actor, IP address and user agent', async () => {
+test('every mutation has an audit log entry with action, resource, actor, IP address and user agent', async () => {
   const story: [string, () => Promise<unknown>][] = [
     ['agent.updated', () => send('PATCH', `agents/${agent}`, { voice: 'v' })],
     ['agent.deactivated', () => send('PATCH', `agents/${agent}`, { is_active: false })],
@@ -55,14 +55,14 @@ test('every mutation has an entry with action, resource, actor, IP address and u
   }
 });
 
-test('every event of the tenant has an entry, except those of idempotency keys and encryption keys', async () => {
+test('every event of the tenant has an audit log entry, except those of idempotency keys and encryption keys', async () => {
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Once', slug: 'once' }, headers: { 'idempotency-key': 'k' } });
   await p.waitForProjections();
   const expected = p.log.events.filter(({ meta, category }) => meta.tenant === p.tenant_id && !['idempotency', 'key'].includes(category));
   assert.equal((await lines()).map(({ id }) => id).sort(), expected.map(({ event_id }) => event_id).sort());
 });
 
-test('no entry contains a digest, an encrypted secret or an API key', async () => {
+test('no audit log entry contains a digest, an encrypted secret or an API key', async () => {
   const key = ((await send('POST', 'api-keys', { name: 'k' })).body as Json).key as string;
   const all = JSON.stringify([await lines(), await lines('', '/admin/audit-logs')]);
   assert.not.match(all, /"digest"|sealed|v1\.[\w-]+\.[\w-]+\./);
@@ -70,7 +70,7 @@ test('no entry contains a digest, an encrypted secret or an API key', async () =
   assert.ok(all.includes('"secret_hint"') || !all.includes('hint'));
 });
 
-test('entries can be filtered by agent, resource and actor', async () => {
+test('audit log entries can be filtered by agent, resource and actor', async () => {
   const of = await lines(`agent_id=${agent}`);
   assert.ok(of.length >= 5);
   assert.ok(of.every((line) => line.agent_id === agent));
@@ -79,7 +79,7 @@ test('entries can be filtered by agent, resource and actor', async () => {
   assert.equal(await lines('actor=nobody'), []);
 });
 
-test('entries can also be filtered by an agent as actor (it used its runner key) and by the system as actor (its name)', async () => {
+test('audit log entries can also be filtered by an agent as actor (it used its runner key) and by the system as actor (its name)', async () => {
   const runner = ((await send('POST', `agents/${agent}/runner-keys`, { name: 'acts' })).body as Json).key as string;
   assert.is((await p.send('GET', `${p.tenant}/members`, { key: runner })).status, 403);
   await p.recordRefusals();
@@ -121,7 +121,7 @@ test('a time range includes its start and excludes its end, in any time zone', a
     assert.is((await p.send('GET', `${p.tenant}/audit-logs?from=${wrong}`)).status, 422, wrong);
 });
 
-test('entries are listed newest first, in pages', async () => {
+test('audit log entries are listed newest first, in pages', async () => {
   const all = (await lines()).map(({ id }) => id);
   let path: string | undefined = `${p.tenant}/audit-logs?limit=4`;
   const seen: unknown[] = [];
@@ -182,7 +182,7 @@ test('user agents are truncated to 512 characters, and a MEMBER may not read the
   assert.is((await p.send('GET', `${p.tenant}/audit-logs`, { key })).status, 403);
 });
 
-test('the name of an action is derived from the event type', () => {
+test('the action of an audit log entry is derived from the event type', () => {
   for (const [type, action] of [
     ['AgentCreated', 'agent.created'],
     ['AgentModelChainReordered', 'agent.model_chain_reordered'],

@@ -57,7 +57,7 @@ test('50 concurrent requests with one key append one event; each gets 201, or 40
   await p.close();
 });
 
-test('a repeat with the same key and body gets the same response, except for the request id', async () => {
+test('a repeat with the same idempotency key and body gets the same response, except for the request id', async () => {
   const p = await createInMemoryPlatform();
   const first = await create(p, 'once');
   await p.send('PATCH', first.headers.get('location')!, { body: { name: 'Changed since' } });
@@ -82,7 +82,7 @@ test('a repeat of a refused request gets the same refusal, and the request does 
   await p.close();
 });
 
-test('another body with the same key gets 422 and has no effect', async () => {
+test('a request with a known idempotency key but another body gets 422 and has no effect', async () => {
   const p = await createInMemoryPlatform();
   await create(p, 'once');
   const other = await create(p, 'once', agent('other'));
@@ -90,7 +90,7 @@ test('another body with the same key gets 422 and has no effect', async () => {
   await p.close();
 });
 
-test('a key identifies a request only together with its route, tenant and caller', async () => {
+test('an idempotency key identifies a request only together with its route, tenant and caller', async () => {
   const p = await createInMemoryPlatform();
   const { key } = await addMember(p, 'ADMIN');
   const { key: same } = await addMember(p, 'MEMBER');

@@ -55,7 +55,7 @@ const isSorted = (items: readonly Item[], sort: string): boolean => {
   return items.every((item, n) => n === 0 || sign * order(items[n - 1]![field]!, item[field]!) <= 0);
 };
 
-test('a cursor works with names of the maximum length', async () => {
+test('a list can be sorted by name and read in pages even if names have the maximum length', async () => {
   const p = await createInMemoryPlatform();
   const longest = (n: number) => '語'.repeat(254) + n;
   for (const n of [1, 2]) assert.is((await p.send('POST', `${p.tenant}/api-keys`, { body: { name: longest(n) } })).status, 201);

@@ -56,7 +56,7 @@ const fastest = async <T>(work: () => Promise<T>): Promise<{ result: T; ms: numb
   return all.toSorted((a, b) => a.ms - b.ms)[0]!;
 };
 
-test('a caller without recent writes does not wait', async () => {
+test('a read does not wait for the projections if its caller has no recent writes', async () => {
   const p = await createInMemoryPlatform();
   const auditor = await addMember(p, 'AUDITOR');
   await p.waitForProjections();

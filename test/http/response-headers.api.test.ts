@@ -218,7 +218,7 @@ test('no refusal contains internal details', async () => {
   );
 });
 
-test('rate-limited requests and bytes that are not HTTP get the same security headers', async () => {
+test('responses to rate-limited requests and to bytes that are not HTTP have the security headers, too', async () => {
   const other = await startServer({
     limits: createRateLimiter({ ...RATE_LIMIT_POLICIES, badCredentials: { ...RATE_LIMIT_POLICIES.badCredentials, quota: 1 } }),
   });

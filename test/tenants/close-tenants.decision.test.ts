@@ -36,7 +36,7 @@ test('if one of the due tenants has been erased, the others are still closed', a
   assert.equal(closed, ['due']);
 });
 
-test('every other error is passed on to the caller', async () => {
+test('an error other than a missing tenant is passed on to the caller', async () => {
   const unavailable = new Refusal('unavailable', 'the log is down');
   const error = await closeDueTenants(() => Promise.reject(unavailable), ['due'], AT).catch((thrown: unknown) => thrown);
   assert.is(error, unavailable);

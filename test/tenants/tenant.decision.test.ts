@@ -23,7 +23,7 @@ test('a new tenant is active, and its owner is the only member', () => {
 const closing: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-02-01T00:00:00.000Z' } };
 const closed: Tenant.TenantEvent = { type: 'TenantClosed', data: {} };
 
-test('a slug is taken until its tenant is closed for good', () => {
+test('the slug of a tenant is taken until the tenant is closed for good', () => {
   for (const events of [story, [...story, closing]])
     given(Tenant, ...events)
       .when(Tenant.create(fields, ACTOR))
@@ -80,7 +80,7 @@ test('the role of a member can be changed, and a removed member has no role', ()
   assert.not('cb' in given(Tenant, ...two, { type: 'MemberRemoved', data: { user_id: 'cb' } }).state.members);
 });
 
-test('the last OWNER cannot be removed, and only an OWNER may change OWNERs', () => {
+test('the last OWNER of a tenant cannot be removed, and only an OWNER may change OWNERs', () => {
   given(Tenant, ...story)
     .when(Member.remove(ACTOR, 'OWNER'))
     .refuses('conflict');
@@ -92,7 +92,7 @@ test('the last OWNER cannot be removed, and only an OWNER may change OWNERs', ()
     .refuses('forbidden');
 });
 
-test('suspending or resuming twice emits no event', () => {
+test('suspending a suspended tenant, or resuming an active one, emits no event', () => {
   const suspended: Tenant.TenantEvent = { type: 'TenantSuspended', data: { reason: 'unpaid' } };
   given(Tenant, ...story)
     .when(Tenant.suspend('unpaid'))
