@@ -6,62 +6,72 @@ import type { Principal } from '../domain/principal.ts';
 import type { Secret } from '../domain/secret.ts';
 
 /**
- * A loaded aggregate: its folded state, and the revision and position of its last event (-1 and null: it has no events
- * yet).
+ * An aggregate after loading: its state, and the revision and the position of its last event. If it has no events yet,
+ * they are -1 and null.
  */
 export type Loaded<S> = {
   readonly id: string;
   readonly state: S;
   readonly revision: number;
   readonly position: Position | null;
-  /** Set by a creation that found an existing resource and updated it instead. */
+  /** True if a request to create the resource found an existing one and updated it instead. */
   readonly existed?: boolean;
 };
 
-/** Reads folded aggregates before a request has a context. The aggregate cache implements it. */
+/** Reads the states of aggregates where there is no request context yet. The aggregate cache implements it. */
 export type AggregateReader = {
-  /** Returns the aggregate if it is in memory. */
+  /** Returns the aggregate if it is in memory, otherwise undefined. */
   readonly peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
-  /** Returns the aggregate from memory, otherwise folds it from the log. An absent one has revision -1. */
+  /** Returns the aggregate from memory, or reads its events from the log. If it does not exist, the revision is -1. */
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
-  /** Like `load`, but without a promise if the aggregate is in memory. */
+  /** Like `load`, but returns a promise only if the aggregate is not in memory. */
   readonly loadCached: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | Promise<Loaded<S>>;
 };
 
 export type SealedText = string;
 
 export type TransactOptions<S> = {
-  /** The tenant of the aggregate, if it is not the context's: for platform operations, and for clone. */
+  /** The tenant of the aggregate, if it is not the context's. Platform operations and cloning need this. */
   tenant?: string;
-  /** Assumes that there is no stream yet, so that a creation takes one round trip. If there is one, it is loaded. */
+  /**
+   * Assumes that the stream does not exist yet, so that a creation takes only one round trip. If it does exist, it is
+   * loaded.
+   */
   expectNew?: boolean;
-  /** This aggregate is not the one that the request's If-Match is about. */
+  /** Set if the request's If-Match header is about another aggregate: it is then not checked for this one. */
   ignoreIfMatch?: boolean;
-  /** If this returns true, the cached state is final: a decision without events needs no confirmation by the log. */
+  /**
+   * If this returns true, the cached state is final. If the decision returns no events, the log need not confirm that
+   * the state is current.
+   */
   trustCacheWhen?: (state: S) => boolean;
 };
 
-/** A request as a handler receives it: path, query and body in one object. */
+/** The input of a handler: path parameters, query and body fields in one object. */
 export type Input<Body extends z.ZodType, Path extends string = never> = z.output<Body> & { readonly [Name in Path]: string };
 
-/** What a handler works with: the caller, aggregates, ids, secrets and read models. Stream names are hidden from it. */
+/**
+ * The context of a handler: access to the caller, aggregates, ids, secrets and time. The handler never sees stream
+ * names.
+ */
 export type Ctx = {
-  /** The tenant of the path, or `platform`. */
+  /** The id of the tenant in the path, or `platform`. */
   readonly tenant: string;
   readonly principal: Principal;
   readonly actor: Actor;
-  /** The time of the request as RFC 3339 UTC with milliseconds; it does not change during the request. */
+  /** Returns the time of the request as RFC 3339 UTC with milliseconds. It stays the same during the request. */
   readonly at: () => string;
-  /** The position of an as-of read, at which `load` stops folding; null: the present. */
+  /** The log position of an as-of read: `load` ignores later events. Null: `load` returns the present state. */
   readonly asOf: Position | null;
-  /** Reads the events of an aggregate, oldest first, starting at the revision `from`. */
+  /** Reads the events of an aggregate, the oldest first, starting at the revision `from`. */
   readonly history: <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
     id: string,
     options?: { from?: number; limit?: number },
   ) => AsyncIterable<Recorded<E>>;
   /**
-   * Loads the aggregate, decides, and appends the events at the loaded revision; starts again on conflict.
+   * Loads the aggregate, calls `decide` with its state, and appends the events that it returns. If another writer has
+   * appended in the meantime, starts again.
    * @throws Refusal
    */
   readonly transact: <S, E extends DomainEvent>(
@@ -70,40 +80,48 @@ export type Ctx = {
     decide: Decision<S, E>,
     options?: TransactOptions<S>,
   ) => Promise<Loaded<S>>;
-  /** Returns the aggregate at `asOf`, or its present state, from the cache if possible. */
-  readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
   /**
-   * Returns the present end of the log as a consistency token; null while the log is empty.
-   * @throws Refusal unavailable
+   * Returns the aggregate at the position `asOf` or, if that is null, its present state, from the cache if possible.
    */
+  readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
+  /** Returns the end of the log as a consistency token; null if the log is empty. @throws Refusal unavailable */
   readonly logEnd: () => Promise<string | null>;
-  /** Whether the caller has a permission in this tenant, or on one of its agents. */
+  /** Whether the caller has a permission in this tenant or, with `agent_id`, on that agent. */
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
-  /** @throws Refusal if the caller lacks the permission, as an operation that requires it would */
+  /** Checks that the caller has the permission. @throws Refusal if not: the same as an operation that requires it */
   readonly require: (permission: Permission, agent_id?: string) => Promise<void>;
-  /** Creates an id25. A repeated request with the same Idempotency-Key gets the same one. */
+  /** Creates a resource id. If the request is repeated with the same Idempotency-Key, the repeat gets the same id. */
   readonly newId: () => string;
-  /** Derives the id of a resource from its unique key. It cannot be guessed without the platform's name key. */
+  /**
+   * Derives the id of a resource from its unique key. Without the secret name key of the platform, the id cannot be
+   * guessed.
+   */
   readonly uniqueId: (kind: string, key: string, generation?: number, tenant?: string) => string;
   /**
-   * Creates base62 characters for keys and secrets. A repeated request with the same Idempotency-Key gets the same
-   * ones.
+   * Creates random base62 characters, for API keys and secrets. If the request is repeated with the same
+   * Idempotency-Key, the repeat gets the same characters.
    */
   readonly random: (characters: number) => string;
-  /** Encrypts with the tenant's data key, bound to the location. */
+  /** Encrypts a secret with the data key of the tenant. It can be decrypted only for the same location. */
   readonly seal: (location: SecretLocation, secret: Secret) => Promise<SealedText>;
-  /** Decrypts what `seal` returned for the same location. */
+  /** Decrypts a text that `seal` returned for the same location. */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
-  /** HMAC-SHA-256 with the platform's pepper, in hex. It is stored in place of an API key. */
+  /**
+   * Returns an HMAC-SHA-256 in hex; its key is a secret of the platform (the pepper). The digest of an API key is
+   * stored in place of its text.
+   */
   readonly digest: (text: string) => string;
   /**
-   * Reads a value for the response that does not follow from the request's streams, such as from a read model, the
-   * clock or another service. The value must be JSON. A repeated request with the same Idempotency-Key gets the first
-   * value without calling `find`; the calls must come in the same order each time.
+   * Gets a value for the response that cannot be derived from the request's streams: for example from a read model, the
+   * clock or another service. The value must be JSON. If the request is repeated with the same Idempotency-Key, the
+   * repeat gets the first value, and `find` is not called. A repeat must make the same calls in the same order.
    */
   readonly sideEffect: <T>(find: () => Promise<T>) => Promise<T>;
   readonly publicUrl: string;
 };
 
-/** Where a sealed secret is stored. It is part of the encryption's associated data. */
+/**
+ * Where an encrypted secret is stored. The location is authenticated with it, so a secret that is moved elsewhere
+ * cannot be decrypted.
+ */
 export type SecretLocation = { readonly tenant: string; readonly category: string; readonly id: string; readonly field: string };

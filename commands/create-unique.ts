@@ -2,24 +2,28 @@ import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { DomainEvent } from '../domain/event.ts';
 import type { Ctx, Loaded } from './context.ts';
 
-/** The unique key of a new resource, and how a generation of the key is used. */
+/** The unique key of a new resource, and what to do with each generation of the key. */
 export type UniqueKey<S, E extends DomainEvent> = {
   readonly kind: string;
   readonly key: string;
-  /** Decides on this generation of the key for a new resource. @throws Refusal if a resource uses the key */
+  /**
+   * Returns the decision for this generation of the key: it creates the resource, or closes the generation.
+   * @throws Refusal if another resource uses the key
+   */
   readonly claim: (generation: number) => Decision<S, E>;
   /**
-   * Whether this generation is closed for good, so that the next one is tried. Depends on the state only: repeats
-   * agree.
+   * Whether this generation is closed for good, so that the next one is tried. Must depend on the state only, so that a
+   * repeated request finds the same generation.
    */
   readonly isClosed?: (state: S) => boolean;
-  /** The tenant of the new resource's stream; by default the context's. */
+  /** The tenant of the new resource's stream. By default, the context's tenant. */
   readonly tenantOf?: (id: string) => string;
 };
 
 /**
- * Creates a resource with a unique key. One append is creation, uniqueness check and deduplication. It uses the first
- * generation of the key that is not closed; `claim` may close a generation.
+ * Creates a resource with a unique key. A single append creates it, checks that the key is free, and makes repeats
+ * harmless, because the id is derived from the key. The first generation of the key that is not closed is used; `claim`
+ * may close a generation.
  * @throws Refusal of `claim` if another resource uses the key
  */
 export const createUnique = async <S, E extends DomainEvent>(

@@ -1,23 +1,28 @@
 import type { DomainEvent, Recorded } from './event.ts';
 import type { Transient } from './immutable-record.ts';
 
-/** An aggregate as a module: the category of its streams, the state before the first event, and the fold. */
+/**
+ * What a module of an aggregate exports: the category of its streams, the state before the first event, and `evolve`.
+ */
 export type Aggregate<S, E extends DomainEvent> = {
   readonly category: string;
   readonly initial: S;
-  /** Applies one event. With `transient`, records that this fold has copied are changed in place. */
+  /** Returns the state after one event. With `transient`, it may change records in place that this fold has created. */
   readonly evolve: (state: S, event: Recorded<E>, transient?: Transient) => S;
-  /** The aggregate's streams belong to the platform, so that it is found without a tenant in the path. */
+  /** If true, the streams belong to the platform. The aggregate is found by its id alone, without a tenant. */
   readonly platform?: boolean;
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: for lists of aggregates of every kind
 export type AnyAggregate = Aggregate<any, any>;
 
-/** Returns the events that follow from the state; an empty list means that there is nothing to do. @throws Refusal */
+/**
+ * Decides on a state: returns the events to append. An empty list means that there is nothing to do.
+ * @throws Refusal
+ */
 export type Decision<S, E extends DomainEvent> = (state: S) => readonly E[];
 
-/** Folds events into a state. */
+/** Applies events to a state, one after another, and returns the last state. */
 export const fold = <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
   events: Iterable<Recorded<E>>,
@@ -38,7 +43,8 @@ export const changedFields = <T extends object>(current: object, wanted: T): Par
   ) as Partial<T>;
 
 /**
- * Resolves the nulls of a partial update: null becomes the field's value in `resets`; a field without one is left out.
+ * Replaces each null in a partial update by the value of that field in `resets`. Omits fields that are undefined, and
+ * those that are null and have no value in `resets`.
  */
 export const applyResets = <T extends object, Resets extends Partial<Record<keyof T, unknown>>>(
   fields: T,

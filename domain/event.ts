@@ -1,16 +1,18 @@
-/** Who caused an event: a user, an agent's runner, or the platform itself. `key_id` is the API key that was used. */
+/**
+ * Who caused an event: a user, the runner of an agent, or the platform itself. `key_id` is the API key that was used.
+ */
 export type Actor = { kind: 'user' | 'agent' | 'system'; id: string; key_id?: string | null };
 
-/** An event's place in the log. Positions can be compared, but not computed. */
+/** The position of an event in the log. Positions can be compared, but not calculated. */
 export type Position = { commit: bigint; prepare: bigint };
 
 /**
- * An event that an aggregate decides on. `data` is flat, has the field names of the API, and contains only what
+ * An event that a decision returns. `data` is flat, uses the field names of the API, and contains only the fields that
  * changed.
  */
 export type DomainEvent = { readonly type: string; readonly data: object };
 
-/** What is stored beside an event's data. `facts` describe an event whose data are a provider's bytes. */
+/** The metadata that is stored with an event. If the data of an event are raw bytes, `facts` holds its fields. */
 export type Metadata = {
   tenant: string;
   actor: Actor;
@@ -23,7 +25,10 @@ export type Metadata = {
   $causationId?: string;
 };
 
-/** An event as stored in the log. `id` is the aggregate's id, `event_id` the event's own UUID, `at` is RFC 3339 UTC. */
+/**
+ * An event as it is stored in the log. `id` is the id of the aggregate, `event_id` the UUID of the event. `at` is RFC
+ * 3339 in UTC.
+ */
 export type Recorded<E extends DomainEvent = DomainEvent> = E & {
   readonly event_id: string;
   readonly stream: string;
@@ -40,28 +45,31 @@ export type Recorded<E extends DomainEvent = DomainEvent> = E & {
 /** A reference to the event that caused something, for explanations such as `decided_by`. */
 export type EventRef = { readonly event_id: string; readonly type: string; readonly at: string };
 
-/** The tenant part of the names of platform-wide streams. */
+/** Stands in place of the tenant id in the stream names of platform-wide aggregates. */
 export const PLATFORM = 'platform';
 
 export const streamName = (category: string, tenant: string, id: string): string => `${category}-${tenant}.${id}`;
 
-/** Splits `<category>-<tenant>.<id>`; returns null for a name of another form, such as a system stream's. */
+/**
+ * Splits a stream name of the form `<category>-<tenant>.<id>`. Returns null for any other name, such as that of a
+ * system stream.
+ */
 export const parseStream = (stream: string): { category: string; tenant: string; id: string } | null => {
   const match = /^([a-z]+)-([a-z0-9]+)\.(.+)$/.exec(stream);
   return match ? { category: match[1]!, tenant: match[2]!, id: match[3]! } : null;
 };
 
-/** Compares two positions for sorting: negative, zero or positive. */
+/** Compares two positions for sorting. The result is negative, zero or positive. */
 export const comparePositions = (a: Position, b: Position): number =>
   a.commit === b.commit ? Number(a.prepare > b.prepare) - Number(a.prepare < b.prepare) : a.commit > b.commit ? 1 : -1;
 
-/** A sort key after that of any position. */
+/** A sort key that is greater than that of any position. */
 export const MAX_SORT_KEY = '9'.repeat(40);
 
 /** The consistency token of a position: `<commit>:<prepare>`. */
 export const tokenOf = ({ commit, prepare }: Position): string => `${commit}:${prepare}`;
 
-/** Text that sorts in the order of positions. */
+/** The sort key of a position: a text. Sort keys sort in the same order as their positions. */
 export const sortKey = ({ commit, prepare }: Position): string => `${commit}`.padStart(20, '0') + `${prepare}`.padStart(20, '0');
 
 /** Parses a consistency token; returns null if it is malformed. */

@@ -22,12 +22,17 @@ export const text = (min: number, max: number) =>
 const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
-/** Whether the year has four digits in UTC as well: an offset can move it out of them, and Postgres has no year 0. */
+/**
+ * Whether the year of the time in UTC has four digits. An offset can move a time into the year 0 or 10000, which
+ * Postgres or RFC 3339 cannot represent.
+ */
 const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
 
 const toUpperCase = (value: unknown): unknown => (typeof value === 'string' ? value.toUpperCase() : value);
 
-/** An RFC 3339 date-time with an offset or Z, with T and Z in either case. The output is UTC with milliseconds. */
+/**
+ * An RFC 3339 date-time with `Z` or an offset; `t` and `z` may be lower case. It is converted to UTC with milliseconds.
+ */
 export const Instant = z.preprocess(
   toUpperCase,
   z.iso
@@ -36,10 +41,12 @@ export const Instant = z.preprocess(
     .transform((instant) => new Date(instant).toISOString()),
 );
 
-/** A slug: 1 to 64 characters of a-z, 0-9 and hyphen, the first not a hyphen. */
 export const Slug = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 characters of a-z, 0-9 and -, and must not start with -');
 
-/** An e-mail address of 3 to 253 characters that HTML's `<input type=email>` accepts; its pattern takes linear time. */
+/**
+ * An e-mail address of 3 to 253 characters, by the same pattern as HTML `<input type=email>`. The pattern needs linear
+ * time.
+ */
 export const Email = z.email({ pattern: z.regexes.html5Email }).min(3).max(253);

@@ -3,12 +3,13 @@ import type { FieldError, RefusalCode } from './refusal.ts';
 
 export const category = 'idempotency';
 
-/** A stream that a request used, with the revision at which it left the stream. */
+/** A stream that a request changed or decided about, and the revision of the stream afterwards. */
 export type StreamRevision = { stream: string; revision: number };
 
 /**
- * How a request ended. `touched` are the streams it used, in that order, and `found` what it read outside the log: a
- * repeated request renders its response from them. `members` are further fields of the problem document.
+ * How a request with an Idempotency-Key ended. When the request is repeated, its response is rendered from the same
+ * data: `touched` lists the streams it used, in order, and `found` the values it got from outside the log. `members`
+ * are additional fields of the problem document.
  */
 export type Outcome =
   | { kind: 'done'; touched: readonly StreamRevision[]; found?: readonly unknown[]; location: string | null; existed?: boolean }
@@ -37,9 +38,12 @@ export const evolve = (key: Idempotency, event: Recorded<IdempotencyEvent>): Ide
   }
 };
 
-/** How long an unfinished request holds its key, in milliseconds. After that, a repeated request takes the key over. */
+/**
+ * How long an unfinished request holds its Idempotency-Key, in milliseconds. After that, a repeat of the request takes
+ * the key over.
+ */
 export const CLAIM_TIMEOUT_MS = 30_000;
 
-/** Whether an unfinished request holds the key at this time (RFC 3339). */
+/** Whether an unfinished request holds the Idempotency-Key at the time `at` (RFC 3339). */
 export const isClaimed = (key: Idempotency, at: string): boolean =>
   key.claimed_at !== null && Date.parse(at) - Date.parse(key.claimed_at) < CLAIM_TIMEOUT_MS;

@@ -1,9 +1,9 @@
-/** Values by the id of their owner. */
+/** Values by id, such as user id. */
 export type ById<T> = Readonly<Record<string, T>>;
 
 /**
- * The records that a running fold has copied and not handed out yet: it may change them in place. If it copied a record
- * for every event, the time would grow with the square of the number of entries.
+ * The records that a running fold has copied. No other code has seen these copies yet, so the fold may change them in
+ * place. Copying for every event would make the time grow with the square of the number of entries.
  */
 export type Transient = WeakSet<object>;
 

@@ -16,8 +16,8 @@ const NONE = -1;
 const literals = [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')];
 
 /**
- * Checks whether bytes are one JSON text (RFC 8259: UTF-8, no byte order mark) that nests no deeper than `maxDepth`.
- * Reads the bytes once, without recursion and without building values.
+ * Checks whether the bytes are a JSON text (RFC 8259: UTF-8, no byte order mark) that is nested at most `maxDepth`
+ * levels deep. Reads the bytes once, without recursion, and builds no values.
  */
 export const scanJson = (bytes: Uint8Array, maxDepth = 64): JsonVerdict => {
   const inObject = new Uint8Array(maxDepth + 1);
@@ -37,7 +37,7 @@ export const scanJson = (bytes: Uint8Array, maxDepth = 64): JsonVerdict => {
         continue;
       }
     } else at = skipScalar(bytes, at);
-    // A value has ended. Skip the brackets that close after it, up to the next value or the end of the text.
+    // A value has ended here. Skip the closing brackets that follow, up to the next value or the end of the text.
     for (;;) {
       if (at === NONE) return 'not_json';
       at = skipWhitespace(bytes, at);
@@ -51,7 +51,7 @@ export const scanJson = (bytes: Uint8Array, maxDepth = 64): JsonVerdict => {
   }
 };
 
-// Each skip function returns the offset after what it skips, or NONE if that is malformed.
+// Each of these functions returns the offset after the part that it skips; NONE if that part is malformed.
 
 const skipWhitespace = (bytes: Uint8Array, from: number): number => {
   let at = from;
@@ -62,7 +62,7 @@ const skipWhitespace = (bytes: Uint8Array, from: number): number => {
 const skipClosing = (bytes: Uint8Array, at: number, inObject: Uint8Array, depth: number): number =>
   bytes[at] === (inObject[depth] === 1 ? CLOSE_OBJECT : CLOSE_ARRAY) ? at + 1 : NONE;
 
-/** Skips a member's name and the colon. */
+/** Skips the name of an object member and the colon after it. */
 const skipName = (bytes: Uint8Array, at: number): number => {
   const end = bytes[at] === QUOTE ? skipString(bytes, at + 1) : NONE;
   const colon = end === NONE ? NONE : skipWhitespace(bytes, end);
@@ -77,7 +77,7 @@ const skipScalar = (bytes: Uint8Array, at: number): number => {
   return literal ? at + literal.length : NONE;
 };
 
-/** 1 for each byte that needs no further check inside a string. */
+/** 1 for each byte that is allowed in a string as it is: ASCII without control characters, quote and backslash. */
 const unescapedAscii = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 );

@@ -1,26 +1,26 @@
 /**
- * The authenticated caller. A tenant key acts as its owner in one tenant, a platform key in all tenants, a runner key
- * as one agent.
+ * The authenticated caller. With a tenant key, the caller is the owner of the key, limited to one tenant. With a
+ * platform key, it is the owner in all their tenants. With a runner key, it is one agent.
  */
 export type Principal =
   | {
       readonly kind: 'user';
       readonly user_id: string;
       readonly key_id: string | null;
-      /** The only tenant that the key may access; null: all tenants of the user. */
+      /** The only tenant that the caller may access; null if there is no such limit. */
       readonly bound_to: string | null;
       readonly super_admin: boolean;
     }
   | { readonly kind: 'runner'; readonly agent_id: string; readonly tenant_id: string; readonly key_id: string }
   | { readonly kind: 'system'; readonly name: string };
 
-/** The id of the calling user or agent; of the platform, the name of the part that acts. */
+/** The id of the calling user or agent. If the caller is the platform itself, the name of the component. */
 export const callerIdOf = (principal: Principal): string =>
   principal.kind === 'user' ? principal.user_id : principal.kind === 'runner' ? principal.agent_id : principal.name;
 
 /**
- * The caller as text. Stored: stream names and event ids under an Idempotency-Key are derived from it, so it must never
- * change.
+ * The caller as text. Never change this text: stream names and event ids of requests with an Idempotency-Key are
+ * derived from it.
  */
 export const callerOf = (principal: Principal): string =>
   principal.kind === 'system' ? principal.name : `${principal.kind} ${callerIdOf(principal)}`;

@@ -26,11 +26,12 @@ export type RefusalCode =
   | 'not_caught_up'
   | 'internal';
 
-/** One error in a request. `pointer` is an RFC 6901 JSON pointer into the body, or `/query/…` or `/path/…`. */
+/** One invalid value in a request. `pointer` is a JSON pointer (RFC 6901) into the body, or `/query/…` or `/path/…`. */
 export type FieldError = { pointer: string; code: string; message: string };
 
 /**
- * Further content of the problem document and its response headers. `members` are additional fields of the document.
+ * Additional content of the problem document and of its response headers. `members` are additional fields of the
+ * document.
  */
 export type RefusalDetails = {
   errors?: FieldError[];
@@ -41,7 +42,7 @@ export type RefusalDetails = {
   members?: Record<string, unknown>;
 };
 
-/** The only error that users see. Any other error is a bug: the response is 500 without detail. */
+/** The only error whose detail users see. Any other error is a bug: the response is 500 without detail. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly extra: RefusalDetails;
@@ -54,11 +55,10 @@ export class Refusal extends Error {
 }
 
 /**
- * The refusal for a missing resource and for one that the caller must not know about: both responses are the same, byte
- * by byte.
+ * For a resource that does not exist, and for one that the caller must not know about. Both responses are identical.
  */
 export const notFound = (): Refusal => new Refusal('not_found', 'No such resource, or you have no access to it');
 
-/** A 422 about one field. */
+/** A refusal with status 422 for one invalid value. */
 export const invalid = (pointer: string, message: string, code = 'invalid'): Refusal =>
   new Refusal('invalid', message, { errors: [{ pointer, code, message }] });

@@ -1,9 +1,12 @@
-/** A plaintext secret. `reveal` returns the text; every way of printing shows `[redacted]`. */
+/** A plaintext secret. `reveal` returns the text. Printing it in any other way shows only `[redacted]`. */
 export type Secret = { readonly reveal: () => string };
 
 const redacted = (): string => '[redacted]';
 
-/** Wraps a plaintext secret so that log lines, templates, JSON and inspection of surrounding objects cannot show it. */
+/**
+ * Wraps a plaintext secret, so that it cannot appear in logs, templates, JSON, or when an object that contains it is
+ * inspected.
+ */
 export const secret = (text: string): Secret =>
   Object.freeze({
     reveal: () => text,

@@ -10,15 +10,15 @@ const fail = (reason: string): never => {
 };
 
 /**
- * Postgres accepts neither NUL nor an unpaired surrogate. Both are escaped as `\uXXXX`, so that no event is refused
- * because of them.
+ * Escapes the characters that Postgres cannot store in a text: NUL and unpaired surrogates become `\uXXXX`. So such a
+ * character does not prevent an event from being applied.
  */
 export const escapeText = (text: string): string =>
   text.isWellFormed() && !text.includes('\0')
     ? text
     : text.replace(/\0|\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Compares by code points, as Postgres does under collation "C". */
+/** Compares two texts by code points, as Postgres does with the collation "C". */
 export const compareText = (a: string, b: string): number => {
   const end = Math.min(a.length, b.length);
   let at = 0;
@@ -34,8 +34,8 @@ const byLengthThenText = (a: string, b: string): number => Buffer.byteLength(a) 
 const isPlain = (name: string): boolean => name.isWellFormed() && !name.includes('\0') && name !== '__proto__';
 
 /**
- * JSON as `jsonb` returns it (keys by length, then by bytes), so that a cached row equals the row that is read from the
- * table.
+ * Returns a JSON value in the form in which Postgres returns a `jsonb` value: keys sorted by length, then by bytes. So
+ * a row in the cache equals the row in the table.
  */
 const canonical = (value: unknown, depth = 0): unknown => {
   if (depth > MAX_DEPTH) return fail(`is nested deeper than ${MAX_DEPTH}`);
@@ -54,7 +54,10 @@ const sortedObject = (value: Readonly<Record<string, unknown>>, names: readonly 
   return sorted;
 };
 
-/** Escaping changes the order of names, and two names may become the same one. */
+/**
+ * Sorts after escaping, because escaping changes the order of names. Two names may also become the same: the last value
+ * then wins.
+ */
 const escapedObject = (value: object, depth: number): unknown => {
   const entries = new Map<string, unknown>();
   for (const [name, item] of Object.entries(value)) if (item !== undefined) entries.set(escapeText(name), canonical(item, depth + 1));
@@ -89,13 +92,13 @@ const converters: Record<ColumnType, (value: unknown) => unknown> = {
 };
 
 /**
- * The value as a column of this type stores and returns it; undefined becomes null.
- * @throws Error if the type does not accept it
+ * Returns the value as a column of this type stores and returns it. Undefined becomes null.
+ * @throws Error if the type does not accept the value
  */
 export const columnValue = (type: ColumnType, value: unknown): unknown =>
   value === null || value === undefined ? null : converters[type](value);
 
-/** @throws Error if a text is too long for an index entry */
+/** @throws Error if the value is a text that is too long for an index */
 export const assertIndexable = (value: unknown): void => {
   if (typeof value !== 'string' || value.length * 3 <= MAX_INDEXED_BYTES) return;
   if (Buffer.byteLength(value) > MAX_INDEXED_BYTES) fail(`is too long to be indexed (more than ${MAX_INDEXED_BYTES} bytes)`);

@@ -4,7 +4,10 @@ import type { PageQuery } from './read-model.ts';
 import type { ColumnType } from './table.ts';
 
 export type SortValue = string | number | boolean | null;
-/** Where the next page starts: the sort value of the last row of a page, and the key column that breaks ties. */
+/**
+ * Where the next page starts: the sort value of the last row of the previous page, and its id. The id decides between
+ * rows with equal sort values.
+ */
 export type CursorKey = readonly [value: SortValue, id: string];
 
 export const columnType = ({ table }: PageQuery['from'], name: string): ColumnType => {
@@ -34,7 +37,7 @@ const isValueOf = (type: ColumnType, value: unknown): boolean => {
 };
 
 /**
- * The key in a cursor of a list that is sorted by a value of this type; null without a cursor.
+ * Decodes a cursor of a list that is sorted by a value of this type; null if there is no cursor.
  * @throws Refusal invalid at /query/cursor
  */
 export const readCursorKey = (cursor: string | undefined, type: ColumnType): CursorKey | null => {
@@ -46,5 +49,5 @@ export const readCursorKey = (cursor: string | undefined, type: ColumnType): Cur
   return [value as SortValue, id as string];
 };
 
-/** The key in the cursor of a page query; null without a cursor. @throws Refusal invalid at /query/cursor */
+/** Decodes the cursor of a page query; null if it has none. @throws Refusal invalid at /query/cursor */
 export const readCursor = ({ cursor, from, sort }: PageQuery): CursorKey | null => readCursorKey(cursor, columnType(from, sort.column));

@@ -4,7 +4,10 @@ import type { Table } from './table.ts';
 export type Key = Readonly<Record<string, string>>;
 export type Row = Record<string, unknown>;
 
-/** What an event does to a row. If the row of a `patch` or `add` does not exist, the event is parked. */
+/**
+ * What an event does to a row. A `patch` needs an existing row, and so does an `add`, unless the table has only
+ * counters. If the row does not exist, the event is parked.
+ */
 export type Change =
   | { readonly op: 'insert'; readonly table: string; readonly row: Row }
   | { readonly op: 'patch'; readonly table: string; readonly key: Key; readonly fields: Row }
@@ -13,12 +16,16 @@ export type Change =
 
 export type Changes = Change | readonly Change[];
 
-/** `ignore`: the event changes no row, except for the revision of its stream's row. */
+/**
+ * Returns the changes for an event. `ignore`: the event changes no row, but the row of its stream still gets the new
+ * revision.
+ */
 export type Handler<E extends DomainEvent> = 'ignore' | ((event: Recorded<E>) => Changes);
 
 /**
- * A pure function from events to row changes. It owns the Postgres schema of its name and handles the streams of its
- * categories ('*': all). A new `version` is rebuilt in a shadow schema and then replaces the old one.
+ * A projection: pure functions from events to row changes. It owns the Postgres schema with its name, and handles the
+ * streams of its categories (`*`: of all). If `version` changes, the projection is rebuilt in a shadow schema, which
+ * then replaces the old schema.
  */
 export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly name: string;
@@ -26,13 +33,16 @@ export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly categories: readonly string[] | '*';
   readonly tables: readonly Table[];
   readonly on: { readonly [T in E['type']]: Handler<Extract<E, { type: T }>> };
-  /** Handles the events that have no entry in `on`, for a projection of all events. */
+  /** Handles every event that has no entry in `on`. Projections of all events use this. */
   readonly every?: (event: Recorded) => Changes;
-  /** The newest known version of an event type's data, if it is not 1. An event of a later version is parked. */
+  /**
+   * The newest version of the data of each event type that the projection knows; 1 if not listed. An event with a later
+   * version is parked.
+   */
   readonly versions?: Readonly<Record<string, number>>;
 };
 
-/** A projection of any events, as the engine uses it. */
+/** A projection, whatever its events are. The engine uses this type. */
 export type AnyProjection = Omit<Projection, 'on'> & { readonly on: Readonly<Record<string, Handler<never>>> };
 
 export const insert = (table: string, row: Row): Change => ({ op: 'insert', table, row });

@@ -1,19 +1,25 @@
 import type { Key } from './projection.ts';
 import type { Table } from './table.ts';
 
-/** A condition on a row. All conditions of a query must hold. `contains` looks for a substring and ignores case. */
+/**
+ * A condition on a row. A query returns the rows that meet all its conditions. `contains` looks for a substring and
+ * ignores case.
+ */
 export type Condition =
   | { readonly column: string; readonly op: '=' | '<' | '<=' | '>' | '>='; readonly value: string | number | boolean | null }
   | { readonly column: string; readonly op: 'in'; readonly value: readonly string[] }
   | { readonly column: string | readonly string[]; readonly op: 'contains'; readonly value: string }
-  /** Another table of the same projection has at least one such row. `on` maps its columns to those of this table. */
+  /**
+   * Another table of the same projection must have a row that meets `where`. `on` says which of its columns must equal
+   * which columns of this table.
+   */
   | { readonly op: 'exists'; readonly table: string; readonly on: Readonly<Record<string, string>>; readonly where: readonly Condition[] };
 
 export type Source = { readonly projection: string; readonly table: Table };
 
 /**
- * `cursor` is the `next` of the previous page. The sort column and `tieBreak` (a key column, default `id`) together are
- * unique.
+ * A query for one page. `cursor` is the `next` of the previous page. `tieBreak` (default `id`) is a key column. It must
+ * be unique among the rows with the same value in the sort column.
  */
 export type PageQuery = {
   readonly from: Source;
@@ -25,21 +31,25 @@ export type PageQuery = {
   readonly cursor?: string | undefined;
 };
 
-/** The part of a page query that the caller of a list chooses. */
+/** The part of a page query that the caller of the API chooses. */
 export type PageWindow = Pick<PageQuery, 'sort' | 'limit' | 'cursor'>;
 
-/** The rendered document of a row, and the revision of its stream if the table has one. */
+/** The rendered document of a row. `revision` is the revision of its stream; null if the table stores none. */
 export type Doc = { readonly doc: string; readonly revision: number | null };
 
 /**
- * Separates the documents of a page. A document contains no line break, so the last one can be cut off without parsing.
+ * Separates the documents of a page. A document contains no line break, so the last document can be cut off without
+ * parsing the page.
  */
 export const DOC_SEPARATOR = ',\n';
 
-/** The maximum total size of a page's documents. A page has at least one item, however large. */
+/**
+ * The maximum total size of the documents of a page, in bytes. A page always has at least one document, however large
+ * it is.
+ */
 export const PAGE_BYTES = 8 << 20;
 
-/** Takes documents until the page is full. `docs` is consumed lazily. */
+/** Returns as many of the first documents as fit into a page. Reads `docs` only as far as needed. */
 export const takeUpToPageSize = (docs: Iterable<string>): string[] => {
   const taken: string[] = [];
   let bytes = 0;
@@ -52,32 +62,33 @@ export const takeUpToPageSize = (docs: Iterable<string>): string[] => {
 };
 
 /**
- * `body` is the JSON array of the page's documents as text; `next` is the cursor of the next page, null on the last
- * one.
+ * One page of a list. `body` is a JSON text: the array of the documents. `next` is the cursor of the next page; null on
+ * the last page.
  */
 export type Page = { readonly body: string; readonly next: string | null };
 
 /**
- * The interface to the read models. It is implemented over Postgres (infra/readmodel/postgres-read-model.ts) and in
- * memory (projections/engine/memory-store.ts).
- * @throws Refusal unavailable if Postgres is down, invalid for a malformed cursor
+ * Reads from the read models. There are two implementations: for Postgres (infra/readmodel/postgres-read-model.ts) and
+ * in memory (projections/engine/memory-store.ts).
+ * @throws Refusal unavailable if Postgres is down, invalid if a cursor is malformed
  */
 export type Reads = {
   one: (from: Source, key: Key, doc?: string) => Promise<Doc | null>;
   page: (query: PageQuery) => Promise<Page>;
-  /** The value of a counter column; 0 if there is no row. */
+  /** Returns the value of a counter column; 0 if the row does not exist. */
   counter: (from: Source, key: Key, column: string) => Promise<number>;
   /**
-   * Waits until the projection has reached a position, for at most `ms` milliseconds (default 2,000).
+   * Waits until the projection has reached the position of a consistency token, for at most `ms` milliseconds (default
+   * 2,000).
    * @throws Refusal not_caught_up
    */
   passed: (projection: string, token: string, ms?: number) => Promise<void>;
-  /** The last known position of a projection, as a token; null before its first event. */
+  /** Returns the last known position of a projection as a consistency token; null if it has applied no event yet. */
   position: (projection: string) => string | null;
 };
 
 /**
- * The parsed document of the row with this key; null if there is no such row.
+ * Returns the parsed document of the row with this key; null if there is no such row.
  * @throws Refusal unavailable if the database is down
  */
 export const byKey = async <T>(reads: Reads, from: Source, key: Key): Promise<T | null> => {

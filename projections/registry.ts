@@ -11,7 +11,7 @@ import { tenants } from './tenants/tenant.ts';
 import { deliveries } from './webhooks/delivery.ts';
 import { integrations } from './webhooks/integration.ts';
 
-/** All projections. A worker keeps them up to date. */
+/** All projections. The worker process keeps them up to date. */
 export const projections: readonly AnyProjection[] = [
   agents,
   allowedAccounts,

@@ -3,12 +3,13 @@ import type { z } from 'zod';
 export type ColumnType = 'text' | 'boolean' | 'integer' | 'bigint' | 'double precision' | 'timestamptz' | 'jsonb';
 
 /**
- * A table of a projection. Columns hold what filters and sorting need; documents hold the rest. Each entry of `docs` is
- * a text column with the row's JSON. It is rendered through its schema when the row is written, so that a field which
- * the schema does not name cannot leak, and a read need not parse it. When a row is loaded, a column takes precedence
- * over a document's field, and an earlier document over a later one. Columns that an insert omits are null, counters 0.
- * Times are in UTC with milliseconds. Every table has the columns `revision` and `touched` (the event that last changed
- * the row).
+ * A table of a projection. `columns` hold the values that queries filter and sort by; documents hold the rest.
+ * Each entry of `docs` becomes a text column with the row as JSON. The JSON is rendered through the schema of the
+ * document when the row is written. So a field that the schema does not name cannot leak, and reads need not parse the
+ * JSON.
+ * When a row is loaded, its columns win over the fields of documents, and an earlier document wins over a later one. A
+ * column that an insert omits is null; a counter is 0. Times are in UTC with milliseconds. Every table also has the
+ * columns `revision` and `touched` (the event that last changed the row).
  */
 export type Table = {
   readonly name: string;
@@ -17,22 +18,25 @@ export type Table = {
   readonly docs: Readonly<Record<string, z.ZodType>>;
   readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[];
   /**
-   * A category of streams. The row whose `id` is the stream's id has the stream's revision in the column `revision`;
-   * every event of the stream updates it.
+   * The category of the streams whose revisions this table stores. A row stores the revision of the stream with the
+   * same id; every event of that stream updates it.
    */
   readonly stream?: string;
   /**
-   * A boolean column. Queries do not see a row in which it is true (a soft-deleted resource, which can be restored).
+   * A boolean column that marks soft-deleted rows. Queries do not see a row in which it is true. The resource can be
+   * restored.
    */
   readonly softDelete?: string;
-  /** Each row is written by one event and never changes again, so the writer does not cache it. */
+  /** Each row is written once, by one event, and never changes. So the projection writer does not cache it. */
   readonly appendOnly?: boolean;
-  /** Columns that `add` changes. They start at 0. */
+  /** The columns to which an `add` change adds. They start at 0. */
   readonly counters?: readonly string[];
-  /** The table has only a key and counters. `add` creates a row that does not exist, starting at 0. */
+  /** The table has only a key and counters. An `add` change creates the row if it does not exist. */
   readonly countersOnly?: boolean;
 };
 
-/** The fields by which a list can be sorted: those of its items that are columns. */
+/**
+ * Returns the fields by which a list can be sorted: the fields of an item that are also columns, except JSON columns.
+ */
 export const sortFields = ({ columns, counters = [] }: Table, item: z.ZodObject): readonly string[] =>
   [...Object.keys(columns), ...counters].filter((name) => name in item.shape && columns[name] !== 'jsonb');

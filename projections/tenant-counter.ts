@@ -2,14 +2,16 @@ import { add, type Change } from './projection.ts';
 import type { Reads } from './read-model.ts';
 import type { Table } from './table.ts';
 
-/** Counts the resources of a kind per tenant, so that a list can return its Total-Count without counting rows. */
+/**
+ * Counts the resources of one kind in each tenant. So a list can return the header Total-Count without counting rows.
+ */
 export type TenantCounter = {
   readonly table: Table;
   readonly add: (tenant_id: string, amount: number) => Change;
   readonly read: (reads: Reads, projection: string, tenant_id: string) => Promise<number>;
 };
 
-/** A counter in the table `<noun>_counts`, with one row per tenant. `counter` is the name of its column. */
+/** Creates a counter. Its table is `<noun>_counts`, with one row per tenant; `counter` is the name of the column. */
 export const tenantCounter = (noun: string, counter: string): TenantCounter => {
   const table: Table = {
     name: `${noun}_counts`,

@@ -18,12 +18,12 @@ export type AuthorizerDeps = {
   readonly now: () => number;
 };
 
-/** The tenant and the agent that an operation concerns, as its path names them. */
+/** The tenant and the agent in the path of the request, if any. */
 export type Scope = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
 
 /**
- * Checks that a caller may perform an operation. A tenant or agent that the caller must not know about is refused as
- * not_found.
+ * Checks that a caller may perform an operation. If the caller must not know that the tenant or the agent exists, the
+ * refusal is not_found.
  * @returns 'guest' if the caller is a super-admin who reads in a tenant without being a member
  * @throws Refusal forbidden, not_found, tenant_suspended
  */
@@ -32,7 +32,10 @@ export type Authorize = (principal: Principal, permit: Permit, scope: Scope) => 
 type User = Principal & { kind: 'user' };
 type Runner = Principal & { kind: 'runner' };
 
-/** What a super-admin may do in a tenant that they have opened with a reason: read. */
+/**
+ * What a super-admin may do as a guest: read in a tenant of which they are not a member, after they have opened it with
+ * a reason.
+ */
 const GUEST_PERMISSIONS: readonly Permission[] = [
   'tenant:read',
   'tenant:audit:read',
@@ -46,7 +49,7 @@ const forbidden = (permission: Permission) =>
   new Refusal('forbidden', `This needs the permission ${permission}`, { members: { permission } });
 
 /**
- * Platform operations are for super-admins, by a credential that is not bound to a tenant.
+ * Allows platform operations only to super-admins whose credential is not bound to a tenant.
  * @throws Refusal forbidden
  */
 const authorizeOnPlatform = (principal: Principal): undefined => {
@@ -54,14 +57,18 @@ const authorizeOnPlatform = (principal: Principal): undefined => {
   throw forbidden('platform');
 };
 
-/** A runner may learn of its own tenant only. @throws Refusal forbidden in its own tenant, otherwise not_found */
+/**
+ * Refuses a caller that is not a user. A runner may know that its own tenant exists, but no other.
+ * @throws Refusal forbidden in the own tenant of a runner, otherwise not_found
+ */
 const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Permission, tenant_id: string | undefined): never => {
   throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
 };
 
 /**
- * A super-admin who has opened the tenant with a reason may read in it until that time is over.
- * @throws Refusal not_found, forbidden
+ * Allows a super-admin to read in a tenant while they have opened it with a reason.
+ * @throws Refusal not_found if the caller is no super-admin, forbidden if the tenant is not open or the operation does
+ * not only read
  */
 const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Permission, now: () => number): 'guest' => {
   if (!principal.super_admin) throw notFound();
@@ -81,7 +88,7 @@ const checkAgentPermission = (tenant: Tenant.Tenant, principal: User, agent: Age
   if (!isAgentPermission(permission) || !agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);
 };
 
-/** Creates the check that every operation passes before it runs. */
+/** Creates the permission check that every operation must pass before it runs. */
 export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
   const loadTenant = async (tenant_id: string): Promise<Tenant.Tenant> => {
     const { state: tenant } = await cache.loadCached(Tenant, tenant_id, tenant_id);
@@ -117,7 +124,7 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
     return authorizeOnAgent(tenant, principal, permission, agent_id);
   };
 
-  /** @returns false if the path names another tenant or agent than the runner's own */
+  /** @returns whether the path names the agent of this runner @throws Refusal tenant_suspended */
   const isOwnAgent = async (principal: Runner, { tenant_id, agent_id }: Scope): Promise<boolean> => {
     if (principal.tenant_id !== tenant_id || principal.agent_id !== agent_id) return false;
     if ((await loadTenant(tenant_id)).is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');

@@ -23,10 +23,10 @@ export const AgentRolePermissionGrid = z
 type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 type AgentUserPath = AgentPath & { readonly user_id: string };
 
-/** The members of the context's tenant. */
+/** Returns the members of the context's tenant, by user id. */
 export const loadMembers = async (ctx: Ctx): Promise<Tenant.Tenant['members']> => (await ctx.load(Tenant, ctx.tenant)).state.members;
 
-/** A role on an agent, with the name and address of the user. */
+/** A role on an agent, with the name and the e-mail address of the user. */
 export const roleView = async (ctx: Ctx, agent: Agent.Agent, user_id: string, role = agent.roles[user_id]!) => {
   const user = (await ctx.load(User, user_id)).state;
   const { by: _, since: __, ...assignment } = role;
@@ -62,7 +62,7 @@ export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<t
 export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: AgentUserPath) =>
   ctx.transact(Agent, agent_id, AgentRoles.revokeGrant(user_id, await loadMembers(ctx)));
 
-/** Grants or revokes access in one operation: a null role revokes. @returns null as state if it was revoked */
+/** Grants access, or revokes it if `role` is null. @returns null as the state if access was revoked */
 export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentGrantRequest, 'tenant_id'>) => {
   if (role !== null) return grantAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id, role });
   return { ...(await revokeAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id })), state: null };
@@ -74,7 +74,7 @@ export const transferOwnership = async (
 ) => ctx.transact(Agent, agent_id, AgentRoles.transferOwnership(new_owner_id, await loadMembers(ctx)));
 
 /**
- * Replaces the labels of the given roles; the others keep theirs.
+ * Sets the labels of each given role; the other roles keep theirs.
  * @throws Refusal invalid if OWNER would lose a label
  */
 export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {

@@ -57,14 +57,14 @@ export const AgentModelChainUpdate = z.strictObject({ model_ids: z.array(Id25).m
 
 export const Restore = z.strictObject({ revision: z.int().min(0).optional() }).meta({ id: 'Restore' });
 
-/** Loads an agent of the tenant. @throws Refusal not_found if it does not exist or is deleted */
+/** Loads an agent of the context's tenant. @throws Refusal not_found if it does not exist or is deleted */
 export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent>> => {
   const loaded = await ctx.load(Agent, agent_id);
   Agent.assertExists(loaded.state);
   return loaded;
 };
 
-/** Folds the agent up to a revision. @throws Refusal invalid if it has no such revision */
+/** Returns the agent as it was at an earlier revision. @throws Refusal invalid if it has no such revision */
 const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
   const transient: Transient = new WeakSet();
   let state = Agent.initial;
@@ -89,8 +89,8 @@ const undeleteWithinLimit = async (ctx: Ctx, agent_id: string, checkAgentLimit: 
 };
 
 /**
- * Restores a deleted agent, or with a revision the settings of that revision.
- * @throws Refusal not_found, conflict, plan_limit, invalid
+ * Without a revision, restores a deleted agent. With one, sets the settings of the agent back to that revision.
+ * @throws Refusal not_found, forbidden, conflict, plan_limit, invalid
  */
 export const restoreAgent = async (
   ctx: Ctx,
@@ -102,7 +102,10 @@ export const restoreAgent = async (
   return ctx.transact(Agent, agent_id, restore(await agentAt(ctx, agent_id, revision), revision));
 };
 
-/** Is called before one more agent exists. @throws Refusal plan_limit if the plan does not allow one more */
+/**
+ * Must be called before the number of agents grows.
+ * @throws Refusal plan_limit if the plan does not allow one more agent
+ */
 export type CheckAgentLimit = () => void;
 
 const claimSlug = (slug: string, checkAgentLimit: CheckAgentLimit, create: () => Agent.AgentEvent[]) => (agent: Agent.Agent) => {
@@ -113,7 +116,7 @@ const claimSlug = (slug: string, checkAgentLimit: CheckAgentLimit, create: () =>
   if (agent.status === 'live')
     throw new Refusal('slug_taken', `The slug ${slug} is taken`, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
   if (agent.status === 'released') return [];
-  // Check first: a refused creation must not take the slug from the deleted agent.
+  // Check the limit before the slug is released: a refused creation must not take the slug from the deleted agent.
   checkAgentLimit();
   return Agent.releaseSlug();
 };
@@ -153,7 +156,10 @@ export const updateAgent = async (
 
 export const deleteAgent = (ctx: Ctx, { agent_id }: { agent_id: string }) => ctx.transact(Agent, agent_id, Agent.remove);
 
-/** @throws Refusal invalid if a model that is new in the chain is unknown, disabled or not available to the tenant */
+/**
+ * Checks the models that are not in the present chain.
+ * @throws Refusal invalid if one is unknown, disabled or not available to the tenant
+ */
 const checkModels = async (ctx: Ctx, model_ids: readonly string[], current: readonly string[]): Promise<void> => {
   const added = model_ids.filter((id) => !current.includes(id));
   const models = await Promise.all(added.map((id) => ctx.load(Model, id)));

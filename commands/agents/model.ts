@@ -8,7 +8,7 @@ import { createUnique } from '../create-unique.ts';
 
 const MAX_SETTINGS_LENGTH = 65_536;
 
-/** A number like 1e20 is longer when written again, so the limit of the body does not bound the length of the event. */
+/** The length is limited here, too: a number such as 1e20 is longer in the event than in the request body. */
 const Settings = z
   .record(z.string(), z.unknown())
   .refine(
@@ -31,7 +31,7 @@ export const ModelCreate = z
   })
   .meta({ id: 'ModelCreate' });
 
-/** @throws Refusal invalid if a model of the chain does not exist */
+/** @throws Refusal invalid if a model of the failover chain does not exist */
 const checkChain = async (ctx: Ctx, chain: readonly string[]): Promise<void> => {
   const models = await Promise.all(chain.map((id) => ctx.load(Model, id)));
   const absent = models.findIndex(({ state }) => state.status === 'absent');

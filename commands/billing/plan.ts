@@ -19,14 +19,14 @@ export const PlanCreate = z
   })
   .meta({ id: 'PlanCreate' });
 
-/** The id of the plan of tenants that are created without one. */
+/** The id of the plan that a tenant gets if none is given when it is created. */
 export const defaultPlanId = (ctx: Pick<Ctx, 'uniqueId'>): string => ctx.uniqueId('plan', 'free', 0, PLATFORM);
 
-/** The id of the plan whose limits apply to a tenant: its own, or the default plan if its own is canceled. */
+/** The id of the plan whose limits apply to a tenant: its own plan, or the default plan if its own is canceled. */
 export const planIdOf = (ctx: Pick<Ctx, 'uniqueId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
   plan_status === 'canceled' ? defaultPlanId(ctx) : plan_id;
 
-/** The limits that apply to the context's tenant. */
+/** Returns the limits that apply to the context's tenant. */
 export const limitsOf = async (ctx: Ctx): Promise<Plan.Limits> => {
   const { state } = await ctx.load(Tenant, ctx.tenant);
   return (await ctx.load(Plan, planIdOf(ctx, state))).state.limits;

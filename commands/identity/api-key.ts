@@ -13,12 +13,12 @@ export const ApiKeyCreate = z
 
 type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
 
-/** The id of the API key with this public id. */
+/** The id of the API key with this public id. The public id is part of the text of the key. */
 export const apiKeyIdOf = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string => ctx.uniqueId('apikey', publicId, 0, PLATFORM);
 
 /**
- * Creates an API key. The response contains its text, which is stored nowhere.
- * @throws Refusal invalid if it would already be expired
+ * Creates an API key. Only this response contains the text of the key, because the text is not stored.
+ * @throws Refusal invalid if `expires_at` is not in the future
  */
 export const issueKey = async (
   ctx: Ctx,

@@ -11,21 +11,21 @@ export type ApiKeyAuthenticatorDeps = {
   readonly cache: AggregateReader;
   readonly uniqueId: (kind: string, tenant: string, key: string) => string;
   readonly digest: (text: string) => string;
-  /** The ids of the keys that were verified before, by the key's text. */
+  /** The ids of the API keys that this process has verified, by the text of the key. */
   readonly verifiedKeys: { readonly get: (text: string) => string | undefined; readonly set: (text: string, id: string) => void };
-  /** Is called each time that a key is used. */
+  /** Called on each use of an API key. */
   readonly onKeyUsed: (key: ApiKey.ApiKey) => void;
   readonly now: () => number;
 };
 
 export type ApiKeyAuthenticator = {
   /**
-   * Finds and verifies the key of this text; undefined if the text does not have a key's form.
+   * Finds and verifies the API key with this text. Returns undefined if the text does not have the form of an API key.
    * @throws Refusal unauthorized
    */
   readonly findKey: (text: string) => ApiKey.ApiKey | Promise<ApiKey.ApiKey> | undefined;
   /**
-   * Returns whom a verified key stands for.
+   * Returns the caller that a verified API key stands for.
    * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended
    */
   readonly principalOf: (key: ApiKey.ApiKey) => Promise<Principal>;
@@ -33,16 +33,18 @@ export type ApiKeyAuthenticator = {
 
 export const unauthorized = (detail = 'Send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
 
-/** A name that belongs to no key: as long as a public id, and different for each key. */
+/**
+ * Returns a text that is not the public id of any key. It has the same length as a public id and depends on the key.
+ */
 const unusedNameFor = (text: string): string => `?${text.slice(-7)}`;
 
-/** Creates the authentication of API keys. */
+/** Creates the functions that authenticate API keys. */
 export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKeyAuthenticator => {
   const { cache, uniqueId, digest, verifiedKeys, onKeyUsed, now } = deps;
 
   /**
-   * Verifies a key that this process has not verified before. A wrong key costs one read of the log, whether its public
-   * id exists or not: the response time does not tell which public ids exist.
+   * Verifies a key that this process has not verified before. A wrong key always costs one read of the log, even if an
+   * API key with its public id exists and is in memory. So the response time does not reveal which public ids exist.
    */
   const verify = async (text: string, publicId: string): Promise<ApiKey.ApiKey> => {
     const claimed = digest(text);

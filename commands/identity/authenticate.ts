@@ -9,26 +9,29 @@ import type { IsMember } from './membership.ts';
 import { assertMaySignIn, type Claims, resolveSignedInUser } from './sign-in.ts';
 
 export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
-  /** Is called for each request of a user who authenticates without an API key. */
+  /** Called for each request of a user who authenticates without an API key. */
   readonly onUserSeen: (user: User.User) => void;
   /**
-   * Returns the claims of a token of the configured issuer; null if none is configured.
+   * Verifies a token of the configured issuer, and returns its claims. Null if no issuer is configured.
    * @throws Refusal unauthorized, unavailable
    */
   readonly verifyToken: ((token: string) => Promise<Claims>) | null;
   readonly isMember: IsMember;
-  /** Creates a context in which the platform itself is the actor. */
+  /** Creates a context whose actor is the platform itself. */
   readonly systemContext: () => Ctx;
 };
 
 /** Identifies the caller of a request. */
 export type Authenticator = {
   /**
-   * By the Authorization header.
-   * @throws Refusal unauthorized, key_expired, key_owner_inactive, forbidden, unavailable
+   * Identifies the caller by the value of the Authorization header.
+   * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden, unavailable
    */
   readonly byHeader: (authorization: string | undefined) => Promise<Principal>;
-  /** By the cookie of a sign-in. @throws Refusal unauthorized, forbidden, unavailable */
+  /**
+   * Identifies the caller by the cookie of a browser that has signed in.
+   * @throws Refusal unauthorized, forbidden, unavailable
+   */
   readonly byCookie: (cookie: string) => Promise<Principal & { sign_in_id: string }>;
 };
 
@@ -36,8 +39,8 @@ const BEARER = /^Bearer +(\S+)$/i;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /**
- * Creates the authentication by API key, by a token of the configured issuer, or by the cookie of a browser that has
- * signed in.
+ * Creates the functions that identify callers: by an API key, by a token of the configured issuer, or by the cookie of
+ * a browser that has signed in.
  */
 export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
   const { cache, digest, onUserSeen, verifyToken, isMember, systemContext, now } = deps;

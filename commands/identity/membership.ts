@@ -6,16 +6,16 @@ export type IsMember = (user_id: string) => Promise<boolean>;
 
 export type MembershipDeps = {
   readonly cache: Pick<AggregateReader, 'load'>;
-  /** The tenants of which the user is a member by the read model, in pages. */
+  /** The tenants of which the user is a member according to the read model, page by page. */
   readonly membershipPages: (user_id: string) => AsyncIterable<readonly { readonly tenant_id: string }[]>;
-  /** Waits until the read model has reached the present end of the log. @throws Refusal not_caught_up */
+  /** Waits until the read model contains all events that are in the log now. @throws Refusal not_caught_up */
   readonly catchUp: () => Promise<void>;
 };
 
 /**
- * Creates the check who counts as a member at sign-in. The read model names the tenants to look into; each tenant's
- * state decides. Before the check says no, it waits for the read model, because the user may have been invited a moment
- * ago.
+ * Creates the check at sign-in whether a user is a member. The read model names the tenants to check, and the state of
+ * each tenant decides. If no tenant is found, the check waits for the read model and tries again, because the user may
+ * just have been invited.
  */
 export const createMembershipCheck = ({ cache, membershipPages, catchUp }: MembershipDeps): IsMember => {
   const isProjectedMember = async (user_id: string): Promise<boolean> => {

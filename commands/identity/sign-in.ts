@@ -7,7 +7,7 @@ import { isAllowedAccount } from './allowed-account.ts';
 import type { IsMember } from './membership.ts';
 import { registerUser, userIdOf } from './user.ts';
 
-/** What an issuer states about a person. The address is verified. */
+/** What a token issuer states about a person. The e-mail address is verified. */
 export type Claims = { readonly email: string; readonly name: string | null };
 
 /** How long a browser stays signed in, in seconds. */
@@ -15,7 +15,10 @@ export const SIGN_IN_TTL_SECONDS = 12 * 3_600;
 
 const addressNotAllowed = () => new Refusal('forbidden', 'This address may not sign in: ask an administrator');
 
-/** Whether a registered user may use the platform: a super-admin, an allowed address, or a member of a tenant. */
+/**
+ * Whether a registered user may use the platform: as a super-admin, with an allowed e-mail address, or as a member of a
+ * tenant.
+ */
 const hasAccess = async (ctx: Ctx, { id, email, is_super_admin }: User.User, isMember: IsMember): Promise<boolean> =>
   is_super_admin || (await isAllowedAccount(ctx, email)) || (await isMember(id));
 
@@ -26,7 +29,7 @@ export const assertMaySignIn = async (ctx: Ctx, user: User.User, isMember: IsMem
 };
 
 /**
- * Returns the user of a verified address. An allowed address is registered at its first sign-in.
+ * Returns the user with a verified e-mail address. If the address is allowed but has no user yet, registers one.
  * @throws Refusal forbidden
  */
 export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isMember: IsMember): Promise<Loaded<User.User>> => {
@@ -44,8 +47,9 @@ export const recordSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>
   ctx.transact(User, user_id, User.recordLogin(ctx.at()));
 
 /**
- * Signs a browser in. `cookie` is all that the browser stores. The id is derived from the state of the sign-in, so each
- * state can be used once. @throws Refusal unauthorized if the state was used before
+ * Signs a browser in. The browser stores only `cookie`. The id of the sign-in is derived from the `state` parameter of
+ * the OAuth flow, so that each flow signs in at most once.
+ * @throws Refusal unauthorized if this state was used before
  */
 export const signIn = async (ctx: Ctx, user_id: string, state: string): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
   const id = ctx.uniqueId('signin', state, 0, PLATFORM);

@@ -8,16 +8,16 @@ export const AdminUserUpdate = z
   .strictObject({ is_suspended: z.boolean().nullish(), is_super_admin: z.boolean().nullish(), reason: text(1, 1024).nullish() })
   .meta({ id: 'AdminUserUpdate' });
 
-/** The id of the user of an e-mail address, whether registered or not. */
+/** The id of the user with this e-mail address, even if no such user is registered yet. */
 export const userIdOf = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => ctx.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
 
-/** Returns the user of an e-mail address. Registers the user if the address is new. */
+/** Returns the user with this e-mail address. Registers a new user if there is none. */
 export const registerUser = (ctx: Ctx, email: string, name: string | null = null) =>
   ctx.transact(User, userIdOf(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreIfMatch: true });
 
 /**
  * Applies a super-admin's changes to a user.
- * @throws Refusal not_found, conflict if super-admins would lock themselves out
+ * @throws Refusal not_found, conflict if super-admins would suspend themselves or revoke their own access
  */
 export const updateUser = (
   ctx: Ctx,

@@ -4,19 +4,19 @@ import * as Maintenance from '../../domain/operations/projection-maintenance.ts'
 import { Refusal } from '../../domain/refusal.ts';
 import type { Ctx, Loaded } from '../context.ts';
 
-/** What ends a rebuild: the new rows replace the old ones, or are dropped. */
+/** How a rebuild ends. `promote`: the new rows replace the old ones. `abort`: the new rows are dropped. */
 export type RebuildDecision = 'promote' | 'abort';
 
 export type RebuildProgress = {
   readonly state: 'running' | 'ready' | 'promoted' | 'aborted' | 'failed';
-  /** The decision that was requested before, but has not been carried out yet. */
+  /** A decision that was requested before, but has not been carried out yet. */
   readonly requested: RebuildDecision | undefined;
 };
 
 /**
- * Whether the decision has to be requested: false if the same one has been requested before.
- * @throws Refusal conflict if the rebuild has ended, if it has not caught up and is to be promoted, or if the other
- * decision was requested
+ * Whether the decision must still be requested: false if the same one is already requested.
+ * @throws Refusal conflict if the rebuild has ended, if the other decision is already requested, or if the rebuild is
+ * to be promoted before it has caught up
  */
 export const mustRequest = (decision: RebuildDecision, { state, requested }: RebuildProgress): boolean => {
   if (state === 'promoted' || state === 'aborted') throw new Refusal('conflict', `The rebuild has already been ${state}`);
@@ -27,7 +27,10 @@ export const mustRequest = (decision: RebuildDecision, { state, requested }: Reb
   return requested === undefined;
 };
 
-/** What recording a decision needs of a context, so that a command line without a caller can record one too. */
+/**
+ * The part of a context that is needed to record a decision. It has no caller, so that the command line can use it,
+ * too.
+ */
 export type MaintenanceContext = Pick<Ctx, 'uniqueId' | 'transact'>;
 
 const record = async <T>(
@@ -41,15 +44,15 @@ const record = async <T>(
   return { id, revision: -1, position, state };
 };
 
-/** Records that the caller promoted a rebuild. @returns the rebuild, with the position of the event */
+/** Records that the caller promoted a rebuild. @returns the rebuild, with the position of the recorded event */
 export const recordPromotion = <T extends { id: string; projection: string; version: number }>(
   ctx: MaintenanceContext,
   rebuild: T,
 ): Promise<Loaded<T>> => record(ctx, rebuild.projection, Maintenance.promote(rebuild.projection, rebuild.version, rebuild.id), rebuild);
 
 /**
- * Records that the caller had a parked event applied again.
- * @returns the parked event, with the position of the new event
+ * Records that the caller retried a parked event.
+ * @returns the parked event, with the position of the recorded event
  */
 export const recordRetry = <T extends { projection: string; event_id: string }>(ctx: MaintenanceContext, parked: T): Promise<Loaded<T>> =>
   record(ctx, parked.projection, Maintenance.retry(parked.projection, parked.event_id), parked);

@@ -16,8 +16,8 @@ export type FirstKey = { readonly key: string; readonly tenant_id: string };
 const ADMIN_EMAIL = 'admin@annals.localhost';
 
 /**
- * The operator of the platform pays for it, so these limits only stop runaway use. POST /admin/plans creates plans with
- * real limits.
+ * The plan of tenants that are created without one. The operator of the platform pays for these tenants, so the limits
+ * only stop runaway use. Plans with real limits are created with POST /admin/plans.
  */
 const FREE_PLAN: Plan.PlanFields = {
   slug: 'free',
@@ -58,8 +58,8 @@ const createDemoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => 
 };
 
 /**
- * Derives the first key from the platform's secret: processes that start on one empty log at once create and print the
- * same key.
+ * Derives the first API key from the secret of the platform. So processes that start on an empty log at the same time
+ * create and print the same key.
  */
 const firstKeyText = (ctx: Ctx): string => {
   const characters = ctx.digest('the first key');
@@ -76,8 +76,9 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
 };
 
 /**
- * Creates what an empty platform needs: a plan, two models, a super-admin, the tenant `demo` and one platform key,
- * which is `adminKey` if given. What exists already stays as it is, so the command can be repeated after a crash.
+ * Creates what an empty platform needs: a plan, two models, a super-admin, the tenant `demo` and a platform key. The
+ * key is `adminKey` if that is given. Existing resources stay as they are, so the command can be repeated after a
+ * crash.
  * @throws Error if `adminKey` is not a well-formed API key
  */
 export const seedPlatform = async (ctx: Ctx, adminKey: string | undefined): Promise<FirstKey> => {

@@ -1,15 +1,21 @@
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 
-/** A broker's advisory about a message, and the agent that the message was for. */
+/** An advisory of the broker (a notice about one message), with the agent to which the message was sent. */
 export type AddressedAdvisory = { readonly tenant: string; readonly agent: string; readonly advisory: Acknowledgement.Advisory };
 
-/** The acknowledgement stream of an agent: folded state and the revision of the last event (-1: no stream yet). */
+/**
+ * The acknowledgement stream of an agent: its state, and the revision of its last event. The revision is -1 if the
+ * stream does not exist yet.
+ */
 export type AcknowledgementStream = { readonly state: Acknowledgement.Acknowledgements; readonly revision: number };
 
-/** The acknowledgement streams of the log. */
+/** Access to the acknowledgement streams in the log. */
 export type AcknowledgementLog = {
   readonly load: (tenant: string, agent: string) => Promise<AcknowledgementStream>;
-  /** Appends at that revision. Does nothing if another process appended first: the caller loads the stream again. */
+  /**
+   * Appends events after the given revision. Does nothing if another process has appended in the meantime: the caller
+   * then loads the stream again.
+   */
   readonly append: (
     tenant: string,
     agent: string,
@@ -19,8 +25,8 @@ export type AcknowledgementLog = {
 };
 
 /**
- * Appends the advisories of one agent that its stream does not yet hold, in as many rounds as the size of an event
- * demands.
+ * Records the advisories about one agent that are not recorded yet. One append holds a limited number of them, so this
+ * repeats until all are recorded.
  */
 const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: readonly AddressedAdvisory[]): Promise<void> => {
   const { tenant, agent } = group[0]!;
@@ -37,9 +43,9 @@ const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: rea
 };
 
 /**
- * Records what runners acknowledged and what the broker gave up, per agent. The stream of an agent holds how far its
- * advisories are recorded, so a repetition after a crash, or a second process, records nothing twice. `epoch`
- * identifies the capture stream.
+ * Records, for each agent, which messages were acknowledged by runners or given up by the broker. The stream of the
+ * agent stores which advisories are already recorded. So a repeat after a crash, or a second process, records nothing
+ * twice. `epoch` identifies the broker stream that holds the advisories.
  */
 export const recordAcknowledgements = async (
   log: AcknowledgementLog,

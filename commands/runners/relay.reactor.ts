@@ -2,7 +2,8 @@ import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { encodeCloudEvent, inboundSubject, MAX_INLINE_BYTES, runnerMessages } from '../../domain/runners/cloud-event.ts';
 
 /**
- * A message for the broker. `id` is the event's id, `token` its position in the log, `delivery` the id of the delivery.
+ * A message to publish to the broker. `id` is the id of the event, `token` its log position as a consistency token,
+ * `delivery` the id of the webhook delivery.
  */
 export type OutgoingMessage = {
   readonly id: string;
@@ -15,19 +16,22 @@ export type OutgoingMessage = {
 /** The types of the events that the relay publishes. */
 export const relayedEventTypes = Object.keys(runnerMessages);
 
-/** Space in a message for everything but the body: the subject, the headers and the attributes of the CloudEvent. */
+/**
+ * Bytes that are reserved in a message for everything except the body: the subject, the headers and the attributes of
+ * the CloudEvent.
+ */
 const MAX_ENVELOPE_BYTES = 16_384;
 
 /**
- * The largest body in bytes that a message carries on a broker that takes payloads of `maxPayload` bytes. Base64 makes
- * 4 bytes of 3.
+ * The largest body, in bytes, that a message can contain if the broker allows payloads of `maxPayload` bytes. Base64
+ * turns 3 bytes into 4.
  */
 export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 
 /**
- * The message that an event of a relayed type becomes. A body of more than `maxBodyBytes` is replaced by its URL.
- * @throws if the event has another form than its type demands
+ * Returns the message for an event of a relayed type. A body of more than `maxBodyBytes` is replaced by its URL.
+ * @throws Error if the event does not have the form that its type requires
  */
 export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes: number): OutgoingMessage => {
   const { type, message: messageOf } = runnerMessages[event.type]!;

@@ -7,12 +7,15 @@ import type * as Tenant from '../../domain/tenants/tenant.ts';
 
 type AccessEvent = RunnerCredentialEvent | ApiKey.ApiKeyEvent | Agent.AgentEvent | Tenant.TenantEvent | User.UserEvent;
 
-/** An event that may issue, revoke or reinstate credentials. */
+/** An event that issues or revokes a credential, or that ends or reinstates something on which credentials depend. */
 export type RecordedAccessEvent = Recorded<AccessEvent>;
 
 type CredentialIssued = Recorded<Extract<AccessEvent, { type: 'RunnerCredentialIssued' }>>;
 
-/** How each event type names the resource (or membership) that it ends or reinstates. */
+/**
+ * For each event type, how to get the id of the resource (or the key of the membership) that the event ends or
+ * reinstates.
+ */
 type ResourceOf = Partial<Record<AccessEvent['type'], (event: RecordedAccessEvent) => string>>;
 
 const membershipKey = (tenant: string, user: string): string => `${tenant}/${user}`;
@@ -20,7 +23,10 @@ const membershipKey = (tenant: string, user: string): string => `${tenant}/${use
 const ownId = ({ id }: RecordedAccessEvent): string => id;
 const membership = ({ id, data }: RecordedAccessEvent): string => membershipKey(id, (data as { user_id: string }).user_id);
 
-/** The events that end something a credential depends on. `ApiKeyRevoked` covers runner keys: they are API keys. */
+/**
+ * The events that end a resource on which a credential depends. `ApiKeyRevoked` includes runner keys, which are API
+ * keys.
+ */
 const REVOKING_EVENTS: ResourceOf = {
   RunnerCredentialRevoked: ownId,
   ApiKeyRevoked: ownId,
@@ -31,7 +37,10 @@ const REVOKING_EVENTS: ResourceOf = {
   MemberRemoved: membership,
 };
 
-/** The events that reinstate it. They allow new credentials; the ones that were revoked before stay revoked. */
+/**
+ * The events that reinstate such a resource, so that new credentials are valid. Credentials that were revoked before
+ * stay revoked.
+ */
 const REINSTATING_EVENTS: ResourceOf = {
   AgentRestored: ownId,
   TenantResumed: ownId,
@@ -41,21 +50,24 @@ const REINSTATING_EVENTS: ResourceOf = {
 
 export const revocationEventTypes = ['RunnerCredentialIssued', ...Object.keys(REVOKING_EVENTS), ...Object.keys(REINSTATING_EVENTS)];
 
-/** The longest lifetime of a credential. Older events need not be read. */
+/** The longest lifetime of a credential, in milliseconds. Older events need not be read. */
 export const MAX_LIFETIME_MS = MAX_LIFETIME_SECONDS * 1_000;
 
-/** A credential that has not expired, and the resources it depends on. */
+/** A credential that has not expired, with the ids of the resources on which it depends. */
 type Credential = { readonly publicKey: string; readonly expiresAt: number; readonly dependencies: readonly string[] };
 
-/** Both maps are in the order of time, oldest entry first. Times are in milliseconds. */
+/** Both maps are sorted by time, the oldest entry first. Times are in milliseconds. */
 type Revocations = {
   /** By the id of the credential. */
   readonly credentials: Map<string, Credential>;
-  /** When a resource ended, by its id. */
+  /** By the id of the resource: when the resource ended. */
   readonly endedAt: Map<string, number>;
 };
 
-/** Itself, its tenant, its agent, the API key that requested it, and the owner of that key with their membership. */
+/**
+ * What a credential depends on: the credential itself, its tenant, its agent, the API key that requested it, its owner,
+ * and the membership of the owner.
+ */
 const dependenciesOf = ({ id, tenant, actor, data: { agent_id, owner_id } }: CredentialIssued): string[] => [
   id,
   tenant,
@@ -76,7 +88,7 @@ const forgetExpired = ({ credentials, endedAt }: Revocations, now: number): void
   deleteOldest(endedAt, (at) => at < now - MAX_LIFETIME_MS);
 };
 
-/** @returns true if something that the new credential depends on has already ended */
+/** @returns true if the new credential depends on something that has already ended */
 const addCredential = ({ credentials, endedAt }: Revocations, event: CredentialIssued): boolean => {
   const { public_key, expires_at } = event.data;
   const dependencies = dependenciesOf(event);
@@ -85,13 +97,14 @@ const addCredential = ({ credentials, endedAt }: Revocations, event: CredentialI
 };
 
 /**
- * Ends a resource, and each credential that depends on it by its own id: it stays revoked if the resource is
- * reinstated.
+ * Ends a resource and every credential that depends on it. Each credential is ended by its own id, so that it stays
+ * revoked if the resource is reinstated.
+ * @returns true if a credential was ended
  */
 const endResource = ({ credentials, endedAt }: Revocations, resource: string, at: number): boolean => {
   const revoked = [...credentials].filter(([, { dependencies }]) => dependencies.includes(resource)).map(([id]) => id);
   for (const id of [resource, ...revoked]) {
-    // A new entry goes to the end: the map stays in the order of time.
+    // Delete the entry first: a new entry goes to the end, so the map stays sorted by time.
     endedAt.delete(id);
     endedAt.set(id, at);
   }
@@ -119,17 +132,20 @@ const revokedPublicKeys = (revocations: Revocations, now: number): Record<string
 };
 
 /**
- * The revoked credentials of the last hour, according to the events. Older credentials have expired and are forgotten.
+ * Creates a list of the credentials that were revoked in the last hour. Older credentials need no entry: they have
+ * expired.
  */
 export const createRevocationList = () => {
   const revocations: Revocations = { credentials: new Map(), endedAt: new Map() };
   return {
     /**
-     * Takes the next event in log order. @returns true if it revokes a credential, so that the broker must be informed
+     * Applies the next event in log order.
+     * @returns true if it revokes a credential, so that the broker must be informed
      */
     apply: (event: RecordedAccessEvent): boolean => applyEvent(revocations, event),
     /**
-     * The revoked credentials that have not expired: public key → second up to which credentials of that key are void.
+     * Returns the revoked credentials that have not expired yet, by public key. The value is the present time in
+     * seconds: the broker refuses credentials of the key that were issued up to then.
      */
     current: (now: number): Record<string, number> => revokedPublicKeys(revocations, now),
   };

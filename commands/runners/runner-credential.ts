@@ -4,12 +4,12 @@ import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Loaded } from '../context.ts';
 
-/** The broker's address and a broker user that may read one agent's messages until it expires. */
+/** A user of the broker that may read the messages to one agent until it expires. `url` is the URL of the broker. */
 export type BrokerUser = { readonly url: string; readonly jwt: string; readonly seed: string; readonly public_key: string };
 
 /**
  * Creates a broker user, and the agent's consumer if it does not exist yet.
- * @throws Refusal not_configured if the platform cannot create users, unavailable if the broker is down
+ * @throws Refusal not_configured if the platform cannot create broker users, unavailable if the broker is down
  */
 export type CreateBrokerUser = (request: { tenant: string; agent: string; credential: string; expires_at: string }) => Promise<BrokerUser>;
 
@@ -18,8 +18,8 @@ type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 export type IssuedCredential = RunnerCredential.RunnerCredential & BrokerUser;
 
 /**
- * Whose rights the credential depends on, and when it expires: in an hour, or with the API key that requests it if that
- * is earlier.
+ * Returns the user on whose rights the credential depends, and when it expires: after one hour, or together with the
+ * API key that requests it if that expires earlier.
  */
 const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
   const { principal } = ctx;
@@ -30,7 +30,8 @@ const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expi
 };
 
 /**
- * Issues a credential for at most an hour. The response contains its seed, which is stored nowhere.
+ * Issues a credential that is valid for at most one hour. Only this response contains its private seed, because the
+ * seed is not stored.
  * @throws Refusal not_found, not_configured, unavailable
  */
 export const issueRunnerCredential =

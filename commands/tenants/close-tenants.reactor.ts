@@ -3,12 +3,12 @@ import type { Actor } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 
-/** Who closes a tenant, and when. The ids of the events derive from `seed`. */
+/** The actor and the time of the closing events. The ids of the events are derived from `seed`. */
 export type ClosingOptions = { readonly actor: Actor; readonly at: string; readonly seed: string };
 
 /**
- * Loads a tenant, decides, and appends at the revision that was read. @throws Refusal not_found if its stream was
- * deleted
+ * Loads a tenant, calls `decide` with its state, and appends the events at the loaded revision.
+ * @throws Refusal not_found if the stream of the tenant was deleted
  */
 export type TransactTenant = (
   tenantId: string,
@@ -24,8 +24,8 @@ const ignoreErased = (error: unknown): void => {
 };
 
 /**
- * Closes those of the tenants for good whose waiting period is over at `at` (RFC 3339 UTC). The caller's list is only a
- * hint: each tenant's own events decide, so a second process, a crash or a stale read model closes none twice and none
+ * Closes a tenant for good if its waiting period has ended at `at` (RFC 3339 UTC). `tenantIds` are only candidates: the
+ * events of each tenant decide. So a second process, a crash or an outdated read model cannot close a tenant twice or
  * too early.
  */
 export const closeDueTenants = async (transact: TransactTenant, tenantIds: readonly string[], at: string): Promise<void> => {

@@ -20,7 +20,7 @@ export type MemberView = { user_id: string; email: string; name: string | null; 
 const callerRoleIn = ({ principal }: Ctx, { members }: Tenant.Tenant): Tenant.TenantRole =>
   (principal.kind === 'user' && members[principal.user_id]?.role) || 'MEMBER';
 
-/** Decides with the role that the caller has in the loaded tenant: only an OWNER may change OWNERs. */
+/** Passes the role of the caller in the loaded tenant to the decision, because only an OWNER may change OWNERs. */
 const asCaller =
   (
     ctx: Ctx,
@@ -29,7 +29,7 @@ const asCaller =
   (tenant) =>
     decide(callerRoleIn(ctx, tenant))(tenant);
 
-/** A member with their name and address. */
+/** A member with their name and e-mail address. */
 export const memberView = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<MemberView> => {
   const { email, name } = (await ctx.load(User, user_id)).state;
   const { role, created_at } = tenant.members[user_id]!;
@@ -42,13 +42,13 @@ const withMemberView = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: 
 });
 
 /**
- * Adds the user of an e-mail address, and registers a new user if there is none.
+ * Adds the user with this e-mail address to the tenant. Registers a new user if there is none.
  * @throws Refusal conflict, plan_limit, forbidden
  */
 export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof MemberInvite, 'tenant_id'>) => {
   const limits = await limitsOf(ctx);
   const { state } = await ctx.load(Tenant, ctx.tenant);
-  // Check first: a refused invitation must not register a user.
+  // Check before the user is registered: a refused invitation must not register a user.
   Member.assertMayChangeOwners(callerRoleIn(ctx, state), role);
   if (!state.members[userIdOf(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
   const user = await registerUser(ctx, email);
@@ -68,8 +68,9 @@ export const changeMemberRole = async (ctx: Ctx, { user_id, role }: Input<typeof
   );
 
 /**
- * Removes a member. `findOwnedAgentIds` finds the agents that the member owns.
- * @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or of agents (with their ids)
+ * Removes a member. `findOwnedAgentIds` returns the ids of the agents that the member owns.
+ * @throws Refusal not_found, forbidden, conflict if the tenant or an agent would lose its last OWNER (with the ids of
+ * the agents)
  */
 export const removeMember = async (ctx: Ctx, user_id: string, findOwnedAgentIds: () => Promise<readonly string[]>) => {
   const agents = await Promise.all((await findOwnedAgentIds()).map(async (id) => (await ctx.load(Agent, id)).state));

@@ -46,7 +46,7 @@ export const Reason = z.strictObject({ reason: text(1, 1024) }).meta({ id: 'Reas
 
 const CLOSING_DAYS = 30;
 
-/** Loads the tenant of the path. @throws Refusal not_found if it does not exist or is closed for good */
+/** Loads the tenant in the path of the request. @throws Refusal not_found if it does not exist or is closed for good */
 export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   const loaded = await ctx.load(Tenant, ctx.tenant);
   Tenant.assertExists(loaded.state);
@@ -54,7 +54,7 @@ export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
 };
 
 /**
- * Creates a tenant, its owner and the owner's API key, which the response contains as `owner_key`.
+ * Creates a tenant, its owner, and an API key of the owner, which the response contains as `owner_key`.
  * @throws Refusal slug_taken, invalid
  */
 export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
@@ -68,7 +68,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPla
     isClosed: Tenant.isClosed,
     tenantOf: (id) => id,
   });
-  // After the tenant: if the slug is taken, no user must be registered.
+  // Register the owner only after the tenant is created: no user must be registered if the slug is taken.
   await registerUser(ctx, owner_email);
   const issued = await issueKey(
     ctx,
@@ -79,7 +79,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPla
   return { ...tenant, state, position: issued.position };
 };
 
-/** Applies the platform's changes to a tenant. @throws Refusal not_found, invalid for an unknown plan */
+/** Applies the platform's changes to a tenant. @throws Refusal not_found, invalid if the plan does not exist */
 export const updateTenantAsPlatform = async (
   ctx: Ctx,
   { tenant_id, reason = null, ...fields }: Input<typeof AdminTenantUpdate, 'tenant_id'>,

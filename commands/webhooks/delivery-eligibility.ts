@@ -11,7 +11,7 @@ import type { EligibilityPort } from './webhook-ports.ts';
 export type EligibilityDeps = { readonly cache: AggregateReader; readonly uniqueId: Ctx['uniqueId'] };
 
 export type DeliveryEligibility = Pick<EligibilityPort, 'integration' | 'isAgentActive'> & {
-  /** How many deliveries per minute the tenant's current plan allows. */
+  /** Returns how many deliveries per minute the present plan of the tenant allows. */
   readonly quotaOf: (tenant: string) => number | Promise<number>;
 };
 
@@ -20,7 +20,10 @@ const acceptsDeliveries = ({ status, is_suspended }: Tenant.Tenant): boolean =>
 
 const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
 
-/** Which integrations, tenants and agents accept deliveries, and how many. Returns a promise only to read the log. */
+/**
+ * Creates the functions that say which integrations, tenants and agents accept deliveries, and how many. They return a
+ * promise only if the log must be read.
+ */
 export const createDeliveryEligibility = (deps: EligibilityDeps): DeliveryEligibility => {
   const { cache } = deps;
 

@@ -4,10 +4,12 @@ import { eventName, isDeliveryId, mediaOf, type ProviderHeaders } from '../../do
 import type { Rejection, RejectionReason } from '../../domain/webhooks/rejection.ts';
 import { type AddressedRequest, userAgentOf, type WebhookRequestHead } from './webhook-request.ts';
 
-/** Why a request itself is rejected, independent of the plan's quota. */
+/** Why a request is rejected, for every reason except that the tenant has used up its quota. */
 export type RejectionCause = Exclude<RejectionReason, 'rate_limited'>;
 
-/** Checks the headers of a request whose signature is valid. Null: they are valid. */
+/**
+ * Checks the content type and the delivery id of a request whose signature is valid. Returns null if both are valid.
+ */
 export const rejectionCauseOf = ({ header }: WebhookRequestHead, headers: ProviderHeaders): RejectionCause | null => {
   if (!mediaOf(header('content-type') ?? '')) return 'unsupported_media_type';
   const id = header(headers.delivery);
@@ -15,7 +17,9 @@ export const rejectionCauseOf = ({ header }: WebhookRequestHead, headers: Provid
   return isDeliveryId(id) ? null : 'delivery_id_malformed';
 };
 
-/** What is recorded of a rejected request. `size_bytes`: of the body as received or announced. */
+/**
+ * Returns what is recorded about a rejected request. `size_bytes` is the size of its body, as received or announced.
+ */
 export const rejectionOf = (
   { request, integration, headers }: AddressedRequest,
   reason: RejectionReason,

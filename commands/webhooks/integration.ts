@@ -43,7 +43,7 @@ export const SecretRotate = z
   .strictObject({ overlap_seconds: z.int().min(0).max(604_800).default(86_400), secret: SecretText.optional() })
   .meta({ id: 'SecretRotate' });
 
-/** An integration as shown to the caller who created or changed it. Only this response contains a new `secret`. */
+/** An integration as the response to its creation or change shows it. Only this response contains a new secret. */
 export type IntegrationView = Integration.Integration & {
   url: string;
   last_delivery_at: string | null;
@@ -51,7 +51,7 @@ export type IntegrationView = Integration.Integration & {
   secret?: string;
 };
 
-/** As many base62 characters as hold 32 random bytes. */
+/** The number of base62 characters that can hold 32 random bytes. */
 const SECRET_LENGTH = 43;
 
 const secretPlace = (tenant: string, id: string): SecretLocation => ({ tenant, category: Integration.category, id, field: 'secret' });
@@ -67,7 +67,7 @@ const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>,
   },
 });
 
-/** The tenant's integration as of the context's position; null if it was not connected then. */
+/** Returns an integration of the tenant at the context's position; null if it was not connected then. */
 export const integrationAsOf = async (ctx: Ctx, id: string): Promise<Loaded<IntegrationView> | null> => {
   const loaded = await ctx.load(Integration, id);
   return loaded.state.status === 'connected' && loaded.state.tenant_id === ctx.tenant ? viewOf(ctx, loaded) : null;
@@ -79,7 +79,10 @@ const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
   if (state.status !== 'live') throw invalid('/agent_id', 'there is no such agent', 'unknown_agent');
 };
 
-/** Creates an integration: an address and a secret for a provider's deliveries to an agent. @throws Refusal invalid */
+/**
+ * Creates an integration: a webhook URL and a secret, with which a provider can send deliveries to an agent.
+ * @throws Refusal invalid
+ */
 export const connectIntegration = async (
   ctx: Ctx,
   input: Input<typeof WebhookIntegrationCreate, 'tenant_id'>,
@@ -94,10 +97,13 @@ export const connectIntegration = async (
   return viewOf(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plaintext);
 };
 
-/** The values that null resets these fields to. */
+/** The values to which null resets these fields. */
 const resets = { event_filter: [], replay_guard: 'mark', options: {}, is_paused: false, paused_reason: null } as const;
 
-/** Changes settings: absent fields stay, null resets a field. @throws Refusal not_found, invalid */
+/**
+ * Changes settings. Absent fields stay as they are; null resets a field to its default.
+ * @throws Refusal not_found, invalid
+ */
 export const updateIntegration = async (
   ctx: Ctx,
   input: Input<typeof WebhookIntegrationUpdate, 'tenant_id' | 'id'>,
@@ -107,13 +113,14 @@ export const updateIntegration = async (
   const { agent_id } = changes;
   if (agent_id) {
     update((await ctx.load(Integration, id)).state);
-    // A side effect: a repeat under the same Idempotency-Key succeeds even if the agent was deleted in the meantime.
+    // This check is a side effect, so that a repeat with the same Idempotency-Key does not run it again: the repeat
+    // succeeds even if the agent has been deleted in the meantime.
     await ctx.sideEffect(() => checkAgent(ctx, agent_id));
   }
   return viewOf(ctx, await ctx.transact(Integration, id, update));
 };
 
-/** Replaces the secret. The previous one stays valid for `overlap_seconds`. @throws Refusal not_found, invalid */
+/** Replaces the secret. The previous secret stays valid for `overlap_seconds`. @throws Refusal not_found, invalid */
 export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, 'tenant_id' | 'id'>): Promise<Loaded<IntegrationView>> => {
   const { tenant_id, id, overlap_seconds, secret: chosen } = input;
   const { state } = await ctx.load(Integration, id);
@@ -131,6 +138,6 @@ export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, '
   );
 };
 
-/** Removes the address of an integration. @throws Refusal not_found */
+/** Disconnects an integration: its webhook URL accepts no more deliveries. @throws Refusal not_found */
 export const disconnectIntegration = (ctx: Ctx, { tenant_id, id }: { tenant_id: string; id: string }) =>
   ctx.transact(Integration, id, Integration.disconnect(tenant_id));

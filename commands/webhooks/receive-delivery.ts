@@ -7,7 +7,7 @@ import { refusalOf, rejectionCauseOf, rejectionOf } from './delivery-rejection.t
 import type { BodyBuffer, NewDelivery, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
 import { userAgentOf, type VerifiedRequest, type WebhookRequest, type WebhookRequestHead } from './webhook-request.ts';
 
-/** `token`: the consistency token of the recorded event; null for a duplicate. */
+/** The result of a received delivery. `token` is the consistency token of the recorded event; null for a duplicate. */
 export type DeliveryOutcome = {
   readonly id: string;
   readonly outcome: 'accepted' | 'blocked' | 'duplicate';
@@ -17,9 +17,9 @@ export type DeliveryOutcome = {
 const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');
 
 /**
- * Receives a provider's delivery: verifies its bytes, charges the plan's quota, evaluates the guardrails and records it
- * once. Only verified deliveries are charged. A redelivery is free if this process remembers the delivery; else it is
- * charged like a new one.
+ * Receives a delivery from a provider: verifies its signature, counts it against the quota of the plan, applies the
+ * guardrails and records it exactly once. Only deliveries with a valid signature count against the quota. A redelivery
+ * does not count if this process still remembers the first delivery; otherwise it counts like a new one.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, rate_limited, unavailable
  */
 export const receive = async (ports: WebhookPorts, request: WebhookRequest, reportRateLimit: ReportRateLimit): Promise<DeliveryOutcome> => {
@@ -43,16 +43,16 @@ export const receive = async (ports: WebhookPorts, request: WebhookRequest, repo
 };
 
 /**
- * Admits a large body of `size` bytes before it is read, if the integration exists and memory is free. Records the
- * rejection `too_large`.
- * @throws Refusal too_large, not_found, unavailable
+ * Called before a large body of `size` bytes is read: checks the size and that the integration exists, and reserves
+ * memory. Records a rejection if the size is above the limit.
+ * @throws Refusal too_large, not_found, unavailable if no memory is free
  */
 export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHead, size: number): Promise<BodyBuffer> => {
   const integration = await ports.eligibility.integration(request.integration_id);
   if (size > MAX_BODY_BYTES) {
     if (integration) {
       const { headers } = presetOf(integration.provider);
-      // Content-Length may be any number.
+      // Limit the value: Content-Length may announce any number.
       const announced = Math.min(size, Number.MAX_SAFE_INTEGER);
       const rejection = rejectionOf({ request, integration, headers }, 'too_large', announced);
       ports.recording.recordRejection(integration, rejection, ports.now());
@@ -64,7 +64,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
 };
 
 /**
- * Charges the plan's quota. A delivery beyond it is counted as a rejection.
+ * Counts a delivery against the quota of the plan. If the quota is used up, the delivery is counted as a rejection.
  * @throws Refusal rate_limited, unavailable
  */
 const enforceQuota = async (ports: WebhookPorts, verified: VerifiedRequest, reportRateLimit: ReportRateLimit): Promise<void> => {

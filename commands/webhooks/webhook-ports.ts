@@ -4,10 +4,10 @@ import type { InspectedBody, Media } from '../../domain/webhooks/provider.ts';
 import type { Rejection } from '../../domain/webhooks/rejection.ts';
 import type { SignatureScheme, SignedRequest, SigningKeys, Verification } from '../../domain/webhooks/signature.ts';
 
-/** Receives the values of the response headers RateLimit-Policy and RateLimit. */
+/** Is called with the values of the response headers RateLimit-Policy and RateLimit. */
 export type ReportRateLimit = (headers: { readonly policy: string; readonly state: string }) => void;
 
-/** A verified delivery with the verdict of the guardrails, ready to be recorded. */
+/** A delivery with a valid signature and the results of the guardrails, ready to be recorded. */
 export type NewDelivery = {
   readonly integration: Integration;
   readonly id: string;
@@ -18,33 +18,39 @@ export type NewDelivery = {
   readonly user_agent: string | null;
 };
 
-/** `token`: the consistency token of the recorded event; null if the delivery was recorded before. */
+/** `token` is the consistency token of the recorded event; null if the delivery was already recorded before. */
 export type RecordedDelivery = { readonly token: string | null };
 
-/** Shared memory for one body. It may contain old bytes. After `release` it may belong to another body. */
+/**
+ * Memory for one body, shared between threads. At first it may contain bytes of an older body. Do not use it after
+ * `release`: it may then hold another body.
+ */
 export type BodyBuffer = { readonly bytes: Uint8Array; readonly release: () => void };
 
-/** Answers whether a delivery may be accepted. A method returns a promise only if memory cannot answer. */
+/** Says whether a delivery may be accepted. A method returns a promise only if the answer is not in memory. */
 export type EligibilityPort = {
-  /** The integration if it is connected and its tenant accepts deliveries, else null. @throws Refusal unavailable */
+  /**
+   * Returns the integration; null unless it is connected and its tenant accepts deliveries.
+   * @throws Refusal unavailable
+   */
   readonly integration: (id: string) => Integration | null | Promise<Integration | null>;
   /** Whether the agent exists and is active. @throws Refusal unavailable */
   readonly isAgentActive: (tenant: string, agent_id: string) => boolean | Promise<boolean>;
   /**
-   * Takes one delivery from the tenant's quota per minute. Also returns a promise if it has to wait for the counts of
-   * other processes.
+   * Counts one delivery against the quota of the tenant per minute. Also returns a promise if it must wait for the
+   * counts of other processes.
    * @throws Refusal rate_limited, unavailable
    */
   readonly enforceQuota: (tenant: string, reportRateLimit: ReportRateLimit) => void | Promise<void>;
 };
 
-/** Verifies and inspects bodies. Large bodies are processed in another thread, and only those cause a promise. */
+/** Verifies and inspects bodies. Another thread processes large bodies; the methods then return a promise. */
 export type VerificationPort = {
-  /** The secrets that are valid at `at`. @throws Refusal unavailable, not_found */
+  /** Returns the secrets that are valid at the time `at`. @throws Refusal unavailable, not_found */
   readonly signingKeys: (integration: Integration, at: string) => SigningKeys | Promise<SigningKeys>;
-  /** `keys` is null for an unknown integration. @throws Refusal unavailable */
+  /** Verifies the signature of a request. `keys` is null for an unknown integration. @throws Refusal unavailable */
   readonly verify: (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null) => Verification | Promise<Verification>;
-  /** Computes the digest and checks the JSON. @throws Refusal unavailable */
+  /** Computes the digest of a body and checks whether it is JSON. @throws Refusal unavailable */
   readonly inspectBody: (media: Media, body: Uint8Array) => InspectedBody | Promise<InspectedBody>;
   /** Reserves memory for a large body. @throws Refusal unavailable if all of it is in use */
   readonly allocateBody: (bytes: number) => BodyBuffer;
@@ -52,12 +58,12 @@ export type VerificationPort = {
 
 /** Records deliveries and rejections. */
 export type RecordingPort = {
-  /** The same integration and provider delivery id always give the same id. */
+  /** Returns the id of a delivery. It is always the same for the same integration and provider delivery id. */
   readonly deliveryId: (integration: Integration, provider_delivery_id: string) => string;
-  /** Whether this process remembers that the log holds the delivery. False proves nothing. */
+  /** Whether this process remembers that the delivery is in the log. If false, it may still be there. */
   readonly isKnown: (integration: Integration, id: string) => boolean;
   /**
-   * Remembers the body, and returns whether it arrived before under another delivery id.
+   * Whether the body came before under another delivery id. Remembers the body if it is new.
    * @throws Refusal unavailable
    */
   readonly isReplay: (integration: Integration, facts: DeliveryFacts) => Promise<boolean>;
@@ -66,13 +72,13 @@ export type RecordingPort = {
    * @throws Refusal unavailable
    */
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
-  /** Compares a redelivery with the recorded delivery after the response. */
+  /** Compares a redelivery with the recorded delivery. This happens after the response. */
   readonly compareRedelivery: (delivery: NewDelivery) => void;
-  /** Records a rejection after the response. */
+  /** Records a rejection. This happens after the response. */
   readonly recordRejection: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
 };
 
-/** The drivers of the inbound path. `now`: RFC 3339 UTC with milliseconds. */
+/** What the use case needs to receive webhook deliveries. `now` returns RFC 3339 UTC with milliseconds. */
 export type WebhookPorts = {
   readonly eligibility: EligibilityPort;
   readonly verification: VerificationPort;

@@ -2,13 +2,16 @@ import type { Integration } from '../../domain/webhooks/integration.ts';
 import type { ProviderHeaders } from '../../domain/webhooks/provider.ts';
 import type { MatchedSecret, SignedRequest } from '../../domain/webhooks/signature.ts';
 
-/** A provider's HTTP request. The body holds the received bytes unchanged. */
+/** An HTTP request of a provider. The body contains the bytes as they were received. */
 export type WebhookRequest = SignedRequest & { readonly integration_id: string; readonly ip: string | null };
 
-/** A request whose body is not read yet. */
+/** A request whose body has not been read yet. */
 export type WebhookRequestHead = Omit<WebhookRequest, 'body'>;
 
-/** A request to an existing integration. `headers`: where its provider names the delivery and the event. */
+/**
+ * A request to an existing integration. `headers` are the names of the headers in which its provider sends the delivery
+ * id and the event name.
+ */
 export type AddressedRequest = {
   readonly request: WebhookRequestHead;
   readonly integration: Integration;
@@ -18,9 +21,9 @@ export type AddressedRequest = {
 /** A request whose signature, content type and delivery id are valid. */
 export type VerifiedRequest = AddressedRequest & {
   readonly request: WebhookRequest;
-  /** The delivery's id, derived from the integration and the provider's delivery id. */
+  /** The id of the delivery, which is derived from the integration and the delivery id of the provider. */
   readonly id: string;
-  /** RFC 3339 UTC with milliseconds. */
+  /** When the request was received, as RFC 3339 UTC with milliseconds. */
   readonly receivedAt: string;
   readonly matchedSecret: MatchedSecret | null;
 };

@@ -33,18 +33,21 @@ export const TENANT_PERMISSIONS = [
 ] as const;
 export type TenantPermission = (typeof TENANT_PERMISSIONS)[number];
 
-/** What an operation requires. `any`: any valid credential. `none`: no credential. `platform`: a super-admin. */
+/**
+ * What a caller needs for an operation. `none`: no credential. `any`: any valid credential. `platform`: to be a
+ * super-admin. Otherwise the named permission.
+ */
 export type Permission = 'none' | 'any' | 'platform' | TenantPermission | AgentPermission;
 
 /**
- * Who may call an operation: a caller with all permissions of `all`; with `runner`, also the runner key of the agent in
- * the path.
+ * Who may call an operation: a caller who has the permission, or every permission in `all`. If `runner` is set, the
+ * runner of the agent in the path may call it, too.
  */
 export type Permit = Permission | { readonly all: readonly Permission[]; readonly runner?: true };
 
 const NOT_FOR_ADMIN: readonly Permission[] = ['tenant:billing:write', 'tenant:close'];
 
-/** Whether a tenant role includes a permission in the tenant itself, as opposed to its agents. */
+/** Whether a tenant role includes a permission on the tenant. For permissions on agents see `agentAllows`. */
 export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission): boolean => {
   if (role === 'OWNER') return true;
   if (role === 'ADMIN') return !NOT_FOR_ADMIN.includes(permission);
@@ -52,7 +55,10 @@ export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission)
   return role === 'MEMBER' ? permission === 'tenant:agents:create' : permission === 'tenant:audit:read';
 };
 
-/** Whether a member's tenant role, role on the agent or grant includes a permission on the agent. */
+/**
+ * Whether a user has a permission on the agent: by their role in the tenant, their role on the agent, or a grant.
+ * Always false for a user who is not a member of the tenant.
+ */
 export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permission: AgentPermission): boolean => {
   const member = tenant.members[user_id];
   if (!member) return false;
@@ -65,14 +71,17 @@ export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permi
   return labels.some((label) => PERMISSION_OF_LABEL[label] === permission);
 };
 
-/** The caller's role in the tenant; null: none. */
+/** The caller's role in the tenant; null if the caller is not a member. */
 export const tenantRoleOf = (tenant: Tenant, principal: Principal): TenantRole | null =>
   principal.kind === 'user' ? (tenant.members[principal.user_id]?.role ?? null) : null;
 
 export const isAgentPermission = (permission: Permission): permission is AgentPermission => permission.startsWith('agent:');
 export const isTenantPermission = (permission: Permission): permission is TenantPermission => permission.startsWith('tenant:');
 
-/** Replaces the labels of the given roles. @throws Refusal not_found, invalid if OWNER would lose a label */
+/**
+ * Sets the labels of each given role; the other roles keep theirs.
+ * @throws Refusal not_found, invalid if OWNER would lose a label
+ */
 export const changeRolePermissions =
   (roles: Partial<RolePermissions>) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -86,12 +95,15 @@ export const changeRolePermissions =
     return Object.keys(changed).length > 0 ? [{ type: 'AgentRolePermissionsChanged', data: { roles: changed } }] : [];
   };
 
-/** Whether a user has a label on an agent, and the event that decided it; null: no event did. */
+/**
+ * Whether a label of the role permissions applies to a user on an agent. `decided_by` is the event that gave or refused
+ * it; null if no event did.
+ */
 export type EffectivePermission = { label: AgentLabel; allowed: boolean; decided_by: EventRef | null };
 
 /**
- * Lists every label with the event that decided it: a tenant role, a role on the agent, a grant, or the restriction to
- * admins.
+ * Lists for every label whether the user has it on the agent, and which event decided that. The event assigned a tenant
+ * role, a role on the agent or a grant, or it restricted the agent to admins.
  */
 export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): EffectivePermission[] => {
   const member = tenant.members[user_id];

@@ -1,24 +1,26 @@
 import type { Principal } from '../principal.ts';
 
 /**
- * At most `quota` requests in any period of `seconds`, refilled evenly. While the API processes cannot share their
- * counts, each process counts alone; with `failsClosed` each lets only one lease through.
+ * Allows at most `quota` requests in any period of `seconds`; the quota refills evenly. API processes share their
+ * counts. While they cannot, each process applies the limit on its own. With `failsClosed`, each then allows only its
+ * current lease (its share of the quota).
  */
 export type RateLimitPolicy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
 
 export type RateLimitPolicies = {
   /**
-   * One API key, one runner key or one signed-in user. No machine serves this many: the limit stops only clients out of
-   * control.
+   * Limits one API key, one runner key or one signed-in user. No machine can serve this many requests: the limit only
+   * stops clients that are out of control.
    */
   readonly credential: RateLimitPolicy;
-  /** All keys of one tenant together. */
+  /** Limits all keys of one tenant together. */
   readonly tenant: RateLimitPolicy;
   /**
-   * One platform key or one signed-in super-admin, who run the platform: the limit stops only clients out of control.
+   * Limits one platform key or one signed-in super-admin. Both run the platform, so the limit only stops clients that
+   * are out of control.
    */
   readonly platform: RateLimitPolicy;
-  /** Invalid credentials from one client address. */
+  /** Limits requests with invalid credentials from one IP address. */
   readonly badCredentials: RateLimitPolicy;
 };
 
@@ -29,10 +31,16 @@ export const RATE_LIMIT_POLICIES: RateLimitPolicies = {
   badCredentials: { name: 'bad-credentials', quota: 20, seconds: 60, failsClosed: true },
 };
 
-/** The limit on new deliveries of one tenant; `quota` is its plan's deliveries per minute. */
+/**
+ * The limit on the new webhook deliveries of one tenant. `quota` is the number of deliveries per minute that its plan
+ * allows.
+ */
 export const deliveryPolicy = (quota: number): RateLimitPolicy => ({ name: 'webhooks', quota, seconds: 60 });
 
-/** One token to take from the bucket that a policy has for a key. */
+/**
+ * One request that counts against a limit. Each policy has one token bucket per key; the request takes one token from
+ * it.
+ */
 export type RateLimitCharge = { readonly policy: RateLimitPolicy; readonly key: string };
 
 type Caller = Exclude<Principal, { kind: 'system' }>;
@@ -42,8 +50,8 @@ const tenantOf = (caller: Caller): string | null => (caller.kind === 'runner' ? 
 const keyOf = (caller: Caller): string => caller.key_id ?? (caller.kind === 'user' ? caller.user_id : caller.agent_id);
 
 /**
- * What one request of a caller is charged to. A signed-in user is bound to no tenant, and only a super-admin runs the
- * platform.
+ * The limits that a request of this caller counts against. A super-admin whose credential is not bound to a tenant (a
+ * platform key or a sign-in) counts only against the platform limit.
  */
 export const requestCharges = (policies: RateLimitPolicies, caller: Caller): readonly RateLimitCharge[] => {
   const key = keyOf(caller);
@@ -54,8 +62,8 @@ export const requestCharges = (policies: RateLimitPolicies, caller: Caller): rea
 };
 
 /**
- * What one new delivery is charged to. The key holds the quota: a tenant that changes its plan starts with a full
- * bucket.
+ * The limit that a new delivery counts against. The bucket key contains the quota, so a tenant that changes its plan
+ * starts with a full bucket.
  */
 export const deliveryCharge = (policy: RateLimitPolicy, tenant_id: string): RateLimitCharge => ({
   policy,

@@ -4,7 +4,7 @@ import { type Agent, type AgentEvent, assertExists, type Restorable } from './ag
 import { explicitOwners, type Members, revokeLapsedRole } from './agent-roles.ts';
 
 /**
- * Restores a deleted agent. If all its OWNERs have left the tenant meanwhile, the member who restores it becomes its
+ * Restores a deleted agent. If all its OWNERs have left the tenant in the meantime, the member who restores it becomes
  * OWNER.
  * @throws Refusal not_found, conflict if another agent uses its slug now
  */
@@ -39,7 +39,7 @@ const restorableFields = (agent: Agent): Restorable => {
 };
 
 /**
- * Restores the settings and the model chain of an earlier revision, but no roles or grants.
+ * Sets the settings and the model chain back to those of an earlier revision. Roles and grants stay as they are.
  * @throws Refusal not_found
  */
 export const restore =

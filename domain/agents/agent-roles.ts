@@ -5,14 +5,14 @@ import { type Agent, type AgentEvent, assertExists, type RoleAssignments } from 
 import type { AgentRole, GrantRole } from './role-permissions.ts';
 
 /**
- * The members of the tenant by user id. `since` is where the membership began in the log, `by` the event that gave the
- * role.
+ * The members of a tenant by user id. `since` is the sort key of the log position at which the membership began. `by`
+ * is the event that gave the member their present tenant role.
  */
 export type Members = ById<{ readonly role: string; readonly since: string; readonly by: EventRef }>;
 
 /**
- * The role of a user that is in effect. A role assigned before the user's present membership began is not. The log's
- * order decides, because clocks differ.
+ * Returns the role of a user if it is in effect: the user must be a member, and must have got the role during the
+ * present membership. Log positions decide which came first, because clocks differ.
  */
 export const effectiveRole = <Role>(
   assignments: RoleAssignments<Role>,
@@ -24,31 +24,31 @@ export const effectiveRole = <Role>(
   return assignment && member && assignment.since > member.since ? assignment : undefined;
 };
 
-/** The assignments that are in effect. */
+/** Returns only the assignments that are in effect (see `effectiveRole`). */
 export const effectiveRoles = <Role>(assignments: RoleAssignments<Role>, members: Members): RoleAssignments<Role> =>
   Object.fromEntries(Object.entries(assignments).filter(([user_id]) => effectiveRole(assignments, members, user_id)));
 
 /**
- * Whether an assignment remains from an earlier membership. It is revoked before a new one, so that the dates of the
- * new one start then.
+ * Whether the user has an assignment that is not in effect, such as one from an earlier membership. Revoke it before
+ * you assign a new role: otherwise the new assignment would keep the creation date of the old one.
  */
 const isLapsed = <Role>(assignments: RoleAssignments<Role>, members: Members, user_id: string): boolean =>
   assignments[user_id] !== undefined && !effectiveRole(assignments, members, user_id);
 
-/** The event, if any, that revokes a role of an earlier membership before a new role is assigned. */
+/** Returns the event that revokes a role which is no longer in effect; no event if the user has no such role. */
 export const revokeLapsedRole = ({ roles }: Agent, members: Members, user_id: string): AgentEvent[] =>
   isLapsed(roles, members, user_id) ? [{ type: 'AgentRoleRevoked', data: { user_id } }] : [];
 
 const ownerIdsIn = (assignments: ById<{ readonly role: string }>): string[] =>
   Object.keys(assignments).filter((user_id) => assignments[user_id]!.role === 'OWNER');
 
-/** The members who were made OWNER of the agent; none if all of them have left. */
+/** The members who were made OWNER of the agent. Empty if all of them have left the tenant. */
 export const explicitOwners = ({ roles }: Agent, members: Members): string[] => ownerIdsIn(effectiveRoles(roles, members));
 
 /**
- * The roles that members have on the agent. If all explicit OWNERs have left, the tenant's OWNERs own the agent:
- * memberships and agents have separate streams, so a member can leave while another process makes them OWNER of an
- * agent. The tenant's own stream guarantees that a tenant has an OWNER, so every agent has one, too.
+ * The roles that members have on the agent. If no OWNER of the agent is a member any more, the OWNERs of the tenant own
+ * it. This can happen because memberships and agents have separate streams: a member can leave while another process
+ * makes them OWNER of an agent. A tenant always has an OWNER, so every agent has one, too.
  */
 export const rolesOf = (agent: Agent, members: Members): RoleAssignments<AgentRole> => {
   const explicit = effectiveRoles(agent.roles, members);
@@ -60,7 +60,7 @@ export const rolesOf = (agent: Agent, members: Members): RoleAssignments<AgentRo
   return { ...explicit, ...Object.fromEntries(heirs.map(inherited)) };
 };
 
-/** The members who own the agent; at least one. */
+/** The ids of the members who own the agent; there is always at least one. */
 export const ownersOf = (agent: Agent, members: Members): string[] => ownerIdsIn(rolesOf(agent, members));
 
 const assertNotLastOwner = (agent: Agent, members: Members, user_id: string): void => {
@@ -70,8 +70,8 @@ const assertNotLastOwner = (agent: Agent, members: Members, user_id: string): vo
 };
 
 /**
- * Assigns a role on the agent to a member, replacing the present one.
- * @throws Refusal not_found if the agent or the member does not exist, conflict if the last OWNER would lose that role
+ * Assigns a role on the agent to a member. It replaces the role that the member has on the agent.
+ * @throws Refusal not_found if the agent or the member does not exist, conflict if the agent would lose its last OWNER
  */
 export const assignRole =
   (user_id: string, role: AgentRole, members: Members) =>
@@ -83,7 +83,7 @@ export const assignRole =
     return [...revokeLapsedRole(agent, members, user_id), { type: 'AgentRoleAssigned', data: { user_id, role } }];
   };
 
-/** Revokes a member's role on the agent. @throws Refusal not_found, conflict for the last OWNER */
+/** Revokes a member's role on the agent. @throws Refusal not_found, conflict if the member is the agent's last OWNER */
 export const revokeRole =
   (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
@@ -93,7 +93,10 @@ export const revokeRole =
     return [{ type: 'AgentRoleRevoked', data: { user_id } }];
   };
 
-/** Grants a member access to the agent. @throws Refusal not_found, invalid if the user is not a member */
+/**
+ * Grants a member access to the agent, in addition to any role.
+ * @throws Refusal not_found, invalid if the user is not a member
+ */
 export const grant =
   (user_id: string, role: GrantRole, members: Members) =>
   (agent: Agent): AgentEvent[] => {

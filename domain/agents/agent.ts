@@ -15,7 +15,7 @@ export type SkillVisibilityScope = 'private_only' | 'tenant_allowed';
 /** 1 to 255 letters, digits, spaces and hyphens. */
 export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
 
-/** The settings of AgentCreate, by the API's field names. */
+/** The settings that AgentCreate accepts. They have the same names as in the API. */
 export type AgentSettings = {
   name: string;
   can_author_skills: boolean;
@@ -32,7 +32,8 @@ export type AgentSettings = {
 };
 
 /**
- * The changes of AgentUpdate. Depending on the field, null clears it, resets it to the default, or leaves it unchanged.
+ * The changes that AgentUpdate accepts. Null clears a field that can be empty and resets a field that has a default.
+ * Any other field ignores null.
  */
 export type AgentChanges = {
   [Name in keyof Omit<AgentSettings, 'kind'> | 'external_mail_enabled' | 'is_active' | 'ssh_public_key']?: Agent[Name] | null | undefined;
@@ -70,16 +71,16 @@ export type AgentEvent =
   | { type: 'AgentRestored'; data: { of_revision: number | null; models?: readonly ChainLink[] } & Partial<Restorable> }
   | { type: 'AgentSlugReleased'; data: object };
 
-/** An entry of the model chain. `since` is when the model joined the chain; null: with this event. */
+/** One model of the chain. `since` is when the model joined the chain; null if it joins with this event. */
 export type ChainLink = { model_id: string; access: ModelAccess; since: string | null };
 
 export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
 
-/** The role of each user and the event that assigned it. `since` is the sort key of that event's position. */
+/** The role of each user. `by` is the event that assigned it, `since` the sort key of that event's position. */
 export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
 
 export type Agent = AgentSettings & {
-  /** `released`: deleted, and another agent uses the slug now; the agent can no longer be restored. */
+  /** `released`: the agent is deleted and another agent may use its slug, so it can no longer be restored. */
   status: 'absent' | 'live' | 'deleted' | 'released';
   id: string;
   tenant_id: string;
@@ -95,7 +96,7 @@ export type Agent = AgentSettings & {
   created_by_id: string | null;
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
-  /** The event that restricted the agent to admins. */
+  /** The last event that set or removed the restriction to admins; null if there is none. */
   admin_only_by: EventRef | null;
   roles: RoleAssignments<AgentRole>;
   grants: RoleAssignments<GrantRole>;
@@ -103,11 +104,11 @@ export type Agent = AgentSettings & {
   updated_at: string;
 };
 
-/** The fields that restoring a revision brings back, besides the model chain. */
+/** The fields that are set back when an earlier revision is restored. The model chain is set back, too. */
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
   Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref'>;
 
-/** The values of fields that the body of AgentCreate leaves out. */
+/** The default values of the fields that an AgentCreate request may omit. */
 export const defaults = {
   can_author_skills: false,
   description: null,
@@ -147,7 +148,10 @@ export const initial: Agent = {
   updated_at: '',
 };
 
-/** The model chain after the event of this time. */
+/**
+ * The models of a chain, as an event stores it. `at` is the time of the event: a model that joins with it gets this
+ * time.
+ */
 export const modelsOf = (models: readonly ChainLink[], at: string): AgentModel[] =>
   models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));
 
@@ -244,13 +248,14 @@ export const assertExists = (agent: Agent): void => {
 
 export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data']) => (): AgentEvent[] => [{ type: 'AgentCreated', data }];
 
-/** Gives up the slug of a deleted agent, so that another agent can use it. The agent can no longer be restored. */
+/** Releases the slug of a deleted agent for another one. The agent can no longer be restored. */
 export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
 
 const resetValues = { ...defaults, external_mail_enabled: true, ssh_public_key: null };
 
 /**
- * Changes settings. Each kind of change has its own event. `mayManageRoles` matters only if a guarded field changes.
+ * Changes settings. Activation, skill authoring and the restriction to admins have events of their own.
+ * `mayManageRoles` must be true to change can_author_skills or is_admin_only.
  * @throws Refusal not_found, forbidden
  */
 export const update =
@@ -270,8 +275,8 @@ export const update =
   };
 
 /**
- * Replaces the ordered chain; the first model is the primary.
- * @throws Refusal not_found, invalid if a model occurs twice
+ * Replaces the agent's model chain with these models, in this order; the first is the primary.
+ * @throws Refusal not_found if the agent does not exist, invalid if a model occurs twice
  */
 export const reorderModelChain =
   (model_ids: readonly string[]) =>
@@ -287,7 +292,7 @@ export const reorderModelChain =
     return [{ type: 'AgentModelChainReordered', data: { models: model_ids.map(link) } }];
   };
 
-/** Deletes the agent; it can be restored while no other agent uses its slug. @throws Refusal not_found */
+/** Deletes the agent. It can be restored until another agent takes its slug. @throws Refusal not_found */
 export const remove = (agent: Agent): AgentEvent[] => {
   assertExists(agent);
   return [{ type: 'AgentDeleted', data: {} }];

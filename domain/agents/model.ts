@@ -54,6 +54,6 @@ export const register =
     return [{ type: 'ModelRegistered', data: fields }];
   };
 
-/** Whether the model chains of any tenant may contain the model. */
+/** Whether every tenant may use the model for its agents. */
 export const isUsable = (model: Model): boolean =>
   model.status !== 'absent' && model.status !== 'disabled' && model.available_to_all_tenants;

@@ -6,10 +6,10 @@ export type AgentRole = (typeof AGENT_ROLES)[number];
 export const GRANT_ROLES = ['VIEWER', 'EDITOR'] as const;
 export type GrantRole = (typeof GRANT_ROLES)[number];
 
-/** The agent role with the same labels as the grant. */
+/** The role on an agent that allows the same as the grant. */
 export const ROLE_OF_GRANT: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
 
-/** The permission that each label of the role permissions stands for. */
+/** The permission that each label stands for. Labels are the names that the API shows. */
 export const PERMISSION_OF_LABEL = {
   View: 'agent:read',
   'Chat (read-only)': 'agent:chat:read',
@@ -31,5 +31,5 @@ export const LABELS = Object.keys(PERMISSION_OF_LABEL) as AgentLabel[];
 const VIEWER: readonly AgentLabel[] = ['View', 'Chat (read-only)'];
 const MANAGER: readonly AgentLabel[] = [...VIEWER, 'Assign work', 'Edit settings', 'Edit skills', 'Edit tools'];
 
-/** The role permissions of a tenant that has not changed them. */
+/** The labels of each role in a tenant that has not changed them. */
 export const DEFAULT_ROLE_PERMISSIONS: RolePermissions = { VIEWER, MANAGER, OWNER: LABELS };

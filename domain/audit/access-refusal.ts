@@ -1,6 +1,6 @@
 import type { Recorded } from '../event.ts';
 
-/** Refused access of authenticated callers. The stream is `access-<tenant>.<id of the caller>`. */
+/** Requests of authenticated callers that were refused. The stream is `access-<tenant>.<id of the caller>`. */
 export const category = 'access';
 
 /** A request that was refused with 403. `permission` is the missing one; null if the refusal had another reason. */

@@ -1,7 +1,8 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * Each export of a tenant's audit log has a stream of its own, because reading a resource must not change its revision.
+ * Each export of a tenant's audit log has a stream of its own: an event in the tenant's stream would change the
+ * tenant's revision, although an export only reads.
  */
 export const category = 'export';
 
@@ -14,8 +15,8 @@ export const initial: AuditExport = { recorded: null };
 export const evolve = (_: AuditExport, event: Recorded<AuditExportEvent>): AuditExport => ({ recorded: event.data });
 
 /**
- * Records an export. `position` is the token of the last exported position; with the format, it determines the exported
- * bytes.
+ * Records an export. `position` is the consistency token of the last exported event. Position and format determine the
+ * exported bytes.
  */
 export const recordExport =
   (fields: AuditExportFields) =>

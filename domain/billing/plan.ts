@@ -40,8 +40,8 @@ export const create =
     plan.status === 'absent' ? [{ type: 'PlanCreated', data: fields }] : [];
 
 /**
- * Checks that one more fits into the plan; `current` is how many there are. The plan's deliveries per minute are a rate
- * limit instead (429, infra/ratelimit/limiter.ts).
+ * Checks that the plan allows one more agent, member or cron job; `current` is how many there are now. The deliveries
+ * per minute are not checked here: they are a rate limit, which answers 429 (infra/ratelimit/limiter.ts).
  * @throws Refusal plan_limit (409)
  */
 export const checkLimit = (limits: Limits, limit: keyof Limits, current: number): void => {

@@ -8,7 +8,10 @@ export type AllowedAccountEvent =
   | { type: 'AccountAllowed'; data: { email: string; generation: number } }
   | { type: 'AccountDisallowed'; data: object };
 
-/** `disallowed` is final: an address that is allowed again starts the next generation of its unique key. */
+/**
+ * One e-mail address that may sign in. `disallowed` is final: if the address is allowed again, a new generation of its
+ * unique key begins.
+ */
 export type AllowedAccount = { status: 'absent' | 'allowed' | 'disallowed'; id: string; email: string; created_at: string };
 
 export const initial: AllowedAccount = { status: 'absent', id: '', email: '', created_at: '' };
@@ -23,7 +26,8 @@ export const evolve = (account: AllowedAccount, event: Recorded<AllowedAccountEv
 };
 
 /**
- * Allows an address to sign in; does nothing in a disallowed generation.
+ * Allows an e-mail address to sign in. Returns no event if this generation is disallowed: the caller tries the next
+ * one.
  * @throws Refusal conflict if the address is already allowed
  */
 export const allow =
@@ -33,7 +37,7 @@ export const allow =
     return status === 'absent' ? [{ type: 'AccountAllowed', data: { email, generation } }] : [];
   };
 
-/** Withdraws the permission to sign in. @throws Refusal not_found */
+/** Stops the e-mail address from signing in. @throws Refusal not_found */
 export const disallow = ({ status }: AllowedAccount): AllowedAccountEvent[] => {
   if (status !== 'allowed') throw new Refusal('not_found', 'There is no such account');
   return [{ type: 'AccountDisallowed', data: {} }];

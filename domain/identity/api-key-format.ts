@@ -4,7 +4,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const KEY_PATTERN = /^ann_([0-9A-Za-z]{8})_[0-9A-Za-z]{38}$/;
 const CHECKSUM_LENGTH = 6;
 
-/** CRC-32 (IEEE) of the text as six base62 digits, most significant first. */
+/** The CRC-32 (IEEE) of the text as six base62 digits, the most significant first. */
 export const checksum = (text: string): string => {
   let rest = crc32(text);
   let digits = '';
@@ -15,15 +15,17 @@ export const checksum = (text: string): string => {
   return digits;
 };
 
-/** Builds the text of a key, `ann_<public id>_<secret><checksum>`, from 8 and 32 base62 characters. */
+/**
+ * Builds the text of an API key: `ann_<public id>_<secret><checksum>`. `publicId` has 8 base62 characters, `secret` 32.
+ */
 export const buildKey = (publicId: string, secret: string): string => {
   const body = `ann_${publicId}_${secret}`;
   return body + checksum(body);
 };
 
 /**
- * Returns the public id of a well-formed key; null if its form or checksum is wrong, so that a mistyped key costs no
- * look-up.
+ * Returns the public id of an API key; null if the form or the checksum is wrong. So a mistyped key is rejected without
+ * a look-up.
  */
 export const publicIdOf = (key: string): string | null => {
   const match = KEY_PATTERN.exec(key);

@@ -10,7 +10,7 @@ export type ApiKeyKind = 'tenant' | 'platform' | 'runner';
 export type ApiKeyFields = {
   name: string;
   kind: ApiKeyKind;
-  /** HMAC-SHA-256 of the key's text with the platform's pepper, in hex. */
+  /** HMAC-SHA-256 of the API key's text, in hex. The HMAC key is a secret of the platform (the pepper). */
   digest: string;
   tenant_id: string | null;
   agent_id: string | null;
@@ -58,7 +58,7 @@ export const create =
   (key: ApiKey): ApiKeyEvent[] =>
     key.status === 'absent' ? [{ type: 'ApiKeyCreated', data: fields }] : [];
 
-/** Revokes the key. @throws Refusal not_found if the key does not exist or `isInScope` rejects it */
+/** Revokes the API key. @throws Refusal not_found if it does not exist, or `isInScope` returns false for it */
 export const revoke =
   (isInScope: (key: ApiKey) => boolean) =>
   (key: ApiKey): ApiKeyEvent[] => {
@@ -67,8 +67,8 @@ export const revoke =
   };
 
 /**
- * Records that the key was used, at most once an hour. A clock that is behind the one that created the key records
- * nothing.
+ * Records that the API key was used, at most once an hour. Records nothing if `at` is before the creation of the key:
+ * the clock of this process is then behind that of another process.
  */
 export const recordUse =
   (at: string) =>
@@ -77,5 +77,8 @@ export const recordUse =
       ? [{ type: 'ApiKeyUsed', data: {} }]
       : [];
 
-/** Compares digests in constant time; an absent key is compared with a placeholder, so that it takes as long. */
+/**
+ * Whether the digest is that of the key, compared in constant time. The state of an absent key has a placeholder
+ * digest, so the check takes the same time.
+ */
 export const matches = (key: ApiKey, digest: string): boolean => isSameDigest(key.digest, digest) && key.status !== 'absent';

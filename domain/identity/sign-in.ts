@@ -7,14 +7,17 @@ export const platform = true;
 
 export type SignInFields = {
   user_id: string;
-  /** HMAC-SHA-256 of the cookie with the platform's pepper, in hex. */
+  /** HMAC-SHA-256 of the cookie, in hex. The HMAC key is a secret of the platform (the pepper). */
   digest: string;
   expires_at: string;
 };
 
 export type SignInEvent = { type: 'SignedIn'; data: SignInFields } | { type: 'SignedOut'; data: object };
 
-/** The sign-in of a browser. Its id is derived from the state of the sign-in flow, so each state can be used once. */
+/**
+ * The sign-in of a browser. Its id is derived from the `state` parameter of the OAuth flow, so that each flow signs in
+ * at most once.
+ */
 export type SignIn = SignInFields & { status: 'absent' | 'active' | 'ended'; id: string };
 
 export const initial: SignIn = { status: 'absent', id: '', user_id: '', digest: NO_DIGEST, expires_at: '' };
@@ -28,7 +31,7 @@ export const evolve = (signIn: SignIn, event: Recorded<SignInEvent>): SignIn => 
   }
 };
 
-/** Starts the sign-in. @throws Refusal unauthorized if this state was used before */
+/** Starts the sign-in. @throws Refusal unauthorized if the same OAuth flow has already signed in */
 export const start =
   (fields: SignInFields) =>
   ({ status }: SignIn): SignInEvent[] => {
@@ -39,8 +42,8 @@ export const start =
 export const end = ({ status }: SignIn): SignInEvent[] => (status === 'active' ? [{ type: 'SignedOut', data: {} }] : []);
 
 /**
- * Whether the cookie with this digest is signed in at `now` (milliseconds). An absent sign-in is compared with a
- * placeholder digest.
+ * Whether the cookie with this digest is signed in at `now` (milliseconds). The state of an absent sign-in has a
+ * placeholder digest, so the check takes the same time.
  */
 export const isValidFor = (signIn: SignIn, digest: string, now: number): boolean =>
   isSameDigest(signIn.digest, digest) && signIn.status === 'active' && Date.parse(signIn.expires_at) > now;

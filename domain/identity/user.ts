@@ -53,7 +53,10 @@ export const evolve = (user: User, event: Recorded<UserEvent>): User => {
   }
 };
 
-/** The user as a caller without an API key: their roles apply in every tenant of which they are a member. */
+/**
+ * The user as the caller of a request without an API key. The user may then access every tenant of which they are a
+ * member.
+ */
 export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: 'user' } => ({
   kind: 'user',
   user_id: id,
@@ -65,7 +68,7 @@ export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: '
 /** Whether the user is registered and not suspended. */
 export const isActive = (user: User): boolean => user.status === 'registered' && !user.is_suspended;
 
-/** Registers a user, by invitation or at the first sign-in. Does nothing if the user exists. */
+/** Registers a user who is invited or signs in for the first time. Does nothing if the user is already registered. */
 export const register =
   (email: string, name: string | null) =>
   (user: User): UserEvent[] =>
@@ -86,7 +89,7 @@ type Changes = { is_suspended?: boolean | undefined; is_super_admin?: boolean | 
 
 /**
  * Applies a super-admin's changes to a user.
- * @throws Refusal not_found, conflict if super-admins would lock themselves out
+ * @throws Refusal not_found, conflict if super-admins would suspend themselves or revoke their own access
  */
 export const change =
   ({ is_suspended, is_super_admin, reason }: Changes, isSelf: boolean) =>

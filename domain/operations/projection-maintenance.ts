@@ -1,6 +1,6 @@
 import type { Recorded } from '../event.ts';
 
-/** Decisions of operators about a projection. Each projection has one stream. */
+/** What operators decided about a projection. Each projection has one such stream. */
 export const category = 'upkeep';
 export const platform = true;
 
@@ -16,13 +16,13 @@ export const initial: ProjectionMaintenance = { promoted: null };
 export const evolve = (maintenance: ProjectionMaintenance, event: Recorded<ProjectionMaintenanceEvent>): ProjectionMaintenance =>
   event.type === 'ProjectionPromoted' ? { promoted: event.data.rebuild_id } : maintenance;
 
-/** Records that an operator promoted a rebuild. */
+/** Records that an operator promoted a rebuild of a projection, so that the rebuilt rows replace the old ones. */
 export const promote =
   (projection: string, version: number, rebuild_id: string) =>
   ({ promoted }: ProjectionMaintenance): ProjectionMaintenanceEvent[] =>
     promoted === rebuild_id ? [] : [{ type: 'ProjectionPromoted', data: { projection, version, rebuild_id } }];
 
-/** Records that an operator had a parked event applied again. */
+/** Records that an operator retried an event that the projection could not apply before. */
 export const retry = (projection: string, event_id: string) => (): ProjectionMaintenanceEvent[] => [
   { type: 'ParkedEventRetried', data: { projection, event_id } },
 ];

@@ -3,15 +3,18 @@ import type { Recorded } from '../event.ts';
 export const category = 'acknowledgement';
 
 /**
- * A delivery that needs no more processing. `event_id` is the message's id, `attempts` how often the message was
- * delivered.
+ * A delivery that a runner has acknowledged or that was given up. `event_id` is the id of its message, `attempts` how
+ * often the broker sent it to a runner.
  */
 export type SettledDelivery = { delivery_id: string; event_id: string; at: string; attempts: number };
 
-/** The last recorded advisory of the broker. `epoch` changes when the stream of advisories is created again. */
+/**
+ * The last advisory (notice of the broker) that is recorded. `epoch` changes when the broker stream of advisories is
+ * created again, because sequence numbers then restart.
+ */
 export type AdvisoryCursor = { epoch: string; sequence: number };
 
-/** Each agent has one stream: `acknowledgement-<tenant>.<agent>`. */
+/** Each agent has one such stream: `acknowledgement-<tenant>.<agent>`. */
 export type AcknowledgementEvent =
   | { type: 'DeliveriesAcknowledged'; data: { deliveries: readonly SettledDelivery[]; capture: AdvisoryCursor } }
   | { type: 'DeliveryDeadLettered'; data: SettledDelivery & { reason: 'max_deliveries' | 'terminated'; capture: AdvisoryCursor } };
@@ -23,8 +26,8 @@ export const initial: Acknowledgements = { capture: null };
 export const evolve = (_: Acknowledgements, { data }: Recorded<AcknowledgementEvent>): Acknowledgements => ({ capture: data.capture });
 
 /**
- * Reduces an event to one delivery, with the time at which it was settled; null if the event is about other deliveries
- * only.
+ * Reduces an event to what it says about one delivery, with the time at which that delivery was settled. Returns null
+ * if it says nothing about the delivery.
  */
 export const eventForDelivery = (
   event: Recorded<AcknowledgementEvent>,
@@ -36,15 +39,21 @@ export const eventForDelivery = (
   return last ? { event: { ...event, data: { ...event.data, deliveries } }, at: last.at } : null;
 };
 
-/** What the broker reported about one message. `sequence` is the advisory's number in the stream of advisories. */
+/**
+ * What the broker reported about one message. `sequence` is the number of the advisory in the broker stream of
+ * advisories.
+ */
 export type Advisory = SettledDelivery & { sequence: number; outcome: 'acknowledged' | 'max_deliveries' | 'terminated' };
 
-/** An append has at most 1,000,000 bytes, so one event holds at most this many deliveries. */
+/** The most deliveries in one event. More would not fit into one append of at most 1,000,000 bytes. */
 export const MAX_DELIVERIES_PER_EVENT = 4_000;
 
 const settledOf = ({ delivery_id, event_id, at, attempts }: Advisory): SettledDelivery => ({ delivery_id, event_id, at, attempts });
 
-/** Records, in order, the advisories after the last recorded one; at most MAX_DELIVERIES_PER_EVENT of them. */
+/**
+ * Records the advisories that are not recorded yet, in order, but at most MAX_DELIVERIES_PER_EVENT. The caller repeats
+ * the call until it returns no events.
+ */
 export const recordAdvisories =
   (epoch: string, advisories: readonly Advisory[]) =>
   ({ capture }: Acknowledgements): AcknowledgementEvent[] => {

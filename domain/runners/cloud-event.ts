@@ -2,31 +2,37 @@ import type { Recorded } from '../event.ts';
 import { scanJson } from '../json-scanner.ts';
 import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
 
-/** A body of at most this many bytes is part of the message. A larger one is fetched from a URL. */
+/**
+ * The largest body, in bytes, that a message contains. A larger body is replaced by a URL from which the runner fetches
+ * it.
+ */
 export const MAX_INLINE_BYTES = 65_536;
 
 export const CONTENT_TYPE = 'application/cloudevents+json';
 export const SPEC_VERSION = '1.0';
 
-/** The NATS subject of an agent's messages. */
+/** The NATS subject of the messages to an agent. */
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
-/** A message's CloudEvents attributes (names of lower-case letters and digits) and the body they describe. */
+/**
+ * A message for a runner: its CloudEvents attributes (whose names may have only lower-case letters and digits) and its
+ * body.
+ */
 export type Message = {
   readonly agent: string;
   readonly delivery: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** The size of the whole body in bytes. `body` is empty if the log holds it in chunks. */
+  /** The size of the complete body in bytes. `body` itself is empty if the log stores it in chunks. */
   readonly size: number;
-  /** Whether the body was verified to be JSON on receipt and has not been changed since. */
+  /** Whether the body was found to be JSON when it was received, and has not been changed since. */
   readonly isJson: boolean;
-  /** The URL of a body that is too large for a message. */
+  /** The URL from which the runner fetches the body if it is too large for a message. */
   readonly reference: string;
 };
 
-/** How an event becomes a message. `type`: the CloudEvents type; `summary`: for the AsyncAPI document. */
+/** How an event becomes a message. `type` is the CloudEvents type; `summary` appears in the AsyncAPI document. */
 export type RunnerMessageType = {
   readonly type: string;
   readonly summary: string;
@@ -42,11 +48,15 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   provider: facts.provider,
   ...(facts.event === null ? {} : { providerevent: facts.event }),
   deliveryid: facts.provider_delivery_id,
-  // CloudEvents allows no underscore in attribute names, but the rest of the API uses this name.
+  // CloudEvents allows no underscore in attribute names. This attribute is sent in addition, because the rest of the
+  // API uses this name.
   delivery_id: facts.provider_delivery_id,
 });
 
-/** The body was scanned when it was accepted, so it need not be scanned again. A redacted body is a different one. */
+/**
+ * Whether the body is known to be JSON, so that it need not be scanned again. A redacted body is not: it has changed
+ * since the check.
+ */
 const isVerifiedJson = ({ guardrails = [] }: Partial<DeliveryFacts>): boolean =>
   guardrails.some(({ rule, verdict }) => rule === 'json' && verdict === 'pass') && !guardrails.some(({ verdict }) => verdict === 'redact');
 
@@ -65,7 +75,7 @@ const webhookMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** The events that are sent to runners, by their stored type. */
+/** The events that are sent to runners, by event type. */
 export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
   WebhookAccepted: {
     type: 'annals.webhook.accepted',
@@ -78,7 +88,10 @@ const encoder = new TextEncoder();
 
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(contentType.trim());
 
-/** What follows the attributes: JSON text, and the body if it is inserted unchanged. */
+/**
+ * Returns the end of the CloudEvent: JSON text that follows the attributes, and the body if it follows that text
+ * unchanged.
+ */
 const bodyFields = (message: Message, inlineLimit: number): readonly [string, Uint8Array | null] => {
   const { contentType, body, size, isJson, reference } = message;
   if (size > inlineLimit) return [`,"dataref":${JSON.stringify(reference)}`, null];
@@ -87,10 +100,10 @@ const bodyFields = (message: Message, inlineLimit: number): readonly [string, Ui
 };
 
 const CLOSING_BRACE = 0x7d;
-/** One UTF-16 code unit takes at most three bytes in UTF-8. */
+/** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const MAX_UTF8_BYTES_PER_UNIT = 3;
 
-/** Copies head, body and closing brace into one buffer. */
+/** Copies `head`, the body and a closing brace into one buffer. */
 const concatenate = (head: string, body: Uint8Array | null): Uint8Array => {
   const bytes = new Uint8Array(head.length * MAX_UTF8_BYTES_PER_UNIT + (body?.length ?? 0) + 1);
   let at = encoder.encodeInto(head, bytes).written;
@@ -102,7 +115,10 @@ const concatenate = (head: string, body: Uint8Array | null): Uint8Array => {
   return bytes.subarray(0, at);
 };
 
-/** Encodes the message of an event as a CloudEvent in JSON format. A JSON body is inserted byte for byte. */
+/**
+ * Encodes a message as a CloudEvent in JSON format. A JSON body is inserted unchanged. `inlineLimit` is the largest
+ * body in bytes that it may contain.
+ */
 export const encodeCloudEvent = (event: Recorded, type: string, message: Message, inlineLimit = MAX_INLINE_BYTES): Uint8Array => {
   const { source, subject, ...extensions } = message.attributes;
   const head = JSON.stringify({

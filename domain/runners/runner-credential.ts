@@ -3,32 +3,33 @@ import { Refusal } from '../refusal.ts';
 
 export const category = 'runnercredential';
 
-/** The JetStream stream of all agents' messages. */
+/** The JetStream stream that holds the messages to all agents. */
 export const STREAM = 'AGENTS';
-/** A message that the runner does not acknowledge within this time is delivered again. */
+/** The broker sends a message again if no runner acknowledges it within this time. */
 export const ACK_WAIT_MS = 30_000;
 export const MAX_DELIVERY_ATTEMPTS = 10;
 export const MAX_LIFETIME_SECONDS = 3_600;
 
-/** The durable consumer that all runners of an agent share. */
+/** The name of the durable JetStream consumer that all runners of an agent share. */
 export const consumerName = (agent: string): string => `runner-${agent}`;
 
 /**
- * The broker permissions of a runner's credential: pull and acknowledge its agent's messages, and use its own inbox.
+ * What the credential of a runner may do at the broker: fetch and acknowledge its agent's messages, and receive replies
+ * in its own NATS inbox.
  */
 export const permissionsOf = (agent: string, inbox: string): { publish: string[]; subscribe: string[] } => ({
   publish: [`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(agent)}`, `$JS.ACK.${STREAM}.${consumerName(agent)}.>`],
   subscribe: [`${inbox}.>`],
 });
 
-/** The prefix of the inboxes that a credential may subscribe to. */
+/** The prefix of the NATS inboxes in which the credential may receive replies. */
 export const inboxOf = (credential: string): string => `_INBOX_${credential}`;
 
 type IssuedFields = {
   agent_id: string;
   /**
-   * The user who requested it, or whose key did: it is revoked with their rights. Absent in old events; null: the
-   * platform.
+   * The user who requested the credential, or who owns the API key that did. The credential is revoked when this user
+   * loses their rights. Null: the platform requested it. Absent in old events.
    */
   owner_id?: string | null;
   public_key: string;
@@ -72,8 +73,9 @@ export const evolve = (credential: RunnerCredential, event: Recorded<RunnerCrede
 };
 
 /**
- * Issues the credential.
- * @throws Refusal secret_already_shown if it was issued with another key, whose seed is stored nowhere
+ * Issues the credential. Does nothing if it was already issued with this public key.
+ * @throws Refusal secret_already_shown if it was issued with another public key. The private seed of that key is not
+ * stored, so it cannot be returned again.
  */
 export const issue =
   (issued: IssuedFields) =>

@@ -10,7 +10,11 @@ const memberOf = (tenant: Tenant, user_id: string): Member => {
   return member;
 };
 
-/** Only an OWNER may change members who are OWNER, or make a member OWNER. @throws Refusal forbidden */
+/**
+ * Checks that the caller may make this change: only an OWNER may add, change or remove an OWNER. `roles` are the roles
+ * before and after the change.
+ * @throws Refusal forbidden
+ */
 export const assertMayChangeOwners = (callerRole: TenantRole, ...roles: TenantRole[]): void => {
   if (callerRole !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'Only an OWNER may add, change or remove an OWNER');
 };
@@ -20,10 +24,7 @@ const assertNotLastOwner = (tenant: Tenant, user_id: string): void => {
   if (!others) throw new Refusal('conflict', 'A tenant must have an OWNER: make another member OWNER first');
 };
 
-/**
- * Adds a member.
- * @throws Refusal not_found, conflict if the user is a member already, plan_limit, forbidden
- */
+/** Adds a member. @throws Refusal not_found, conflict if the user is already a member, plan_limit, forbidden */
 export const add =
   (user_id: string, role: TenantRole, callerRole: TenantRole, limits?: Limits) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -34,10 +35,7 @@ export const add =
     return [{ type: 'MemberAdded', data: { user_id, role } }];
   };
 
-/**
- * Changes a member's role.
- * @throws Refusal not_found, forbidden, conflict for the last OWNER
- */
+/** Changes a member's role. @throws Refusal not_found, forbidden, conflict if the tenant would lose its last OWNER */
 export const changeRole =
   (user_id: string, role: TenantRole, callerRole: TenantRole) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -50,8 +48,8 @@ export const changeRole =
   };
 
 /**
- * A member cannot be removed while they are the only OWNER of an agent.
- * @throws Refusal conflict, with the ids of the agents
+ * Checks that the user is not the only OWNER of an agent: such a member cannot be removed.
+ * @throws Refusal conflict, with the ids of these agents
  */
 const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, user_id: string): void => {
   const isOnlyOwner = (agent: Agent): boolean => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
@@ -61,8 +59,9 @@ const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, 
 };
 
 /**
- * Removes a member. `agents` are those that the user may own.
- * @throws Refusal not_found, forbidden, conflict for the last OWNER of the tenant or of agents (with their ids)
+ * Removes a member. `agents` must contain every agent that the user owns; it may contain others.
+ * @throws Refusal not_found, forbidden, conflict if the tenant or an agent would lose its last OWNER (with the ids of
+ * the agents)
  */
 export const remove =
   (user_id: string, callerRole: TenantRole, agents: readonly Agent[] = []) =>

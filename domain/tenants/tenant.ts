@@ -30,13 +30,16 @@ export type TenantEvent =
   | { type: 'AgentRolePermissionsChanged'; data: { roles: Partial<RolePermissions> } }
   | { type: 'SuperAdminAccessOpened'; data: { user_id: string; reason: string; until: string } };
 
-/** The settings that the tenant's own members may change. */
+/** The settings that members of the tenant may change themselves. */
 export type TenantSettings = Pick<
   Tenant,
   'name' | 'billing_email' | 'allow_superadmin_access' | 'default_skill_visibility_scope' | 'external_mail_enabled'
 >;
 
-/** `by` is the event that gave the role, `since` the sort key of the position at which the membership began. */
+/**
+ * `by` is the event that gave the member their present role. `since` is the sort key of the log position at which the
+ * membership began.
+ */
 export type Member = { role: TenantRole; created_at: string; since: string; by: EventRef };
 
 export type Tenant = {
@@ -52,12 +55,12 @@ export type Tenant = {
   external_mail_enabled: boolean;
   is_suspended: boolean;
   paid: boolean;
-  /** The platform has switched off external mail, so the tenant cannot switch it on. */
+  /** If true, the platform has switched off external mail, so the tenant cannot switch it on. */
   is_mail_blocked_by_platform: boolean;
   closes_at: string | null;
   members: ById<Member>;
   role_permissions: RolePermissions;
-  /** The end of each super-admin's read access, by user id (RFC 3339 UTC). */
+  /** When each super-admin's read access to the tenant ends (RFC 3339 UTC), by user id. */
   super_admin_access: ById<string>;
   created_at: string;
   updated_at: string;
@@ -139,16 +142,17 @@ export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, transient?:
   updated_at: event.at,
 });
 
-/** Whether the tenant is closed for good: nothing in it can be accessed any more. */
+/** Whether the tenant is closed for good. No one can access anything in it any more. */
 export const isClosed = ({ status }: Tenant): boolean => status === 'closed';
 
-/** @throws Refusal not_found if the tenant is absent or closed for good */
+/** @throws Refusal not_found if the tenant does not exist or is closed for good */
 export const assertExists = (tenant: Tenant): void => {
   if (tenant.status === 'absent' || isClosed(tenant)) throw new Refusal('not_found', 'There is no such tenant');
 };
 
 /**
- * Creates the tenant with its owner as first member; does nothing if this generation of the slug is closed.
+ * Creates the tenant, with its owner as the first member. Returns no events if this generation of the slug belongs to a
+ * closed tenant: the caller tries the next generation.
  * @throws Refusal slug_taken
  */
 export const create =
@@ -163,13 +167,13 @@ export const create =
   };
 
 /**
- * The tenant with external mail unset if the platform has not decided about it, so that the platform's first `false` is
- * a change.
+ * Returns external mail as null if it is off, but was not switched off by the platform. So the platform can switch it
+ * off: `false` then counts as a change.
  */
 const withUnsetMail = (tenant: Tenant): object =>
   tenant.external_mail_enabled || tenant.is_mail_blocked_by_platform ? tenant : { ...tenant, external_mail_enabled: null };
 
-/** Applies the platform's changes. `reason` is recorded with the events. @throws Refusal not_found */
+/** Applies the platform's changes to the tenant. `reason` is stored with the events. @throws Refusal not_found */
 export const update =
   (
     { plan_id, ...fields }: Partial<Pick<Tenant, 'name' | 'billing_email' | 'external_mail_enabled' | 'paid' | 'plan_id'>>,
@@ -185,8 +189,8 @@ export const update =
   };
 
 /**
- * Changes settings.
- * @throws Refusal not_found, conflict if the platform has switched off external mail and the tenant switches it on
+ * Applies the tenant's own changes to its settings.
+ * @throws Refusal not_found, conflict if the tenant switches on external mail that the platform has switched off
  */
 export const changeSettings =
   (fields: Partial<TenantSettings>) =>
@@ -212,7 +216,7 @@ export const resume =
     return tenant.is_suspended ? [{ type: 'TenantResumed', data: { reason } }] : [];
   };
 
-/** Starts closing the tenant: at `closes_at` it is closed for good. Until then it can be reopened. */
+/** Starts to close the tenant. It can be reopened until `closes_at`; after that it is closed for good. */
 export const close =
   (reason: string, closes_at: string) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -227,15 +231,18 @@ export const reopen =
     return tenant.status === 'closing' ? [{ type: 'TenantReopened', data: { reason } }] : [];
   };
 
-/** Closes a closing tenant for good if `at` (RFC 3339 UTC) has reached its `closes_at`; otherwise does nothing. */
+/**
+ * Closes a tenant for good if it is closing and `at` (RFC 3339 UTC) is not before its `closes_at`. Otherwise does
+ * nothing.
+ */
 export const closeForGood =
   (at: string) =>
   ({ status, closes_at }: Tenant): TenantEvent[] =>
     status === 'closing' && closes_at !== null && closes_at <= at ? [{ type: 'TenantClosed', data: {} }] : [];
 
 /**
- * Gives a super-admin read access until a time.
- * @throws Refusal not_found, forbidden if the tenant does not allow it
+ * Gives a super-admin read access until the time `until`.
+ * @throws Refusal not_found, forbidden if the tenant does not allow such access
  */
 export const openToSuperAdmin =
   (user_id: string, reason: string, until: string) =>

@@ -4,7 +4,7 @@ import type { MatchedSecret } from './signature.ts';
 
 export const category = 'delivery';
 
-/** Everything about an inbound delivery except its bytes. Stored in the event's metadata as `facts`. */
+/** Everything about a webhook delivery except its body. It is stored as `facts` in the metadata of the event. */
 export type DeliveryFacts = GuardrailResult & {
   integration_id: string;
   agent_id: string;
@@ -12,16 +12,21 @@ export type DeliveryFacts = GuardrailResult & {
   provider_delivery_id: string;
   event: string | null;
   content_type: string;
-  /** SHA-256 of the received bytes, hex. */
+  /** SHA-256 of the received body, in hex. */
   sha256: string;
   size_bytes: number;
-  /** The number of chunks of a large body (delivery-body.ts); the event's data are then empty. */
+  /**
+   * Set only for a large body: the number of chunks in which it is stored (see delivery-body.ts). The event itself then
+   * has empty data.
+   */
   parts?: number;
   matched_secret: MatchedSecret | null;
   received_at: string;
 };
 
-/** The data are the bytes for the runner: as received, or after redaction. */
+/**
+ * The data of an accepted or blocked delivery are the bytes for the runner: the body as received, or after redaction.
+ */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
   | { type: 'WebhookBlocked'; data: Uint8Array }

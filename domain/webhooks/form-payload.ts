@@ -3,9 +3,9 @@ const PERCENT = 0x25;
 const PLUS = 0x2b;
 
 /**
- * Decodes the first `payload` field of a form (application/x-www-form-urlencoded; the name itself must not be
- * percent-encoded). Null if there is no such field or its percent-encoding is broken. The signature covers the form,
- * not the decoded field.
+ * Returns the decoded value of the first field named `payload` in a form (application/x-www-form-urlencoded). The name
+ * must not be percent-encoded. Null if there is no such field or its percent-encoding is invalid. A signature is of the
+ * complete form, not of this value.
  */
 export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   const start = fieldStart(form);

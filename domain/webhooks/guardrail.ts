@@ -9,7 +9,7 @@ export type GuardrailVerdict = {
   readonly note: string | null;
 };
 
-/** What the guardrails know about a verified delivery. */
+/** What the guardrails check: the facts about a delivery whose signature is valid. */
 export type GuardrailInput = {
   readonly integration: Pick<Integration, 'is_paused' | 'event_filter'>;
   readonly isAgentActive: boolean;
@@ -17,7 +17,7 @@ export type GuardrailInput = {
   readonly json: JsonVerdict;
 };
 
-/** `reason`: why the delivery is blocked; null if it is accepted. */
+/** `reason` says why the delivery is blocked; null if it is accepted. `guardrails` lists the result of each check. */
 export type GuardrailResult = { readonly reason: BlockReason | null; readonly guardrails: readonly GuardrailVerdict[] };
 
 const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
@@ -31,7 +31,10 @@ const JSON_VERDICTS: Readonly<Record<JsonVerdict, readonly GuardrailVerdict[]>> 
 
 const JSON_BLOCK_REASONS: Readonly<Record<JsonVerdict, BlockReason | null>> = { json: null, not_json: 'not_json', too_deep: 'too_deep' };
 
-/** Evaluates the built-in guardrails. A blocked delivery is acknowledged and recorded, but not sent to the runner. */
+/**
+ * Applies the built-in guardrails to a delivery. A blocked delivery is recorded, and its provider gets a success
+ * response, but it is not sent to the runner.
+ */
 export const evaluateGuardrails = ({ integration, isAgentActive, event, json }: GuardrailInput): GuardrailResult => {
   const guardrails = JSON_VERDICTS[json];
   if (integration.is_paused) return { reason: 'paused', guardrails };

@@ -27,14 +27,17 @@ export const PROVIDERS = [
 ] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-/** What happens to a known body under a new delivery id: it is marked in read models, blocked, or not checked. */
+/**
+ * What happens to a delivery with a new delivery id whose body is already known: read models mark it, it is blocked, or
+ * the body is not checked.
+ */
 export const REPLAY_GUARDS = ['mark', 'block', 'off'] as const;
 export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
 
 export type IntegrationSettings = {
   agent_id: string;
   label: string;
-  /** The names of the provider's events that pass. Empty: all of them. */
+  /** Only deliveries with one of these event names are accepted. Empty: all are. */
   event_filter: readonly string[];
   replay_guard: ReplayGuard;
   options: Readonly<Record<string, unknown>>;
@@ -105,18 +108,21 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
   }
 };
 
-/** Whether the platform can verify deliveries of this provider. */
+/** Whether the platform can verify the signatures of this provider. */
 export const hasSignatureScheme = (provider: Provider): provider is SignedProvider => provider in signatureSchemes;
 
 const MIN_SECRET_BYTES = 24;
 
-/** Checks a secret chosen by the user; undefined passes. @throws Refusal invalid */
+/**
+ * Checks that a secret which the user chose is long enough. Undefined (no secret chosen) is valid.
+ * @throws Refusal invalid
+ */
 export const checkSecret = (secret: string | undefined): void => {
   if (secret !== undefined && new TextEncoder().encode(secret).length < MIN_SECRET_BYTES)
     throw invalid('/secret', `must have at least ${MIN_SECRET_BYTES} bytes`, 'too_small');
 };
 
-/** Checks that the provider is supported and that the other fields fit it. @throws Refusal invalid */
+/** Checks that the provider is supported and that the other arguments suit it. @throws Refusal invalid */
 export const checkConnection = (provider: Provider, delivery_id_source: string | null, secret: string | undefined): void => {
   if (!hasSignatureScheme(provider)) {
     throw invalid('/provider', `deliveries of ${provider} cannot be verified yet: choose github`, 'unsupported_provider');
@@ -126,10 +132,10 @@ export const checkConnection = (provider: Provider, delivery_id_source: string |
   checkSecret(secret);
 };
 
-/** The path that the provider posts to, below the platform's public URL. */
+/** The URL path to which the provider sends its deliveries, below the public URL of the platform. */
 export const inboundPath = (id: string): string => `/hooks/inbound/${id}`;
 
-/** The last four characters of a secret, which distinguish it from others. */
+/** A hint that shows the last four characters of a secret, so that users can tell their secrets apart. */
 export const secretHint = (secret: string): string => `…${secret.slice(-4)}`;
 
 /** @throws Refusal not_found if the integration is not connected or belongs to another tenant */
@@ -145,7 +151,7 @@ export const connect =
     return [{ type: 'IntegrationConnected', data }];
   };
 
-/** Changes settings. Resuming clears the reason for the pause. @throws Refusal not_found */
+/** Changes settings. To resume a paused integration also clears the reason for the pause. @throws Refusal not_found */
 export const update =
   (tenant_id: string, changes: IntegrationChanges) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -155,7 +161,7 @@ export const update =
     return Object.keys(data).length > 0 ? [{ type: 'IntegrationUpdated', data }] : [];
   };
 
-/** Replaces the secret. The previous one stays valid for `overlapSeconds` after `at`. @throws Refusal not_found */
+/** Replaces the secret. The previous secret stays valid for `overlapSeconds` after `at`. @throws Refusal not_found */
 export const rotateSecret =
   (tenant_id: string, secret: { sealed_secret: string; secret_hint: string }, overlapSeconds: number, at: string) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -172,6 +178,6 @@ export const disconnect =
     return [{ type: 'IntegrationDisconnected', data: {} }];
   };
 
-/** Whether the secret before the last rotation is still valid. `at`: RFC 3339 UTC with milliseconds. */
+/** Whether the secret before the last rotation is still valid at the time `at` (RFC 3339 UTC with milliseconds). */
 export const acceptsPreviousSecret = ({ sealed_previous_secret, previous_secret_valid_until }: Integration, at: string): boolean =>
   sealed_previous_secret !== null && previous_secret_valid_until !== null && at < previous_secret_valid_until;

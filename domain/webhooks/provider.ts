@@ -3,7 +3,7 @@ import { type JsonVerdict, scanJson } from '../json-scanner.ts';
 import { payloadOf } from './form-payload.ts';
 import { type SignatureScheme, type SignedProvider, signatureSchemes } from './signature.ts';
 
-/** The headers that hold a provider's delivery id and event name. */
+/** The names of the headers in which a provider sends the delivery id and the event name. */
 export type ProviderHeaders = { readonly delivery: string; readonly event: string };
 
 const PROVIDER_HEADERS: Readonly<Record<SignedProvider, ProviderHeaders>> = {
@@ -11,8 +11,8 @@ const PROVIDER_HEADERS: Readonly<Record<SignedProvider, ProviderHeaders>> = {
 };
 
 /**
- * How a provider signs and names its deliveries. Returns the preset of `github` for an unknown integration, so that it
- * takes equal time.
+ * Returns how a provider signs its deliveries and names their ids and events. For an unknown integration, pass
+ * undefined: the scheme of `github` is used then, so that the request takes the same time.
  */
 export const presetOf = (provider: string | undefined): { scheme: SignatureScheme; headers: ProviderHeaders } => {
   const known = (provider ?? '') in signatureSchemes ? (provider as SignedProvider) : 'github';
@@ -24,31 +24,34 @@ export type Media = 'json' | 'form';
 const MEDIA_TYPES: Readonly<Record<string, Media>> = { 'application/json': 'json', 'application/x-www-form-urlencoded': 'form' };
 const WITH_UTF8_CHARSET = /^([\w./+-]+)\s*;\s*charset="?utf-?8"?\s*$/i;
 
-/** The kind of body that a content type declares; null if deliveries may not have it. UTF-8 only. */
+/**
+ * Returns which kind of body a content type declares; null if deliveries may not have this content type. Any charset
+ * other than UTF-8 is not allowed.
+ */
 export const mediaOf = (contentType: string): Media | null =>
   MEDIA_TYPES[contentType] ?? MEDIA_TYPES[(WITH_UTF8_CHARSET.exec(contentType)?.[1] ?? contentType).trim().toLowerCase()] ?? null;
 
-/** Checks whether the body, or the `payload` field of a form, is JSON within the depth limit. */
+/** Checks whether the body is JSON within the depth limit. In a form, the field `payload` is checked instead. */
 export const jsonOf = (media: Media, body: Uint8Array): JsonVerdict => {
   const json = media === 'json' ? body : payloadOf(body);
   return json ? scanJson(json) : 'not_json';
 };
 
-/** `sha256`: digest of the body, hex. */
+/** `sha256` is the SHA-256 of the body, in hex. */
 export type InspectedBody = { readonly sha256: string; readonly json: JsonVerdict };
 
-/** Computes the digest and checks the JSON. Takes time in proportion to the body. */
+/** Computes the digest of a body and checks whether it is JSON. The time grows with the size of the body. */
 export const inspectBody = (media: Media, body: Uint8Array): InspectedBody => ({ sha256: sha256Of(body), json: jsonOf(media, body) });
 
 const MAX_NAME_BYTES = 255;
 
-/** Separates the values of a header that was sent twice. */
+/** The HTTP server joins the values of a repeated header with this separator. */
 const VALUE_SEPARATOR = ', ';
 
-/** Whether a provider's delivery id is valid: a single value of 1 to 255 bytes without control characters. */
+/** Whether a provider's delivery id is valid: one header value of 1 to 255 bytes without control characters. */
 export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id) && !id.includes(VALUE_SEPARATOR);
 
-/** The event name as it is stored; null if it is absent, too long or contains control characters. */
+/** Returns the event name to store; null if the header is absent, too long or contains control characters. */
 export const eventName = (header: string | undefined): string | null => (header && isPlain(header) ? header : null);
 
 const isPlain = (text: string): boolean => {
@@ -60,5 +63,5 @@ const isPlain = (text: string): boolean => {
   return text.isWellFormed();
 };
 
-/** SHA-256 of the bytes, hex. */
+/** The SHA-256 of the bytes, in hex. */
 export const sha256Of = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');

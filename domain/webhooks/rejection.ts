@@ -8,14 +8,17 @@ export type RejectionReason =
   | 'unsupported_media_type'
   | 'delivery_id_missing'
   | 'delivery_id_malformed'
-  /** The body exceeds the limit; `size_bytes` is the announced size, or what was received until then. */
+  /**
+   * The body is larger than the limit. `size_bytes` is the announced size or, if none was announced, the number of
+   * bytes received before the call was rejected.
+   */
   | 'too_large'
-  /** Beyond the quota of the tenant's plan. Only counted, never recorded one by one. */
+  /** The tenant has used up the quota of its plan. Such rejections are only counted, and have no event of their own. */
   | 'rate_limited';
 
-/** A request that was not accepted. Its body is never stored, because its sender is not verified. */
+/** A webhook call that was not accepted. Its body is never stored, because its sender is not verified. */
 export type Rejection = {
-  /** Its id in the list of deliveries. */
+  /** The id under which the list of deliveries shows the rejection. */
   delivery_id: string;
   agent_id: string;
   reason: RejectionReason;
@@ -27,8 +30,9 @@ export type Rejection = {
 };
 
 /**
- * Stored in one stream per integration: `rejection-<tenant>.<integration>`. `caller` is a client address, `others` if
- * there were too many addresses, or `rate_limited` for deliveries beyond the plan's quota.
+ * Each integration has one such stream: `rejection-<tenant>.<integration>`. `caller` says whose rejections were
+ * counted: an IP address, `others` (all further addresses, if there were too many), or `rate_limited` (deliveries
+ * beyond the quota of the plan).
  */
 export type RejectionEvent =
   | { type: 'WebhookRejected'; data: Rejection }

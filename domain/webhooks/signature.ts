@@ -1,9 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** The request as received. `header` finds a header by its lower-case name; repeated ones are joined with `, `. */
+/**
+ * A request as received. `header` returns a header by its lower-case name; the values of a repeated header are joined
+ * with `, `.
+ */
 export type SignedRequest = { readonly header: (name: string) => string | undefined; readonly body: Uint8Array };
 
-/** The decoded secrets of one integration. `previous` is null unless it is still valid. */
+/** The secrets of one integration, as bytes. `previous` is null if it is no longer valid. */
 export type SigningKeys = { readonly current: Uint8Array; readonly previous: Uint8Array | null };
 
 export type SignatureFault = 'signature_missing' | 'signature_malformed' | 'signature_mismatch';
@@ -13,14 +16,17 @@ export type Verification =
   | { readonly ok: true; readonly matched: MatchedSecret; readonly reason: null }
   | { readonly ok: false; readonly matched: null; readonly reason: SignatureFault };
 
-/** Everything that differs between the providers' HMAC schemes. The first group of `shape` is the encoded digest. */
+/**
+ * How a provider signs its deliveries with HMAC. `shape` is the form of the signature header; its first group is the
+ * encoded digest.
+ */
 export type SignatureScheme = {
   readonly header: string;
   readonly shape: RegExp;
   readonly encoding: 'hex' | 'base64';
   readonly algorithm: 'sha256' | 'sha1';
   readonly key: (secret: string) => Uint8Array;
-  /** The signed bytes, in parts; null if a header that is part of them is missing or malformed. */
+  /** Returns the signed bytes, in parts; null if a header that belongs to them is missing or malformed. */
   readonly message: (request: SignedRequest) => readonly Uint8Array[] | null;
 };
 
@@ -42,10 +48,13 @@ export type SignedProvider = keyof typeof signatureSchemes;
 
 const MAX_HEADER_LENGTH = 4096;
 const DIGEST_BYTES = { sha256: 32, sha1: 20 } as const;
-/** Stands in for the keys of an unknown integration, so that it takes equal time. Its signatures are rejected too. */
+/**
+ * Used in place of the secrets of an unknown integration, so that the check takes the same time. The result is a
+ * mismatch in any case.
+ */
 const placeholderKeys: SigningKeys = { current: new Uint8Array(32), previous: null };
 
-/** The digest, message and keys that a signature check needs: plain values that can be sent to another thread. */
+/** What a signature check needs. It contains only plain values, so that it can be sent to another thread. */
 export type SignatureClaim = {
   readonly algorithm: SignatureScheme['algorithm'];
   readonly message: readonly Uint8Array[];
@@ -53,13 +62,16 @@ export type SignatureClaim = {
   readonly keys: SigningKeys;
 };
 
-/** Verifies the received bytes against both secrets, in constant time. `keys` is null for an unknown integration. */
+/**
+ * Verifies the signature of a request against the current and the previous secret, in constant time. `keys` is null for
+ * an unknown integration.
+ */
 export const verifySignature = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Verification => {
   const claim = signatureClaim(scheme, request, keys);
   return typeof claim === 'string' ? rejectedVerification(claim) : verificationOf(keys, matchSecret(claim));
 };
 
-/** Extracts the claim to verify, or says why there is none. */
+/** Returns what the signature check needs, or why the request cannot be checked. */
 export const signatureClaim = (
   scheme: SignatureScheme,
   request: SignedRequest,
@@ -73,11 +85,16 @@ export const signatureClaim = (
   return { algorithm: scheme.algorithm, message, digest, keys: keys ?? placeholderKeys };
 };
 
-/** The result of a checked claim. Nothing matches for an unknown integration (`keys` null). */
+/**
+ * Turns the result of `matchSecret` into a verification. If `keys` is null (an unknown integration), it always fails.
+ */
 export const verificationOf = (keys: SigningKeys | null, matched: MatchedSecret | null): Verification =>
   keys && matched ? { ok: true, matched, reason: null } : rejectedVerification('signature_mismatch');
 
-/** Finds the secret that matches the digest. Always tries both: the time must not reveal which one matched. */
+/**
+ * Returns which secret the digest was made with; null if neither matches. Both are always tried, so that the time does
+ * not reveal which one matched.
+ */
 export const matchSecret = ({ algorithm, message, digest, keys }: SignatureClaim): MatchedSecret | null => {
   const current = isSignedWith(algorithm, message, digest, keys.current);
   const previous = keys.previous !== null && isSignedWith(algorithm, message, digest, keys.previous);
@@ -96,7 +113,7 @@ const isSignedWith = (
   return timingSafeEqual(hmac.digest(), digest) && key.length > 0;
 };
 
-// The shape is checked first because Buffer.from silently drops characters that it cannot decode.
+// Check the form first: Buffer.from silently ignores characters that it cannot decode.
 const parseDigest = ({ shape, encoding, algorithm }: SignatureScheme, header: string): Uint8Array | null => {
   const text = header.length <= MAX_HEADER_LENGTH ? shape.exec(header)?.[1] : undefined;
   const digest = text === undefined ? null : Buffer.from(text, encoding);

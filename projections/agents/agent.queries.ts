@@ -7,8 +7,9 @@ import { AgentListRead, agentCounter, agents, agentsWithDeleted, table } from '.
 const from: Source = { projection: agents.name, table };
 
 /**
- * The agents that a caller may see: all of the tenant, or those on which `user_id` has one of these roles, by a role or
- * by a grant that was given after the position `since`, at which the caller became a member.
+ * Which agents a caller may see. Either all agents of the tenant, or those on which `user_id` has one of these roles,
+ * by a role or a grant. The role or grant must be newer than `since`, the sort key of the position at which the user
+ * became a member.
  */
 export type AgentVisibility =
   | { readonly all: true }
@@ -31,19 +32,19 @@ const visibleTo = (visibility: AgentVisibility): Condition[] =>
         },
       ];
 
-/** One agent as AgentRead; null if it does not exist or is deleted. */
+/** Returns one agent, by default as AgentRead; null if it does not exist or is deleted. */
 export const agentById = async (reads: Reads, tenant_id: string, id: string, doc = 'doc'): Promise<Doc | null> =>
   reads.one(from, { tenant_id, id }, doc);
 
 export type AgentFilter = { readonly q?: string | undefined; readonly is_active?: boolean | undefined; readonly kind?: string | undefined };
 
 /**
- * The columns by which `agentPage` can sort. Names and times have an index; any other column sorts all agents of the
- * tenant.
+ * The columns by which `agentPage` can sort. Names and times have an index. To sort by another column, Postgres sorts
+ * all agents of the tenant.
  */
 export const AGENT_SORTS = sortFields(table, AgentListRead);
 
-/** A page of AgentListRead. */
+/** Returns a page of agents, as AgentListRead. */
 export const agentPage = (
   reads: Reads,
   tenant_id: string,
@@ -63,10 +64,13 @@ export const agentPage = (
     ...window,
   });
 
-/** How many agents the tenant has. */
+/** Returns the number of agents in the tenant. */
 export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => agentCounter.read(reads, agents.name, tenant_id);
 
-/** The ids of the agents that a user owns, as far as the projection has come. */
+/**
+ * Returns the ids of the agents that a user owns. The projection may lag behind the log, so the latest changes may be
+ * missing.
+ */
 export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> => {
   const owned: Condition = {
     op: 'exists',
@@ -87,7 +91,7 @@ export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: st
   }
 };
 
-/** A page of the ids of the agents that existed at a position. */
+/** Returns a page of the ids of the agents that existed at a log position. */
 export const agentIdsAsOf = async (
   reads: Reads,
   tenant_id: string,

@@ -53,7 +53,7 @@ export const AgentModelRead = z
   })
   .meta({ id: 'AgentModelRead' });
 
-/** The chain as the API returns it: a model's index in the list is its priority. */
+/** The model chain as the API returns it. The priority of a model is its index in the list. */
 export const AgentModels = z
   .object({
     id: z.string(),
@@ -98,20 +98,23 @@ const access: Table = {
   indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
 };
 
-/** The same table with deleted agents, for as-of reads: an agent existed from position `born` to position `died`. */
+/**
+ * The same table, but queries see deleted agents, too. As-of reads need them: an agent existed from the log position
+ * `born` until the position `died`.
+ */
 export const agentsWithDeleted: Table = { ...table, softDelete: undefined };
 
 export const agentCounter = tenantCounter('agent', 'agents');
 
 /**
- * A change of roles or grants changes no field of the agent's row, but it changes the ETag; `updated_at` changes with
- * it.
+ * Sets only `updated_at`. A change of roles or grants changes no other field of the agent, but the ETag of the agent
+ * changes with it.
  */
 const touch = (event: EventOfAgent): Change => patch('agents', keyOf(event), { updated_at: event.at });
 
 type EventOfAgent = { tenant: string; id: string; at: string; position: Position };
 
-/** Records a user's role on an agent, which comes from an assigned role or from a grant. */
+/** Stores that a user has a role on an agent: by an assigned role or by a grant. */
 const addAccess = ({ tenant, id, position }: EventOfAgent, kind: 'role' | 'grant', user_id: string, role: AgentRole): Change =>
   insert('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind, role, given: sortKey(position) });
 

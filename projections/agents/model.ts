@@ -5,7 +5,7 @@ import { insert, type Projection } from '../projection.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { sortFields, type Table } from '../table.ts';
 
-/** A model as tenants see it: without its configuration. */
+/** A model as tenants see it. The configuration is left out. */
 export const ModelListRead = z
   .object({
     id: Id25,
@@ -44,7 +44,7 @@ export const table: Table = {
   indexes: [{ columns: ['created_at', 'id'] }],
 };
 
-/** The models of the platform. */
+/** The models that are registered on the platform. */
 export const models: Projection<Model.ModelEvent> = {
   name: 'models',
   version: 2,
@@ -59,9 +59,9 @@ export const MODEL_SORTS = sortFields(table, ModelListRead);
 
 const from = { projection: models.name, table };
 
-/** A page of ModelListRead: the models that every tenant may use, without their configuration. */
+/** Returns a page of the models that every tenant may use, without their configuration. */
 export const modelsOpenToTenant = (reads: Reads, window: PageWindow): Promise<Page> =>
   reads.page({ from, doc: 'list_doc', where: [{ column: 'available_to_all_tenants', op: '=', value: true }], ...window });
 
-/** A page of ModelRead: every model of the platform. */
+/** Returns a page of all models of the platform. */
 export const allModels = (reads: Reads, window: PageWindow): Promise<Page> => reads.page({ from, where: [], ...window });

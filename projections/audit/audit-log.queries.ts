@@ -20,7 +20,8 @@ const conditions = ({ from, to, actor, ...exact }: AuditFilter): Condition[] => 
 ];
 
 /**
- * A page of AuditLogRead of one tenant, or of the platform if `tenant_id` is null. `from` is inclusive, `to` exclusive.
+ * Returns a page of the audit log of one tenant, or of the platform if `tenant_id` is null. The filter time `from` is
+ * inclusive, `to` is exclusive.
  */
 export const auditPage = (reads: Reads, tenant_id: string | null, filter: AuditFilter, window: PageWindow): Promise<Page> =>
   reads.page({
@@ -30,10 +31,13 @@ export const auditPage = (reads: Reads, tenant_id: string | null, filter: AuditF
     ...window,
   });
 
-/** How many entries the tenant's audit log has. */
+/** Returns the number of entries in the audit log of the tenant. */
 export const auditCount = (reads: Reads, tenant_id: string): Promise<number> => auditCounter.read(reads, audit.name, tenant_id);
 
-/** The position of a tenant's last event at or before a time, as a token; null if there is none. */
+/**
+ * Returns the log position of the tenant's last event at or before a time, as a consistency token; null if there is no
+ * such event.
+ */
 export const positionAt = async (reads: Reads, tenant_id: string, time: string): Promise<string | null> => {
   const where: Condition[] = [
     { column: 'tenant_id', op: '=', value: tenant_id },
@@ -45,15 +49,15 @@ export const positionAt = async (reads: Reads, tenant_id: string, time: string):
   return last?.position ?? null;
 };
 
-/** The position of an event in the log; null if the audit log has no entry for it. */
+/** Returns the log position of an event; null if the audit log has no entry for it. */
 export const positionOfEvent = async (reads: Reads, event_id: string): Promise<Position | null> => {
   const entry = await byKey<{ position: string }>(reads, { projection: audit.name, table }, { id: event_id });
   return entry && parseToken(entry.position);
 };
 
 /**
- * Position and time of a tenant's newest entry, or of the newest entry up to the position `until`; null if there is
- * none.
+ * Returns position and time of the newest entry of a tenant. With `until`, of the newest entry up to and including that
+ * position. Null if there is none.
  */
 export const latestEntry = async (
   reads: Reads,
@@ -70,7 +74,9 @@ export const latestEntry = async (
 
 const ENTRIES_PER_PAGE = 200;
 
-/** A tenant's entries up to and including a position, oldest first: pages of JSON texts. */
+/**
+ * Returns the entries of a tenant up to and including a position, the oldest first. Each page is a list of JSON texts.
+ */
 export async function* entriesUntil(reads: Reads, tenant_id: string, until: Position): AsyncGenerator<string[], void> {
   const where: Condition[] = [
     { column: 'tenant_id', op: '=', value: tenant_id },

@@ -46,12 +46,15 @@ export const table: Table = {
 };
 
 /**
- * A copy of the platform's entries in a table of their own. Tenants' entries, which are far more numerous, therefore
- * need no index for the order of the platform's log.
+ * A second table with only the entries of the platform's audit log. Tenants have far more entries. Because of this
+ * table, those need no index in the order of the platform's audit log.
  */
 export const platformTable: Table = { ...table, name: 'platform_audit_logs', indexes: [{ columns: ['created_at', 'place'] }] };
 
-/** Events by which the platform changes a tenant. They appear in the tenant's audit log and in the platform's. */
+/**
+ * The events by which the platform changes a tenant. They appear in the audit log of the tenant and in that of the
+ * platform.
+ */
 const PLATFORM_ACTIONS_ON_TENANTS = [
   'TenantCreated',
   'TenantUpdated',
@@ -65,18 +68,24 @@ const PLATFORM_ACTIONS_ON_TENANTS = [
 const isOfPlatform = ({ meta, type }: Recorded): boolean =>
   meta.tenant === PLATFORM || (PLATFORM_ACTIONS_ON_TENANTS as readonly string[]).includes(type);
 
-/** The nouns of two words. In any other event type the noun is the first word. */
+/**
+ * Matches the noun at the start of an event type. These nouns consist of two words; any other noun is only the first
+ * word.
+ */
 const NOUNS = /^(?:ApiKey|ParkedEvent|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
 
 const snake = (name: string): string => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
 
-/** `AgentModelChainReordered` -> `agent.model_chain_reordered`: the resource, a dot, and what happened to it. */
+/**
+ * Returns the name of an action: the resource, a dot, and what happened to it. For example, `AgentModelChainReordered`
+ * becomes `agent.model_chain_reordered`.
+ */
 export const actionOf = (type: string): string => {
   const noun = NOUNS.exec(type)?.[0] ?? type;
   return noun === type ? snake(type) : `${snake(noun)}.${snake(type.slice(noun.length))}`;
 };
 
-/** Fields that the audit log never shows: digests and sealed secrets. */
+/** Whether a field must never appear in the audit log: digests and encrypted secrets. */
 const isHidden = (name: string, value: unknown): boolean =>
   name === 'digest' || name.startsWith('sealed') || (typeof value === 'string' && /^v1\.[\w-]+\.[\w-]+\./.test(value));
 
@@ -85,7 +94,7 @@ const metaOf = ({ data, meta }: Recorded): Record<string, unknown> => {
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isHidden(name, value)));
 };
 
-/** Categories whose stream id is an agent's id. */
+/** The categories whose streams have the id of an agent as their id. */
 const CATEGORIES_BY_AGENT: readonly string[] = [Agent.category, Acknowledgement.category];
 
 const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null => {
@@ -97,7 +106,8 @@ const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null 
 type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
 
 /**
- * The address and client of the caller. A rejected webhook call has no known caller, so its event has both in its data.
+ * The IP address and the user agent of the caller. The sender of a rejected webhook call is not verified, so its event
+ * holds both in the data instead of the metadata.
  */
 const sourceOf = ({ category, data, meta }: Recorded): Source => {
   if (category !== Rejection.category) return { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
@@ -124,7 +134,7 @@ const entryOf = (event: Recorded): Row => {
   };
 };
 
-/** How many entries each tenant has. */
+/** Counts the audit log entries of each tenant. */
 export const auditCounter = tenantCounter('audit', 'lines');
 
 const entriesOf = (event: Recorded) => {
@@ -133,10 +143,10 @@ const entriesOf = (event: Recorded) => {
   return isOfPlatform(event) ? [...changes, insert(platformTable.name, entry)] : changes;
 };
 
-/** Categories that the audit log excludes: idempotency keys, wrapped keys, and the chunks of delivery bodies. */
+/** The categories that the audit log excludes: idempotency keys, wrapped keys and the chunks of delivery bodies. */
 const excludedFromAudit = new Set(['idempotency', 'key', DeliveryBody.category]);
 
-/** One entry for every event, except those of the excluded categories. */
+/** The audit log: one entry for every event, except events of the excluded categories. */
 export const audit: Projection = {
   name: 'audit',
   version: 5,

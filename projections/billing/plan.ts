@@ -39,6 +39,6 @@ export const plans: Projection<Plan.PlanEvent> = {
 
 export const PLAN_SORTS = sortFields(table, PlanRead);
 
-/** A page of PlanRead. */
+/** Returns a page of plans, as PlanRead. */
 export const planPage = (reads: Reads, window: PageWindow): Promise<Page> =>
   reads.page({ from: { projection: plans.name, table }, where: [], ...window });

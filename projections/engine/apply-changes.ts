@@ -2,11 +2,11 @@ import type { Recorded } from '../../domain/event.ts';
 import type { Change, Key, Row } from '../projection.ts';
 import type { CompiledProjection, CompiledTable, StoredRow } from './compiled-projection.ts';
 
-/** A change with the table and the key text of its row. */
+/** A change, with the table and the key text of the row that it changes. */
 type KeyedChange = { readonly change: Change; readonly table: CompiledTable; readonly key: string };
-/** The row that has the revision of an event's stream. */
+/** The row that stores the revision of the event's stream (see `Table.stream`). */
 type StreamRow = { readonly table: CompiledTable; readonly key: string };
-/** An event with its changes. If they could not be determined, `reason` says why. */
+/** An event with its changes. If determining the changes failed, `reason` says why. */
 type Step = {
   readonly event: Recorded;
   readonly changes: readonly KeyedChange[];
@@ -14,22 +14,25 @@ type Step = {
   readonly reason?: string;
 };
 
-/** The rows that a batch touches, by table and key text. They have to be loaded before the batch is applied. */
+/**
+ * The keys of the rows that a batch of events may change, by table and key text. These rows must be loaded before the
+ * batch is applied.
+ */
 export type TouchedKeys = ReadonlyMap<string, ReadonlyMap<string, Key>>;
 /**
- * The touched rows whose first change in the batch is an insert, by table and key text. They should not exist before
- * the batch.
+ * The key texts, by table, of the rows for which the first change in the batch is an insert. These rows normally do not
+ * exist before the batch.
  */
 export type InsertedKeys = ReadonlyMap<string, ReadonlySet<string>>;
 export type PendingChanges = { readonly steps: readonly Step[]; readonly touched: TouchedKeys; readonly inserted: InsertedKeys };
 
 /**
- * An event that was not applied, which the projector then parks. `first` is false if it only follows another such event
- * of its stream.
+ * An event that was not applied. The projector parks it. `first` is false if the event was skipped only because an
+ * earlier event of its stream was not applied.
  */
 export type Unapplied = { readonly event: Recorded; readonly reason: string; readonly first: boolean };
 
-/** The rows to write, by table and key text; null for a row that is removed. */
+/** The rows to write, by table and key text. Null means that the row is removed. */
 export type Writes = ReadonlyMap<string, ReadonlyMap<string, StoredRow | null>>;
 export type AppliedChanges = { readonly writes: Writes; readonly unapplied: readonly Unapplied[] };
 
@@ -37,10 +40,11 @@ export type Lookup = (table: string, key: string) => StoredRow | null | undefine
 
 export type ApplyOptions = {
   readonly lookup: Lookup;
-  /** Streams that have parked events: none of their events is applied. */
+  /** The streams that have parked events. No further event of these streams is applied. */
   readonly blockedStreams: ReadonlySet<string>;
   /**
-   * Render documents after every event instead of once per row, to find the event whose document cannot be rendered.
+   * If true, documents are rendered after every event instead of once per row. This finds the event whose document
+   * cannot be rendered.
    */
   readonly renderEachEvent?: boolean;
 };
@@ -62,11 +66,12 @@ const changesOf = (compiled: CompiledProjection, event: Recorded): readonly Chan
   return Array.isArray(changes) ? changes : [changes as Change];
 };
 
-/** Selects rows by table and key text. Changes of other rows are ignored. */
+/** Selects rows by table and key text. Changes of rows that are not selected are ignored. */
 export type RowFilter = (table: string, key: string) => boolean;
 
 /**
- * Determines what each event changes and which rows it touches. Events that do not concern the projection are dropped.
+ * Determines what each event changes, and which rows must be loaded for that. Ignores events that the projection does
+ * not handle.
  */
 export const collectChanges = (compiled: CompiledProjection, events: readonly Recorded[], only?: RowFilter): PendingChanges => {
   const touched = new Map<string, Map<string, Key>>([...compiled.tables.keys()].map((name) => [name, new Map()]));
@@ -101,7 +106,10 @@ export const collectChanges = (compiled: CompiledProjection, events: readonly Re
   return { steps: events.filter(compiled.handles).map(stepOf), touched, inserted };
 };
 
-/** The rows that a batch has changed so far. The changes of one event count only after `commit`. */
+/**
+ * Holds the rows that the events of a batch have changed so far. The changes of the present event are kept apart until
+ * `commit`, so that `discard` can drop them.
+ */
 const createOverlay = (lookup: Lookup) => {
   const rows = new Map<string, Map<string, StoredRow | null>>();
   let uncommitted: [string, string, StoredRow | null][] = [];
@@ -140,7 +148,7 @@ const createOverlay = (lookup: Lookup) => {
 
 type Overlay = ReturnType<typeof createOverlay>;
 
-/** Marks documents that have to be rendered. It is recognised by identity. */
+/** Stands in place of documents that must be rendered again. It is compared by reference, not by content. */
 const STALE: readonly string[] = [];
 
 const inserted = (table: CompiledTable, fields: Row): Row => {
@@ -172,7 +180,7 @@ const added = (table: CompiledTable, old: Row, amounts: Readonly<Record<string, 
 const isFromStream = (touched: string, stream: string): boolean => touched.length > stream.length && touched.startsWith(`${stream}@`);
 
 /**
- * The row after one change; null if it is removed. `touched` names the event.
+ * Returns the row after one change; null if it is removed. `touched` names the event, as `<stream>@<revision>`.
  * @throws Error that says why the change cannot be made
  */
 const nextRow = ({ change, table }: KeyedChange, event: Recorded, touched: string, old: StoredRow | null): StoredRow | null => {
@@ -219,8 +227,8 @@ const renderAll = (compiled: CompiledProjection, rowsByTable: ReadonlyMap<string
 };
 
 /**
- * Applies collected changes in order to the rows that `lookup` returns. An event that cannot be applied changes
- * nothing, and neither does any later event of its stream.
+ * Applies collected changes in order. `lookup` returns the rows before the batch. An event that cannot be applied
+ * changes nothing, and no later event of its stream is applied.
  */
 export const applyChanges = (
   compiled: CompiledProjection,

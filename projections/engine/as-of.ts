@@ -4,9 +4,9 @@ import type { StoredRow } from './compiled-projection.ts';
 import { openMemoryStore } from './memory-store.ts';
 
 /**
- * The rows of one table, by key text, as events up to and including the position `until` define them. `events` are
- * those of the resources' own streams, each stream in order. Changes by other streams (counters) are therefore not
- * included, nor are changes of other tables.
+ * Returns the rows of one table as they were at the log position `until` (inclusive), by key text. `events` must
+ * contain only the events of the resources' own streams, in order within each stream. So changes that other streams
+ * cause (such as counters) are not included, and neither are rows of other tables.
  */
 export const asOf = (
   projection: AnyProjection,

@@ -5,30 +5,33 @@ import type { AnyProjection, Changes, Handler, Key, Row } from '../projection.ts
 import type { ColumnType, Table } from '../table.ts';
 
 /**
- * A row in memory. `touched` is `<stream>@<revision>` of the event that last changed it; `docs` are in the table's
- * order.
+ * A row in memory. `touched` names the event that last changed it, as `<stream>@<revision>`. `docs` are its rendered
+ * documents, in the order in which the table defines them.
  */
 export type StoredRow = { readonly row: Row; readonly revision: number | null; readonly touched: string; readonly docs: readonly string[] };
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type CompiledDoc = { readonly name: string; readonly render: (row: Row) => string; readonly shape: Shape | null };
 
-/** A table that is ready for use: it checks fields and builds keys and documents. */
+/** A compiled table: it has the functions that check values, build keys and render documents. */
 export type CompiledTable = {
   readonly table: Table;
   readonly columns: readonly (readonly [string, ColumnType])[];
   readonly docs: readonly CompiledDoc[];
-  /** Every column with its default: null, or 0 for a counter. */
+  /** A row with the default of every column: 0 for a counter, null for any other. */
   readonly emptyRow: Row;
-  /** The text that identifies a row in memory, built from its key columns. @throws Error if one is missing */
+  /**
+   * Returns the key text of a row: a text, built from the key columns, that identifies the row in memory.
+   * @throws Error if a key column is missing
+   */
   readonly keyText: (row: Row) => string;
-  /** The same for the row that has the revision of an event's stream. */
+  /** Returns the key text of the row that stores the revision of the event's stream. */
   readonly streamKeyText: (event: Recorded) => string;
-  /** The key that a key text was built from. */
+  /** Returns the key from which a key text was built. */
   readonly keyOf: (text: string) => Key;
   /**
-   * The value of a field as it is stored.
-   * @throws Error if its column or (with `strict`) a document does not accept it
+   * Returns the value of a field as it is stored.
+   * @throws Error if the column does not accept the value or, with `strict`, if a document does not
    */
   readonly toStored: (name: string, value: unknown, strict: boolean) => unknown;
   readonly isCounter: (name: string) => boolean;
@@ -42,7 +45,7 @@ export type CompiledProjection = {
   readonly changesOf: (event: Recorded) => Changes;
 };
 
-/** The columns that every table has besides its own. */
+/** The columns that the engine adds to every table. */
 export const SYSTEM_COLUMNS = ['revision', 'touched'] as const;
 
 const shapeOf = (schema: z.ZodType): Shape | null => {
@@ -92,7 +95,7 @@ const assertValid = (projection: string, table: Table): void => {
   if (table.stream && !table.key.every(typeOfKeyColumn)) wrong('the key of a table with a stream may only consist of id and tenant_id');
 };
 
-/** One column of a key as it is stored. @throws Error if it is missing */
+/** Returns the value of one key column as it is stored. @throws Error if it is missing */
 const keyPart = ({ name: table }: Table, row: Row, name: string): string => {
   const value = row[name];
   if (typeof value !== 'string') throw new Error(`${table}: key column ${name} is missing`);
@@ -169,7 +172,7 @@ const changesOf = ({ on, every, name, versions = {} }: AnyProjection): ((event: 
   };
 };
 
-/** Compiles a projection. @throws Error that names the table if its definition is invalid */
+/** Compiles a projection. @throws Error if its definition is invalid; the message names the table */
 export const compileProjection = (projection: AnyProjection): CompiledProjection => {
   const categories = projection.categories === '*' ? null : new Set(projection.categories);
   return {

@@ -6,7 +6,7 @@ import type { StoredRow } from './compiled-projection.ts';
 
 type Rows = (table: string) => readonly StoredRow[];
 
-/** Compares in the default order of Postgres, in which null is greater than any other value. */
+/** Compares two column values in the order in which Postgres sorts by default: null is greater than any other value. */
 const compare = (a: unknown, b: unknown): number => {
   if (a === b) return 0;
   if (a === null || a === undefined) return b === null || b === undefined ? 0 : 1;
@@ -17,7 +17,7 @@ const compare = (a: unknown, b: unknown): number => {
 
 const instant = (value: string): string => new Date(value).toISOString();
 
-/** The value in the form in which rows store it. */
+/** Converts the value of a condition to the form in which rows store it, so that both can be compared. */
 const comparable = (value: unknown, timed: boolean): unknown =>
   typeof value !== 'string' ? value : timed ? instant(value) : escapeText(value);
 
@@ -49,9 +49,9 @@ const holds = (condition: Condition, row: Row, rows: Rows, typeOf: (column: stri
 };
 
 /**
- * One page of rows. `doc` is the index of the document by which the page's size is limited. `next` is the key of the
- * next page, if there is one.
- * @throws Refusal invalid for a malformed cursor
+ * Returns one page of rows. The documents with the index `doc` limit the size of the page. `next` is the cursor key of
+ * the next page; null on the last page.
+ * @throws Refusal invalid if the cursor is malformed
  */
 export const pageOf = (query: PageQuery, rows: Rows, doc: number): { held: readonly StoredRow[]; next: CursorKey | null } => {
   const { from, sort, limit, tieBreak = 'id' } = query;

@@ -7,12 +7,12 @@ import { applyChanges, collectChanges, type RowFilter, type Unapplied } from './
 import { type CompiledProjection, compileProjection, type StoredRow } from './compiled-projection.ts';
 import { pageOf } from './memory-query.ts';
 
-/** Projections in memory, for tests without a database, as-of reads, and the drift check. */
+/** Holds projections in memory. It is used by tests without a database, by as-of reads and by the drift check. */
 export type MemoryStore = {
-  /** Applies events in the order of the log. Events that no projection handles only move the position. */
+  /** Applies events, which must come in log order. Every event moves the position, even if no projection handles it. */
   readonly feed: (events: readonly Recorded[]) => void;
   readonly reads: Reads;
-  /** The rows of one table by key text, including soft-deleted ones. */
+  /** Returns the rows of one table by key text, including soft-deleted rows. */
   readonly rows: (projection: string, table: string) => ReadonlyMap<string, StoredRow>;
   readonly unapplied: (projection: string) => readonly Unapplied[];
 };
@@ -26,7 +26,7 @@ type ProjectionState = {
 
 type State = {
   readonly projections: ReadonlyMap<string, ProjectionState>;
-  /** Called after every change of the position. */
+  /** Functions to call whenever the position has changed. */
   readonly listeners: Set<() => void>;
   position: Position | null;
 };
@@ -129,7 +129,7 @@ const readsOf = (state: State): Reads => ({
   position: (projection) => (projectionOf(state, projection) && state.position ? tokenOf(state.position) : null),
 });
 
-/** Opens an empty store for these projections; with `only`, it stores no rows but those that the filter selects. */
+/** Creates an empty store for these projections. With `only`, it stores only the rows that this filter selects. */
 export const openMemoryStore = (projections: readonly AnyProjection[], only?: RowFilter): MemoryStore => {
   const state: State = {
     projections: new Map(projections.map((projection) => [projection.name, emptyState(projection)])),

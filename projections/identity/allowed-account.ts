@@ -16,7 +16,7 @@ export const table: Table = {
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['email', 'id'] }],
 };
 
-/** The email addresses that may sign in. */
+/** The e-mail addresses that may sign in. */
 export const allowedAccounts: Projection<AllowedAccountEvent> = {
   name: 'allowed_accounts',
   version: 1,
@@ -30,6 +30,6 @@ export const allowedAccounts: Projection<AllowedAccountEvent> = {
 
 export const ALLOWED_ACCOUNT_SORTS = sortFields(table, AllowedAccountRead);
 
-/** A page of AllowedAccountRead. */
+/** Returns a page of the e-mail addresses that may sign in, as AllowedAccountRead. */
 export const allowedAccountPage = (reads: Reads, window: PageWindow): Promise<Page> =>
   reads.page({ from: { projection: allowedAccounts.name, table }, where: [], ...window });

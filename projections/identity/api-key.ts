@@ -35,7 +35,7 @@ export const table: Table = {
   indexes: [{ columns: ['tenant_id', 'kind', 'created_at', 'id'] }],
 };
 
-/** API keys and runner keys, without the secret part and its digest. */
+/** All API keys, including runner keys, without their secrets and digests. */
 export const apikeys: Projection<ApiKey.ApiKeyEvent> = {
   name: 'apikeys',
   version: 2,
@@ -53,7 +53,7 @@ export const apikeys: Projection<ApiKey.ApiKeyEvent> = {
 
 export const KEY_SORTS = sortFields(table, ApiKeyRead);
 
-/** A page of the keys of one kind: a tenant's, the platform's, or those of one agent's runners. */
+/** Returns a page of the API keys of one tenant, of the platform, or of the runners of one agent. */
 export const keyPage = (
   reads: Reads,
   owner: { kind: ApiKey.ApiKeyKind; tenant_id?: string; agent_id?: string },

@@ -8,7 +8,10 @@ export type Membership = { user_id: string; tenant_id: string; role: string; sin
 
 export const USER_SORTS = sortFields(table, AdminUserRow);
 
-/** A page of users, filtered by a part of name or email address. Memberships are not included: see `membershipsOf`. */
+/**
+ * Returns a page of users. `q` filters by a part of the name or the e-mail address. Memberships are not included: see
+ * `membershipsOf`.
+ */
 export const userPage = (reads: Reads, q: string | undefined, window: PageWindow): Promise<Page> => {
   const where: Condition[] = q === undefined ? [] : [{ column: ['email', 'name'], op: 'contains', value: q }];
   return reads.page({ from, where, ...window });
@@ -16,7 +19,7 @@ export const userPage = (reads: Reads, q: string | undefined, window: PageWindow
 
 const MEMBERSHIPS_PER_PAGE = 200;
 
-/** Every membership of a user, oldest first. The next page is read only when the consumer asks for it. */
+/** Returns every membership of a user in pages, the oldest first. A page is read only when the consumer asks for it. */
 export async function* membershipPages(reads: Reads, user_id: string): AsyncGenerator<Membership[], void> {
   const query = {
     from: { projection: users.name, table: memberships },
@@ -32,6 +35,6 @@ export async function* membershipPages(reads: Reads, user_id: string): AsyncGene
   }
 }
 
-/** Every membership of a user, oldest first. */
+/** Returns every membership of a user, the oldest first. */
 export const membershipsOf = async (reads: Reads, user_id: string): Promise<Membership[]> =>
   (await Array.fromAsync(membershipPages(reads, user_id))).flat();

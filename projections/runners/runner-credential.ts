@@ -15,7 +15,7 @@ export const RunnerCredentialRead = z
   })
   .meta({ id: 'RunnerCredentialRead' });
 
-/** The credential itself. Only the reply to its creation contains it. */
+/** The response to the creation of a credential. It is the only response that contains the JWT and the private seed. */
 export const RunnerCredentialIssued = z
   .object({
     id: Id25,
@@ -38,7 +38,7 @@ export const table: Table = {
   indexes: [{ columns: ['tenant_id', 'agent_id', 'created_at', 'id'] }],
 };
 
-/** The NATS credentials that were issued to runners, without the JWT and the seed. */
+/** The NATS credentials that were issued to runners, without their JWTs and private seeds. */
 export const runnerCredentials: Projection<RunnerCredential.RunnerCredentialEvent> = {
   name: 'runner_credentials',
   version: 1,
@@ -53,7 +53,7 @@ export const runnerCredentials: Projection<RunnerCredential.RunnerCredentialEven
 
 export const RUNNER_CREDENTIAL_SORTS = sortFields(table, RunnerCredentialRead);
 
-/** A page of the NATS credentials of one agent, including expired and revoked ones. */
+/** Returns a page of the NATS credentials of one agent, including expired and revoked ones. */
 export const runnerCredentialPage = (
   reads: Reads,
   { tenant_id, agent_id }: { tenant_id: string; agent_id: string },

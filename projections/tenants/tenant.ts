@@ -33,7 +33,7 @@ export const AdminTenantRead = z
 const statusOf = ({ closed, closing, is_suspended }: { closed: boolean; closing: boolean; is_suspended: boolean }) =>
   closed ? 'closed' : closing ? 'closing' : is_suspended ? 'suspended' : 'active';
 
-/** The row's document. `status` is derived from the row's flags. */
+/** The document of a row. Its `status` is derived from the flags of the row. */
 const AdminTenantRow = z
   .object({ ...fields, closing: z.boolean(), closed: z.boolean() })
   .transform(({ closing, closed, ...row }) => ({ ...row, status: statusOf({ closing, closed, is_suspended: row.is_suspended }) }))
@@ -42,7 +42,7 @@ const AdminTenantRow = z
 const Period = z.object({ start: z.string(), end: z.string() });
 const Amount = z.int();
 
-/** Usage and tasks of the last 30 days. */
+/** The usage and the tasks of a tenant in the last 30 days. */
 const summaries = {
   usage_summary_30d: z.object({ requests: Amount, input_tokens: Amount, output_tokens: Amount, cost_usd: z.number(), period: Period }),
   task_summary_30d: z.object({ total: Amount, running: Amount, completed: Amount, failed: Amount, cancelled: Amount }),
@@ -84,8 +84,8 @@ export const table: Table = {
 };
 
 /**
- * When a tenant's keys were last used. It is a separate table so that using a key does not change the tenant's
- * revision.
+ * When the API keys of a tenant were last used. This has its own table, so that the use of a key does not change the
+ * tenant's revision.
  */
 export const activity: Table = {
   name: 'activity',
@@ -111,7 +111,7 @@ const patchTenant =
   ({ id, at }: { id: string; at: string }) =>
     patch('tenants', { id }, { ...fields, updated_at: at });
 
-/** Tenants as operators see them, with the number of members and agents of each. */
+/** Tenants as operators see them, with the number of their members and agents. */
 export const tenants: Projection<Tenant.TenantEvent | ForeignEvent> = {
   name: 'tenants',
   version: 2,
@@ -147,11 +147,11 @@ export const tenants: Projection<Tenant.TenantEvent | ForeignEvent> = {
 
 export const TENANT_SORTS = sortFields(table, AdminTenantRead);
 
-/** A page of AdminTenantRead. */
+/** Returns a page of tenants, as AdminTenantRead. */
 export const tenantPage = (reads: Reads, window: PageWindow): Promise<Page> =>
   reads.page({ from: { projection: tenants.name, table }, where: [], ...window });
 
-/** When one of the tenant's keys was last used (RFC 3339); null if never. */
+/** Returns when an API key of the tenant was last used (RFC 3339); null if never. */
 export const lastActiveAt = async (reads: Reads, tenant_id: string): Promise<string | null> => {
   const found = await byKey<{ last_active_at: string | null }>(reads, { projection: tenants.name, table: activity }, { tenant_id });
   return found?.last_active_at ?? null;

@@ -10,7 +10,10 @@ const from: Source = { projection: deliveries.name, table };
 type ListDoc = z.output<typeof DeliveryRead>;
 type DetailDoc = z.output<typeof DeliveryDetailRow>;
 
-/** Selects an integration's deliveries. `marksReplays`: whether known bodies under a new delivery id are marked. */
+/**
+ * Selects the deliveries of one integration. If `marksReplays` is true, body replays are marked: known bodies under
+ * another delivery id.
+ */
 export type IntegrationRef = { readonly tenant_id: string; readonly integration_id: string; readonly marksReplays: boolean };
 
 export type DeliveryFilter = {
@@ -23,7 +26,7 @@ const equal = (column: string, value: string): Condition => ({ column, op: '=', 
 const received = (op: '>=' | '<=' | '<', value: string | undefined): Condition[] =>
   value === undefined ? [] : [{ column: 'received_at', op, value }];
 
-/** Whether the same body arrived under another delivery id within the replay window. */
+/** Whether the same body came to the integration before, under another delivery id and within the replay window. */
 const isReplay = async (
   reads: Reads,
   { tenant_id, integration_id, marksReplays }: IntegrationRef,
@@ -48,13 +51,16 @@ const isReplay = async (
   return first !== undefined && first.id !== id;
 };
 
-/** Sets `replay_suspect`. */
+/** Sets `replay_suspect`, which marks a body replay. */
 export const withReplayMark = async <T extends ListDoc>(reads: Reads, integration: IntegrationRef, delivery: T): Promise<T> => ({
   ...delivery,
   replay_suspect: await isReplay(reads, integration, delivery),
 });
 
-/** A page of an integration's deliveries with replay marks. `from` is inclusive, `to` exclusive. */
+/**
+ * Returns a page of the deliveries of an integration, with body replays marked. The filter time `from` is inclusive,
+ * `to` is exclusive.
+ */
 export const deliveryPage = async (
   reads: Reads,
   integration: IntegrationRef,
@@ -77,26 +83,28 @@ export const deliveryPage = async (
   return { ...page, body: JSON.stringify(await Promise.all(listed.map((delivery) => withReplayMark(reads, integration, delivery)))) };
 };
 
-/** A delivery without its payload and replay mark. `revision`: of its stream. */
+/** A delivery without its payload, and without the mark for body replays. `revision` is the revision of its stream. */
 export type FoundDelivery = { readonly delivery: DetailDoc; readonly revision: number | null };
 
-/** Finds one delivery; `withReplayMark` adds the replay mark. */
+/** Finds one delivery; null if it does not exist. Use `withReplayMark` to mark a body replay. */
 export const deliveryById = async (reads: Reads, tenant_id: string, id: string): Promise<FoundDelivery | null> => {
   const found = await reads.one(from, { tenant_id, id });
   return found && { delivery: JSON.parse(found.doc) as DetailDoc, revision: found.revision };
 };
 
-/** The clocks of two processes differ by less than this. */
+/** The assumed maximum difference between the clocks of two processes. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 const PAGE_SIZE = 50;
-/** How many deliveries are searched for the last one that was signed with the previous secret. */
+/** How many of the latest deliveries are searched for one that was signed with the previous secret. */
 const MAX_EXAMINED = 1_000;
 
 type LastDeliveries = { readonly last_delivery_at: string | null; readonly last_delivery_on_previous_secret_at: string | null };
 
 /**
- * The times of the last deliveries to an integration up to a position. The rows of deliveries have no positions: the
- * audit log has them. `usedPreviousSecret`: whether any delivery until now was signed with a previous secret.
+ * Returns when the last delivery came to an integration, and the last one that was signed with the previous secret.
+ * Both up to the log position `until`, which is compared with the positions in the audit log. `usedPreviousSecret` must
+ * be true if any delivery until now was signed with a previous secret. If it is false, the search for such a delivery
+ * is skipped.
  */
 export const lastDeliveriesUntil = async (
   reads: Reads,

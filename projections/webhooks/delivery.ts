@@ -31,7 +31,7 @@ const Guardrail = z.object({ rule: z.string(), verdict: z.enum(['pass', 'block',
 const Attempt = z.object({ at: z.string(), outcome: z.enum(['acknowledged', 'max_deliveries', 'terminated']), count: z.int() });
 const Cause = z.object({ event_id: z.string(), type: z.string(), at: z.string() });
 
-/** DeliveryDetail without the payload, which no read model holds. */
+/** DeliveryDetail without the payload, because no read model stores payloads. */
 export const DeliveryDetailRow = DeliveryRead.extend({
   provider: z.string().nullable(),
   content_type: z.string().nullable(),
@@ -132,7 +132,9 @@ const patchSettled = (
     },
   );
 
-/** Accepted, blocked and rejected webhook deliveries with their processing state. The bodies stay in the log. */
+/**
+ * Accepted, blocked and rejected webhook deliveries, and how far they were processed. The bodies are only in the log.
+ */
 export const deliveries: Projection<DeliveryEvent | RejectionEvent | AcknowledgementEvent> = {
   name: 'deliveries',
   version: 1,

@@ -7,17 +7,19 @@ const from: Source = { projection: integrations.name, table };
 
 type IntegrationDoc = z.output<typeof WebhookIntegrationRead>;
 
-/** Turns the stored path into a URL. */
+/** Turns the stored URL path into a complete URL. */
 const withUrl = (doc: IntegrationDoc, publicUrl: string): IntegrationDoc => ({ ...doc, url: publicUrl + doc.url });
 
-/** One integration as WebhookIntegrationRead; null if it does not exist or belongs to another tenant. */
+/** Returns one integration as WebhookIntegrationRead; null if it does not exist or belongs to another tenant. */
 export const integrationById = async (reads: Reads, tenant_id: string, id: string, publicUrl: string): Promise<Doc | null> => {
   const found = await reads.one(from, { id });
   const doc = found && (JSON.parse(found.doc) as IntegrationDoc);
   return found && doc?.tenant_id === tenant_id ? { ...found, doc: JSON.stringify(withUrl(doc, publicUrl)) } : null;
 };
 
-/** The times of the last deliveries, which the integration's own stream does not contain. */
+/**
+ * Returns when the last deliveries to an integration came. The integration's own stream does not contain these times.
+ */
 export const lastDeliveries = async (
   reads: Reads,
   id: string,
@@ -29,7 +31,7 @@ export const lastDeliveries = async (
 
 export const INTEGRATION_SORTS = sortFields(table, WebhookIntegrationRead);
 
-/** A page of the tenant's integrations. */
+/** Returns a page of the webhook integrations of the tenant. */
 export const integrationPage = async (
   reads: Reads,
   { tenant_id, publicUrl }: { tenant_id: string; publicUrl: string },
@@ -43,6 +45,6 @@ export const integrationPage = async (
   return { body: JSON.stringify((JSON.parse(body) as IntegrationDoc[]).map((doc) => withUrl(doc, publicUrl))), next };
 };
 
-/** The number of the tenant's integrations. */
+/** Returns the number of webhook integrations of the tenant. */
 export const integrationCount = (reads: Reads, tenant_id: string): Promise<number> =>
   integrationCounter.read(reads, integrations.name, tenant_id);

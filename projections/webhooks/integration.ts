@@ -34,7 +34,10 @@ export const WebhookIntegrationRead = z
 
 export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({ secret: z.string() }).meta({ id: 'WebhookIntegrationSecret' });
 
-/** Deliveries change the row but not its revision, which is that of the integration's stream. */
+/**
+ * A delivery changes the row of its integration, but not the revision: that is the revision of the integration's own
+ * stream.
+ */
 export const table: Table = {
   name: 'integrations',
   key: ['id'],
@@ -64,7 +67,10 @@ const patchLastDelivery = (event: Recorded<Extract<DeliveryEvent, { data: Uint8A
   return patch('integrations', { id: integration_id }, { last_delivery_at: event.at, ...onPrevious });
 };
 
-/** Webhook integrations without their secrets. `url` is only a path, because the public URL may change. */
+/**
+ * Webhook integrations without their secrets. `url` holds only the URL path, because the public URL of the platform may
+ * change.
+ */
 export const integrations: Projection<Integration.IntegrationEvent | DeliveryEvent> = {
   name: 'integrations',
   version: 2,
