@@ -38,7 +38,7 @@ import { openApplicationCache } from './application-cache.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
 import { seed } from './seed.ts';
 
-/** Readiness does not wait longer than this for the database's report on the workers. */
+/** How long /readyz waits for the database to report whether workers are running. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
 const STORE_RETRY_DELAY = { minMs: 25, maxMs: 1_000 };
 const { version } = packageJson;

@@ -11,7 +11,7 @@ import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
 
 const MAX_REVOCATION_MS = 1_000;
 
-/** Waits until a process answers with another status than 200. @returns the status and the milliseconds it took */
+/** Repeats a request until its status is not 200. @returns that status, and the milliseconds until then */
 const untilRefused = async (statusOf: () => Promise<number>): Promise<{ status: number; ms: number }> => {
   const startedAt = performance.now();
   for (;;) {
@@ -41,7 +41,7 @@ const REVOCATIONS: readonly Revocation[] = [
 ];
 
 for (const { name, status, revoke } of REVOCATIONS)
-  test(`${name} is refused by every API process within a second, although its cache is warm`, async () => {
+  test(`${name} is refused by every API process within a second, although each has cached the access`, async () => {
     const p = await createInMemoryPlatform();
     const other = await startSecondPlatform(p);
     const member = await addMember(p, 'MEMBER');
@@ -59,7 +59,7 @@ for (const { name, status, revoke } of REVOCATIONS)
     await p.close();
   });
 
-test('every API process refuses an expired key at its exact time, without an event', async () => {
+test('every API process refuses a key exactly from its expiry time on, although no event announces it', async () => {
   const p = await createInMemoryPlatform();
   const other = await startSecondPlatform(p);
   const start = Date.now();
@@ -75,7 +75,7 @@ test('every API process refuses an expired key at its exact time, without an eve
   await p.close();
 });
 
-test('access that is restored works again on every API process', async () => {
+test('a user whose suspension ends has access again on the other API process within a second', async () => {
   const p = await createInMemoryPlatform();
   const other = await startSecondPlatform(p);
   const member = await addMember(p, 'MEMBER');
@@ -91,7 +91,7 @@ test('access that is restored works again on every API process', async () => {
   await p.close();
 });
 
-test('a role that a process with a slow clock gives to a new member is effective', async () => {
+test('a role is effective although the process that assigned it has a slow clock, and ends with the membership', async () => {
   const p = await createInMemoryPlatform();
   const slow = await startSecondPlatform(p, p.log, () => Date.now() - 60_000);
   const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;
@@ -109,7 +109,7 @@ test('a role that a process with a slow clock gives to a new member is effective
   await p.close();
 });
 
-test('over a real store, access that one process revokes is refused by another within a second', async () => {
+test('with a real event store, access that one API process revokes is refused by another within a second', async () => {
   const p = await createInMemoryPlatform();
   const store = await startStore();
   const logs = [openLog(store.url), openLog(store.url)] as const;

@@ -13,7 +13,7 @@ import { memoryLog } from '../fixtures/memory-log.ts';
 type DoorEvent = { type: 'DoorOpened' | 'DoorClosed'; data: object };
 type State = { isOpen: boolean };
 
-/** A door. Opening an open door does nothing; closing a closed door is refused. */
+/** An aggregate for these tests. Opening an open door does nothing; closing a closed door is refused. */
 const Door: Aggregate<State, DoorEvent> = {
   category: 'door',
   initial: { isOpen: false },
@@ -30,7 +30,7 @@ const close = ({ isOpen }: State): DoorEvent[] => {
 const meta: Metadata = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
 const STREAM = streamName('door', 't', 'd');
 
-/** A process with its own cache, over a log to which others append, too. */
+/** A process with its own cache. Other processes append to the same log. */
 const createProcess = (log: Log, cache = openAggregateCache(log, [])) => {
   const transact = createTransact(log, cache);
   return {
@@ -47,7 +47,9 @@ const eventsDelivered = async (): Promise<void> => {
   for (let turns = 0; turns < 20; turns++) await nextTurn();
 };
 
-/** A log whose reads stop between `pause` and `resume`, after they have found their events. */
+/**
+ * A log whose reads can be paused. Between `pause` and `resume`, a read finds its events but does not yield them yet.
+ */
 const pausableReads = (log: Log) => {
   let gate: PromiseWithResolvers<void> | null = null;
   return {
@@ -69,7 +71,7 @@ const pausableReads = (log: Log) => {
   };
 };
 
-test('a refusal or a decision without events that rests on a cached state is confirmed by the log', async () => {
+test('if a cached state leads to a refusal or to no event, the log is read and the decision is made again', async () => {
   const log = memoryLog();
   const [one, other] = [createProcess(log), createProcess(log)];
   await one.run(open);
@@ -79,7 +81,7 @@ test('a refusal or a decision without events that rests on a cached state is con
   assert.is((await one.run(close).catch((error: Refusal) => error.code)) as unknown, 'conflict', 'the log confirms the refusal');
 });
 
-test('a load includes the events that the subscription delivers while it reads', async () => {
+test('a load includes the events that the subscription delivers during the load', async () => {
   const source = memoryLog();
   const { log, pause, resume } = pausableReads(source);
   await append(source, -1, opened);
@@ -126,7 +128,7 @@ test('neither a slow read nor a slow append replaces a newer cached state', asyn
   await cache.close();
 });
 
-test('a read that began before the subscription was re-established is not cached', async () => {
+test('if the subscription is re-established during a read, the state that was read is not cached', async () => {
   const source = memoryLog();
   const { log, pause, resume } = pausableReads(source);
   await append(source, -1, opened);
@@ -157,7 +159,7 @@ test('a read that began before the subscription was re-established is not cached
   await cache.close();
 });
 
-test('the number of remembered absent streams is bounded', async () => {
+test('the cache remembers only a bounded number of streams that do not exist', async () => {
   const cache = openAggregateCache(memoryLog(), [Door], { capacity: 5, cacheAbsent: [Door] });
   await cache.start();
   const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
@@ -167,7 +169,7 @@ test('the number of remembered absent streams is bounded', async () => {
   await cache.close();
 });
 
-test('the total size of cached states is bounded; a changed state counts once, and a very large one is cached alone', () => {
+test('the total size of cached states is bounded; a replaced state counts once, and even a huge state is cached', () => {
   const cache = openAggregateCache(memoryLog(), [Door], { maxWeight: 100_000 });
   const put = (id: string, length: number) => {
     const state = { isOpen: true, sign: 'x'.repeat(length) };

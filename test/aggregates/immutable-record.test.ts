@@ -10,7 +10,7 @@ import { emptyAggregate, foldFrom } from '../../infra/aggregates/fold-from.ts';
 import { ACTOR, at, ID, recorded, TENANT } from '../fixtures/given.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
-test('a record that was handed out is never changed', () => {
+test('a record is never changed in place, except a copy that the same fold has made', () => {
   const original = { a: 1 };
   const transient: Transient = new WeakSet();
   const changed = withEntry(original, 'b', 2, transient);
@@ -25,7 +25,7 @@ const people = Array.from({ length: 3 }, (_, n) => `cperson${n}`);
 const join = (user_id: string): Tenant.TenantEvent => ({ type: 'MemberAdded', data: { user_id, role: 'MEMBER' } });
 const leave = (user_id: string): Tenant.TenantEvent => ({ type: 'MemberRemoved', data: { user_id } });
 
-test('folding all events at once or one by one yields the same members and roles, and one fold copies them once', () => {
+test('folding all events at once yields the same members and roles as one by one, and copies each list only once', () => {
   const membership = recorded('tenant', [...people.map(join), leave(people[0]!), join(people[0]!)]);
   const stepByStep = membership.reduce((tenant, event) => Tenant.evolve(tenant, event), Tenant.initial);
   assert.equal(fold(Tenant, membership), stepByStep);
@@ -47,7 +47,10 @@ test('folding all events at once or one by one yields the same members and roles
   assert.equal(Tenant.initial.members, {});
 });
 
-/** An aggregate that records the transient set of each fold step. */
+/**
+ * Creates an aggregate that records which `transient` value each step of a fold gets: steps of one fold share one
+ * value.
+ */
 const spyAggregate = () => {
   const folds: (Transient | undefined)[] = [];
   const evolve = (sum: number, _: Recorded, transient?: Transient) => {
@@ -57,7 +60,7 @@ const spyAggregate = () => {
   return { folds, counting: { category: 'thing', initial: 0, evolve } };
 };
 
-test('loading an aggregate from the log is one fold', async () => {
+test('loading an aggregate applies all its events in one fold', async () => {
   const { folds, counting } = spyAggregate();
   const log = memoryLog();
   const actor = { kind: 'user', id: ACTOR } as const;

@@ -4,7 +4,7 @@ import { createLruMap } from '../../infra/lru-map.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-test('the map keeps the entries used last, and fewer than twice its capacity', () => {
+test('the map keeps the most recently used entries, and always fewer than twice its capacity', () => {
   const map = createLruMap<number, string>({ capacity: 10 });
   for (const number of numbers(1_000)) map.set(number, String(number));
   const kept = numbers(1_000).filter((number) => map.peek(number) !== undefined);
@@ -12,7 +12,7 @@ test('the map keeps the entries used last, and fewer than twice its capacity', (
   assert.equal(kept, numbers(1_000).slice(-kept.length));
 });
 
-test('get protects an entry from being dropped, peek does not', () => {
+test('reading an entry with get keeps it from being dropped; reading it with peek does not', () => {
   const map = createLruMap<number, string>({ capacity: 10 });
   map.set(-1, 'used');
   map.set(-2, 'only seen');
@@ -24,7 +24,7 @@ test('get protects an entry from being dropped, peek does not', () => {
   assert.equal([map.get(-1), map.get(-2)], ['used', undefined]);
 });
 
-test('the total weight of each generation is bounded, and a replaced entry counts once', () => {
+test('the total weight of each generation is bounded, and an entry that is replaced counts only once', () => {
   const map = createLruMap<string, string>({ capacity: 1_000, maxWeight: 100, weightOf: ({ length }) => length });
   map.set('first', 'x');
   for (let times = 0; times < 100; times++) map.set('replaced', 'x'.repeat(50));
@@ -34,7 +34,7 @@ test('the total weight of each generation is bounded, and a replaced entry count
   assert.ok(kept.length > 0 && kept.length <= 4, String(kept.length));
 });
 
-test('deleted entries free their weight, and clear removes everything', () => {
+test('the weight of deleted entries no longer counts, and clear removes all entries', () => {
   const map = createLruMap<string, string>({ capacity: 1_000, maxWeight: 100, weightOf: ({ length }) => length });
   map.set('first', 'x');
   for (const number of numbers(50)) {

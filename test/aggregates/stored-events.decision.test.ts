@@ -10,9 +10,10 @@ import { projections } from '../../projections/registry.ts';
 import { root } from '../fixtures/child-process.ts';
 
 /**
- * `stored-events.jsonl` holds events of every type as version 0.1.0 stored them (whole streams, in log order), followed by the digests of the
- * rows that its projections made of them. Stored names never change: the events are never edited, new types are added. The digests of a table
- * change only with the version of its projection.
+ * `stored-events.jsonl` contains whole streams with events of every type, in log order, as version 0.1.0 stored them.
+ * At its end are digests of the rows that the projections of that version made of these events.
+ * Stored names never change, so these events are never edited; events of new types are added. The digests of a table
+ * may change only when the version of its projection changes.
  */
 type StoredEvent = { stream: string; revision: number; type: string; data: { $base64?: string }; meta: Metadata };
 type Line = { event: StoredEvent } | { table: string; rows: Record<string, string> };
@@ -55,7 +56,7 @@ const digestOf = (value: unknown): string => {
     .slice(0, 16);
 };
 
-/** Streams that no aggregate folds: the marker of the first start, and the chunks of large bodies. */
+/** The categories of streams that no aggregate folds: the marker of the first start, and the chunks of large bodies. */
 const NOT_FOLDED = ['platform', 'deliverybody'];
 
 const modules = globSync('domain/*/*.ts', { cwd: root }).map((file) => import(`../../${file}`) as Promise<Partial<AnyAggregate>>);
@@ -63,9 +64,10 @@ const aggregates = (
   await Promise.all([...modules, import('../../domain/wrapped-key.ts'), import('../../domain/idempotency-key.ts')])
 ).filter((module): module is AnyAggregate => typeof module.category === 'string' && 'evolve' in module);
 
-test('the fixture holds every type of event of version 0.1.0', () => assert.is(new Set(stored.map(({ type }) => type)).size, 72));
+test('the file of stored events contains every event type of version 0.1.0', () =>
+  assert.is(new Set(stored.map(({ type }) => type)).size, 72));
 
-test('every stored stream is folded by the aggregate of its category', () => {
+test('each stored stream can be folded by the aggregate of its category', () => {
   for (const stream of new Set(stored.map((event) => event.stream))) {
     const { category } = parseStream(stream)!;
     if (NOT_FOLDED.includes(category)) continue;
@@ -76,7 +78,7 @@ test('every stored stream is folded by the aggregate of its category', () => {
   }
 });
 
-test('the projections make the same rows of stored events as the version that stored them', () => {
+test('the projections still make the same rows from stored events as the version that stored them', () => {
   const store = openMemoryStore(projections);
   store.feed(recordedEvents);
   for (const { table, rows } of tables) {

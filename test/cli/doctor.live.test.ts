@@ -7,7 +7,7 @@ import { equal, is, match, not } from 'uvu/assert';
 import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
-/** Runs a command on a platform. Resolves to its exit code and its output. */
+/** Runs a command of the CLI on a platform. @returns its exit code and its output */
 const runCommand = async ({ data, url }: Platform, words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<[number, string]> => {
   const running = startProgram(process.execPath, [mainFile, ...words], {
     env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url, ...env },
@@ -17,7 +17,7 @@ const runCommand = async ({ data, url }: Platform, words: readonly string[], env
 
 const failures = (output: string): string[] => [...output.matchAll(/^FAIL +(event store|master key|\S+)/gm)].map(([, what]) => what!);
 
-test('the doctor checks every part, and that the master key unwraps a key of the log', () =>
+test('annals doctor checks every part, and fails if the master key is not the one that encrypted the keys of the log', () =>
   withPlatform(async (platform) => {
     await eventually('every check passes', async () => (await runCommand(platform, ['doctor']))[0] === 0);
     const [, healthy] = await runCommand(platform, ['doctor']);
@@ -30,7 +30,7 @@ test('the doctor checks every part, and that the master key unwraps a key of the
     match(wrong, 'is not the one that wrapped');
   }));
 
-test('the doctor reports a stopped platform, without advice on parts that it cannot check', () =>
+test('on a stopped platform, annals doctor names the services that are down, and other commands name annals doctor', () =>
   withPlatform(async (platform) => {
     await platform.stop();
     const [code, output] = await runCommand(platform, ['doctor']);

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { lineOf } from '../../infra/cli/print-events.ts';
 import { recorded } from '../fixtures/given.ts';
 
-/** Texts that could begin a line of their own, control a terminal, or break JSON. */
+/** Texts that could forge a log line, control a terminal, or break JSON. */
 const HOSTILE_TEXTS = [
   '\n{"level":60,"msg":"forged"}',
   '\r\n',
@@ -30,15 +30,15 @@ const CREATE_LOGGER = `
   const logger = createLogger({ logLevel: 'info' }, 'test');
 `;
 
-/** Logs each text in every part of a line that a caller can influence. */
+/** Logs each text, in every part of a log line that a caller can influence. */
 const LOG_TEXTS = `${CREATE_LOGGER}
   for (const text of JSON.parse(await new Response(process.stdin).text()))
     logger.error({ err: new Error(text), method: 'GET', path: text, [text.slice(0, 99)]: text, deep: { text } }, text);
 `;
 
 /**
- * Logs many lines over some time and ends the process in the turn of the last one, while the previous one has just been
- * written.
+ * Logs many lines over some time. It exits in the same turn of the event loop in which it logs the last line, just
+ * after the line before has been written.
  */
 const LOG_AND_EXIT = `${CREATE_LOGGER}
   for (let n = 0; n < 100; n++) {
@@ -51,7 +51,7 @@ const LOG_AND_EXIT = `${CREATE_LOGGER}
   process.exit(7);
 `;
 
-/** Logs more than a pipe takes, and ends the process. */
+/** Logs more than a pipe can hold, then exits. */
 const LOG_A_LOT_AND_EXIT = `${CREATE_LOGGER}
   for (let n = 0; n < 1_000; n++) {
     logger.info('x'.repeat(1_000));
@@ -68,7 +68,7 @@ const logged = async (texts: readonly string[]): Promise<string> => {
   return (await running).stdout;
 };
 
-test("a caller's text is logged unchanged in one line of JSON without terminal controls", async () => {
+test('a text from a caller is logged as one line of JSON that contains no terminal controls and parses to the same text', async () => {
   const output = await logged(HOSTILE_TEXTS);
   assert.not.match(output, TERMINAL_CONTROLS);
   const lines = output.trimEnd().split('\n');
@@ -77,13 +77,13 @@ test("a caller's text is logged unchanged in one line of JSON without terminal c
     const { msg, path, deep, level } = JSON.parse(line) as { msg: string; path: string; deep: { text: string }; level: number };
     const text = HOSTILE_TEXTS[index]!;
     assert.is(level, 50);
-    // UTF-8 cannot express a lone surrogate, so its replacement is accepted, too.
+    // UTF-8 cannot encode a lone surrogate, so the replacement character is accepted, too.
     for (const found of [msg, path, deep.text])
       assert.ok(found === text || found === text.toWellFormed(), JSON.stringify(text.slice(0, 40)));
   }
 });
 
-test('a full disk neither ends nor blocks the process that logs', async () => {
+test('a process that logs to a full disk runs to its end', async () => {
   const full = openSync('/dev/full', 'w');
   const running = spawn(...script(LOG_AND_EXIT), { stdio: ['ignore', full, 'inherit'], timeout: 30_000 });
   const [code] = (await once(running, 'exit')) as [number | null];
@@ -91,14 +91,14 @@ test('a full disk neither ends nor blocks the process that logs', async () => {
   assert.is(code, 7);
 });
 
-test('a reader that does not read neither ends nor blocks the process that logs', async () => {
+test('a process whose log output is not read runs to its end', async () => {
   const running = spawn(...script(LOG_A_LOT_AND_EXIT), { stdio: ['ignore', 'pipe', 'inherit'], timeout: 30_000 });
   const [code] = (await once(running, 'exit')) as [number | null];
   running.stdout!.destroy();
   assert.is(code, 7);
 });
 
-test('the lines of a process that ends are complete and in order', async () => {
+test('when a process exits, all lines that it has logged are written, in order', async () => {
   const running = promisify(execFile)(...script(LOG_AND_EXIT));
   const { stdout } = (await running.catch((error: { stdout: string }) => error)) as { stdout: string };
   const messages = stdout
@@ -108,7 +108,7 @@ test('the lines of a process that ends are complete and in order', async () => {
   assert.equal(messages, [...Array<string>(100).fill('a line'), 'the last but one', 'the last line']);
 });
 
-test('a printed event is one line without terminal controls, and parses to the same event', () => {
+test('an event is printed as one line of JSON that contains no terminal controls and parses to the same event', () => {
   for (const text of HOSTILE_TEXTS) {
     const [event] = recorded('agent', [{ type: 'AgentUpdated', data: { name: text } } as never]);
     const line = lineOf(event!);

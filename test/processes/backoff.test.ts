@@ -7,7 +7,7 @@ test('the delay doubles with every failure up to its maximum', () => {
   assert.equal([next(), next(), next(), next(), next()], [50, 100, 200, 300, 300]);
 });
 
-test('a success starts the delays again at the minimum', () => {
+test('after a success, the delays start again at the minimum', () => {
   const { next, reset } = createBackoff({ minMs: 50, maxMs: 300 });
   next();
   next();
@@ -15,13 +15,13 @@ test('a success starts the delays again at the minimum', () => {
   assert.is(next(), 50);
 });
 
-test('jitter varies a delay within its share', () => {
+test('jitter 0.25 varies a delay by at most 25 %', () => {
   const delays = Array.from({ length: 1_000 }, () => retryDelay({ minMs: 100, maxMs: 1_000, jitter: 0.25 }, 2));
   assert.ok(delays.every((delay) => delay >= 150 && delay <= 250));
   assert.ok(new Set(delays).size > 900);
 });
 
-test('waiting ends without an error when the signal is aborted', async () => {
+test('a wait ends early, without an error, when its signal is aborted', async () => {
   const control = new AbortController();
   const started = performance.now();
   const waited = createBackoff({ minMs: 60_000, maxMs: 60_000 }).wait(control.signal);

@@ -26,7 +26,7 @@ const refusals: Record<string, string[]> = {
 };
 
 for (const [name, values] of Object.entries(refusals))
-  test(`a malformed ${name} is refused by name, without its value`, () => {
+  test(`a malformed ${name} is refused with an error that contains the variable's name, but not its value`, () => {
     for (const value of values)
       throws(
         () => loadConfig({ [name]: value }),
@@ -44,13 +44,13 @@ test('a variable that is not set has its default, and an empty one counts as not
   is(masterKeyFile, `${annalsData}/master.key`);
 });
 
-test('IPv4 and IPv6 addresses become URLs', () => {
+test('the public URL has no slash at its end; without PUBLIC_URL it is built from host and port', () => {
   is(loadConfig({ HOST: '::1', PORT: '80' }).publicUrl, 'http://[::1]:80');
   is(loadConfig({ PUBLIC_URL: 'https://annals.example/' }).publicUrl, 'https://annals.example');
   is(listenUrl({ host: 'localhost', port: 1 }), 'http://localhost:1');
 });
 
-test('families of variables become maps', () => {
+test('OAuth clients are read by provider and Git tokens by host; a client without a secret is refused', () => {
   const { oauth, gitTokens } = loadConfig({
     OAUTH_GITHUB_CLIENT_ID: 'a',
     OAUTH_GITHUB_CLIENT_SECRET: 'b',
@@ -62,7 +62,7 @@ test('families of variables become maps', () => {
   throws(() => loadConfig({ OAUTH_GITHUB_CLIENT_ID: 'a' }), /^OAUTH_GITHUB_CLIENT_SECRET is missing/);
 });
 
-test('an issuer needs an audience, and an audience needs an issuer', () => {
+test('an OIDC issuer without an audience is refused, and an audience without an issuer, too', () => {
   const issuer = 'https://login.example';
   throws(() => loadConfig({ OIDC_ISSUER: issuer }), /^OIDC_AUDIENCE is missing/);
   throws(() => loadConfig({ OIDC_AUDIENCE: 'annals' }), /^OIDC_ISSUER is missing/);
@@ -105,7 +105,7 @@ test('wrong arguments show how the command is used and exit with code 2', async 
   }
 });
 
-test('a malformed variable stops the start with one line and exit code 1', async () => {
+test('if a variable is malformed, the start prints one line and exits with code 1', async () => {
   const running = command(['start'], { PORT: 'x', ANNALS_DATA: '/dev/null/none' });
   is(await running.ended, 1);
   is(running.output(), 'annals: PORT must be a port number from 1 to 65535\n');
@@ -123,7 +123,7 @@ test('--help exits with code 0', async () => {
   match(running.output(), '--dir=<dir>');
 });
 
-test('a command that prints ends silently if its reader has left, and reports a full disk', async () => {
+test('a command ends silently if the reader of its output is gone, and prints an error if the disk is full', async () => {
   const unread = command(['--help']);
   unread.child.stdout!.destroy();
   is(await unread.ended, 141);
@@ -133,7 +133,7 @@ test('a command that prints ends silently if its reader has left, and reports a 
   is(full.output(), 'annals: the output cannot be written: ENOSPC\n');
 });
 
-test('a service continues when nobody reads its output', () =>
+test('a service continues to run when the reader of its output is gone', () =>
   withTempDirectory(async (dir) => {
     const store = command(['store', 'serve', '--dir', dir, '--port', '0']);
     for (const stream of [store.child.stdout!, store.child.stderr!]) stream.destroy();

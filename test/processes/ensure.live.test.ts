@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { root, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
 
-/** Replaces npm: records how it was called, and delivers the package that the test has prepared. */
+/** A substitute for npm: it records how it was called, and delivers a package that the test has prepared. */
 const NPM = `
 const { appendFileSync, copyFileSync, mkdirSync } = require('node:fs');
 const words = process.argv.slice(2);
@@ -16,7 +16,10 @@ if (words[0] === 'ci' && process.env.CI_CODE) process.exit(Number(process.env.CI
 if (words[0] === 'pack') copyFileSync('a-tool-1.0.0.tgz', words[words.indexOf('--pack-destination') + 1] + '/a-tool-1.0.0.tgz');
 `;
 
-/** A checkout whose lock file names one binary package for this platform and one for another. */
+/**
+ * Creates a checkout. Its lock file names a binary package for this platform, one for another platform, and one for
+ * tests.
+ */
 const checkoutOf = (dir: string, integrity?: string): void => {
   mkdirSync(join(dir, 'infra'));
   copyFileSync(join(root, 'infra/ensure.mjs'), join(dir, 'infra/ensure.mjs'));
@@ -46,7 +49,7 @@ const ensure = async (dir: string, purpose: string, env: NodeJS.ProcessEnv = {})
   return { code, calls, output: run.output(), left: readdirSync(dir).filter((name) => name.startsWith('.packages-')) };
 };
 
-test('a start installs packages and binaries in parallel, and only once', () =>
+test('the first start installs packages and binaries in parallel; the next start installs nothing', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir);
     mkdirSync(join(dir, '.packages-broken-off/node_modules'), { recursive: true });
@@ -57,7 +60,7 @@ test('a start installs packages and binaries in parallel, and only once', () =>
     equal((await ensure(dir, 'start')).calls, first.calls);
   }));
 
-test('npm installs everything if a binary does not have the digest of the lock file', () =>
+test('if the digest of a downloaded binary is not the one in the lock file, npm installs everything', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir, `sha512-${Buffer.alloc(64).toString('base64')}`);
     const { code, calls, left } = await ensure(dir, 'start');
@@ -65,7 +68,7 @@ test('npm installs everything if a binary does not have the digest of the lock f
     is(existsSync(join(dir, 'node_modules/a-tool')), false);
   }));
 
-test('a failure of npm is reported in one line, and the next start tries again', () =>
+test('a failed installation is reported in one line, and the next start installs again', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir);
     const { code, output, left } = await ensure(dir, 'start', { CI_CODE: '7' });
@@ -74,7 +77,7 @@ test('a failure of npm is reported in one line, and the next start tries again',
     is((await ensure(dir, 'start')).code, 0);
   }));
 
-test('for tests, npm installs everything', () =>
+test('before tests, npm installs all packages, including those for development', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir);
     const { code, calls } = await ensure(dir, 'test');

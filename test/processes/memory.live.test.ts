@@ -7,7 +7,7 @@ import { ok } from 'uvu/assert';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { type Program, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 
-/** A little above what was measured: 57 MiB and 85 MiB. */
+/** These limits are a little above the measured values: 57 MiB for the supervisor and 85 MiB for the runner. */
 const MAX_SUPERVISOR_MIB = 68;
 const MAX_RUNNER_MIB = 98;
 const SETTLE_MS = 2_000;
@@ -33,7 +33,7 @@ const createRunnerKey = async (base: string, key: string): Promise<string> => {
 
 const run = process.platform === 'linux' ? test : test.skip;
 
-run('the supervisor and a waiting runner stay within their memory bounds', () =>
+run('the supervisor and a runner without deliveries take no more memory than their limits', () =>
   withTempDirectory(async (dir) => {
     const env = { ...unconfiguredEnvironment(), ANNALS_DATA: join(dir, 'data'), LOG_LEVEL: 'warn' };
     const port = await freePort();

@@ -6,7 +6,7 @@ import { memoryLog } from '../fixtures/memory-log.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { startProcessOver } from '../fixtures/webhook-platform.ts';
 
-test('processes that start on an empty log at the same time create one key, and each prints it', async () => {
+test('processes that start at the same time on an empty log create only one first API key, and each shows it', async () => {
   const log = memoryLog();
   const { dir, clear } = createTempDirectory();
   const processes = await Promise.all([1, 2, 3].map(() => startProcessOver(log, join(dir, 'master.key'))));
@@ -21,7 +21,7 @@ test('processes that start on an empty log at the same time create one key, and 
   clear();
 });
 
-test('each log has a first key of its own', async () => {
+test('every new log gets a different first API key', async () => {
   const shown = new Set<string>();
   for (let count = 0; count < 2; count++) {
     const { dir, clear } = createTempDirectory();

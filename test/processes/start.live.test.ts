@@ -46,7 +46,10 @@ const pidsOf = (data: string): number[] => PROCESSES.flatMap((name) => pidOf(dat
 const portsOf = (data: string): Record<string, number> => JSON.parse(readFileSync(join(data, 'state.json'), 'utf8')).ports;
 const linesOf = (running: Program): string[] => running.output().trim().split('\n');
 
-/** No process of the platform is left: neither one of the pids nor one that names the directory. */
+/**
+ * Checks that no process of the platform still runs: none of the pids `seen`, and none whose command line names the
+ * data directory.
+ */
 const nothingLeft = (data: string, seen: readonly number[]): void => {
   equal(
     seen.filter((pid) => startTimeOf(pid) !== undefined),
@@ -72,7 +75,8 @@ test('one command starts everything, shows the first key once, and stops everyth
       readFileSync(join(data, 'postgres/url'), 'utf8').trim(),
     );
     match(first.program.output(), /^ {2}API key \(shown once\): ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/m);
-    // The key is printed as soon as the log has it: a start that is stopped before it is ready has printed it, too.
+    // The key is printed as soon as it is in the log, so that it is shown even if the start is stopped before it is
+    // ready.
     ok(first.program.output().indexOf('API key') < first.program.output().indexOf('Annals serves'));
     is(linesOf(first.program).at(-1), `ready ${first.base}`);
     equal(
@@ -87,7 +91,7 @@ test('one command starts everything, shows the first key once, and stops everyth
     await stops(second, 'SIGINT');
   }));
 
-test('secrets are in private files, and only the first key is printed', () =>
+test('files with secrets can be read only by their owner, and the only secret that is printed is the first key', () =>
   withTempDirectory(async (data) => {
     const started = await start(join(data, 'data'));
     const at = (name: string): string => join(started.data, name);
@@ -108,7 +112,7 @@ test('secrets are in private files, and only the first key is printed', () =>
     await stops(started);
   }));
 
-test('a second start on the same directory prints in one line which process runs on it', () =>
+test('a start on a data directory or port that is in use prints one line that says so, and exits', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const second = begin(started.data, await freePort());
@@ -122,7 +126,7 @@ test('a second start on the same directory prints in one line which process runs
     await stops(started);
   }));
 
-test('of two simultaneous starts, one serves and the other exits with a message', () =>
+test('of two starts on the same directory at the same time, one serves and the other exits with a message', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
     const ports = [await freePort(), await freePort()];
@@ -136,7 +140,7 @@ test('of two simultaneous starts, one serves and the other exits with a message'
     nothingLeft(data, []);
   }));
 
-test('each child process that is killed is restarted on its port', () =>
+test('a child process that is killed is restarted and keeps its port', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const ports = portsOf(started.data);
@@ -153,7 +157,7 @@ test('each child process that is killed is restarted on its port', () =>
     await stops(started);
   }));
 
-test('a child process is restarted even if the directories of logs and pid files were removed', () =>
+test('a child process is restarted even if the directories for logs and pid files were removed', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const killed = pidOf(started.data, 'postgres')!;
@@ -166,14 +170,14 @@ test('a child process is restarted even if the directories of logs and pid files
     equal(pidsWith(started.data), []);
   }));
 
-test('a file of ports that a full disk has truncated is written again', () =>
+test('the platform starts even if a full disk has truncated the file that stores its ports', () =>
   withTempDirectory(async (dir) => {
     mkdirSync(join(dir, 'data'), { mode: 0o711 });
     writeFileSync(join(dir, 'data', 'state.json'), '');
     await stops(await start(join(dir, 'data')));
   }));
 
-test('after SIGKILL of the parent, the next start replaces every leftover process', () =>
+test('if the supervisor was killed, the next start ends and replaces all processes that it left running', () =>
   withTempDirectory(async (dir) => {
     const first = await start(join(dir, 'data'));
     const left = pidsOf(first.data);
@@ -192,7 +196,7 @@ test('after SIGKILL of the parent, the next start replaces every leftover proces
     await stops(second);
   }));
 
-test('a Ctrl-C that arrives twice, from the terminal and from npm, counts once', () =>
+test('a Ctrl-C that arrives twice, from the terminal and from npm, counts as one signal', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const seen = pidsOf(started.data);
@@ -202,7 +206,7 @@ test('a Ctrl-C that arrives twice, from the terminal and from npm, counts once',
     nothingLeft(started.data, seen);
   }));
 
-test('a signal during the start stops everything', () =>
+test('a signal during the start stops all processes that were already started', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
     const running = begin(data, await freePort());
@@ -214,7 +218,8 @@ test('a signal during the start stops everything', () =>
 
 test('a service with a configured URL is not started', () =>
   withTempDirectory(async (dir) => {
-    // The platform's streams have fixed names: on a shared broker they could belong to a platform that is in use.
+    // Use a separate NATS server: the platform's streams have fixed names, and on a shared server they could belong to
+    // a platform that is in use.
     const own = await startNatsServer();
     const { natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED } = own.address;
     try {
@@ -229,7 +234,7 @@ test('a service with a configured URL is not started', () =>
     }
   }));
 
-test('a process that cannot start is reported with the reason and its log', () =>
+test('if a process cannot start, the error message contains the reason and the path of its log', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
     const running = begin(data, await freePort(), { MASTER_KEY_FILE: '/dev/null/none' });
@@ -239,7 +244,7 @@ test('a process that cannot start is reported with the reason and its log', () =
     ok(linesOf(running).length <= 3, running.output());
   }));
 
-test('a data directory with too long a path is refused by the name of its variable', () =>
+test('if the path of the data directory is too long, the error message names ANNALS_DATA', () =>
   withTempDirectory(async (dir) => {
     const running = begin(join(dir, 'x/'.repeat(200)), await freePort());
     is(await running.ended, 1);

@@ -10,7 +10,7 @@ import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 const policy = { name: 'test', quota: 10, seconds: 60 };
 
-test('a bucket allows its quota at once, then one request per refill, and returns when to retry', () => {
+test('a bucket allows its whole quota at once, then one request for each refilled token, and says when to retry', () => {
   const { take, peek } = createTokenBucket(policy);
   const start = 1_000_000;
   const takeAt = (now: number) => take('key', now);
@@ -26,28 +26,28 @@ test('a bucket allows its quota at once, then one request per refill, and return
   assert.is(takeAt(start + 3_600_000).remaining, 9);
 });
 
-test('of ten thousand requests spread over a minute, the quota and its refill are allowed', () => {
+test('of ten thousand requests within a minute, only the quota and the tokens refilled meanwhile are allowed', () => {
   const { take } = createTokenBucket({ name: 'test', quota: 100, seconds: 60 });
   let passed = 0;
   for (let index = 0; index < 10_000; index++) if (take('key', 5_000 + index * 6).allowed) passed++;
   assert.ok(passed >= 199 && passed <= 201, String(passed));
 });
 
-test('a clock that is set back closes a bucket for one window at most', () => {
+test('if the clock is set back, a bucket is closed for at most one window', () => {
   const { take } = createTokenBucket(policy);
   for (let index = 0; index < 10; index++) take('key', 10_000_000);
   assert.is(take('key', 1_000).allowed, false);
   assert.is(take('key', 1_000 + 6_000).allowed, true);
 });
 
-test('the number of buckets is bounded, and those used last are kept', () => {
+test('the number of buckets is bounded, and the most recently used are kept', () => {
   const { take, peek } = createTokenBucket(policy, { capacity: 100 });
   for (let index = 0; index < 1_000; index++) take(`key${index}`, 1_000);
   assert.is(peek('key999', 1_000).remaining, 9);
   assert.is(peek('key0', 1_000).remaining, 10);
 });
 
-test('counting a request takes two microseconds at most', () => {
+test('counting a request takes at most two microseconds', () => {
   const { chargeRequest, checkAddress } = createRateLimiter();
   const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', super_admin: false } as const;
   const header = 'Bearer ann_abcdefgh_0000';
@@ -71,7 +71,7 @@ const small = {
   tenant: { ...RATE_LIMIT_POLICIES.tenant, quota: 8 },
 };
 
-test('responses contain the limits; a request beyond them is 429 with Retry-After, and changes nothing', async () => {
+test('responses name the rate limits; a request beyond them gets 429 with Retry-After, and changes nothing', async () => {
   const p = await createInMemoryPlatform({ limits: createRateLimiter(small) });
   let now = Date.now();
   p.clock.now = () => now;
@@ -93,7 +93,7 @@ test('responses contain the limits; a request beyond them is 429 with Retry-Afte
   await p.close();
 });
 
-test('the keys of a tenant share its limit; another tenant and the platform have their own', async () => {
+test('the API keys of a tenant share one limit; another tenant and the platform have separate limits', async () => {
   const p = await createInMemoryPlatform({ limits: createRateLimiter(small) });
   const [one, two] = [await addMember(p, 'MEMBER'), await addMember(p, 'AUDITOR')];
   const other = await createSecondTenant(p);
@@ -110,7 +110,7 @@ test('the keys of a tenant share its limit; another tenant and the platform have
   await p.close();
 });
 
-test('a signed-in user has the limit of one API key, and a super-admin that of the platform', async () => {
+test('a signed-in user has the same limit as one API key; a signed-in super-admin has the limit of the platform', async () => {
   const verify = async (token: string) => ({ email: `${token.split('.')[0]}@example.com`, name: null });
   const p = await createInMemoryPlatform({ limits: createRateLimiter(small), verify });
   for (const name of ['member', 'admin', 'other'])
@@ -127,7 +127,7 @@ test('a signed-in user has the limit of one API key, and a super-admin that of t
   await p.close();
 });
 
-test('the twenty-first bad credential of a minute from one address is 429, and its credentials are not looked up any more', async () => {
+test('after 20 invalid credentials in a minute, an address gets 429, and its unknown credentials are not looked up', async () => {
   const p = await createInMemoryPlatform({ limits: createRateLimiter() });
   let now = Date.now();
   p.clock.now = () => now;
@@ -153,7 +153,7 @@ test('the twenty-first bad credential of a minute from one address is 429, and i
   await p.close();
 });
 
-test('a valid token exempts only itself from the limit, although all tokens begin alike', async () => {
+test('a token that was valid before is exempt from the limit on invalid credentials, but a similar token is not', async () => {
   const { checkAddress, chargeRequest, countFailedCredential } = createRateLimiter();
   const [address, now] = ['192.0.2.1', Date.now()];
   const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;

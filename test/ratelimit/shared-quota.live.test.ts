@@ -18,7 +18,9 @@ const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', s
 const CREDENTIAL_TEXT = 'Bearer ann_abcdefgh_0000';
 const small = { ...RATE_LIMIT_POLICIES, credential: { ...RATE_LIMIT_POLICIES.credential, quota: 1_000 } };
 
-/** A function that sends one request. @returns null if it is allowed, otherwise the seconds after which to retry */
+/**
+ * Creates a function that sends one request. @returns null if it is allowed, otherwise the seconds after which to retry
+ */
 const createClient =
   (limits: ReturnType<typeof createRateLimiter>, clock: () => number = Date.now) =>
   async (): Promise<number | null> => {
@@ -31,10 +33,10 @@ const createClient =
     }
   };
 
-/** The value of Retry-After: whole seconds, at least one; 0 if the request was allowed. */
+/** The value of the header Retry-After: whole seconds, at least one. It is 0 if the request was allowed. */
 const retryAfterOf = (wait: number | null): number => (wait === null ? 0 : Math.max(1, Math.ceil(wait)));
 
-/** The rate limiters of several API processes over one database. */
+/** Starts the rate limiters of several API processes that use the same database. */
 const startLimiters = async (count: number, policies = RATE_LIMIT_POLICIES) => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -48,7 +50,7 @@ const startLimiters = async (count: number, policies = RATE_LIMIT_POLICIES) => {
   };
 };
 
-/** A quota table that is unreachable until `isDown` is false. */
+/** A quota table that is unreachable until the test sets `isDown` to false. */
 const outage = () => {
   const state = { isDown: true, charged: [] as number[] };
   const rows: QuotaTable = {
@@ -66,7 +68,7 @@ test('a lease is fifty requests, a thousandth of a large quota, or a quarter of 
   assert.equal([lease(20), lease(1_000), lease(1_000_000), lease(10_000_000)], [5, 50, 1_000, 10_000]);
 });
 
-test('two processes together allow the quota, its refill and at most a lease each, and Retry-After is correct', async () => {
+test('two processes together allow the quota, its refill and at most one lease each, and Retry-After is correct', async () => {
   const { limiters, close } = await startLimiters(2, small);
   const clients = limiters.map((one) => createClient(one));
   const startedAt = Date.now();
@@ -100,7 +102,7 @@ test('two processes together allow the quota, its refill and at most a lease eac
   await close();
 });
 
-test('a burst that waits for its lease does not exceed the quota, and a single process gets all of it', async () => {
+test('a burst on a single process gets the whole quota, but no more, although requests wait for leases', async () => {
   const { limiters, close } = await startLimiters(1, small);
   const request = createClient(limiters[0]!);
   const answers = await Promise.all(Array.from({ length: 3_000 }, request));
@@ -109,7 +111,7 @@ test('a burst that waits for its lease does not exceed the quota, and a single p
   await close();
 });
 
-test('bad credentials on one process count on the other', async () => {
+test('invalid credentials that one process has received count on the other process, too', async () => {
   const { limiters, close } = await startLimiters(2);
   const [one, other] = limiters as [ReturnType<typeof createRateLimiter>, ReturnType<typeof createRateLimiter>];
   let allowed = 0;
@@ -124,7 +126,7 @@ test('bad credentials on one process count on the other', async () => {
   await close();
 });
 
-test('without the database each process counts its requests alone, and an address gets one lease of bad credentials', async () => {
+test('without the database, a process counts alone, and an address may send only one lease of invalid credentials', async () => {
   const { rows, state } = outage();
   let now = Date.now();
   const limits = createRateLimiter(
@@ -153,7 +155,7 @@ test('without the database each process counts its requests alone, and an addres
   limits.checkAddress('192.0.2.1', 'Bearer unknown', Date.now());
 });
 
-test('no request waits while the lease is not spent, and counting it takes two microseconds at most', () => {
+test('no request waits while its lease is not spent, and counting a request takes at most two microseconds', () => {
   const { chargeRequest, checkAddress } = createRateLimiter(
     RATE_LIMIT_POLICIES,
     createQuotaSync({ charge: async (costs) => new Map(costs) }),

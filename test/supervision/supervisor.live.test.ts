@@ -7,7 +7,7 @@ import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const MIB = 1024 * 1024;
 
-test('a log above 10 MiB is truncated while its process writes to it, and the older part is kept', () => {
+test('a log above 10 MiB is copied to a second file and truncated while its process continues to write to it', () => {
   const file = join(createTempDirectory().dir, 'process.log');
   const writing = openSync(file, 'a');
   const write = (text: string, times: number) => writeSync(writing, text.repeat(times));

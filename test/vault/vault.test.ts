@@ -25,7 +25,7 @@ const assertFails = async (work: () => unknown, message?: RegExp): Promise<void>
   if (message) assert.match(error!.message, message);
 };
 
-test('a sealed secret can be opened, also by another process', async () => {
+test('a sealed secret can be opened, also by another process on the same log', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const first = await openVault({ log, masterKeyFile });
@@ -41,7 +41,7 @@ test('sealing the same secret twice gives different texts', async () => {
   assert.is(new Set(sealed).size, 100);
 });
 
-test('a sealed secret opens only for its own location', async () => {
+test('a sealed secret can be opened only for the location for which it was sealed', async () => {
   const vault = await openVault({ log: memoryLog(), masterKeyFile: keyFile() });
   const locations = ['acme', 'other', 'acm'].flatMap((tenant) =>
     ['integration', 'eintegration'].flatMap((category) =>
@@ -57,10 +57,10 @@ test('a sealed secret opens only for its own location', async () => {
   }
 });
 
-test('length prefixes distinguish fields whose concatenation is equal', () =>
+test('fields with length prefixes differ even if their concatenations are equal', () =>
   assert.not.equal(lengthPrefixed('ab', 'c'), lengthPrefixed('a', 'bc')));
 
-test('a sealed text with one flipped bit does not open', async () => {
+test('a sealed text in which one bit was changed cannot be opened', async () => {
   const key = { kid: 'k', key: randomBytes(32) };
   const sealed = Buffer.from(encrypt(key, location, Buffer.from('a secret of some length, so that there are bits to flip')));
   const bits = sealed.length * 8;
@@ -68,13 +68,13 @@ test('a sealed text with one flipped bit does not open', async () => {
     const bit = n < bits ? n : Math.floor(Math.random() * bits);
     const altered = Buffer.from(sealed);
     altered[bit >> 3]! ^= 1 << (bit & 7);
-    // The key's id selects the key. This test has only one key, so a changed id is skipped.
+    // Skip changes of the key's id. The id only selects the key, and this test always decrypts with the same key.
     if (altered.subarray(3, 4).toString() !== 'k') continue;
     await assertFails(() => decrypt(key.key, location, altered.toString('latin1')));
   }
 });
 
-test('tags of 4, 8 and 12 bytes are refused, even if they are correct', async () => {
+test('authentication tags of 4, 8 and 12 bytes are refused, even if they are correct', async () => {
   const key = randomBytes(32);
   const nonce = randomBytes(12);
   const aad = lengthPrefixed(location.tenant, location.category, location.id, location.field, 'v1');
@@ -89,7 +89,7 @@ test('tags of 4, 8 and 12 bytes are refused, even if they are correct', async ()
   }
 });
 
-test('vaults that start at once share all platform keys, and a tenant gets only one data key', async () => {
+test('vaults that are opened at the same time share the platform keys, and create only one data key for a tenant', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const vaults = await Promise.all(Array.from({ length: 8 }, () => openVault({ log, masterKeyFile })));
@@ -100,7 +100,7 @@ test('vaults that start at once share all platform keys, and a tenant gets only 
   assert.equal(log.events.map(({ stream }) => stream).sort(), ['key-acme.vault', 'key-platform.name', 'key-platform.pepper']);
 });
 
-test('neither an outage of the log nor a missing key is cached', async () => {
+test('after an outage of the log, or after a key was missing, the vault tries to read the key again', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const [one, other] = [await openVault({ log, masterKeyFile }), await openVault({ log, masterKeyFile })];
@@ -112,7 +112,7 @@ test('neither an outage of the log nor a missing key is cached', async () => {
   assert.is((await other.open(location, await one.seal(location, secret('s')))).reveal(), 's');
 });
 
-test('the master key is 32 bytes that only its owner can read, and is not recreated if the log has keys that it wrapped', async () => {
+test('only its owner can read the master key, and a lost one is not created again if the log has keys that it encrypted', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   await openVault({ log, masterKeyFile });
@@ -147,7 +147,7 @@ test('the log contains no key and no secret in plain text', async () => {
     assert.not.ok(text.includes(hidden));
 });
 
-test('a secret is redacted in every printed form', () => {
+test('a secret is never printed, whichever way it is formatted', () => {
   const hidden = secret('canary');
   const container = { hidden, list: [hidden] };
   const printed = [
@@ -165,7 +165,7 @@ test('a secret is redacted in every printed form', () => {
   assert.is(hidden.reveal(), 'canary');
 });
 
-test('unique ids are id25 and depend on every part and on the name key', async () => {
+test('a unique id has the format id25, and depends on every part of its unique key and on the name key', async () => {
   const [vault, other] = await Promise.all([1, 2].map(() => openVault({ log: memoryLog(), masterKeyFile: keyFile() })));
   const of = vault!.uniqueId;
   const ids = [
@@ -182,7 +182,7 @@ test('unique ids are id25 and depend on every part and on the name key', async (
   assert.is(of('agent', 't', 'k', 0), ids[0]);
 });
 
-test('all characters of an id are equally likely', () => {
+test('all characters of a random id are equally likely', () => {
   const counts = new Map<string, number>();
   const ids = 20_000;
   for (let n = 0; n < ids; n++) for (const character of randomId().slice(1)) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -192,7 +192,7 @@ test('all characters of an id are equally likely', () => {
   assert.ok(chi < 90, `chi square with 35 degrees of freedom: ${chi}`);
 });
 
-test('a digest is an HMAC, not a hash without a key', async () => {
+test('a digest of the vault is keyed: it differs from the plain SHA-256 of the same text', async () => {
   const vault = await openVault({ log: memoryLog(), masterKeyFile: keyFile() });
   assert.match(vault.digest('ann_x'), /^[0-9a-f]{64}$/);
   assert.is.not(vault.digest('ann_x'), createHash('sha256').update('ann_x').digest('hex'));
