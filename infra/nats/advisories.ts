@@ -5,7 +5,9 @@ import type { Advisory } from '../../domain/runners/acknowledgement.ts';
 import { ADVISORY_STREAM, manager, STREAM } from './jetstream.ts';
 import { isMissingMessage } from './jetstream-errors.ts';
 
-/** If a reader of advisories has ended, the server deletes its consumer after this time without requests. */
+/**
+ * The server deletes the consumer of a reader that has sent no request for this long, because it has probably ended.
+ */
 const INACTIVE_THRESHOLD_MS = 60_000;
 const MAX_BATCH = 4_000;
 const MAX_PARALLEL_LOOKUPS = 64;

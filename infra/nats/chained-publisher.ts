@@ -74,9 +74,9 @@ type Publisher = {
   pending: OutgoingMessage[];
   pendingBytes: number;
   messagesInFlight: number;
-  /** The result of the running `sendPending`; null if it is not running. */
+  /** The promise of the running `sendPending`; null if it is not running. */
   sending: Promise<void> | null;
-  /** Resolves for waiting callers of `add` when fewer messages are pending; null if no caller has to wait. */
+  /** Callers of `add` wait for this promise while too many messages are pending; null if none has to wait. */
   capacity: PromiseWithResolvers<void> | null;
   hasFailed: boolean;
 };

@@ -65,7 +65,7 @@ const foreignStream = (name: string): Refusal =>
   new Refusal('not_configured', `The stream ${name} on the broker was not created by Annals: give Annals a NATS account of its own`);
 
 /**
- * Creates a stream. If it exists, updates it to this configuration, but keeps its number of replicas.
+ * Creates a stream. If it exists already, updates it to this configuration, but keeps its number of replicas.
  * @throws Refusal not_configured if the existing stream was not created by Annals and has another configuration: an
  * update might delete its messages
  */

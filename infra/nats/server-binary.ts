@@ -33,7 +33,7 @@ const isWritable = (dir: string): boolean => {
 
 const packageCache = join(import.meta.dirname, '../../node_modules/.cache/annals');
 
-/** Downloads nats-server and moves it to `cached`. @returns whether there is a usable version at `cached` now */
+/** Downloads nats-server and moves it to `cached`. @returns whether that succeeded and the version is usable */
 const downloadTo = async (download: (dir: string) => Promise<void>, cacheDir: string, cached: string): Promise<boolean> => {
   const dir = mkdtempSync(join(cacheDir, 'fetch-'));
   try {

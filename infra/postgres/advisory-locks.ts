@@ -3,8 +3,8 @@ import pg from 'pg';
 import { CONNECTION_TIMEOUT_MS, connectionConfig } from './pool.ts';
 
 /**
- * The server ends a session that has sent nothing for this long, which releases its locks. It does so because the
- * process may hang, or its machine may be unreachable.
+ * If a session has sent nothing for this long, the server ends it, which releases its locks. The process probably
+ * hangs, or its machine is unreachable.
  */
 const IDLE_TIMEOUT_MS = 4_000;
 const HEARTBEAT_INTERVAL_MS = 1_000;

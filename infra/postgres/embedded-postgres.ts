@@ -54,8 +54,8 @@ const MALLOC_SETTINGS = {
 };
 
 /**
- * The environment of PostgreSQL. It does not contain inherited variables that would change PostgreSQL's behaviour
- * (PGDATA, LC_ALL, …).
+ * The environment variables of PostgreSQL. Inherited ones that would change its behaviour (PGDATA, LC_ALL) are left
+ * out.
  */
 const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...MALLOC_SETTINGS };
 
@@ -157,8 +157,8 @@ const initdb = async (run: Run, binary: string, args: string[]): Promise<void> =
 };
 
 /**
- * Removes the clusters that interrupted starts have left incomplete. If an interrupted initdb is still running, some
- * files stay, and a later start removes them.
+ * Removes incomplete clusters, which interrupted starts have left behind. If an interrupted initdb is still running,
+ * some files stay, and a later start removes them.
  */
 const removePartialClusters = (location: string): void => {
   for (const name of readdirSync(location).filter((each) => each.startsWith(PARTIAL_PREFIX)))
@@ -170,7 +170,8 @@ const removePartialClusters = (location: string): void => {
 };
 
 /**
- * Creates the cluster under a temporary name and renames it when it is complete. So an incomplete cluster is never used.
+ * Creates the cluster under a temporary name and renames it when it is complete. So an incomplete cluster is never
+ * used.
  */
 const createCluster = async (native: string, location: string, password: string, user: OsUser | undefined): Promise<void> => {
   removePartialClusters(location);

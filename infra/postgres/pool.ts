@@ -19,8 +19,8 @@ const types: pg.CustomTypesConfig = {
 
 const STATEMENT_TIMEOUT_MS = 60_000;
 /**
- * The time after which a query without an answer means that the connection is dead: the server cancels statements
- * earlier than this. The operating system alone would take a quarter of an hour to notice.
+ * If a query has no answer after this time, its connection must be dead: otherwise the server would have cancelled the
+ * statement earlier. The operating system alone would take a quarter of an hour to notice.
  */
 export const CONNECTION_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
 

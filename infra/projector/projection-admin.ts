@@ -71,13 +71,13 @@ const sampleDrift = async (log: Log, pool: pg.Pool): Promise<DriftReport[]> => {
 
 const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
   const [statuses, waiting] = await Promise.all([publishedStatuses(pool), waitingReactors(pool)]);
-  // While this process has been running for a few seconds only, the workers may be starting too. So a worker is not
-  // reported as silent for longer than this process has run.
+  // Just after this process has started, the workers may be starting too. So a worker does not count as silent for
+  // longer than this process has run.
   const silentSeconds = Math.min(process.uptime(), ...statuses.map(({ silent_seconds }) => silent_seconds));
   return [...(silentSeconds > WORKER_SILENT_SECONDS ? ['worker'] : []), ...waiting.map(({ name }) => name)];
 };
 
-/** Turns errors that mean "the database is down" into Refusal unavailable, and throws any other error unchanged. */
+/** Throws Refusal unavailable if the error means that the database is down. Throws any other error unchanged. */
 const throwIfUnavailable = (error: unknown): never => {
   if (isUnavailable(error)) throw new Refusal('unavailable', 'The read models cannot be reached: try again', { retryAfter: 2 });
   throw error;

@@ -8,7 +8,7 @@ const TICK = { minMs: 500, maxMs: 500, jitter: 0.25 };
 const RETRY = { minMs: 50, maxMs: 5_000, jitter: 0.25 };
 
 export type TickLoop = {
-  /** Starts the next turn without a pause. After a failed turn, only a pause that has already started is skipped. */
+  /** Ends the current pause. During a turn, it skips the pause after that turn, unless the turn fails. */
   readonly wake: () => void;
   /** Resolves when the current turn has ended. No further turn follows. */
   readonly close: () => Promise<void>;
@@ -60,8 +60,8 @@ export const startTickLoop = (turn: () => Promise<void>, onFailure: (error: Erro
 export type SingleFlight = { readonly start: (task: () => Promise<void>) => void; readonly settled: () => Promise<void> };
 
 /**
- * Runs one task at a time in the background. `start` does nothing while a task is running, and ignores the errors of
- * tasks: the caller starts a failed task again in its next turn.
+ * Runs one task at a time in the background. While a task is running, `start` does nothing. Errors of tasks are
+ * ignored, because the caller starts a failed task again in its next turn.
  */
 export const createSingleFlight = (): SingleFlight => {
   let running: Promise<void> | null = null;

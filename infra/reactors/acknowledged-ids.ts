@@ -3,8 +3,8 @@ import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.
 import type { Log } from '../eventstore/event-log.ts';
 
 /**
- * Returns the first 64 bits of a UUID, which are random. In a set of a million ids, a look-up gives a wrong positive
- * answer once in 10^13 times.
+ * Returns the first 64 bits of a UUID, which are random. In a set of a million ids, about one look-up in 10^13 finds an
+ * id that is not in the set.
  */
 const keyOf = (id: string): bigint => BigInt(`0x${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}`);
 

@@ -123,7 +123,7 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
 
 /**
  * Logs a failure and waits before the next attempt. Only the first failure since the last published message is logged
- * as a warning. A conflict with another relay is not.
+ * as a warning. A conflict with another relay is never logged as a warning.
  */
 const backOff = async (relay: RunningRelay, error: unknown, signal: AbortSignal): Promise<void> => {
   relay.state = 'waiting';

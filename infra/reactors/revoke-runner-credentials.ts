@@ -65,9 +65,9 @@ const publishList = async ({ account, list, changed, signal, logger }: Publicati
 };
 
 /**
- * Closes the broker connections of credentials that are no longer valid, within moments. That is the case if the
- * credential was revoked, or if its API key, agent, tenant, owner or membership ended. Revocation needs the operator
- * key of the embedded server. On any other broker, credentials are valid until they expire.
+ * Follows the log and closes the broker connections of credentials as soon as they are no longer valid. That is the
+ * case if the credential was revoked, or if its API key, agent, tenant, owner or membership ended. Revocation needs the
+ * operator key of the embedded server. On any other broker, credentials are valid until they expire.
  */
 export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
   const { log, logger } = parts;

@@ -9,11 +9,11 @@ export type Lookup = { readonly value: unknown; readonly revision: number | null
 export type Run = <R>(query: { name: string; text: string; values: unknown[] }) => Promise<R[]>;
 
 type Caller = { readonly resolve: (found: Lookup | null) => void; readonly reject: (error: unknown) => void };
-/** Look-ups that one query answers, by key text. Look-ups of the same key share an entry. */
+/** The look-ups that one query answers, by the text of their key. Look-ups of the same key share an entry. */
 type Batch = Map<string, { key: Key; callers: Caller[] }>;
 /**
- * Look-ups of the same column of a table, by the same key columns. `waiting` is the next batch. If it is not sent
- * before the timer `deadline`, it fails. `running` is the number of queries in flight.
+ * Look-ups of the same column of a table, by the same key columns. `waiting` is the batch that will be sent next. It
+ * fails when the timer `deadline` fires. `running` is the number of queries that have not been answered yet.
  */
 type Group = {
   readonly column: string;
