@@ -76,8 +76,8 @@ test('if a cached state leads to a refusal or to no event, the log is read and t
   const [one, other] = [createProcess(log), createProcess(log)];
   await one.run(open);
   await other.run(close);
-  assert.is((await one.run(open)).revision, 2, 'the cache says open, so there would be nothing to do');
-  assert.is((await other.run(close)).revision, 3, 'the cache says closed, so it would be refused');
+  assert.is((await one.run(open)).revision, 2, 'the cached state is open, so there would be nothing to do');
+  assert.is((await other.run(close)).revision, 3, 'the cached state is closed, so it would be refused');
   assert.is((await one.run(close).catch((error: Refusal) => error.code)) as unknown, 'conflict', 'the log confirms the refusal');
 });
 

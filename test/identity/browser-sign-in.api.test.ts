@@ -237,12 +237,12 @@ signInTest('a sign-in gets 503 if the issuer fails or does not answer', async (s
   for (const [path, how] of [
     ['/token', 'fails'],
     ['/me', 'fails'],
-    ['/token', 'says nothing'],
+    ['/token', 'no response'],
   ] as const) {
-    delete issuer.trouble.path;
+    delete issuer.failure.path;
     const started = await startSignIn(p);
     const back = await signInAtIssuer(started.location, 'somebody');
-    Object.assign(issuer.trouble, { path, how });
+    Object.assign(issuer.failure, { path, how });
     const answer = await finishSignIn(p, back, started.cookie);
     assert.is(answer.status, 503, `${path} ${how}: ${answer.text}`);
     assert.ok(Number(answer.headers.get('retry-after')) > 0);

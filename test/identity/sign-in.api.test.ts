@@ -217,8 +217,8 @@ signInTest('tokens with a new key of the issuer are accepted; while the issuer c
 
 test('if the issuer does not return its keys, a token gets 503 and does not count as a failed credential', async () => {
   const issuer = await startIssuer();
-  issuer.trouble.path = '/jwks';
-  issuer.trouble.how = 'fails';
+  issuer.failure.path = '/jwks';
+  issuer.failure.how = 'fails';
   const p = await createInMemoryPlatform({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id }, limits: createRateLimiter() });
   try {
     await allowAccount({ p, issuer });
@@ -228,7 +228,7 @@ test('if the issuer does not return its keys, a token gets 503 and does not coun
       assert.is(answer.status, 503, answer.text);
       assert.ok(Number(answer.headers.get('retry-after')) > 0);
     }
-    delete issuer.trouble.path;
+    delete issuer.failure.path;
     assert.is((await bearer(p, token)).status, 200);
   } finally {
     await p.close();

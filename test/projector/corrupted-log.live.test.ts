@@ -15,14 +15,14 @@ test('a projection stops before a corrupted event, reports it, and continues aft
     filling,
     recordedEvents([
       ['a', 'IdeaNoted', { title: 'first' }],
-      ['b', 'IdeaNoted', { title: 'harmed' }],
+      ['b', 'IdeaNoted', { title: 'broken' }],
       ['c', 'IdeaNoted', { title: 'third' }],
     ]),
   );
   await filling.close();
   assert.is(await store.end(), 0);
   const [segment] = segmentsOf(store.dir);
-  const at = readFileSync(segment!).indexOf('"harmed"') + 1;
+  const at = readFileSync(segment!).indexOf('"broken"') + 1;
   flipBits(segment!, at);
   const again = await startStore({ dir: store.dir, port: store.port });
   const reports: string[] = [];

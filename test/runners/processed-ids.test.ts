@@ -46,9 +46,9 @@ test(
     one.add(eventIdOf(11));
     assert.ok(readFileSync(file, 'latin1').split('\n').length <= 8, 'the file was rewritten');
     for (let index = 12; index < 16; index++) one.add(eventIdOf(index));
-    for (const ledger of [third, openProcessedIds(file, 5)])
+    for (const processed of [third, openProcessedIds(file, 5)])
       assert.equal(
-        [10, 11, 15].map((index) => ledger.has(eventIdOf(index))),
+        [10, 11, 15].map((index) => processed.has(eventIdOf(index))),
         [true, true, true],
       );
   }),
@@ -71,8 +71,8 @@ test(
 test(
   'the file keeps at least the given number of last ids, and at most twice that number',
   inDirectory((file) => {
-    const ledger = openProcessedIds(file, 10);
-    for (let index = 0; index < 95; index++) ledger.add(eventIdOf(index));
+    const processed = openProcessedIds(file, 10);
+    for (let index = 0; index < 95; index++) processed.add(eventIdOf(index));
     assert.ok(readFileSync(file, 'latin1').split('\n').length <= 21);
     const reopened = openProcessedIds(file, 10);
     assert.ok(Array.from({ length: 10 }, (_, index) => reopened.has(eventIdOf(94 - index))).every(Boolean));
