@@ -4,7 +4,10 @@ import { withDeadline } from './deadline.ts';
 import { toRecorded } from './event-codec.ts';
 import type { LogError } from './event-log.ts';
 
-/** How long a read waits for its first event. The client itself would notice a dead connection only after 20 s. */
+/**
+ * How long a read waits for its first event. Without this limit, the client would notice a dead connection only after
+ * 20 s.
+ */
 const FIRST_EVENT_TIMEOUT_MS = 5_000;
 
 /**

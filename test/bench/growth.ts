@@ -185,7 +185,7 @@ export const growthBench = async (events: number): Promise<string> => {
     for (const work of storeWorkloads)
       for (const stage of stages) {
         const figures = await measure(stage, work);
-        // The first round only warms the stores up.
+        // The first round is not recorded: it only warms the stores up.
         if (round > 0) stage.figures.get(work)!.push(figures);
       }
   const starts: StartFigures[] = [];

@@ -86,7 +86,7 @@ const connectWithoutReading = async (options = {}) => {
   };
 };
 
-/** Whether the store accepts `total` bytes without pausing for a second. */
+/** Writes `total` bytes to a call. @returns false if the store has accepted nothing for a second */
 const acceptsAll = async (call: ClientHttp2Stream, part: () => Buffer, total: number): Promise<boolean> => {
   for (let sent = 0; sent < total; ) {
     const next = part();

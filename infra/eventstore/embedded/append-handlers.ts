@@ -73,7 +73,7 @@ export const appendMethod =
     };
   };
 
-/** Streams.Delete and Streams.Tombstone. */
+/** Streams.Delete or Streams.Tombstone, as `kind` says. */
 export const removeMethod =
   (writer: Writer, kind: 'delete' | 'tombstone') =>
   (call: Call): Receiver =>

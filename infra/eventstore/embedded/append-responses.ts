@@ -19,7 +19,7 @@ const expectation = (expected: Wide, { revision, noStream, any, exists }: Kinds)
   return expected === NO_STREAM ? emptyField(noStream) : uintField(revision, expected);
 };
 
-/** The response to Append. */
+/** The response to an Append that succeeded. */
 export const appended = (revision: number, position: number | undefined): Buffer =>
   framedMessage(messageField(1, ...successOf(revision, position)));
 
@@ -33,7 +33,7 @@ export const wrongVersion = (expected: Wide, current: number): Buffer =>
     ),
   );
 
-/** The response to Delete and Tombstone. */
+/** The response to a Delete or Tombstone that succeeded. */
 export const removed = (position: number | undefined): Buffer =>
   framedMessage(position === undefined ? emptyField(2) : positionMessage(1, position));
 

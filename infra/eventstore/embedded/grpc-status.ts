@@ -28,7 +28,7 @@ export const deadlineExceeded = status(4, 'Deadline exceeded');
 export const accessDenied = status(7, 'Access Denied', 'access-denied');
 export const resourceExhausted = (message: string): Status => status(8, message);
 export const unimplemented = (path: string): Status => status(12, `${path} is not part of the embedded store`);
-/** A stored record is unreadable; a retry cannot help. */
+/** The status if a stored record is unreadable. A retry cannot help. */
 export const dataLoss = (message: string): Status => status(15, message);
 export const unavailable = (message: string): Status => status(14, message);
 export const badRequest = (message: string): Status => status(3, message);

@@ -72,7 +72,7 @@ type TableSet = { readonly dir: string; readonly manifest: Manifest; tables: Tab
 
 const nextPath = ({ dir, manifest }: TableSet): string => join(dir, `${String(manifest.next++).padStart(8, '0')}.table`);
 
-/** Makes these tables the index: stores the manifest, then uses them for look-ups. */
+/** Makes these tables the index: writes their names to the manifest on disk, then uses them for look-ups. */
 const publish = (set: TableSet, tables: Table[], checkpoint: number): void => {
   const { dir, manifest } = set;
   const names = tables.map(({ path }) => path.slice(dir.length + 1));
@@ -126,7 +126,8 @@ const closeTables = (tables: Table[]): void => {
 };
 
 /**
- * The sorted tables of the index and the manifest that names them. Tables of one level are merged in the background.
+ * Opens the part of the index that is on disk: sorted tables, and the manifest that names them. Tables of one level are
+ * merged in the background.
  */
 export const openIndexTables = (dir: string) => {
   const manifest = readManifest(dir);

@@ -11,7 +11,7 @@ export type LogBatch = ReturnType<typeof createLogBatch>;
  */
 export const createLogBatch = () => {
   let bytes = Buffer.allocUnsafe(INITIAL_BYTES);
-  /** The log position of the first byte; Infinity while there is no batch. */
+  /** The log position of the batch's first byte; Infinity while there is no batch. */
   let start = Number.POSITIVE_INFINITY;
   let used = 0;
 

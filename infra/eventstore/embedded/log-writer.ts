@@ -70,7 +70,7 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
     addEvent: batch.addEvent,
     /** The position after the last event of the current batch, whether the batch is written yet or not. */
     batchEnd: batch.end,
-    /** Whether a batch of this many bytes can begin now; if not, wait for `whenWritable`. */
+    /** Whether a batch of this many bytes can be written now. If not, wait for `whenWritable`. */
     canStartBatch: (bytes: number): boolean => preallocation === undefined || preallocation.fits(bytes),
     whenWritable: (): Promise<void> => preallocation?.whenIdle() ?? Promise.resolve(),
     close: async (): Promise<void> => {

@@ -31,7 +31,7 @@ export const metadataOf = (recorded: Buffer): StreamMetadata => {
   };
 };
 
-/** Whether the stream is soft-deleted: truncated after every possible revision. */
+/** Whether the stream is soft-deleted: its metadata truncates it after every possible revision. */
 export const isDeleted = (metadata: StreamMetadata | null): boolean => metadata !== null && metadata.truncateBefore >= DELETED;
 
 /**

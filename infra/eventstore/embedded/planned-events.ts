@@ -22,7 +22,9 @@ const flagsOf = ({ event, revision }: PlannedEvent, isLast: boolean): number =>
   (isLink(event.type) ? LINK : 0) |
   (revision === TOMBSTONE_REVISION ? TOMBSTONE : 0);
 
-/** Adds the events of one append to the log's batch, the index and the caches. @returns the position of the last */
+/**
+ * Adds the events of one append to the log's batch, the index and the caches. @returns the position of the last event
+ */
 export const writePlanned = ({ log, index, streams, recent, markAppended }: Parts, planned: PlannedEvent[]): number => {
   const created = Date.now();
   let position = -1;

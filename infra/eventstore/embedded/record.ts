@@ -24,7 +24,7 @@ const TOMBSTONE_ON_WIRE = 2n ** 63n - 1n;
 
 export const wireRevision = (revision: number): Wide => (revision === TOMBSTONE_REVISION ? TOMBSTONE_ON_WIRE : revision);
 
-/** An event to append. `id` is 36 bytes of lower-case text, `custom` its metadata. */
+/** An event to append. `id` is a UUID as 36 bytes of lower-case text. `custom` is the event's metadata. */
 export type ProposedEvent = { id: Span; type: Span; json: boolean; data: Span; custom: Span };
 
 export type RecordLocation = { stream: Buffer; revision: number; position: number; created: number; batchStart: number; flags: number };
@@ -209,7 +209,7 @@ export const recordedAt = (bytes: Buffer, at: number): Buffer => {
   return bytes.subarray(c.at, c.at + length);
 };
 
-/** The event's id as 36 bytes of text: the first field of the recorded event. */
+/** The event's id as 36 bytes of text. */
 export const idAt = (bytes: Buffer, at: number): Buffer => recordedAt(bytes, at).subarray(4, 40);
 
 /** Whether a complete record with this position and a correct checksum begins at offset `at`. */

@@ -127,7 +127,7 @@ export const nonZeroLength = ({ file, length }: Segment, from: number): number =
   return end;
 };
 
-/** How many of the ascending values are at most `wanted`. */
+/** How many values are at most `wanted`. The values must be in ascending order. */
 const countUpTo = (values: Float64Array, wanted: number): number => {
   let low = 0;
   let high = values.length;

@@ -10,11 +10,11 @@ type IndexState = {
   readonly tables: ReturnType<typeof openIndexTables>;
   /** Receives new entries. */
   active: Memtable;
-  /** The log position at which the entries of `active` begin. */
+  /** The log position of the first event whose entry is in `active`. */
   activeFrom: number;
-  /** The memtable that is being written to a table. */
+  /** The full memtable that is being written to a table, if any. */
   frozen: Memtable | undefined;
-  /** Settles when the tables are written and merged. */
+  /** Settles when the current writes and merges of tables are done. */
   background: Promise<void>;
   isClosing: boolean;
 };

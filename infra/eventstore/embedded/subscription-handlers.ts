@@ -11,7 +11,7 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>;
 type AllSource = Extract<ReadRequest['source'], { kind: 'all' }>;
 
-/** Sends the stream's events from a revision on, up to its current end. @returns the next revision */
+/** Sends the stream's events from revision `from` to its current end. @returns the revision at which to continue */
 const sendNew = async (parts: Parts, reading: Reading, name: string, from: number): Promise<number> => {
   const { streams } = parts;
   let next = from;

@@ -99,7 +99,7 @@ const verifyLog = (segments: Segment[], onEvent: (bytes: Buffer, at: number) => 
 
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Checks that the index finds every event before its checkpoint at the right position. */
+/** Checks that the index finds every event before the index's checkpoint at its position in the log. */
 const indexCheck = (dir: string) => {
   const index = openIndex(join(dir, 'index'));
   const checkpoint = index.checkpoint();

@@ -2,7 +2,10 @@ import { isDeleted, type StreamMetadata } from './metadata.ts';
 import { createdMsAt } from './record.ts';
 import type { Stream, StreamCache } from './stream-cache.ts';
 
-/** The events that readers of a stream see: revisions from `low` on, created at `oldest` (epoch ms) or later. */
+/**
+ * Which events of a stream readers see: those with revision `low` or higher that were created at `oldest` (epoch ms) or
+ * later.
+ */
 export type Visible = { low: number; oldest: number };
 
 /** Which events of a stream its $tb, $maxCount and $maxAge leave visible. */
@@ -17,7 +20,10 @@ export const visibleOf = (stream: Stream, metadata: StreamMetadata | null): Visi
 
 export const isWithinMaxAge = (bytes: Buffer, at: number, { oldest }: Visible): boolean => oldest === 0 || createdMsAt(bytes, at) >= oldest;
 
-/** A stream's state for readers. A metadata stream is deleted together with its stream. */
+/**
+ * A stream's state for readers. 'deleted': it was tombstoned (a metadata stream: together with its stream). 'absent':
+ * it has no event, or was soft-deleted.
+ */
 export const stateOf = (streams: StreamCache, name: string): 'present' | 'absent' | 'deleted' => {
   const stream = streams.get(name);
   if (stream.tombstoned || (name.startsWith('$$') && streams.get(name.slice(2)).tombstoned)) return 'deleted';

@@ -5,7 +5,7 @@ import { isDamage, reportDamage } from './corruption.ts';
 import type { Log } from './log.ts';
 import { maxRecordSize } from './record.ts';
 
-/** `deadline` is in epoch ms. `respond` is called once. */
+/** `deadline` is in epoch ms. `respond` is called at most once: after a fatal error it is not called. */
 type Job = { request: AppendRequest; deadline: number; respond: (result: AppendResult) => void };
 
 type Decide = ReturnType<typeof createConcurrencyCheck>;
@@ -55,7 +55,7 @@ const writeBatch = ({ log, decide }: Parts, jobs: Job[]): AppendResult[] => {
   return results;
 };
 
-/** @returns undefined after a fatal error: then no request may be answered */
+/** @returns the results, or undefined after a fatal error: then no request may be answered */
 const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined => {
   try {
     return writeBatch(parts, jobs);
