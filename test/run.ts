@@ -16,6 +16,7 @@ const KILL_DELAY_MS = 2_000;
 
 const root = `${import.meta.dirname}/..`;
 
+/** A test file's time limit in seconds. Its first line sets one: `// limit: <seconds>`. */
 const limitOf = (file: string): number =>
   Number(/^\/\/ limit: (\d+)/.exec(readFileSync(`${root}/${file}`, 'utf8'))?.[1] ?? DEFAULT_TIMEOUT_S);
 

@@ -1,4 +1,4 @@
-// limit: 300
+// limit: 300 s for this file (test/run.ts)
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withPlatform } from '../faults/platform.ts';
@@ -15,8 +15,8 @@ test('whichever process is killed under load, no acknowledged delivery is lost, 
     assert.is(kills.length, KILLS * TARGETS.length);
     assert.is(figures['unknown at the end'], 0);
     assert.ok(figures['answered 503 or cut off']! > 0, 'no sender has noticed a kill');
-    // If the broker is killed after it has received an acknowledgement and before it has reported it, it reports it only
-    // when the message has been redelivered and acknowledged again. So some acknowledgements may still be missing here.
+    // If the broker is killed after it has received an acknowledgement and before it has reported it, it reports it
+    // only when the message has been redelivered and acknowledged again. So some may still be missing here.
     assert.ok(figures['acknowledgements in the log']! >= figures['events in the log']! - KILLS, 'the log misses acknowledgements');
     assert.ok(figures['events in the log']! > 500, `only ${figures['events in the log']} deliveries were accepted`);
   }));

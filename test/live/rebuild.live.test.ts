@@ -1,4 +1,4 @@
-// limit: 240
+// limit: 240 s for this file (test/run.ts)
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';

@@ -1,4 +1,4 @@
-// limit: 300
+// limit: 300 s for this file (test/run.ts)
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, credsAuthenticator, Events, jwtAuthenticator, type NatsConnection } from 'nats';
@@ -64,7 +64,7 @@ test(
 );
 
 test(
-  'a user can do only what its permissions allow',
+  'a NATS user can do only what its permissions allow',
   withServer(async (server) => {
     const permissions = { publish: { allow: ['mine.>'] }, subscribe: { allow: ['mine.>', '_INBOX.>'] } };
     const user = await connectAs(server, createUserCredentials({ accountSeed: server.accountSeed, name: 'narrow', permissions }));

@@ -100,7 +100,7 @@ test('all messages of a chain are stored in order, each of them once', async () 
   assert.equal([last.seq, last.header.get('Annals-Position'), last.string()], [700, '699:699', '699']);
 });
 
-test('messages with a wrong expected sequence are refused, and none of them is stored', async () => {
+test('messages with a wrong expected sequence number are refused, and none of them is stored', async () => {
   const error = await publish({ sequence: 650, messageId: null }, numbers(700, 3).map(outgoing)).catch((thrown: unknown) => thrown);
   assert.ok(isWrongSequence(error), String(error));
   assert.is(await lastSequence(NAME), 700);

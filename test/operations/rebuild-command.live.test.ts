@@ -1,4 +1,4 @@
-// limit: 120
+// limit: 120 s for this file (test/run.ts)
 import pg from 'pg';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';

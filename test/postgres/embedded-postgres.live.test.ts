@@ -1,4 +1,4 @@
-// limit: 600
+// limit: 600 s for this file (test/run.ts)
 import {
   chmodSync,
   chownSync,

@@ -44,7 +44,7 @@ test('an ignored event whose row was removed changes nothing and is not an error
   assert.equal(store.unapplied('ideas'), []);
 });
 
-test('an event that patches a missing row or counts in one is parked with the later events of its stream, but no other stream is', () => {
+test('an event that changes a missing row is parked, together with the later events of its own stream only', () => {
   const store = storeOf(
     eventsOf(
       ['a', 'IdeaRenamed', { title: 'x' }],
@@ -112,7 +112,7 @@ test('characters that Postgres refuses are escaped, a field __proto__ changes no
 test('event types such as toString and __proto__ are treated as unknown', () =>
   assert.equal(parkedReasons(eventsOf(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
 
-test('compiling an invalid table fails with the name of the table', () => {
+test('compiling a projection with an invalid table fails, and the error says what is wrong', () => {
   const with_ = (table: Partial<typeof ideasTable>) => () => compileProjection({ ...ideas, tables: [{ ...ideasTable, ...table }] });
   assert.throws(with_({ key: ['nothing'] }), /ideas\.ideas: nothing is not a column/);
   assert.throws(with_({ columns: { ...ideasTable.columns, revision: 'bigint' } }), /two columns have the same name/);

@@ -1,4 +1,4 @@
-// limit: 300
+// limit: 300 s for this file (test/run.ts)
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import pino from 'pino';

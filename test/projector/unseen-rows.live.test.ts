@@ -175,7 +175,7 @@ test('the row cache keeps the most recently used rows', () => {
   );
 });
 
-test('if the tables were empty at first, a row that is not in the cache does not exist, until the cache evicts a row', () => {
+test('if the tables were empty at first, the cache knows that any other row does not exist, until it has evicted a row', () => {
   const cache = openRowCache(openRowBudget(1_500, 0), true);
   assert.is(cache.get('t', 'never'), null);
   for (let key = 0; key < 12; key++) cache.set('t', String(key), storedRow('x'.repeat(44)));

@@ -1,4 +1,4 @@
-// limit: 240
+// limit: 240 s for this file (test/run.ts)
 
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';

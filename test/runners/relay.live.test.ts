@@ -1,4 +1,4 @@
-// limit: 240
+// limit: 240 s for this file (test/run.ts)
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +22,7 @@ const startTestRelay = async (log: Log, nats: NatsConnection): Promise<Relay> =>
   return relay;
 };
 
-/** The ids of the events whose messages the stream holds, in the stream's order. */
+/** The event ids of the messages in the stream, in the order of the stream. */
 const publishedIds = async (nats: NatsConnection): Promise<string[]> => {
   const { streams, consumers } = await manager(nats);
   const { state } = await streams.info(STREAM);
@@ -234,7 +234,7 @@ test(
 );
 
 test(
-  'a lost stream is filled again from the log, without acknowledged and expired messages',
+  'a deleted stream is filled again from the log, without acknowledged and expired messages',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();

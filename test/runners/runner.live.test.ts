@@ -1,4 +1,4 @@
-// limit: 240
+// limit: 240 s for this file (test/run.ts)
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -38,7 +38,7 @@ const eligibilityOver = (changes: States, isCached: boolean) => {
   });
 };
 
-/** Asks with all states in memory, which must answer without a promise, and with none. Both answers must be equal. */
+/** Asks with all states in memory, and with none. Both answers must be equal; the first must come without a promise. */
 const ask = async <T>(changes: States, question: (eligibility: ReturnType<typeof eligibilityOver>) => T | Promise<T>): Promise<T> => {
   const warm = question(eligibilityOver(changes, true));
   assert.not.ok(warm instanceof Promise);

@@ -162,7 +162,7 @@ test('after an integration is disconnected, its next delivery gets 404', async (
   await given.close();
 });
 
-test('while its tenant is suspended, even if also closing, an integration answers like an unknown one and records nothing', async () => {
+test('while its tenant is suspended, even if it is also closing, an integration answers like an unknown one and records nothing', async () => {
   const given = await createWebhookPlatform();
   const ctx = given.systemContext(given.tenant_id);
   const answered = ({ status, json }: Awaited<ReturnType<typeof given.deliver>>) => [status, { ...json, instance: '', request_id: '' }];
@@ -237,7 +237,7 @@ test('deliveries to a paused integration or an inactive agent, and deliveries of
   await given.close();
 });
 
-test("GitHub's ping is a delivery like any other", async () => {
+test("GitHub's event ping is accepted like any other delivery", async () => {
   const given = await createWebhookPlatform();
   assert.is((await given.deliver('{"zen":"x"}', { 'x-github-event': 'ping' })).json.outcome, 'accepted');
   await given.close();

@@ -1,4 +1,4 @@
-// limit: 240
+// limit: 240 s for this file (test/run.ts)
 import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
