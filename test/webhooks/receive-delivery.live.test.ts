@@ -46,7 +46,7 @@ live(
     for (let round = 0; round < 10; round++) {
       const copies = Array.from({ length: 100 }, (_, n) => processes[n % 4]!);
       const answers = await Promise.all(copies.map(({ post }) => post(given.hook, '{"a":1}', named(`round-${round}`))));
-      // On a busy machine, a request may exceed the timeout of 500 ms. It then gets 503, although its event is
+      // On a busy machine, the store may answer nothing for 500 ms. A request then gets 503, although its event is
       // recorded, and all later requests get 200.
       const late = answers.filter(({ status }) => status === 503).length;
       const taken = answers.filter(({ status }) => status === 202).length;
