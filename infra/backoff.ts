@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type BackoffOptions = { readonly minMs: number; readonly maxMs: number; readonly jitter?: number };
 
 export type Backoff = {
-  /** Counts one failure. @returns the milliseconds to wait before the next attempt */
+  /** Counts one failure. @returns the milliseconds to wait before the next attempt; does not wait itself */
   readonly next: () => number;
   /** Counts one failure, then waits for its delay. Resolves early, without an error, when `signal` is aborted. */
   readonly wait: (signal?: AbortSignal) => Promise<void>;
@@ -15,7 +15,7 @@ export type Backoff = {
   readonly reset: () => void;
 };
 
-/** The delay in milliseconds before the attempt that follows `failures` failures in a row (1 or more). */
+/** The delay in milliseconds before the next attempt. `failures` is the number of failures in a row, 1 or more. */
 export const retryDelay = ({ minMs, maxMs, jitter = 0 }: BackoffOptions, failures: number): number =>
   Math.min(maxMs, minMs * 2 ** Math.max(0, failures - 1)) * (1 + jitter * (2 * Math.random() - 1));
 

@@ -126,7 +126,7 @@ export type OAuthClient = { readonly clientId: string; readonly clientSecret: st
  * absolute.
  */
 export type Config = Omit<PlainConfig, 'publicUrl' | 'masterKeyFile'> & {
-  /** Without a slash at the end. */
+  /** The URL at which clients reach the platform, without a slash at its end. */
   readonly publicUrl: string;
   readonly masterKeyFile: string;
   /** OAuth clients by provider, in lower case. */

@@ -15,7 +15,7 @@ export const lockFile = (file: string): ProcessLock | undefined => {
   closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    // The transaction is never committed, so the lock is held until the database is closed.
+    // This transaction is never committed. It holds the lock until the database is closed.
     database.exec('begin exclusive');
   } catch (error) {
     database.close();

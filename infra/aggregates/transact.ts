@@ -10,13 +10,13 @@ import { emptyAggregate, foldFrom } from './fold-from.ts';
 
 const MAX_ATTEMPTS = 100;
 
-/** A UUID derived from its parts: the same parts give the same UUID. */
+/** Derives a UUID from its parts. The same parts always give the same UUID. */
 export const derivedId = (...parts: (string | number)[]): string => {
   const hex = hash('sha256', parts.join('\0'), 'hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
 
-/** One decision on one aggregate. */
+/** The input of one transaction: a decision on one aggregate, and how to append its events. */
 export type Transaction<S, E extends DomainEvent> = {
   readonly aggregate: Aggregate<S, E>;
   readonly tenant: string;
@@ -31,7 +31,7 @@ export type Transaction<S, E extends DomainEvent> = {
   /** Decide first as if the stream did not exist, without reading it. A creation then needs only one round trip. */
   readonly expectNew?: boolean;
   readonly ifMatch?: RequestInfo['ifMatch'];
-  /** If this returns true, the cached state is final and needs no confirmation by the log. */
+  /** If this returns true for a cached state, the state can no longer change, so the log need not confirm it. */
   readonly trustCacheWhen?: ((state: S) => boolean) | undefined;
   /** An earlier run of this request may have been interrupted: look for its events before deciding. */
   readonly resumed?: boolean;
@@ -67,7 +67,7 @@ const decideOn = <S, E extends DomainEvent>(
   { loaded, isConfirmed }: Basis<S>,
 ): readonly E[] | null => {
   try {
-    // The decision comes first: a caller whom it refuses must not learn the resource's revision.
+    // Decide before checking If-Match: a caller whom the decision refuses must not learn the resource's revision.
     const events = decide(loaded.state);
     assertMatch(ifMatch, loaded.revision);
     return events.length > 0 || isConfirmed || trustCacheWhen?.(loaded.state) ? events : null;

@@ -29,7 +29,7 @@ const stopRequested = (): Promise<void> =>
     if (process.channel) process.once('disconnect', () => resolve());
   });
 
-/** Runs a service until the process is asked to stop, closes the service and exits with code 0. */
+/** Runs a service until the process is asked to stop. Then closes the service and exits with code 0. */
 export const runService = async (begin: () => Promise<Service>): Promise<void> => {
   ignoreBrokenPipe();
   const stop = stopRequested();

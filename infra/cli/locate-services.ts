@@ -45,7 +45,7 @@ export const reasonOf = (error: unknown): string => {
 
 const isUnreachable = (error: unknown): boolean => isUnavailable(error) || (error instanceof LogError && error.kind === 'unavailable');
 
-/** Runs work that needs a running platform. @throws Error of one line if the platform cannot be reached */
+/** Runs `work`, which needs a running platform. @throws Error of one line if the platform cannot be reached */
 export const withRunningPlatform = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((error: unknown) => {
     if (!isUnreachable(error)) throw error;

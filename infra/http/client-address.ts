@@ -45,7 +45,7 @@ export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Cont
   };
 };
 
-/** Headers that proxies add to forwarded requests. */
+/** Headers that proxies add to the requests that they forward. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'via'];
 
 /** Whether a request was made on this machine, and not forwarded by a proxy that runs on this machine. */

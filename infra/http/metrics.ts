@@ -11,7 +11,9 @@ const PROJECTION_GAUGES = {
 
 type ProjectionStatus = { readonly name: string } & { readonly [Field in keyof typeof PROJECTION_GAUGES]: number };
 
-/** Creates the process's metrics for Prometheus, among them requests by method, route and status. */
+/**
+ * Creates the Prometheus metrics of this process. They include the durations of requests by method, route and status.
+ */
 export const createMetrics = () => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'annals_' });

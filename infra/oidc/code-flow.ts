@@ -44,7 +44,7 @@ const seal = ({ state, ...rest }: PendingSignIn, { key, now }: Options): Promise
     .setExpirationTime(new Date(now() + MAX_SIGN_IN_MINUTES * 60_000))
     .encrypt(key);
 
-/** @throws Refusal unauthorized if the sign-in has expired or was changed */
+/** Decrypts a pending sign-in. @throws Refusal unauthorized if it has expired or was changed */
 const unseal = async (sealed: string, { key, now }: Options): Promise<PendingSignIn> => {
   try {
     const { payload } = await jwtDecrypt<Omit<PendingSignIn, 'state'>>(sealed, key, {

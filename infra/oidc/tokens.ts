@@ -8,7 +8,10 @@ import { type Issuer, type IssuerConfig, identityClaims, issuerUnavailable } fro
  * Only asymmetric signatures: with a symmetric one, an attacker could sign with the issuer's public key as the secret.
  */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
-/** The types of ID tokens and access tokens. Others, such as logout tokens, are refused. */
+/**
+ * The accepted values of a token's header `typ`: those of ID tokens and access tokens. Others, such as logout tokens,
+ * are refused.
+ */
 const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
 const MAX_CLOCK_SKEW_SECONDS = 30;
 const KEY_SET_OPTIONS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };

@@ -9,7 +9,7 @@ import type { Supervised } from '../supervision/supervisor.ts';
 /** The ports of the services that run on this machine. A service with a configured URL has none. */
 export type ServicePorts = Partial<Record<'store' | 'postgres' | 'nats', number>>;
 
-/** The environment variables that name the services. Their values contain secrets. */
+/** The environment variables that contain the URLs of the services. These values contain secrets. */
 export type ServiceUrls = {
   readonly EVENTSTORE_URL: string;
   readonly DATABASE_URL: string;
@@ -39,7 +39,7 @@ const portFor = async (last: number | undefined): Promise<number> => (last !== u
 
 export type StartServicesOptions = {
   readonly config: ServiceConfig;
-  /** The ports of the last start. */
+  /** The ports that the services used at the last start. */
   readonly lastPorts: ServicePorts;
   readonly run: (spec: ManagedProcess) => Promise<Supervised>;
   /** Receives a promise for each service that is being started, so that `close` can wait for it. */

@@ -20,22 +20,22 @@ export type LaunchConfig = ServiceConfig & { readonly host: string; readonly por
  */
 export type FirstKey = { kind: 'first-key'; key: string; tenant_id: string };
 
-/** The whole platform, running on this machine. */
+/** A platform of which all processes run on this machine. */
 export type Launched = {
   /** The URL that the HTTP service listens on. */
   readonly url: string;
   readonly urls: ServiceUrls;
   readonly ports: Readonly<ServicePorts>;
   readonly firstKey: () => FirstKey | undefined;
-  /** The process id by name; undefined while the process is down. */
+  /** Returns the pid of the process with this name; undefined while the process is down. */
   readonly pid: (name: string) => number | undefined;
 };
 
 export type Launch = {
   readonly ready: Promise<Launched>;
-  /** Stops everything in order: serve and work, NATS, PostgreSQL, event store. */
+  /** Stops all processes in this order: serve and work, NATS, PostgreSQL, event store. */
   readonly close: () => Promise<void>;
-  /** Kills everything at once. */
+  /** Kills all processes immediately. */
   readonly kill: () => void;
 };
 
@@ -56,7 +56,7 @@ const requirePort = async ({ port, host }: LaunchConfig): Promise<void> => {
   if (!isFree) throw new Error(`PORT ${port} on ${host} is taken; set PORT to another one`);
 };
 
-/** The state of one launch. */
+/** The state of one start of the platform. */
 type Launching = {
   readonly config: LaunchConfig;
   readonly dirs: ProcessDirs;
@@ -120,7 +120,7 @@ const close = async ({ closing, running, preparing, lock }: Launching): Promise<
   lock?.release();
 };
 
-/** Starts every service that has no configured URL, then the processes `serve` and `work`. */
+/** Starts every service that has no configured URL, and the processes `serve` and `work`. */
 export const launch = (config: LaunchConfig, { report, onFirstKey = () => {} }: LaunchEvents): Launch => {
   const { annalsData } = config;
   const launching: Launching = {

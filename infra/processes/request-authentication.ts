@@ -30,7 +30,7 @@ export type RequestAuthentication = {
 
 const hasCode = (error: unknown, ...codes: RefusalCode[]): boolean => error instanceof Refusal && codes.includes(error.code);
 
-/** Authenticates HTTP requests within the rate limits. */
+/** Creates the functions that authenticate HTTP requests. They also charge the caller's rate limits. */
 export const requestAuthentication = ({
   authenticator,
   cookies,

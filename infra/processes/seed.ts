@@ -4,7 +4,7 @@ import { type FirstKey, seedPlatform } from '../../commands/operations/seed-plat
 import { PLATFORM } from '../../domain/event.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 
-/** The stream of the event that marks the first start as complete. */
+/** The stream with the event that marks the first start as complete. */
 const MARKER_STREAM = 'platform-platform.first';
 
 /**

@@ -64,7 +64,7 @@ const deliverFirstKey = (first: FirstKey): void => {
   else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
 };
 
-/** The connections of the process, each opened once. */
+/** Opens the connections of this process to the log, the database and NATS. */
 const openConnections = async (config: Config, logger: Logger) => {
   const corruption = createCorruptionReporter(logger);
   const log = openLog(config.eventstoreUrl!, { onDamage: corruption.report });

@@ -6,7 +6,7 @@ export type BucketState = {
   readonly rowKey: string;
   /** How much this process may spend before it has to charge the shared row. */
   readonly lease: number;
-  /** Unix time at which the bucket will be full again. */
+  /** When the bucket will be full again, in Unix milliseconds. */
   fullAt: number;
   /** How much this process has spent that it has not yet charged to the shared row. */
   unsettled: number;

@@ -55,7 +55,10 @@ export const createFailedCredentialLimit = (policy: RateLimitPolicy, sync?: Quot
       const { allowed, retry } = bucket.peek(clientOf(address), now);
       if (!allowed && !valid.peek(identifierOf(credential ?? ''))) throw tooManyFailures(retry);
     },
-    /** Counts an invalid credential. @returns the refusal to answer with if the address is beyond the limit */
+    /**
+     * Counts an invalid credential. @returns the refusal to answer with if the address is now beyond the limit;
+     * otherwise null
+     */
     countFailedCredential: async (address: string | null, now: number): Promise<Refusal | null> => {
       const client = clientOf(address);
       const take = (): TakeResult => bucket.take(client, now);

@@ -127,7 +127,8 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
       return charge({ charges, policyText: policyTextOf(charges) }, now, report);
     },
     /**
-     * Charges a new delivery of a tenant whose plan allows `quota` deliveries per minute. @throws Refusal rate_limited
+     * Charges a new delivery to its tenant, whose plan allows `quota` deliveries per minute. @throws Refusal
+     * rate_limited
      */
     chargeDelivery: (tenant_id: string, quota: number, now: number, report: Report): void | Promise<void> => {
       const { policy, policyText } = policyOfQuota(quota);

@@ -25,7 +25,7 @@ export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.no
 
   return {
     isDown,
-    /** Records that a token worth `cost` milliseconds was taken. */
+    /** Records that a token was taken. `cost` is the time in which it is refilled, in milliseconds. */
     charge: (state: BucketState, cost: number): void => {
       state.unsettled += cost;
       state.emptySince = null;

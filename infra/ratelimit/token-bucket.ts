@@ -72,13 +72,13 @@ export const createTokenBucket = (policy: RateLimitPolicy, { capacity = DEFAULT_
     policy.failsClosed === true && state !== undefined && state.unsettled >= state.lease && sync?.isDown() === true;
 
   return {
-    /** Whether one more request would be allowed; takes no token. */
+    /** Returns the current state of a bucket without taking a token. */
     peek: (key: string, now: number): TakeResult => {
       const state = states.peek(key);
       const fullAt = fullAtOf(rates, state, now);
       return resultOf(rates, fullAt, now, hasToken(rates, fullAt, now) && !isClosed(state));
     },
-    /** Takes one token if there is one. */
+    /** Takes one token, if the bucket has one. */
     take: (key: string, now: number): TakeResult => {
       const state = findOrCreate(key, now);
       const fullAt = fullAtOf(rates, state, now);

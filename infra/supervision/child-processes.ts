@@ -37,7 +37,7 @@ export const storeProcess = ({ dir, port }: { dir: string; port: number }): Stor
 
 export type ServeOptions = {
   env: NodeJS.ProcessEnv;
-  /** The URL at which this machine reaches the service. */
+  /** The URL of the service, as reached from this machine. */
   base: string;
   report: (line: string) => void;
   onMessage: (message: unknown) => void;

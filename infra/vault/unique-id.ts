@@ -19,5 +19,5 @@ export const createUniqueIds =
         .digest(),
     );
 
-/** A random id25: `c` and 24 random base36 characters. */
+/** Returns a random id (id25): `c` and 24 random base36 characters. */
 export const randomId = (): string => id25Of(randomBytes(32));

@@ -10,7 +10,7 @@ import { loadMasterKey } from './master-key.ts';
 import { createUniqueIds } from './unique-id.ts';
 import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 
-/** Encrypts secrets, and derives the ids and digests that need a key. */
+/** Encrypts secrets, and derives ids and digests that cannot be computed without a key. */
 export type Vault = {
   /**
    * Encrypts a secret with the tenant's data key, and creates this key for the tenant's first secret. The result can be

@@ -42,7 +42,7 @@ const createProcess = (log: Log, cache = openAggregateCache(log, [])) => {
 const append = (log: Log, revision: number, { type, data }: DoorEvent) =>
   log.append(STREAM, revision < 0 ? 'none' : revision, [{ id: randomUUID(), type, data, meta }]);
 
-/** Waits until the subscriptions have delivered all events. */
+/** Waits long enough for the subscriptions to deliver all events. */
 const eventsDelivered = async (): Promise<void> => {
   for (let turns = 0; turns < 20; turns++) await nextTurn();
 };
@@ -98,7 +98,7 @@ test('a load includes the events that the subscription delivers during the load'
   await cache.close();
 });
 
-test('neither a slow read nor a slow append replaces a newer cached state', async () => {
+test('a state from a slow read or a slow append does not replace a newer cached state', async () => {
   const source = memoryLog();
   const { log, pause, resume } = pausableReads(source);
   await append(source, -1, opened);

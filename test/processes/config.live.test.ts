@@ -35,7 +35,7 @@ for (const [name, values] of Object.entries(refusals))
       );
   });
 
-test('a variable that is not set has its default, and an empty one counts as not set', () => {
+test('a variable that is empty or not set has its default value', () => {
   const { port, host, publicUrl, annalsData, masterKeyFile, logLevel, natsUrl } = loadConfig({ PORT: '', NATS_URL: '' });
   equal(
     { port, host, publicUrl, logLevel, natsUrl },
@@ -70,7 +70,7 @@ test('an OIDC issuer without an audience is refused, and an audience without an 
   is(loadConfig({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'annals' }).oidcIssuer, issuer);
 });
 
-test('the configuration cannot be changed', () => {
+test('the loaded configuration is frozen', () => {
   const config = loadConfig({ TRUSTED_PROXIES: '10.0.0.0/8, ::1' });
   equal(config.trustedProxies, ['10.0.0.0/8', '::1']);
   for (const part of [config, config.trustedProxies, config.oauth, config.gitTokens]) is(Object.isFrozen(part), true);
@@ -96,7 +96,7 @@ const usages: [string[], RegExp][] = [
   [['runner', '--agent', 'reviewer', '--exec', '--concurrency=2'], /annals: --exec needs a value/],
 ];
 
-test('wrong arguments show how the command is used and exit with code 2', async () => {
+test('on wrong arguments, the CLI shows how the command is used and exits with code 2', async () => {
   for (const [words, message] of usages) {
     const running = command(words);
     is(await running.ended, 2, words.join(' '));
@@ -111,7 +111,7 @@ test('if a variable is malformed, the start prints one line and exits with code 
   is(running.output(), 'annals: PORT must be a port number from 1 to 65535\n');
 });
 
-test('a command that needs a service names the missing variable', async () => {
+test('if the URL of a service is not set, a command that needs it names the missing variable', async () => {
   const running = command(['serve'], { EVENTSTORE_URL: '' });
   is(await running.ended, 1);
   is(running.output(), 'annals: EVENTSTORE_URL must be set for this command\n');

@@ -64,7 +64,7 @@ const stops = async (started: Started, signal: NodeJS.Signals = 'SIGTERM'): Prom
   nothingLeft(started.data, seen);
 };
 
-test('one command starts everything, shows the first key once, and stops everything on SIGTERM', () =>
+test('annals start starts all processes, shows the first API key only once, and stops all processes on SIGTERM', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, "operator's data");
     const first = await start(data);
@@ -216,7 +216,7 @@ test('a signal during the start stops all processes that were already started', 
     nothingLeft(data, seen);
   }));
 
-test('a service with a configured URL is not started', () =>
+test('annals start does not start a service whose URL is configured', () =>
   withTempDirectory(async (dir) => {
     // Use a separate NATS server: the platform's streams have fixed names, and on a shared server they could belong to
     // a platform that is in use.

@@ -63,7 +63,7 @@ const outage = () => {
   return { rows, state };
 };
 
-test('a lease is fifty requests, a thousandth of a large quota, or a quarter of a small one', () => {
+test('a lease is 50 requests, but a quarter of a small quota and a thousandth of a large one', () => {
   const lease = (quota: number) => leaseOf({ name: 'test', quota, seconds: 60 });
   assert.equal([lease(20), lease(1_000), lease(1_000_000), lease(10_000_000)], [5, 50, 1_000, 10_000]);
 });

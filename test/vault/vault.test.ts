@@ -127,7 +127,7 @@ test('only its owner can read the master key, and a lost one is not created agai
   await assertFails(() => openVault({ log, masterKeyFile }), /must be 32 bytes, not 5$/);
 });
 
-test('an existing master key is used, not overwritten', async () => {
+test('an existing master key file is used and not overwritten', async () => {
   const masterKeyFile = join(createTempDirectory().dir, 'given.key');
   const existing = randomBytes(32);
   writeFileSync(masterKeyFile, existing);

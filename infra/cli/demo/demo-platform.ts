@@ -10,7 +10,7 @@ import { freePort } from '../../supervision/ports.ts';
 export type DemoPlatform = {
   readonly url: string;
   readonly key: string;
-  /** The tenant to use; null: the first one that the key can see. */
+  /** The tenant that the demo uses. If it is null, the demo uses the first tenant that the key can see. */
   readonly tenant: string | null;
   readonly dir: string;
   readonly close: () => Promise<void>;

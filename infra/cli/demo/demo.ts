@@ -26,7 +26,7 @@ const tenantOf = async (api: Client): Promise<string> => {
   return tenant.id;
 };
 
-/** Creates an agent, an integration for it, and the key of its runner, over REST. */
+/** Creates, over REST, an agent, a webhook integration for it, and an API key for its runner. */
 const createSetup = async (api: Client, knownTenant: string | null): Promise<Setup> => {
   const tenant = knownTenant ?? (await tenantOf(api));
   const slug = `demo-${randomUUID().slice(0, 8)}`;

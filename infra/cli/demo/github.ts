@@ -47,7 +47,9 @@ const post = async (hook: string, secret: string, { id, event, body }: Delivery)
   return response.status;
 };
 
-/** Runs work for every item, at most `concurrency` at a time. @returns the results in the order of the items */
+/**
+ * Runs `work` for every item, on at most `concurrency` items at a time. @returns the results in the order of the items
+ */
 export const mapConcurrently = async <T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = [];
   let next = 0;
