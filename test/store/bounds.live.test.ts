@@ -15,7 +15,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 const LARGE = 100_000;
 
 for (const backwards of [false, true])
-  test(`pages read ${backwards ? 'backwards' : 'forwards'} hold fewer events if these are large, and together all events of the stream`, async () => {
+  test(`reading a stream ${backwards ? 'backwards' : 'forwards'} in pages returns every event, and pages of large events hold fewer`, async () => {
     const store = openStore(storeDir(), rethrow);
     for (let at = -1; at < 39; at++) await append(store, 'large', at, [proposedEvent(at % 10 === 0 ? 10 : LARGE)]);
     for (let at = -1; at < 600; at += 100)

@@ -84,7 +84,7 @@ test('a stream can be read in both directions, in part, and from its end', async
   assert.is((await labels(client.readStream(stream('c'), { direction: BACKWARDS, fromRevision: END }))).at(-1), '0');
 });
 
-test('a read of a missing stream fails with stream-not-found, and an append that expects it to exist with a conflict', async () => {
+test('reading a missing stream fails with stream-not-found; an append that expects the stream to exist is a conflict', async () => {
   assert.is(await typeOf(labels(client.readStream(stream('nowhere')))), 'stream-not-found');
   assert.is(
     await typeOf(client.appendToStream(stream('nowhere'), event('x'), { expectedRevision: STREAM_EXISTS })),
@@ -117,7 +117,7 @@ test('a tombstoned stream can be neither read nor written', async () => {
   assert.is(await typeOf(client.appendToStream(stream('f'), event('1'), { expectedRevision: ANY })), 'stream-deleted');
 });
 
-test('an append to a deleted stream gets the revision after the last one before the deletion', async () => {
+test('when a deleted stream is written again, its revisions continue after the last one', async () => {
   await client.appendToStream(stream('g'), [event('0'), event('1')]);
   await client.deleteStream(stream('g'));
   const { nextExpectedRevision } = await client.appendToStream(stream('g'), event('2'), { expectedRevision: NO_STREAM });

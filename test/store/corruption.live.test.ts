@@ -185,7 +185,7 @@ test('scavenging removes nothing from a segment with a damaged event', async () 
   assert.match(runStoreCommand('verify', '--dir', dir).output, /event 2 of stream "case-t.bad"/);
 });
 
-test('after scavenging, verify and a read name the same position of a damaged event', async () => {
+test('after scavenging, verify and a read report the same position for a damaged event', async () => {
   const dir = await createStore();
   const store = await startStore({ dir });
   const client = clientOf(store);

@@ -92,7 +92,7 @@ test('a follower gets stored and new events one at a time, and a checkpoint for 
   assert.equal(received, ['A', 'B', 'checkpoint true', 'caught up', 'D']);
 });
 
-test('a subscription ends with the error that its follower throws, and one from the end gets only new events', async () => {
+test('a subscription ends with the error that its follower throws; a subscription from the end gets only new events', async () => {
   const log = memoryLog();
   await log.append('agent-t.1', 'none', [event('A')]);
   const broken = log.follow({

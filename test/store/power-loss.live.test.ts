@@ -102,7 +102,7 @@ test('a starting store writes and syncs the last batch again, because it may nev
   assert.equal([first![0], first![1], second![1]], [from, second![0], to]);
 });
 
-test('a batch notices its failed write even if the sync of preallocated zeros fails first', async () => {
+test('the store detects a failed write of a batch even if the sync of preallocated zeros fails first', async () => {
   const failed = new Map<string, Set<number>>();
   const reportOnce = (file: number): void => {
     const reported = failed.get(pathOf(file));

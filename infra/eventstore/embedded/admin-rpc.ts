@@ -31,7 +31,7 @@ export const textMethod =
     });
 
 /**
- * Calls such a text method of the process that serves this store directory.
+ * Calls a method made with `textMethod` on the process that serves this store directory.
  * @returns the text
  * @throws if the process rejects the call or does not answer
  */

@@ -26,7 +26,8 @@ const failureStatus = (target: Target, result: Exclude<AppendResult, { kind: 'do
 };
 
 /**
- * Streams.Append: the first message names the stream, and each further message holds one event. All get one response.
+ * Streams.Append: the first message names the stream, and each further message holds one event. The call gets one
+ * response.
  */
 export const appendMethod =
   (writer: Writer) =>

@@ -94,8 +94,9 @@ const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMe
 };
 
 /**
- * Returns the function that decides requests. They must come in the order of the log: each decision takes the earlier
- * ones into account, before they are on disk. The function adds the events of a request to the log's batch.
+ * Returns the function that decides requests, one after another in the order of the log. Each decision takes the
+ * earlier ones into account, even if they are not on disk yet. The function adds the events of a request to the log's
+ * batch.
  * @throws (the function) if a record that the decision needs is damaged; it has added nothing then
  */
 export const createConcurrencyCheck = (parts: Parts) => {

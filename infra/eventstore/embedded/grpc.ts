@@ -12,7 +12,7 @@ const MAX_RESETS = 1_000_000;
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 500;
 /**
- * If the caller reads slowly: with this many unsent bytes, a call stops sending. It continues below
+ * A call stops sending when this many bytes are unsent because its caller reads slowly. It continues below
  * RESUME_UNSENT_BYTES.
  */
 const MAX_UNSENT_BYTES = 192 << 10;

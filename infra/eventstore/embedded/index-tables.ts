@@ -8,7 +8,7 @@ import { createTableWriter } from './sstable-writer.ts';
 
 /** How many entries a memtable holds before it becomes a table. */
 export const MEMTABLE_ENTRIES = 32_768;
-/** How many tables of one level are merged into one of the next. */
+/** How many tables of one level (of similar size) are merged into one table of the next level. */
 const MERGE_FAN_IN = 4;
 
 /** The tables contain all events before the log position `checkpoint`. `next` is the number of the next table file. */

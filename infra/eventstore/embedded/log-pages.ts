@@ -53,8 +53,8 @@ export const readPage = (segments: Segment[], position: number, size: number): P
 };
 
 /**
- * The intact records from a file offset on, up to the first damaged one. Undefined if the first record is damaged, or
- * if there is no record or no offset.
+ * The intact records from a file offset on, up to the first damaged one. Undefined if the first record is damaged, if
+ * there is no record, or if `offset` is undefined.
  */
 const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: number): Page | undefined => {
   if (offset === undefined) return undefined;
@@ -67,7 +67,7 @@ const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: n
   }
   if (at === 0) return undefined;
   // In a packed segment, the next position would come from the header of the next record, which is not verified yet. So
-  // it continues at the lowest possible position.
+  // the next page starts at the lowest possible position.
   const next = segment.packed && offset + at < recordsEnd(segment) ? last + 1 : positionAfter(segment, offset + at);
   return { bytes: bytes.subarray(0, at), next };
 };

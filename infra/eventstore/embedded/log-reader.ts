@@ -48,7 +48,8 @@ const findMissedRecord = (segments: Segment[], position: number): Buffer | undef
 };
 
 /**
- * For a position without an intact record: whether scavenging may have removed an event there. @throws if it is damaged
+ * For a position without an intact record: whether scavenging may have removed an event there.
+ * @throws if a damaged event is there
  */
 const isFreeable = (segment: Segment, position: number): boolean => {
   if (segment.packed) return true;

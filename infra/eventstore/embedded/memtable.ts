@@ -42,7 +42,10 @@ const sortedEntries = (streams: Map<number, StreamEntries>, size: number): Float
   return sorted;
 };
 
-/** The newest entries of the index, in memory: from stream key and revision to position. */
+/**
+ * A memtable: the newest entries of the index, in memory. An entry leads from a stream key and a revision to a log
+ * position.
+ */
 export const createMemtable = () => {
   const streams = new Map<number, StreamEntries>();
   let size = 0;
@@ -66,7 +69,10 @@ export const createMemtable = () => {
     return position === ABSENT ? undefined : position;
   };
 
-  /** Appends to `into` the positions of those revisions from `from` to `to` that this memtable contains, ascending. */
+  /**
+   * Appends to `into` the positions of the stream's revisions `from` to `to`, in ascending order. Skips revisions that
+   * this memtable does not contain.
+   */
   const range = (key: number, from: number, to: number, into: number[]): void => {
     const entries = streams.get(key);
     if (!entries) return;

@@ -73,7 +73,7 @@ export const createPreallocation = (segment: Segment) => {
     },
     isWriting: (): boolean => writing !== undefined,
     whenIdle: (): Promise<void> => writing ?? Promise.resolve(),
-    /** Starts no more writes of zeros. @returns a promise that resolves when the running write is done */
+    /** Writes no further zeros. @returns a promise that resolves when the running write is done */
     stop: (): Promise<void> => {
       isStopped = true;
       return writing ?? Promise.resolve();

@@ -62,8 +62,8 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
 const notAPosition = unknown('Unexpected ReadAllResult: Error');
 
 /**
- * The requested start position as a number; undefined if it is invalid. Valid are the positions of events, and all
- * positions from the log's end on.
+ * The requested start position as a number. Undefined unless it is the position of an event, or lies at or beyond the
+ * log's end.
  */
 export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition): number | undefined => {
   if (prepare > commit) return undefined;

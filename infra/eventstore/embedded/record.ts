@@ -145,8 +145,8 @@ export const writeRecord = (to: Buffer, from: number, event: ProposedEvent, loca
 };
 
 /**
- * `end` is the offset in the buffer at which the frame ends. The others are offset (within the record) and length of
- * the stream's name and of the event type.
+ * `end`: the offset in the buffer at which the frame ends. The other fields: where in the record the stream's name and
+ * the event type begin, and how long they are.
  */
 type Layout = { end: number; nameAt: number; nameLength: number; typeAt: number; typeLength: number };
 

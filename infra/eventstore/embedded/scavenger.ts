@@ -26,8 +26,8 @@ const isNeeded = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
 };
 
 /**
- * Also keeps an event that the index on disk names as its stream's last one, because the index has the stream's name
- * from it.
+ * Like `isNeeded`, but also keeps an event that the index on disk names as its stream's last one: the index takes the
+ * stream's name from that event.
  */
 const mustKeep = (parts: Parts, bytes: Buffer, at: number): boolean =>
   isNeeded(parts, bytes, at) || parts.index.isPersistedLast(parts.streams.get(nameAt(bytes, at).toString()).key, revisionAt(bytes, at));

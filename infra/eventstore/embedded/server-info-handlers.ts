@@ -32,7 +32,7 @@ const respondWith =
       call.send(response());
       call.end();
     }),
-    // These methods need no secret. The limit prevents that any local program fills the memory with large messages.
+    // These methods need no secret. The limit stops local programs from filling the memory with large messages.
     maxMessageBytes: 1024,
   });
 

@@ -117,7 +117,10 @@ export const openTable = (path: string) => {
   }
   const { count, bloomBytes } = table;
 
-  /** Appends to `into` the positions of those revisions from `from` to `to` that this table contains, ascending. */
+  /**
+   * Appends to `into` the positions of the stream's revisions `from` to `to`, in ascending order. Skips revisions that
+   * this table does not contain.
+   */
   const range = (key: number, from: number, to: number, into: number[]): void => {
     if (!table.bloom.mayHave(key)) return;
     for (let page = Math.max(0, pageOf(table, key, from)); page * PAGE_ENTRIES < count; page++) {

@@ -16,7 +16,9 @@ export type Stream = {
   metadata: StreamMetadata | null | undefined;
 };
 
-/** The error for an index that names a position at which no event is, for example because scavenging has removed it. */
+/**
+ * The error if the index names a position at which there is no event, for example because scavenging has removed it.
+ */
 const staleIndexError = (position: number): Error =>
   Object.assign(new Error(`the index names position ${position}, but no event is there: run "annals store verify"`), {
     isStaleIndex: true,

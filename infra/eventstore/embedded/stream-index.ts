@@ -10,7 +10,7 @@ type IndexState = {
   readonly tables: ReturnType<typeof openIndexTables>;
   /** Receives new entries. */
   active: Memtable;
-  /** The log position of the first event whose entry is in `active`. */
+  /** `active` contains the entries of all events from this log position on. */
   activeFrom: number;
   /** The full memtable that is being written to a table, if any. */
   frozen: Memtable | undefined;
@@ -81,7 +81,9 @@ export const openIndex = (dir: string) => {
     last: (key: number): Entry | undefined => state.active.last(key) ?? state.frozen?.last(key) ?? tables.last(key),
     find: (key: number, revision: number): number | undefined =>
       state.active.find(key, revision) ?? state.frozen?.find(key, revision) ?? tables.find(key, revision),
-    /** The positions of those revisions from `from` to `to` that exist, ascending. */
+    /**
+     * The positions of the stream's revisions `from` to `to`, in ascending order. Skips revisions that do not exist.
+     */
     range: (key: number, from: number, to: number): number[] => {
       const positions: number[] = [];
       tables.range(key, from, to, positions);

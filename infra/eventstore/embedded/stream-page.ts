@@ -5,8 +5,8 @@ import type { Index } from './stream-index.ts';
 
 export const PAGE_EVENTS = 256;
 /**
- * A page ends with the event with which it reaches this size. So a slow reader of large events occupies no more memory
- * than a slow reader of small ones.
+ * A page ends once its events reach this size, so that a slow reader of large events occupies no more memory than a
+ * slow reader of small ones.
  */
 const PAGE_BYTES = 128 << 10;
 /** Records that are less than this far apart in the log are read together. */
