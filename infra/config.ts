@@ -188,8 +188,8 @@ const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID }: Variables):
 };
 
 /**
- * Reads the configuration. An empty variable counts as not set. @throws Error of one line that names the malformed or
- * missing variable, but never its value
+ * Reads the configuration. An empty variable counts as not set.
+ * @throws Error of one line that names the malformed or missing variable, but never its value
  */
 export const loadConfig = (env: Environment): Config => {
   const set = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));

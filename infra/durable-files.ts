@@ -78,8 +78,8 @@ export const isDiskFull = (error: unknown): boolean => error instanceof Error &&
 export const readText = (path: string): string | undefined => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8').trim() : undefined);
 
 /**
- * Reads a JSON file that this platform has written. @returns undefined if the file does not exist or is not valid JSON,
- * for example because a full disk has truncated it
+ * Reads a JSON file that this platform has written.
+ * @returns undefined if the file does not exist or is not valid JSON, for example because a full disk has truncated it
  */
 export const readJson = <T>(path: string): T | undefined => {
   try {

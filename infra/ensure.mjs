@@ -67,8 +67,8 @@ const run = ([command, ...args], stdio) =>
 const QUIET = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
 
 /**
- * Runs `npm ci` without install scripts: no package needs them, and the user's npm settings may forbid them. @returns
- * the exit code
+ * Runs `npm ci` without install scripts: no package needs them, and the user's npm settings may forbid them.
+ * @returns the exit code
  */
 const installPackages = (...options) => {
   const args = ['ci', ...QUIET, purpose === 'test' ? '--include=dev' : '--omit=dev', ...options];
@@ -88,8 +88,8 @@ const binaries = () =>
     .map(([path, { version, integrity }]) => ({ path, version, integrity, name: path.slice('node_modules/'.length) }));
 
 /**
- * Downloads a package with npm and unpacks it with tar, which is faster than npm for large packages. @throws Error if
- * the download fails or its digest is not the one in the lock file
+ * Downloads a package with npm and unpacks it with tar, which is faster than npm for large packages.
+ * @throws Error if the download fails or its digest is not the one in the lock file
  */
 const unpackBinary = async ({ path, name, version, integrity }, work) => {
   const to = join(work, path);
@@ -126,7 +126,8 @@ const WORK = '.packages-';
 
 /**
  * Downloads the binary packages while npm installs all others, which halves the time. If one of them fails, npm
- * installs everything. @returns the exit code
+ * installs everything.
+ * @returns the exit code
  */
 const installInParallel = async (work) => {
   const platformPackages = binaries();

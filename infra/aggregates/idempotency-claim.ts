@@ -72,8 +72,8 @@ export const createKeyClaims = (log: Log, now: () => number) => {
       return { revision: takenOver.revision, outcome: null };
     },
     /**
-     * Appends the event that ends or releases a claim. @throws LogError conflict if another request has taken over the
-     * claim
+     * Appends the event that ends or releases a claim.
+     * @throws LogError conflict if another request has taken over the claim
      */
     end: (use: KeyUse, { revision }: Claim, event: IdempotencyEvent): Promise<Appended> => append(use, revision, event),
   };

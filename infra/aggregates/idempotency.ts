@@ -42,16 +42,16 @@ const doneOutcome = ({ touched, sideEffects }: Execution, location: string | nul
 });
 
 /**
- * Ignores a conflict, which means that another request with the same key has taken over the claim. It records the same
- * outcome.
+ * Ignores a conflict. It means that another request with the same key has taken over the claim; that request records
+ * the same outcome.
  */
 const ignoreConflict = (error: unknown): void => {
   if (!isConflict(error)) throwAsRefusal(error);
 };
 
 /**
- * Creates the execution that creates the response of a finished request again.
- * @throws Refusal the same as the first request; secret_already_shown if the first response contained a new secret
+ * Returns the execution with which the response of a finished request is created again.
+ * @throws Refusal the refusal of the first request; secret_already_shown if the first response contained a new secret
  */
 const replayOf = (outcome: Outcome, seed: string, oneTimeSecret: boolean): Execution => {
   if (outcome.kind === 'refused') {

@@ -44,8 +44,8 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
       return revision < 0 ? empty : foldFrom(aggregate, empty, log.read(stream, { limit: revision + 1 }));
     },
     /**
-     * The state at a position of the log. Uses the cached state if its last event is at exactly this position. @throws
-     * Refusal
+     * The state at a position of the log. Uses the cached state if its last event is at exactly this position.
+     * @throws Refusal
      */
     stateAtPosition: async <S, E extends DomainEvent>(
       aggregate: Aggregate<S, E>,

@@ -27,8 +27,8 @@ export type ContextDeps = {
 };
 
 /**
- * The state of one request. The counters number its transactions, random texts and side effects. A repeat of the
- * request derives the same ids and secrets from the same numbers.
+ * The state of one request. The counters number its transactions, random texts and side effects: a repeat of the
+ * request finds the earlier ones by these numbers.
  */
 type RequestState = {
   readonly info: RequestInfo;

@@ -31,7 +31,10 @@ export type Transaction<S, E extends DomainEvent> = {
   /** Decide first as if the stream did not exist, without reading it. A creation then needs only one round trip. */
   readonly expectNew?: boolean;
   readonly ifMatch?: RequestInfo['ifMatch'];
-  /** If this returns true for a cached state, the state can no longer change, so the log need not confirm it. */
+  /**
+   * Returns true if the state is final. If a decision on a final state yields no event, the log need not confirm that
+   * the cached state is current.
+   */
   readonly trustCacheWhen?: ((state: S) => boolean) | undefined;
   /** An earlier run of this request may have been interrupted: look for its events before deciding. */
   readonly resumed?: boolean;
@@ -41,8 +44,8 @@ export type Transaction<S, E extends DomainEvent> = {
 type Basis<S> = { readonly loaded: Loaded<S>; readonly isConfirmed: boolean };
 
 /**
- * Throws the refusal that corresponds to an error of the log. Throws any other error unchanged. @throws Refusal
- * unavailable if the log is down, not_found if the stream was erased, too_large
+ * Throws the refusal that corresponds to an error of the log. Throws any other error unchanged.
+ * @throws Refusal unavailable if the log is down, not_found if the stream was erased, too_large
  */
 export const throwAsRefusal = (error: unknown): never => {
   if (!(error instanceof LogError)) throw error;
@@ -59,8 +62,10 @@ const assertMatch = (ifMatch: RequestInfo['ifMatch'] | undefined, revision: numb
 };
 
 /**
- * Decides on a state. @returns the events. Null if the decision refuses or yields no event, but the state is not
- * confirmed: the caller must read the log and decide again @throws Refusal
+ * Decides on a state.
+ * @returns the events; null if a state that is not confirmed leads to a refusal or to no event: the caller must then
+ * read the log and decide again
+ * @throws Refusal
  */
 const decideOn = <S, E extends DomainEvent>(
   { decide, ifMatch, trustCacheWhen }: Transaction<S, E>,
@@ -112,12 +117,13 @@ const stateAfter = <S, E extends DomainEvent>(
 /**
  * Creates the function that runs transactions. It loads the aggregate, decides, and appends, expecting the revision
  * that it has read. On a conflict it reads the new events and decides again. If there is nothing to append, it returns
- * the unchanged state. @throws Refusal
+ * the unchanged state.
+ * @throws Refusal
  */
 export const createTransact = (log: Log, cache: AggregateCache) => {
   /**
-   * Looks for events that an earlier run of this request appended. @returns the state after them; null if there are
-   * none
+   * Looks for events that an earlier run of this request appended.
+   * @returns the state after them; null if there are none
    */
   const findOwnWrite = async <S, E extends DomainEvent>(
     { aggregate, id, seed }: Transaction<S, E>,

@@ -15,7 +15,8 @@ const isMissing = (value: unknown): boolean => typeof value === 'string' && (val
 
 /**
  * Refuses unknown options, empty values and extra words, which citty would accept: a mistyped command must not start
- * something else. @throws a usage error
+ * something else.
+ * @throws a usage error
  */
 export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: CommandContext<T>): void => {
   const defined = Object.entries(argumentsOf(cmd));
@@ -29,8 +30,8 @@ export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: Command
 };
 
 /**
- * Parses a port number; 0 lets the operating system choose the port. @throws a usage error if the text is not a port
- * number
+ * Parses a port number; 0 lets the operating system choose the port.
+ * @throws a usage error if the text is not a port number
  */
 export const portOf = (value: string): number => {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw usageError('--port must be a port number');

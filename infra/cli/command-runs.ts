@@ -11,8 +11,8 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const variableOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
 /**
- * Reads the configuration. @throws Error of one line that names a malformed variable, or a variable of `required` that
- * is not set
+ * Reads the configuration.
+ * @throws Error of one line that names a malformed variable, or a variable of `required` that is not set
  */
 export const readConfig = async (...required: (keyof Config)[]): Promise<Config> => {
   const { loadConfig } = await import('../config.ts');

@@ -20,8 +20,8 @@ const embeddedNats = ({ annalsData }: Config, port: number | undefined): Pick<Se
 };
 
 /**
- * Returns the configured URLs of the services. A URL that is not configured is read from the data directory. @throws
- * Error of one line if the event store or the database cannot be found
+ * Returns the configured URLs of the services. A URL that is not configured is read from the data directory.
+ * @throws Error of one line if the event store or the database cannot be found
  */
 export const locateServices = (config: Config): ServiceLocations => {
   const { eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed, annalsData } = config;

@@ -18,7 +18,8 @@ const findCommand = (words: readonly string[], command: CommandDef, parent?: Com
 };
 
 /**
- * Refuses an option before the name of a command, which citty would ignore. @throws a usage error that names the option
+ * Refuses an option before the name of a command, which citty would ignore.
+ * @throws a usage error that names the option
  */
 export const rejectLeadingOptions = (words: readonly string[], command: CommandDef): void => {
   const [word = '', ...rest] = words;

@@ -15,8 +15,8 @@ const SERVER_OPTIONS = {
 type Address = { readonly host: string; readonly port: number };
 
 /**
- * Starts to listen. @returns the port; the system chooses one if `port` is 0 @throws Error of one line if the port is
- * taken
+ * Starts to listen.
+ * @returns the port; the system chooses one if `port` is 0 @throws Error of one line if the port is taken
  */
 const bind = async (server: Server, { host, port }: Address): Promise<number> => {
   await new Promise<void>((resolve, reject) => {
@@ -41,8 +41,8 @@ const drain = (server: Server): Promise<void> =>
 
 /**
  * Serves an application over HTTP. `close` accepts no more connections. It closes each open connection after the
- * response to its next request, gives running requests at most 10 s to finish, and closes the rest. @throws Error of
- * one line if the port is taken
+ * response to its next request, gives running requests at most 10 s to finish, and closes the rest.
+ * @throws Error of one line if the port is taken
  */
 export const listen = async (app: Hono, address: Address): Promise<{ port: number; close: () => Promise<void> }> => {
   const respond = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });

@@ -19,7 +19,8 @@ const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
 
 /**
  * Checks what the application could not see: Node drops headers beyond 2,000 and all Host headers but the first, and
- * parsing a URL removes dot segments. @returns the refusal to answer with; null if the request is well-formed
+ * parsing a URL removes dot segments.
+ * @returns the refusal to answer with; null if the request is well-formed
  */
 export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
   if (httpVersionMajor !== 1) return malformed('The request must use HTTP/1.1 or HTTP/1.0');

@@ -37,8 +37,8 @@ export const createMetrics = () => {
     registry,
     observe: (c: Context, status: number, milliseconds: number) => seriesOf(c.req.method, routeOf(c), status).observe(milliseconds / 1_000),
     /**
-     * Adds gauges for each projection. @returns the function that updates them, to be called before each scrape. If the
-     * statuses cannot be read, the gauges have no values
+     * Adds gauges for each projection. They have no values while the statuses cannot be read.
+     * @returns the function that updates the gauges, to be called before each scrape
      */
     trackProjections: (readStatuses: () => Promise<readonly ProjectionStatus[]>) => {
       const gauges = Object.entries(PROJECTION_GAUGES).map(([field, help]) => ({

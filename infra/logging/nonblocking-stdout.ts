@@ -14,8 +14,8 @@ const EMPTY = Buffer.alloc(0);
 const sleepSync = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 /**
- * Opens standard output so that a write fails with EAGAIN instead of waiting for a slow reader. @returns the file
- * descriptor
+ * Opens standard output so that a write fails with EAGAIN instead of waiting for a slow reader.
+ * @returns the file descriptor
  */
 const openOutput = (): number => {
   // Reading `process.stdout` makes Node switch a pipe or socket to non-blocking writes. A file needs no switch, because
@@ -41,7 +41,8 @@ export const nonblockingStdout = (): { write(line: string): void } => {
   let isScheduled = false;
 
   /**
-   * Writes the buffered lines. @returns true if all were written or dropped; false if the reader has to catch up first
+   * Writes the buffered lines.
+   * @returns true if all were written or dropped; false if the reader has to catch up first
    */
   const writeBuffered = (): boolean => {
     while (unwritten.length > 0 || buffered !== '') {

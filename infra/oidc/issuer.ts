@@ -48,8 +48,8 @@ export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClien
 export type Issuer = ReturnType<typeof createIssuer>;
 
 /**
- * Reads a user's identity from an issuer's claims. @throws Refusal unauthorized if they contain no verified e-mail
- * address
+ * Reads a user's identity from an issuer's claims.
+ * @throws Refusal unauthorized if they contain no verified e-mail address
  */
 export const identityClaims = ({ email, email_verified, name }: Readonly<Record<string, unknown>>): Claims => {
   if (typeof email !== 'string' || email.length > 253 || !/^[^\s@]+@[^\s@]+$/.test(email))

@@ -24,7 +24,8 @@ const createDirectory = (dir: string): void => {
 };
 
 /**
- * Creates the data directory and locks it until this process ends. @throws Error of one line if another process uses it
+ * Creates the data directory and locks it until this process ends.
+ * @throws Error of one line if another process uses it
  */
 export const lockDataDirectory = (dir: string): ProcessLock => {
   createDirectory(dir);

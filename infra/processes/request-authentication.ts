@@ -15,15 +15,15 @@ export type RequestAuthenticationDeps = {
 
 export type RequestAuthentication = {
   /**
-   * Identifies the caller by the Authorization header, or by the cookie if that header is missing. @throws Refusal
-   * unauthorized, forbidden, rate_limited …
+   * Identifies the caller by the Authorization header, or by the cookie if that header is missing.
+   * @throws Refusal unauthorized, forbidden, rate_limited …
    */
   readonly authenticate: (c: Context) => Promise<Principal>;
   /** Identifies the caller by the cookie alone. @throws Refusal unauthorized, forbidden, rate_limited … */
   readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
   /**
-   * Runs one step of a sign-in. A failed step counts against the client address's limit of invalid credentials. @throws
-   * Refusal rate_limited, and what `work` throws
+   * Runs one step of a sign-in. A failed step counts against the client address's limit of invalid credentials.
+   * @throws Refusal rate_limited, and what `work` throws
    */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
 };

@@ -37,7 +37,8 @@ const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): st
 };
 
 /**
- * Runs the platform in the foreground until it gets a signal. A second signal kills everything. @returns the exit code
+ * Runs the platform in the foreground until it gets a signal. A second signal kills everything.
+ * @returns the exit code
  */
 export const start = (config: StartConfig): Promise<number> =>
   new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 /**
- * The token bucket of one key in this process. Amounts are in milliseconds: the time in which the tokens are refilled.
+ * The token bucket of one key in this process. Amounts of tokens are in milliseconds: the time that it takes to refill
+ * them.
  */
 export type BucketState = {
   /** The key of the bucket's row in the quota table, which all processes share. */

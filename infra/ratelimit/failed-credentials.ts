@@ -21,8 +21,8 @@ const networkOf = (address: string): string => {
 };
 
 /**
- * The client to which an IP address is counted. An IPv6 client usually owns a network with a prefix of 64 bits, so that
- * whole network counts as one client.
+ * The client that an IP address stands for. An IPv6 client usually owns a whole /64 network, so the network counts as
+ * one client.
  */
 const clientOf = (address: string | null): string => (address?.includes(':') ? networkOf(address) : (address ?? ''));
 
@@ -56,8 +56,8 @@ export const createFailedCredentialLimit = (policy: RateLimitPolicy, sync?: Quot
       if (!allowed && !valid.peek(identifierOf(credential ?? ''))) throw tooManyFailures(retry);
     },
     /**
-     * Counts an invalid credential. @returns the refusal to answer with if the address is now beyond the limit;
-     * otherwise null
+     * Counts an invalid credential.
+     * @returns the refusal to answer with if the address is now beyond the limit; otherwise null
      */
     countFailedCredential: async (address: string | null, now: number): Promise<Refusal | null> => {
       const client = clientOf(address);

@@ -47,8 +47,8 @@ const createBuckets = (sync: QuotaSync | undefined) => {
 /** Creates the function that takes the tokens for a request, or refuses the request. */
 const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync: QuotaSync | undefined) => {
   /**
-   * Takes one token from each bucket in turn. As soon as one is empty, it takes no token from the rest. @returns the
-   * refused charge; null if there was a token in every bucket
+   * Takes one token from each bucket in turn. As soon as one bucket is empty, takes no token from the others.
+   * @returns the charge that was refused; null if every bucket had a token
    */
   const take = ({ charges, policyText }: Charges, now: number, report: Report): Refused | null => {
     let refused: Refused | null = null;
@@ -117,8 +117,8 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
     checkAddress,
     countFailedCredential,
     /**
-     * Charges a request that has a valid credential. `report` receives the rate limit headers of the response. @returns
-     * a promise only if the request has to wait for the shared counts @throws Refusal rate_limited
+     * Charges a request that has a valid credential. `report` receives the rate limit headers of the response.
+     * @returns a promise only if the request has to wait for the shared counts @throws Refusal rate_limited
      */
     chargeRequest: (principal: Principal, credential: string, now: number, report: Report): void | Promise<void> => {
       if (principal.kind === 'system') return;
@@ -127,8 +127,8 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
       return charge({ charges, policyText: policyTextOf(charges) }, now, report);
     },
     /**
-     * Charges a new delivery to its tenant, whose plan allows `quota` deliveries per minute. @throws Refusal
-     * rate_limited
+     * Charges a new delivery to its tenant, whose plan allows `quota` deliveries per minute.
+     * @throws Refusal rate_limited
      */
     chargeDelivery: (tenant_id: string, quota: number, now: number, report: Report): void | Promise<void> => {
       const { policy, policyText } = policyOfQuota(quota);

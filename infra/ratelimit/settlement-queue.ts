@@ -3,8 +3,8 @@ import type { BucketState } from './bucket-state.ts';
 /** The table that all processes share, with one row for each key. */
 export type QuotaTable = {
   /**
-   * Adds a cost in milliseconds to the row of each key. @returns for each key, the milliseconds until its row is full
-   * again @throws Error if the table is unreachable
+   * Adds a cost in milliseconds to the row of each key.
+   * @returns for each key, the milliseconds until its row is full again @throws Error if the table is unreachable
    */
   readonly charge: (costs: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, number>>;
 };

@@ -6,9 +6,9 @@ import { createSettlementQueue, type QuotaTable } from './settlement-queue.ts';
 const OTHERS_SETTLED_MS = 150;
 
 /**
- * Shares token buckets with the other processes through the quota table. What was taken from a bucket is charged to the
- * table within a tenth of a second, or at once if it is half a lease. A request has to wait for that only if its bucket
- * has spent a whole lease. While the table is unreachable, no request waits. `clock` returns Unix milliseconds.
+ * Shares token buckets with the other processes through the quota table. The tokens taken from a bucket are charged to
+ * the table within a tenth of a second, or at once if they are half a lease. A request waits for the charge only if its
+ * bucket has spent a whole lease. While the table is unreachable, no request waits. `clock` returns Unix milliseconds.
  */
 export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.now) => {
   const { isDown, isFlushing, enqueue, flush } = createSettlementQueue(table, clock);

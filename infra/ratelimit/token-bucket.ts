@@ -33,8 +33,8 @@ const ratesOf = (policy: RateLimitPolicy, isShared: boolean): Rates => {
 };
 
 /**
- * When the bucket will be full. The limit `maxAhead` has the effect that a clock that is set back closes a bucket for
- * one window at most.
+ * When the bucket will be full, at most `maxAhead` from now: if the clock was set back, the bucket is closed for one
+ * window at most.
  */
 const fullAtOf = ({ maxAhead }: Rates, state: BucketState | undefined, now: number): number =>
   Math.max(now, Math.min(state?.fullAt ?? now, now + maxAhead));

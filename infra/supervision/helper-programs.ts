@@ -4,8 +4,8 @@ const running = new Set<ChildProcess>();
 let isStopping = false;
 
 /**
- * Runs a short-lived program and waits for its end. @returns its standard output @throws Error with the program's
- * `stderr` if it fails
+ * Runs a short-lived program and waits for its end.
+ * @returns its standard output @throws Error with the program's `stderr` if it fails
  */
 export const runHelper = (command: string, args: readonly string[], options: ExecFileOptions = {}): Promise<string> =>
   new Promise((resolve, reject) => {

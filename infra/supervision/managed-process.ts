@@ -52,8 +52,8 @@ export const logFileOf = ({ logs }: Pick<ProcessDirs, 'logs'>, name: string): st
 export const pidFileOf = ({ run }: Pick<ProcessDirs, 'run'>, name: string): string => join(run, `${name}.pid`);
 
 /**
- * Spawns the process in its own session, and appends its output to the log file. @throws Error if the log file cannot
- * be opened
+ * Spawns the process in its own session, and appends its output to the log file.
+ * @throws Error if the log file cannot be opened
  */
 export const spawnProcess = (spec: ManagedProcess, logFile: string): ChildProcess => {
   const log = openSync(logFile, 'a', 0o600);

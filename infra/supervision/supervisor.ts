@@ -59,8 +59,8 @@ type Run = { readonly how: string; readonly servedMs: number };
 const messageOf = (error: unknown): string => (error as Error).message;
 
 /**
- * Waits until the process is up. @returns false if it ended before, or did not come up in time @throws what `prepare`
- * throws
+ * Waits until the process is up.
+ * @returns false if it ended before, or did not come up in time @throws what `prepare` throws
  */
 const waitUntilServing = async (
   { readyPattern, prepare }: ManagedProcess,

@@ -22,8 +22,8 @@ export const encrypt = ({ kid, key }: NamedKey, location: SecretLocation, plain:
 };
 
 /**
- * Decrypts a sealed text. @throws Error if the text was changed, or if it was encrypted with another key or for another
- * location
+ * Decrypts a sealed text.
+ * @throws Error if the text was changed, or if it was encrypted with another key or for another location
  */
 export const decrypt = (key: Uint8Array, location: SecretLocation, sealed: SealedText): Buffer => {
   const [, , nonce, text, tag] = partsOf(sealed);
@@ -60,8 +60,8 @@ const partsOf = (sealed: SealedText): RegExpExecArray => {
 
 const encode = (bytes: Buffer): string => bytes.toString('base64url');
 
-// Decodes base64url, and refuses all but the one canonical text: the unused bits of the last character must be zero.
-// Otherwise different texts would be valid for the same secret.
+// Decodes base64url. The last character can contain unused bits, which must be zero: otherwise different texts would be
+// valid for the same secret.
 const decode = (text: string): Buffer => {
   const bytes = Buffer.from(text, 'base64url');
   if (encode(bytes) !== text) throw new Error('not a sealed secret');

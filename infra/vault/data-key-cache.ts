@@ -33,8 +33,8 @@ export const createDataKeyCache = (log: Log, master: NamedKey) => {
     newestDataKey: async (tenant: string): Promise<NamedKey> =>
       (await keysOf(tenant)).at(-1) ?? (await store(tenant, create(tenant))).at(-1)!,
     /**
-     * Returns the key with this id. If it is not in memory, reads the log again. @throws Error if the key does not
-     * exist @throws LogError
+     * Returns the key with this id. If it is not in memory, reads the log again.
+     * @throws Error if the key does not exist @throws LogError
      */
     dataKeyById: async (tenant: string, kid: string): Promise<Uint8Array> => {
       const hasId = (named: NamedKey): boolean => named.kid === kid;

@@ -7,8 +7,8 @@ const KEY_BYTES = 32;
 
 /**
  * Loads the master key, which encrypts all other keys: 32 bytes in a file of mode 0600. If the file does not exist,
- * creates it only if `mayCreate` is true: a new key could not decrypt what the previous one encrypted. @throws Error of
- * one line for the operator
+ * creates it only if `mayCreate` is true: a new key could not decrypt what the previous one encrypted.
+ * @throws Error of one line for the operator
  */
 export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
   const key = (await readKey(file)) ?? (mayCreate ? await createKeyFile(file) : null);

@@ -14,12 +14,13 @@ import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 export type Vault = {
   /**
    * Encrypts a secret with the tenant's data key, and creates this key for the tenant's first secret. The result can be
-   * decrypted only for the same location. @throws LogError
+   * decrypted only for the same location.
+   * @throws LogError
    */
   readonly seal: (location: SecretLocation, plain: Secret) => Promise<SealedText>;
   /**
-   * Decrypts a sealed text. @throws Error if the text was changed or sealed for another location @throws LogError gone
-   * if the tenant was erased
+   * Decrypts a sealed text.
+   * @throws Error if the text was changed or sealed for another location @throws LogError gone if the tenant was erased
    */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /**
@@ -32,7 +33,8 @@ export type Vault = {
 };
 
 /**
- * Opens the vault of a log. At the first start, creates the platform's keys. @throws Error of one line for the operator
+ * Opens the vault of a log. At the first start, creates the platform's keys.
+ * @throws Error of one line for the operator
  */
 export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): Promise<Vault> => {
   const [nameKeys, peppers] = await Promise.all([readWrappedKeys(log, PLATFORM, 'name'), readWrappedKeys(log, PLATFORM, 'pepper')]);

@@ -28,8 +28,8 @@ export const unwrapKey = (master: NamedKey, tenant: string, id: string, { kid, w
 };
 
 /**
- * Creates the first key of a key stream. If another process was faster, returns the key of that process. @throws
- * LogError
+ * Creates the first key of a key stream. If another process was faster, returns the key of that process.
+ * @throws LogError
  */
 export const createKey = async (log: Log, master: NamedKey, tenant: string, id: string): Promise<NamedKey> => {
   const created = { kid: randomBytes(6).toString('base64url'), key: randomBytes(32) };

@@ -144,8 +144,8 @@ const runDemo = async (platform: DemoPlatform, runners: ChildProcess[]): Promise
 };
 
 /**
- * Posts deliveries like a provider, lets a runner run a command for each, and checks that all counts agree. @returns
- * the exit code
+ * Posts deliveries like a provider, lets a runner run a command for each, and checks that all counts agree.
+ * @returns the exit code
  */
 export const demo = async (config: Config): Promise<number> => {
   const stop = new AbortController();

@@ -48,7 +48,8 @@ const post = async (hook: string, secret: string, { id, event, body }: Delivery)
 };
 
 /**
- * Runs `work` for every item, on at most `concurrency` items at a time. @returns the results in the order of the items
+ * Runs `work` for every item, on at most `concurrency` items at a time.
+ * @returns the results in the order of the items
  */
 export const mapConcurrently = async <T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = [];

@@ -12,8 +12,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const UNAVAILABLE = 503;
 
 /**
- * Creates a client of the REST API that uses one API key. It repeats a request while the service answers 503. @throws
- * Error of one line for any other error response
+ * Creates a client of the REST API that uses one API key. It repeats a request while the service answers 503.
+ * @throws Error of one line for any other error response
  */
 export const client = (url: string, key: string) => {
   const call = async (method: string, path: string, body?: object): Promise<Response> => {
