@@ -35,7 +35,8 @@ export const fold = <S, E extends DomainEvent>(
 };
 
 /**
- * Returns the fields of `wanted` that differ from those of `current`, compared as JSON. Undefined fields are left out.
+ * Returns the fields of `wanted` that differ from those of `current`. Values are compared as JSON. Undefined fields are
+ * left out.
  */
 export const changedFields = <T extends object>(current: object, wanted: T): Partial<T> =>
   Object.fromEntries(
@@ -56,5 +57,5 @@ export const applyResets = <T extends object, Resets extends Partial<Record<keyo
       .filter(([, value]) => value !== undefined),
   );
 
-/** Whether two values have the same JSON, including the order of their fields. Undefined equals null. */
+/** Whether two values have the same JSON, including the order of fields. Undefined counts as null. */
 export const jsonEqual = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a ?? null) === JSON.stringify(b ?? null);

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 
 /**
- * A placeholder digest. If there is no stored digest, the caller compares with this one, so that the time does not
- * reveal it.
+ * A placeholder digest. If no digest is stored, the caller compares with this one, so that the response time does not
+ * reveal that none is stored.
  */
 export const NO_DIGEST = '0'.repeat(64);
 

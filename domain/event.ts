@@ -42,7 +42,7 @@ export type Recorded<E extends DomainEvent = DomainEvent> = E & {
   readonly meta: Metadata;
 };
 
-/** A reference to the event that caused something, for explanations such as `decided_by`. */
+/** A reference to an event that caused something. Explanations such as `decided_by` contain it. */
 export type EventRef = { readonly event_id: string; readonly type: string; readonly at: string };
 
 /** Stands in place of the tenant id in the stream names of platform-wide aggregates. */

@@ -104,7 +104,7 @@ const skipEscape = (bytes: Uint8Array, at: number): number => {
   return at + 5;
 };
 
-/** Skips a UTF-8 sequence (RFC 3629: the shortest form, no surrogates, nothing above U+10FFFF). */
+/** Skips one valid multi-byte UTF-8 character (RFC 3629: the shortest form, no surrogates, nothing above U+10FFFF). */
 const skipMultibyte = (bytes: Uint8Array, at: number, lead: number): number => {
   const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4) return NONE;

@@ -5,8 +5,8 @@ import type { ColumnType } from './table.ts';
 
 export type SortValue = string | number | boolean | null;
 /**
- * Where the next page starts: the sort value of the last row of the previous page, and its id. The id decides between
- * rows with equal sort values.
+ * Where the next page starts: the sort value of the last row of the previous page, and its id. The id decides the order
+ * of rows with equal sort values. A query may use another key column than `id` for this.
  */
 export type CursorKey = readonly [value: SortValue, id: string];
 

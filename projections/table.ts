@@ -22,10 +22,7 @@ export type Table = {
    * same id; every event of that stream updates it.
    */
   readonly stream?: string;
-  /**
-   * A boolean column that marks soft-deleted rows. Queries do not see a row in which it is true. The resource can be
-   * restored.
-   */
+  /** A boolean column that marks soft-deleted rows. Queries do not see a row in which it is true. */
   readonly softDelete?: string;
   /** Each row is written once, by one event, and never changes. So the projection writer does not cache it. */
   readonly appendOnly?: boolean;

@@ -79,7 +79,8 @@ const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Perm
 };
 
 /**
- * @throws Refusal not_found if the member may not see the agent, forbidden if they may see it but lack the permission
+ * @throws Refusal not_found if the member may not see the agent, forbidden if they may see it but do not have the
+ * permission
  */
 const checkAgentPermission = (tenant: Tenant.Tenant, principal: User, agent: Agent.Agent, permission: Permission): void => {
   // The permission to delete an agent includes the permission to restore it.

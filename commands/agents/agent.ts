@@ -103,7 +103,7 @@ export const restoreAgent = async (
 };
 
 /**
- * Must be called before the number of agents grows.
+ * A function that must be called before an agent is created or restored.
  * @throws Refusal plan_limit if the plan does not allow one more agent
  */
 export type CheckAgentLimit = () => void;

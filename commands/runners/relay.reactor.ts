@@ -13,7 +13,7 @@ export type OutgoingMessage = {
   readonly payload: Uint8Array;
 };
 
-/** The types of the events that the relay publishes. */
+/** The types of the events that are published to the broker for runners. */
 export const relayedEventTypes = Object.keys(runnerMessages);
 
 /**

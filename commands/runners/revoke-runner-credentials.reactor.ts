@@ -58,9 +58,9 @@ type Credential = { readonly publicKey: string; readonly expiresAt: number; read
 
 /** Both maps are sorted by time, the oldest entry first. Times are in milliseconds. */
 type Revocations = {
-  /** By the id of the credential. */
+  /** The credentials that have not expired, by their ids. */
   readonly credentials: Map<string, Credential>;
-  /** By the id of the resource: when the resource ended. */
+  /** When each resource ended, by the id of the resource. */
   readonly endedAt: Map<string, number>;
 };
 

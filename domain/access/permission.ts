@@ -102,8 +102,8 @@ export const changeRolePermissions =
 export type EffectivePermission = { label: AgentLabel; allowed: boolean; decided_by: EventRef | null };
 
 /**
- * Lists for every label whether the user has it on the agent, and which event decided that. The event assigned a tenant
- * role, a role on the agent or a grant, or it restricted the agent to admins.
+ * Lists for every label whether the user has it on the agent, and which event decided that. Such an event assigned a
+ * tenant role, a role on the agent or a grant, or it restricted the agent to admins.
  */
 export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): EffectivePermission[] => {
   const member = tenant.members[user_id];

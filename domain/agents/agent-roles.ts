@@ -117,7 +117,7 @@ export const revokeGrant =
   };
 
 /**
- * Makes a member the only OWNER; previous OWNERs become MANAGER.
+ * Makes a member the only OWNER of the agent. Previous OWNERs become MANAGER.
  * @throws Refusal not_found, invalid if the user is not a member
  */
 export const transferOwnership =

@@ -12,7 +12,6 @@ export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
 export type ModelAccess = 'full' | 'read_only';
 export type SkillVisibilityScope = 'private_only' | 'tenant_allowed';
 
-/** 1 to 255 letters, digits, spaces and hyphens. */
 export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
 
 /** The settings that AgentCreate accepts. They have the same names as in the API. */

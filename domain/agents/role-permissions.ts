@@ -2,7 +2,7 @@
 export const AGENT_ROLES = ['VIEWER', 'MANAGER', 'OWNER'] as const;
 export type AgentRole = (typeof AGENT_ROLES)[number];
 
-/** The roles of a grant, which gives one user access to one agent in addition to their role on it. */
+/** The roles that a grant can give. A grant gives one user access to one agent, in addition to any role on it. */
 export const GRANT_ROLES = ['VIEWER', 'EDITOR'] as const;
 export type GrantRole = (typeof GRANT_ROLES)[number];
 

@@ -8,7 +8,7 @@ export type ProjectionMaintenanceEvent =
   | { type: 'ProjectionPromoted'; data: { projection: string; version: number; rebuild_id: string } }
   | { type: 'ParkedEventRetried'; data: { projection: string; event_id: string } };
 
-/** `promoted` is the id of the rebuild that was promoted last. */
+/** `promoted` is the id of the last promoted rebuild; null if there is none. */
 export type ProjectionMaintenance = { promoted: string | null };
 
 export const initial: ProjectionMaintenance = { promoted: null };

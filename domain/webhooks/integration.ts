@@ -151,7 +151,7 @@ export const connect =
     return [{ type: 'IntegrationConnected', data }];
   };
 
-/** Changes settings. To resume a paused integration also clears the reason for the pause. @throws Refusal not_found */
+/** Changes settings. Resuming a paused integration also clears the reason for the pause. @throws Refusal not_found */
 export const update =
   (tenant_id: string, changes: IntegrationChanges) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -161,7 +161,10 @@ export const update =
     return Object.keys(data).length > 0 ? [{ type: 'IntegrationUpdated', data }] : [];
   };
 
-/** Replaces the secret. The previous secret stays valid for `overlapSeconds` after `at`. @throws Refusal not_found */
+/**
+ * Replaces the secret. The previous secret stays valid for `overlapSeconds` after the time `at`.
+ * @throws Refusal not_found
+ */
 export const rotateSecret =
   (tenant_id: string, secret: { sealed_secret: string; secret_hint: string }, overlapSeconds: number, at: string) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -170,7 +173,7 @@ export const rotateSecret =
     return [{ type: 'IntegrationSecretRotated', data: { ...secret, previous_secret_valid_until } }];
   };
 
-/** @throws Refusal not_found */
+/** Disconnects the integration: its webhook URL accepts no more deliveries. @throws Refusal not_found */
 export const disconnect =
   (tenant_id: string) =>
   (integration: Integration): IntegrationEvent[] => {

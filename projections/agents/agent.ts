@@ -123,7 +123,7 @@ const removeAccess = ({ tenant, id }: EventOfAgent, kind: 'role' | 'grant', user
 
 const keyOf = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_id: tenant, id });
 
-/** Agents with their model chains, the users who have access to them, and the number of agents of each tenant. */
+/** Agents with their model chains and the users who have access to them; and the number of agents in each tenant. */
 export const agents: Projection<Agent.AgentEvent> = {
   name: 'agents',
   version: 3,

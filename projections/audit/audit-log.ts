@@ -46,8 +46,8 @@ export const table: Table = {
 };
 
 /**
- * A second table with only the entries of the platform's audit log. Tenants have far more entries. Because of this
- * table, those need no index in the order of the platform's audit log.
+ * A second table that holds only the entries of the platform's audit log. Pages of that log are read from it, so the
+ * main table with its many tenant entries needs no index in that order.
  */
 export const platformTable: Table = { ...table, name: 'platform_audit_logs', indexes: [{ columns: ['created_at', 'place'] }] };
 
