@@ -3,6 +3,7 @@ import { compress } from 'hono/compress';
 import { HTTPException } from 'hono/http-exception';
 import type { Principal } from '../../domain/principal.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
+import type { AuthorizedRequest } from './authorize-request.ts';
 import { corsMiddleware } from './cors.ts';
 import { mount } from './mount.ts';
 import type { Operations } from './operation.ts';
@@ -29,6 +30,8 @@ declare module 'hono' {
     requestId: string;
     /** The authenticated caller; undefined until the request is authenticated. */
     principal: Principal | undefined;
+    /** The request after its authorization; undefined on plain routes and before. */
+    authorizedRequest: AuthorizedRequest | undefined;
     /** The caller's rate limit, for the RateLimit headers. */
     limits: { readonly policy: string; readonly state: string } | undefined;
   }

@@ -119,16 +119,15 @@ export const mount = (app: Hono, operations: Operations, runtime: Runtime): void
       continue;
     }
     const emptyQuery = row.query.safeParse({});
-    const requests = new WeakMap<Context, AuthorizedRequest>();
     const authorizeFirst: MiddlewareHandler = async (c, next) => {
       const request = await authorize(c);
       // Without a query string the parsed query is always the same, so it is not parsed again.
       if (emptyQuery.success && !c.req.raw.url.includes('?')) return respond(row, runtime, request, emptyQuery.data as object);
-      requests.set(c, request);
+      c.set('authorizedRequest', request);
       return next();
     };
     app.on(row.method, row.path, authorizeFirst, validateQuery(row.query) as MiddlewareHandler, (c) =>
-      respond(row, runtime, requests.get(c)!, c.req.valid('query' as never)),
+      respond(row, runtime, c.get('authorizedRequest')!, c.req.valid('query' as never)),
     );
   }
 };
