@@ -37,8 +37,8 @@ export type EligibilityPort = {
   /** Whether the agent exists and is active. @throws Refusal unavailable */
   readonly isAgentActive: (tenant: string, agent_id: string) => boolean | Promise<boolean>;
   /**
-   * Counts one delivery against the quota of the tenant per minute. Also returns a promise if it must wait for the
-   * counts of other processes.
+   * Counts one delivery against the tenant's quota per minute. Returns a promise only if it must wait, for the plan or
+   * for the counts of other processes.
    * @throws Refusal rate_limited, unavailable
    */
   readonly enforceQuota: (tenant: string, reportRateLimit: ReportRateLimit) => void | Promise<void>;

@@ -148,8 +148,8 @@ export const initial: Agent = {
 };
 
 /**
- * The models of a chain, as an event stores it. `at` is the time of the event: a model that joins with it gets this
- * time.
+ * Converts the model chain of an event to the agent's models. `at` is the time of the event. A model that this event
+ * adds gets it as its `created_at`.
  */
 export const modelsOf = (models: readonly ChainLink[], at: string): AgentModel[] =>
   models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));

@@ -6,8 +6,8 @@ export type Execution = {
   /** A secret text from which the ids of events, the ids of new resources and new secrets are derived. */
   readonly seed: string;
   /**
-   * Whether the same seed may be used again. Then ids and secrets are derived from it, so that a repeat yields the same
-   * ones. Otherwise they are random.
+   * Whether this request may run again with the same seed. If true, ids and secrets are derived from the seed, so that
+   * a repeat creates the same ones. If false, they are random.
    */
   readonly repeatable: boolean;
   /** Whether an earlier run of this request may have appended events. */

@@ -29,8 +29,8 @@ const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): vo
 };
 
 /**
- * Limits how much a bucket still has to charge after an outage: what has been refilled since is forgotten. Otherwise
- * the shared rows would refuse every request when the table is reachable again.
+ * Limits the charges that a bucket still owes to its shared row after an outage. Charges that refilling has made up for
+ * in the meantime are dropped. Otherwise the row would refuse every request as soon as the table is reachable again.
  */
 const limitDebt = (state: BucketState, now: number): void => {
   state.unsettled = Math.min(state.unsettled, Math.max(state.lease, state.fullAt - now));

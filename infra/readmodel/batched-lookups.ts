@@ -87,8 +87,8 @@ export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, 
 
   return async (from, key, column) => {
     const names = Object.keys(key);
-    // A key with characters that PostgreSQL cannot store (NUL, unpaired surrogates) matches no row: they are escaped
-    // when rows are stored.
+    // PostgreSQL cannot store some characters (NUL, unpaired surrogates), so rows are stored with these characters
+    // escaped. A key that contains such a character therefore matches no row.
     if (names.some((name) => escapeText(key[name]!) !== key[name])) return null;
     const group = groupOf(from, names, column);
     const text = names.map((name) => key[name]).join('\0');

@@ -24,8 +24,8 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
 };
 
 /**
- * The most page queries at a time. More would compete for the server's processors, while identical queries in the queue
- * can share a result.
+ * The maximum number of page queries that run at the same time. More would compete for the database server's
+ * processors. Identical queries that wait in the queue can share one result.
  */
 const MAX_CONCURRENT_PAGES = 3;
 

@@ -72,7 +72,10 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
      * removed. False means only that the delivery is not in memory.
      */
     isKnown: (delivery: Pick<NewDelivery, 'integration' | 'id'>): boolean => digests.get(deliveryStream(delivery)) !== undefined,
-    /** Queues the comparison of a redelivery. If the queue is full, the comparison is skipped. */
+    /**
+     * Queues the comparison of a redelivery's body with the recorded body, by their digests. If the queue is full, the
+     * comparison is skipped.
+     */
     compareLater: (delivery: NewDelivery): void => {
       const stream = deliveryStream(delivery);
       const { sha256, size_bytes } = delivery.facts;

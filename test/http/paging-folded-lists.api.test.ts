@@ -90,7 +90,7 @@ test("the next page of an agent's history starts where the previous one ended, e
   assert.equal(seen, all);
 });
 
-test('a page of a long history reads only the events of the page and at most 200 before them, except for the first page', async () => {
+test('the first page of a long history may read all of it; a later page reads only its own events and at most 200 before them', async () => {
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Old', slug: 'old' } });
   const long = created.headers.get('location')!;
   const CHANGES = 1_000;

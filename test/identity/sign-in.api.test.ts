@@ -206,8 +206,8 @@ signInTest('tokens with a new key of the issuer are accepted; while the issuer c
   assert.is((await bearer(cold, await issuer.sign())).status, 503);
   const back = await startIssuer({ port: issuer.port });
   try {
-    // The user's e-mail address is not on the allow list. So the status is 503 while the issuer cannot be reached, and
-    // 403 as soon as its keys can be fetched.
+    // While the platform cannot fetch the issuer's keys, it answers 503. As soon as it can, it answers 403, because the
+    // user's e-mail address is not on the allow list.
     while ((await bearer(cold, await back.sign())).status !== 403) await sleep(100);
   } finally {
     await back.close();

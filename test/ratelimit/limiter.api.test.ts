@@ -33,7 +33,7 @@ test('of ten thousand requests within a minute, only the quota and the tokens re
   assert.ok(passed >= 199 && passed <= 201, String(passed));
 });
 
-test('if the clock is set back, a bucket is closed for at most one window', () => {
+test('if the clock is set back, a bucket refuses requests for at most one window', () => {
   const { take } = createTokenBucket(policy);
   for (let index = 0; index < 10; index++) take('key', 10_000_000);
   assert.is(take('key', 1_000).allowed, false);

@@ -234,7 +234,7 @@ test(
 );
 
 test(
-  'a deleted stream is filled again from the log, without acknowledged and expired messages',
+  'if the NATS stream is deleted, the relay publishes its messages again, except acknowledged and expired ones',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();

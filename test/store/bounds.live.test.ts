@@ -133,7 +133,7 @@ test('a caller without the secret cannot send large messages', async () => {
   assert.match(await status, /^8 /);
 });
 
-test('a call that ends without a message, or within a message, gets an error status', async () => {
+test('a call that the client ends before its first message, or in the middle of a message, gets an error status', async () => {
   const startCall = await connectWithoutReading();
   const half = framedMessage(Buffer.alloc(100)).subarray(0, 50);
   const statusOf = async (method: string, body: Buffer): Promise<string> => {

@@ -14,7 +14,8 @@ const residentMb = async (pid: number): Promise<number> => {
 };
 
 /**
- * Writes streams whose events are deleted, truncated or will soon be too old: their subscriptions have nothing to send.
+ * Writes three streams from which a subscriber receives nothing: one is deleted, one is truncated, and the events of
+ * the third expire soon (`maxAge`).
  */
 const writeInvisibleEvents = async (client: EventStoreDBClient): Promise<void> => {
   await client.appendToStream('deleted', [event(), event()]);

@@ -121,7 +121,7 @@ test('the only owner of a new agent cannot be removed, even if the read model la
   await p.close();
 });
 
-test('effective permissions name the event that decided each of them', async () => {
+test('each effective permission names the event that decided it, or null if no event did', async () => {
   const p = await createInMemoryPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;

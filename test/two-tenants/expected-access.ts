@@ -16,9 +16,8 @@ export const HOLDERS = {
   'bound super-admin': { role: 'MEMBER', labels: '' },
   // A member who was MANAGER of the agent, left the tenant and has joined it again.
   returned: { role: 'MEMBER', labels: '' },
-  // A user with a token of the issuer, which is not bound to a tenant. The user is also an ADMIN of a suspended and of
-  // The other principals whose credentials are valid. `elsewhere` is an ADMIN of both tenants, but uses an API key of
-  // `away`.
+  // A user with a token of the issuer, which is not bound to a tenant. The user is also an ADMIN of a suspended tenant
+  // and of a closed one.
   'signed in': { role: 'ADMIN', labels: '*' },
 } as const;
 

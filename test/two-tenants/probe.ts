@@ -210,8 +210,8 @@ export const isComparable = (who: PrincipalName, { differs, label }: Variant): b
   !(differs?.type === 'tenant' && (SUPER_ADMINS.includes(who) || (who === 'signed in' && label.endsWith('suspended'))));
 
 /**
- * Whether the variant's id is that of the admin-only agent and the principal may see this agent. Then the agent can be
- * used like every other one.
+ * Whether the variant uses the id of the admin-only agent and the principal may see that agent. If so, the principal
+ * can use it like any other agent.
  */
 export const canSeeHidden = (who: PrincipalName, { label, differs }: Variant): boolean =>
   differs?.type === 'agent' && label.endsWith('hidden') && !hasOnlyAgentRoles(who);

@@ -57,7 +57,7 @@ test('a sealed secret can be opened only for the location for which it was seale
   }
 });
 
-test('fields with length prefixes differ even if their concatenations are equal', () =>
+test('different lists of fields are encoded differently, even if the fields joined together are the same text', () =>
   assert.not.equal(lengthPrefixed('ab', 'c'), lengthPrefixed('a', 'bc')));
 
 test('a sealed text in which one bit was changed cannot be opened', async () => {

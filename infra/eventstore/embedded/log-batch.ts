@@ -27,7 +27,8 @@ export const createLogBatch = () => {
   };
 
   /**
-   * Adds an event, and sets `position` and `batchStart` of its location. It can be read at once. @returns its position
+   * Adds an event to the batch and sets `position` and `batchStart` of `location`. The event can be read immediately,
+   * before the batch is committed. @returns the position of the event
    */
   const addEvent = (event: ProposedEvent, location: RecordLocation): number => {
     const size = maxRecordSize(event, location.stream.length);

@@ -92,9 +92,9 @@ export const openIndex = (dir: string) => {
       return positions;
     },
     /**
-     * Whether the index on disk (or the part being written now) names this revision as the stream's last event. After a
-     * crash, the index starts from that state, before it reads the log again, and takes the stream's name from this
-     * record. So scavenging must keep it.
+     * Whether the index on disk (or the part being written now) lists this revision as the stream's last event.
+     * Scavenging must keep the record of that event: after a crash, the index is restored from disk before the log is
+     * read again, and takes the stream's name from that record.
      */
     isPersistedLast: (key: number, revision: number): boolean =>
       state.frozen?.last(key)?.revision === revision || tables.last(key)?.revision === revision,
