@@ -142,12 +142,15 @@ export const createTransact = (log: Log, cache: AggregateCache) => {
     return found > 0 ? loaded : null;
   };
 
-  const firstBasis = async <S, E extends DomainEvent>({ aggregate, tenant, id, expectNew }: Transaction<S, E>): Promise<Basis<S>> => {
-    const cached = cache.peek(aggregate, tenant, id);
-    if (cached) return { loaded: cached, isConfirmed: false };
-    if (expectNew) return { loaded: emptyAggregate(aggregate, id), isConfirmed: false };
-    return { loaded: await cache.load(aggregate, tenant, id), isConfirmed: true };
+  const basisInMemory = <S, E extends DomainEvent>({ aggregate, tenant, id, expectNew }: Transaction<S, E>): Basis<S> | null => {
+    const loaded = cache.peek(aggregate, tenant, id) ?? (expectNew ? emptyAggregate(aggregate, id) : null);
+    return loaded && { loaded, isConfirmed: false };
   };
+
+  const loadBasis = async <S, E extends DomainEvent>({ aggregate, tenant, id }: Transaction<S, E>): Promise<Basis<S>> => ({
+    loaded: await cache.load(aggregate, tenant, id),
+    isConfirmed: true,
+  });
 
   /** Appends the events. @returns the state after them; null on a conflict @throws Refusal, LogError */
   const append = async <S, E extends DomainEvent>(batch: Batch<S, E>): Promise<Loaded<S> | null> => {
@@ -168,7 +171,7 @@ export const createTransact = (log: Log, cache: AggregateCache) => {
     const stream = streamName(aggregate.category, tenant, id);
     const previousWrite = transaction.resumed ? await findOwnWrite(transaction, stream) : null;
     if (previousWrite) return previousWrite;
-    let basis = await firstBasis(transaction);
+    let basis = basisInMemory(transaction) ?? (await loadBasis(transaction));
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const decided = decideOn(transaction, basis);
       if (decided?.length === 0) return basis.loaded;
