@@ -2,14 +2,17 @@ import type { DomainEvent, Recorded } from './event.ts';
 import type { Transient } from './immutable-record.ts';
 
 /**
- * What a module of an aggregate exports: the category of its streams, the state before the first event, and `evolve`.
+ * What the module of an aggregate exports: the category of its streams, its state before the first event, and `evolve`.
  */
 export type Aggregate<S, E extends DomainEvent> = {
   readonly category: string;
   readonly initial: S;
-  /** Returns the state after one event. With `transient`, it may change records in place that this fold has created. */
+  /**
+   * Returns the state after `event`. With `transient`, it can change the records in `transient` in place instead of
+   * copying them.
+   */
   readonly evolve: (state: S, event: Recorded<E>, transient?: Transient) => S;
-  /** If true, the streams belong to the platform. The aggregate is found by its id alone, without a tenant. */
+  /** If true, the aggregate belongs to the platform and not to a tenant, so its id alone identifies its stream. */
   readonly platform?: boolean;
 };
 
@@ -17,12 +20,13 @@ export type Aggregate<S, E extends DomainEvent> = {
 export type AnyAggregate = Aggregate<any, any>;
 
 /**
- * Decides on a state: returns the events to append. An empty list means that there is nothing to do.
- * @throws Refusal
+ * A function that gets the state of an aggregate and returns the events to append. An empty list means that nothing is
+ * to be done.
+ * @throws Refusal if this state does not allow the command
  */
 export type Decision<S, E extends DomainEvent> = (state: S) => readonly E[];
 
-/** Applies events to a state, one after another, and returns the last state. */
+/** Applies the events, in order, to the state `from` and returns the resulting state. */
 export const fold = <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
   events: Iterable<Recorded<E>>,
@@ -35,8 +39,8 @@ export const fold = <S, E extends DomainEvent>(
 };
 
 /**
- * Returns the fields of `wanted` that differ from those of `current`. Values are compared as JSON. Undefined fields are
- * left out.
+ * Returns the fields of `wanted` whose values differ from those in `current`. Values are compared as JSON. Undefined
+ * fields are left out.
  */
 export const changedFields = <T extends object>(current: object, wanted: T): Partial<T> =>
   Object.fromEntries(
@@ -44,8 +48,8 @@ export const changedFields = <T extends object>(current: object, wanted: T): Par
   ) as Partial<T>;
 
 /**
- * Replaces each null in a partial update by the value of that field in `resets`. Omits fields that are undefined, and
- * those that are null and have no value in `resets`.
+ * Prepares a partial update in which null means "reset". Replaces each null by the value of the same field in `resets`.
+ * Leaves out undefined fields, and null fields without a value in `resets`.
  */
 export const applyResets = <T extends object, Resets extends Partial<Record<keyof T, unknown>>>(
   fields: T,
@@ -57,5 +61,7 @@ export const applyResets = <T extends object, Resets extends Partial<Record<keyo
       .filter(([, value]) => value !== undefined),
   );
 
-/** Whether two values have the same JSON, including the order of fields. Undefined counts as null. */
+/**
+ * Whether two values have the same JSON text; so their fields must have the same order, too. Undefined counts as null.
+ */
 export const jsonEqual = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a ?? null) === JSON.stringify(b ?? null);

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 
 /**
- * A placeholder digest. If no digest is stored, the caller compares with this one, so that the response time does not
- * reveal that none is stored.
+ * A placeholder for a digest that is not stored, such as that of an unknown API key. The check compares with the
+ * placeholder, so that the response time does not reveal that the API key is unknown.
  */
 export const NO_DIGEST = '0'.repeat(64);
 

@@ -1,18 +1,25 @@
 /**
- * Who caused an event: a user, the runner of an agent, or the platform itself. `key_id` is the API key that was used.
+ * Who caused an event: a user, the runner of an agent, or the platform itself. `key_id` is the id of the API key, if
+ * the caller used one.
  */
 export type Actor = { kind: 'user' | 'agent' | 'system'; id: string; key_id?: string | null };
 
-/** The position of an event in the log. Positions can be compared, but not calculated. */
+/**
+ * The position of an event in the log. Of two positions, the later event has the greater one. The next position cannot
+ * be calculated.
+ */
 export type Position = { commit: bigint; prepare: bigint };
 
 /**
- * An event that a decision returns. `data` is flat, uses the field names of the API, and contains only the fields that
- * changed.
+ * An event as a decision returns it, before it is stored. `data` is flat and uses the field names of the API. If the
+ * event records a change, `data` contains only the changed fields.
  */
 export type DomainEvent = { readonly type: string; readonly data: object };
 
-/** The metadata that is stored with an event. If the data of an event are raw bytes, `facts` holds its fields. */
+/**
+ * The metadata that is stored with an event. If the event's data are raw bytes, `facts` contains the fields of the
+ * event.
+ */
 export type Metadata = {
   tenant: string;
   actor: Actor;
@@ -42,10 +49,10 @@ export type Recorded<E extends DomainEvent = DomainEvent> = E & {
   readonly meta: Metadata;
 };
 
-/** A reference to an event that caused something. Explanations such as `decided_by` contain it. */
+/** A reference to the event that caused something. Explanations such as `decided_by` in an API response contain it. */
 export type EventRef = { readonly event_id: string; readonly type: string; readonly at: string };
 
-/** Stands in place of the tenant id in the stream names of platform-wide aggregates. */
+/** Replaces the tenant id in the stream names of aggregates that belong to the platform. */
 export const PLATFORM = 'platform';
 
 export const streamName = (category: string, tenant: string, id: string): string => `${category}-${tenant}.${id}`;
@@ -63,13 +70,15 @@ export const parseStream = (stream: string): { category: string; tenant: string;
 export const comparePositions = (a: Position, b: Position): number =>
   a.commit === b.commit ? Number(a.prepare > b.prepare) - Number(a.prepare < b.prepare) : a.commit > b.commit ? 1 : -1;
 
-/** A sort key that is greater than that of any position. */
+/** A sort key that is greater than the sort key of every position. */
 export const MAX_SORT_KEY = '9'.repeat(40);
 
 /** The consistency token of a position: `<commit>:<prepare>`. */
 export const tokenOf = ({ commit, prepare }: Position): string => `${commit}:${prepare}`;
 
-/** The sort key of a position: a text. Sort keys sort in the same order as their positions. */
+/**
+ * The sort key of a position: a text of 40 digits. Sorted as texts, sort keys have the same order as their positions.
+ */
 export const sortKey = ({ commit, prepare }: Position): string => `${commit}`.padStart(20, '0') + `${prepare}`.padStart(20, '0');
 
 /** Parses a consistency token; returns null if it is malformed. */

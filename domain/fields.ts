@@ -6,7 +6,7 @@ const codePoints = (text: string): number => {
   return count;
 };
 
-/** A string of `min` to `max` characters, counted in code points as JSON Schema does. */
+/** A schema for strings of `min` to `max` characters. Characters are Unicode code points, as in JSON Schema. */
 export const text = (min: number, max: number) =>
   z
     .string()
@@ -23,15 +23,16 @@ const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
 /**
- * Whether the year of the time in UTC has four digits. An offset can move a time into the year 0 or 10000, which
- * Postgres or RFC 3339 cannot represent.
+ * Whether the time, converted to UTC, is in the years 0001 to 9999. Because of its offset, a time can fall into the
+ * year 0, which Postgres cannot store, or into the year 10000, which RFC 3339 cannot represent.
  */
 const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
 
 const toUpperCase = (value: unknown): unknown => (typeof value === 'string' ? value.toUpperCase() : value);
 
 /**
- * An RFC 3339 date-time with `Z` or an offset; `t` and `z` may be lower case. It is converted to UTC with milliseconds.
+ * A schema for RFC 3339 date-times with `Z` or an offset; `t` and `z` are accepted in lower case. The parsed value is
+ * in UTC with milliseconds.
  */
 export const Instant = z.preprocess(
   toUpperCase,
@@ -46,7 +47,7 @@ export const Slug = z
   .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 characters of a-z, 0-9 and -, and must not start with -');
 
 /**
- * An e-mail address of 3 to 253 characters, by the same pattern as HTML `<input type=email>`. The pattern needs linear
- * time.
+ * A schema for e-mail addresses of 3 to 253 characters, with the pattern of HTML `<input type=email>`. The time to
+ * match this pattern is linear in the length of the text.
  */
 export const Email = z.email({ pattern: z.regexes.html5Email }).min(3).max(253);

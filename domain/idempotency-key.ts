@@ -3,13 +3,13 @@ import type { FieldError, RefusalCode } from './refusal.ts';
 
 export const category = 'idempotency';
 
-/** A stream that a request changed or decided about, and the revision of the stream afterwards. */
+/** A stream on which a request decided, and the revision of the stream after that decision. */
 export type StreamRevision = { stream: string; revision: number };
 
 /**
- * How a request with an Idempotency-Key ended. When the request is repeated, its response is rendered from the same
- * data: `touched` lists the streams it used, in order, and `found` the values it got from outside the log. `members`
- * are additional fields of the problem document.
+ * How a request with an Idempotency-Key ended. A repeat of the request renders its response from the same data.
+ * `touched` lists the streams on which the first request decided, in order. `found` lists the values that it got from
+ * outside these streams (see `sideEffect`). `members` are additional fields of the problem document.
  */
 export type Outcome =
   | { kind: 'done'; touched: readonly StreamRevision[]; found?: readonly unknown[]; location: string | null; existed?: boolean }
@@ -39,8 +39,8 @@ export const evolve = (key: Idempotency, event: Recorded<IdempotencyEvent>): Ide
 };
 
 /**
- * How long an unfinished request holds its Idempotency-Key, in milliseconds. After that, a repeat of the request takes
- * the key over.
+ * How long an unfinished request holds its Idempotency-Key, in milliseconds. After that, a repeat of the request can
+ * take over the Idempotency-Key.
  */
 export const CLAIM_TIMEOUT_MS = 30_000;
 

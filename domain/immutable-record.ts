@@ -1,9 +1,9 @@
-/** Values by id, such as user id. */
+/** A read-only map from ids, such as user ids, to values. */
 export type ById<T> = Readonly<Record<string, T>>;
 
 /**
- * The records that a running fold has copied. No other code has seen these copies yet, so the fold may change them in
- * place. Copying for every event would make the time grow with the square of the number of entries.
+ * The records that a running fold has already copied. No other code uses these copies yet, so the fold can change them
+ * in place. If it copied a record for every event, its time would grow with the square of the number of events.
  */
 export type Transient = WeakSet<object>;
 
@@ -14,14 +14,14 @@ const writableCopy = <T>(record: ById<T>, transient: Transient | undefined): Rec
   return copy;
 };
 
-/** Returns the record with this entry set. */
+/** Returns the record with this entry set. The original is changed only if `transient` contains it. */
 export const withEntry = <T>(record: ById<T>, key: string, value: T, transient?: Transient): ById<T> => {
   const copy = writableCopy(record, transient);
   copy[key] = value;
   return copy;
 };
 
-/** Returns the record without this entry. */
+/** Returns the record without this entry. The original is changed only if `transient` contains it. */
 export const withoutEntry = <T>(record: ById<T>, key: string, transient?: Transient): ById<T> => {
   const copy = writableCopy(record, transient);
   delete copy[key];

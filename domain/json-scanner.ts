@@ -1,4 +1,4 @@
-/** The result of `scanJson`. */
+/** The result of `scanJson`: the bytes are valid JSON, are not JSON, or are nested too deeply. */
 export type JsonVerdict = 'json' | 'not_json' | 'too_deep';
 
 const QUOTE = 0x22;
@@ -51,7 +51,8 @@ export const scanJson = (bytes: Uint8Array, maxDepth = 64): JsonVerdict => {
   }
 };
 
-// Each of these functions returns the offset after the part that it skips; NONE if that part is malformed.
+// Each of the following `skip` functions returns the offset after the part that it skips; NONE if that part is
+// malformed.
 
 const skipWhitespace = (bytes: Uint8Array, from: number): number => {
   let at = from;
@@ -77,7 +78,10 @@ const skipScalar = (bytes: Uint8Array, at: number): number => {
   return literal ? at + literal.length : NONE;
 };
 
-/** 1 for each byte that is allowed in a string as it is: ASCII without control characters, quote and backslash. */
+/**
+ * A look-up table by byte. The value is 1 if the byte needs no escape in a JSON string: ASCII except control
+ * characters, quote and backslash.
+ */
 const unescapedAscii = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 );

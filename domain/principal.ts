@@ -1,6 +1,7 @@
 /**
- * The authenticated caller. With a tenant key, the caller is the owner of the key, limited to one tenant. With a
- * platform key, it is the owner in all their tenants. With a runner key, it is one agent.
+ * The authenticated caller of a request. With a tenant key, it is the owner of the key, limited to one tenant. With a
+ * platform key or a sign-in, it is a user in all their tenants. With a runner key, it is one agent. `system` is the
+ * platform itself.
  */
 export type Principal =
   | {
@@ -19,8 +20,8 @@ export const callerIdOf = (principal: Principal): string =>
   principal.kind === 'user' ? principal.user_id : principal.kind === 'runner' ? principal.agent_id : principal.name;
 
 /**
- * The caller as text. Never change this text: stream names and event ids of requests with an Idempotency-Key are
- * derived from it.
+ * Returns the caller as text. This text must never change: the stream names and event ids of requests with an
+ * Idempotency-Key are derived from it.
  */
 export const callerOf = (principal: Principal): string =>
   principal.kind === 'system' ? principal.name : `${principal.kind} ${callerIdOf(principal)}`;

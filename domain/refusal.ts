@@ -55,10 +55,11 @@ export class Refusal extends Error {
 }
 
 /**
- * For a resource that does not exist, and for one that the caller must not know about. Both responses are identical.
+ * The refusal for a resource that does not exist, and for one that the caller may not know about. The response is
+ * identical, so it does not reveal which of the two is the case.
  */
 export const notFound = (): Refusal => new Refusal('not_found', 'No such resource, or you have no access to it');
 
-/** A refusal with status 422 for one invalid value. */
+/** Creates the refusal of a request with one invalid value. Its status is 422. */
 export const invalid = (pointer: string, message: string, code = 'invalid'): Refusal =>
   new Refusal('invalid', message, { errors: [{ pointer, code, message }] });

@@ -1,11 +1,10 @@
-/** A plaintext secret. `reveal` returns the text. Printing it in any other way shows only `[redacted]`. */
+/** A plaintext secret. Only `reveal` returns its text: printed in any other way, it is shown as `[redacted]`. */
 export type Secret = { readonly reveal: () => string };
 
 const redacted = (): string => '[redacted]';
 
 /**
- * Wraps a plaintext secret, so that it cannot appear in logs, templates, JSON, or when an object that contains it is
- * inspected.
+ * Wraps a plaintext secret, so that its text cannot appear by mistake in logs, templates, JSON or an inspected object.
  */
 export const secret = (text: string): Secret =>
   Object.freeze({

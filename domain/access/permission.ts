@@ -34,20 +34,23 @@ export const TENANT_PERMISSIONS = [
 export type TenantPermission = (typeof TENANT_PERMISSIONS)[number];
 
 /**
- * What a caller needs for an operation. `none`: no credential. `any`: any valid credential. `platform`: to be a
- * super-admin. Otherwise the named permission.
+ * What an operation requires of its caller. `none`: no credential. `any`: any valid credential. `platform`: the caller
+ * must be a super-admin. Any other value: the permission of that name.
  */
 export type Permission = 'none' | 'any' | 'platform' | TenantPermission | AgentPermission;
 
 /**
- * Who may call an operation: a caller who has the permission, or every permission in `all`. If `runner` is set, the
- * runner of the agent in the path may call it, too.
+ * Who may call an operation: a caller who has this permission, or every permission in `all`. If `runner` is set, the
+ * runner of the agent in the URL path may call the operation, too.
  */
 export type Permit = Permission | { readonly all: readonly Permission[]; readonly runner?: true };
 
 const NOT_FOR_ADMIN: readonly Permission[] = ['tenant:billing:write', 'tenant:close'];
 
-/** Whether a tenant role includes a permission on the tenant. For permissions on agents see `agentAllows`. */
+/**
+ * Whether members with this role have this permission on the tenant. Permissions on agents are decided by
+ * `agentAllows`.
+ */
 export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission): boolean => {
   if (role === 'OWNER') return true;
   if (role === 'ADMIN') return !NOT_FOR_ADMIN.includes(permission);
@@ -56,8 +59,8 @@ export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission)
 };
 
 /**
- * Whether a user has a permission on the agent: by their role in the tenant, their role on the agent, or a grant.
- * Always false for a user who is not a member of the tenant.
+ * Whether a user has a permission on an agent. Users get permissions by their role in the tenant, their role on the
+ * agent, or a grant. A user who is not a member of the tenant has none.
  */
 export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permission: AgentPermission): boolean => {
   const member = tenant.members[user_id];
@@ -79,8 +82,9 @@ export const isAgentPermission = (permission: Permission): permission is AgentPe
 export const isTenantPermission = (permission: Permission): permission is TenantPermission => permission.startsWith('tenant:');
 
 /**
- * Sets the labels of each given role; the other roles keep theirs.
- * @throws Refusal not_found, invalid if OWNER would lose a label
+ * Sets the permissions (named by labels, see LABELS) of each given agent role in this tenant. Roles that are not given
+ * keep their permissions.
+ * @throws Refusal not_found if the tenant does not exist, invalid if OWNER would lose a permission
  */
 export const changeRolePermissions =
   (roles: Partial<RolePermissions>) =>
@@ -96,14 +100,14 @@ export const changeRolePermissions =
   };
 
 /**
- * Whether a label of the role permissions applies to a user on an agent. `decided_by` is the event that gave or refused
- * it; null if no event did.
+ * Whether a user has the permission with this label on an agent. `decided_by` is the event that gave or refused the
+ * permission; null if no event did.
  */
 export type EffectivePermission = { label: AgentLabel; allowed: boolean; decided_by: EventRef | null };
 
 /**
- * Lists for every label whether the user has it on the agent, and which event decided that. Such an event assigned a
- * tenant role, a role on the agent or a grant, or it restricted the agent to admins.
+ * Lists for every label whether the user has its permission on the agent, and which event decided that. This event
+ * assigned a role in the tenant, assigned a role or a grant on the agent, or restricted the agent to admins.
  */
 export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): EffectivePermission[] => {
   const member = tenant.members[user_id];

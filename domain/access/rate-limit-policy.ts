@@ -1,26 +1,26 @@
 import type { Principal } from '../principal.ts';
 
 /**
- * Allows at most `quota` requests in any period of `seconds`; the quota refills evenly. API processes share their
- * counts. While they cannot, each process applies the limit on its own. With `failsClosed`, each then allows only its
- * current lease (its share of the quota).
+ * A rate limit by token bucket: a full bucket allows `quota` requests, and an empty bucket is full again after
+ * `seconds`. API processes share their counts. If sharing fails, each process applies the limit on its own. With
+ * `failsClosed`, it then allows only its current lease (its share of the quota).
  */
 export type RateLimitPolicy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
 
 export type RateLimitPolicies = {
   /**
-   * Limits one API key, one runner key or one signed-in user. No machine can serve this many requests: the limit only
-   * stops clients that are out of control.
+   * The limit per API key (including runner keys) or signed-in user. The quota is higher than what a machine can serve,
+   * so the limit stops only clients that are out of control.
    */
   readonly credential: RateLimitPolicy;
-  /** Limits all keys of one tenant together. */
+  /** The limit for all API keys of one tenant together. */
   readonly tenant: RateLimitPolicy;
   /**
-   * Limits one platform key or one signed-in super-admin. Both run the platform, so the limit only stops clients that
-   * are out of control.
+   * The limit per platform key or signed-in super-admin. Both are used to operate the platform, so this limit, too,
+   * stops only clients that are out of control.
    */
   readonly platform: RateLimitPolicy;
-  /** Limits requests with invalid credentials from one IP address. */
+  /** The limit on requests with invalid credentials, per IP address of the client. */
   readonly badCredentials: RateLimitPolicy;
 };
 
@@ -32,14 +32,14 @@ export const RATE_LIMIT_POLICIES: RateLimitPolicies = {
 };
 
 /**
- * The limit on the new webhook deliveries of one tenant. `quota` is the number of deliveries per minute that its plan
- * allows.
+ * The limit on new webhook deliveries to one tenant. `quota` is the number of deliveries per minute that the tenant's
+ * plan allows.
  */
 export const deliveryPolicy = (quota: number): RateLimitPolicy => ({ name: 'webhooks', quota, seconds: 60 });
 
 /**
- * One request that counts against a limit. Each policy has one token bucket per key; the request takes one token from
- * it.
+ * Against which limit a request counts. Each limit has one token bucket per `key` (such as a tenant id), and the
+ * request takes one token from the bucket of this key.
  */
 export type RateLimitCharge = { readonly policy: RateLimitPolicy; readonly key: string };
 
@@ -50,8 +50,8 @@ const tenantOf = (caller: Caller): string | null => (caller.kind === 'runner' ? 
 const keyOf = (caller: Caller): string => caller.key_id ?? (caller.kind === 'user' ? caller.user_id : caller.agent_id);
 
 /**
- * The limits that a request of this caller counts against. A super-admin whose credential is not bound to a tenant (a
- * platform key or a sign-in) counts only against the platform limit.
+ * Returns the limits against which a request of this caller counts. A super-admin whose credential is not bound to a
+ * tenant (a platform key or a sign-in) counts only against the platform limit.
  */
 export const requestCharges = (policies: RateLimitPolicies, caller: Caller): readonly RateLimitCharge[] => {
   const key = keyOf(caller);
@@ -62,8 +62,8 @@ export const requestCharges = (policies: RateLimitPolicies, caller: Caller): rea
 };
 
 /**
- * The limit that a new delivery counts against. The bucket key contains the quota, so a tenant that changes its plan
- * starts with a full bucket.
+ * Returns the limit against which a new delivery to this tenant counts. The key of its token bucket contains the quota.
+ * So a tenant that changes to a plan with another quota starts with a full bucket.
  */
 export const deliveryCharge = (policy: RateLimitPolicy, tenant_id: string): RateLimitCharge => ({
   policy,

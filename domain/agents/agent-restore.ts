@@ -4,9 +4,9 @@ import { type Agent, type AgentEvent, assertExists, type Restorable } from './ag
 import { explicitOwners, type Members, revokeLapsedRole } from './agent-roles.ts';
 
 /**
- * Restores a deleted agent. If all its OWNERs have left the tenant in the meantime, the member who restores it becomes
- * OWNER.
- * @throws Refusal not_found, conflict if another agent uses its slug now
+ * Restores a deleted agent. If no OWNER of the agent is a member of the tenant any more, the member `restored_by`
+ * becomes its OWNER. Returns no events if the agent is not deleted.
+ * @throws Refusal not_found if the agent never existed, conflict if another agent uses its slug now
  */
 export const undelete = (agent: Agent, members: Members, restored_by: string | null): AgentEvent[] => {
   if (agent.status === 'absent') throw new Refusal('not_found', 'There is no such agent');
@@ -39,8 +39,9 @@ const restorableFields = (agent: Agent): Restorable => {
 };
 
 /**
- * Sets the settings and the model chain back to those of an earlier revision. Roles and grants stay as they are.
- * @throws Refusal not_found
+ * Sets the settings and the model chain of an agent back to `earlier`, its state at the revision `of_revision`. Roles
+ * and grants on the agent stay as they are.
+ * @throws Refusal not_found if the agent does not exist or is deleted
  */
 export const restore =
   (earlier: Agent, of_revision: number) =>

@@ -5,14 +5,15 @@ import { type Agent, type AgentEvent, assertExists, type RoleAssignments } from 
 import type { AgentRole, GrantRole } from './role-permissions.ts';
 
 /**
- * The members of a tenant by user id. `since` is the sort key of the log position at which the membership began. `by`
- * is the event that gave the member their present tenant role.
+ * The members of a tenant, by user id. `since` is the sort key of the log position at which the membership began. `by`
+ * is the event that gave the member their present role in the tenant.
  */
 export type Members = ById<{ readonly role: string; readonly since: string; readonly by: EventRef }>;
 
 /**
- * Returns the role of a user if it is in effect: the user must be a member, and must have got the role during the
- * present membership. Log positions decide which came first, because clocks differ.
+ * Returns the user's entry in `assignments` if it is in effect; otherwise undefined. It is in effect if the user is a
+ * member, and the role was assigned after the present membership began. The comparison uses log positions instead of
+ * times, because the clocks of processes differ.
  */
 export const effectiveRole = <Role>(
   assignments: RoleAssignments<Role>,
@@ -29,26 +30,28 @@ export const effectiveRoles = <Role>(assignments: RoleAssignments<Role>, members
   Object.fromEntries(Object.entries(assignments).filter(([user_id]) => effectiveRole(assignments, members, user_id)));
 
 /**
- * Whether the user has an assignment that is not in effect, such as one from an earlier membership. Revoke it before
- * you assign a new role: otherwise the new assignment would keep the creation date of the old one.
+ * Whether the user has an assignment that is not in effect, such as one from an earlier membership. Such an assignment
+ * must be revoked before a new role is assigned. Otherwise the new assignment would keep the creation date of the old
+ * one.
  */
 const isLapsed = <Role>(assignments: RoleAssignments<Role>, members: Members, user_id: string): boolean =>
   assignments[user_id] !== undefined && !effectiveRole(assignments, members, user_id);
 
-/** Returns the event that revokes a role which is no longer in effect; no event if the user has no such role. */
+/** Returns an event that revokes the user's role on the agent if this role is not in effect; otherwise no event. */
 export const revokeLapsedRole = ({ roles }: Agent, members: Members, user_id: string): AgentEvent[] =>
   isLapsed(roles, members, user_id) ? [{ type: 'AgentRoleRevoked', data: { user_id } }] : [];
 
 const ownerIdsIn = (assignments: ById<{ readonly role: string }>): string[] =>
   Object.keys(assignments).filter((user_id) => assignments[user_id]!.role === 'OWNER');
 
-/** The members who were made OWNER of the agent. Empty if all of them have left the tenant. */
+/** Returns the ids of the members who were made OWNER of the agent. It is empty if all of them have left the tenant. */
 export const explicitOwners = ({ roles }: Agent, members: Members): string[] => ownerIdsIn(effectiveRoles(roles, members));
 
 /**
- * The roles that members have on the agent. If no OWNER of the agent is a member any more, the OWNERs of the tenant own
- * it. This can happen because memberships and agents have separate streams: a member can leave while another process
- * makes them OWNER of an agent. A tenant always has an OWNER, so every agent has one, too.
+ * Returns the roles of the members on the agent. If no OWNER of the agent is a member any more, each OWNER of the
+ * tenant counts as OWNER of the agent. This happens if a member leaves the tenant while another process makes them
+ * OWNER of an agent. No append can prevent it, because memberships and agents have separate streams. A tenant always
+ * has an OWNER, so every agent has one, too.
  */
 export const rolesOf = (agent: Agent, members: Members): RoleAssignments<AgentRole> => {
   const explicit = effectiveRoles(agent.roles, members);
@@ -60,7 +63,7 @@ export const rolesOf = (agent: Agent, members: Members): RoleAssignments<AgentRo
   return { ...explicit, ...Object.fromEntries(heirs.map(inherited)) };
 };
 
-/** The ids of the members who own the agent; there is always at least one. */
+/** Returns the ids of the members who own the agent. There is always at least one (see `rolesOf`). */
 export const ownersOf = (agent: Agent, members: Members): string[] => ownerIdsIn(rolesOf(agent, members));
 
 const assertNotLastOwner = (agent: Agent, members: Members, user_id: string): void => {
@@ -70,7 +73,7 @@ const assertNotLastOwner = (agent: Agent, members: Members, user_id: string): vo
 };
 
 /**
- * Assigns a role on the agent to a member. It replaces the role that the member has on the agent.
+ * Assigns a member a role on the agent, in place of the role that the member has on it.
  * @throws Refusal not_found if the agent or the member does not exist, conflict if the agent would lose its last OWNER
  */
 export const assignRole =
@@ -83,7 +86,10 @@ export const assignRole =
     return [...revokeLapsedRole(agent, members, user_id), { type: 'AgentRoleAssigned', data: { user_id, role } }];
   };
 
-/** Revokes a member's role on the agent. @throws Refusal not_found, conflict if the member is the agent's last OWNER */
+/**
+ * Revokes a member's role on the agent.
+ * @throws Refusal not_found if the agent or the role does not exist, conflict if the member is the agent's last OWNER
+ */
 export const revokeRole =
   (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
@@ -94,8 +100,8 @@ export const revokeRole =
   };
 
 /**
- * Grants a member access to the agent, in addition to any role.
- * @throws Refusal not_found, invalid if the user is not a member
+ * Grants a member access to the agent, in addition to any role that the member has on it.
+ * @throws Refusal not_found if the agent does not exist, invalid if the user is not a member
  */
 export const grant =
   (user_id: string, role: GrantRole, members: Members) =>
@@ -107,7 +113,7 @@ export const grant =
     return [...revoked, { type: 'AgentAccessGranted', data: { user_id, role } }];
   };
 
-/** Revokes a member's grant on the agent. @throws Refusal not_found */
+/** Revokes a member's grant on the agent. @throws Refusal not_found if the agent or the grant does not exist */
 export const revokeGrant =
   (user_id: string, members: Members) =>
   (agent: Agent): AgentEvent[] => {
@@ -117,8 +123,8 @@ export const revokeGrant =
   };
 
 /**
- * Makes a member the only OWNER of the agent. Previous OWNERs become MANAGER.
- * @throws Refusal not_found, invalid if the user is not a member
+ * Makes a member the only OWNER of the agent. The other OWNERs become MANAGER.
+ * @throws Refusal not_found if the agent does not exist, invalid if the user is not a member
  */
 export const transferOwnership =
   (new_owner_id: string, members: Members) =>

@@ -14,7 +14,7 @@ export type SkillVisibilityScope = 'private_only' | 'tenant_allowed';
 
 export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
 
-/** The settings that AgentCreate accepts. They have the same names as in the API. */
+/** The settings that a request to create an agent can contain. The fields have the same names as in the API. */
 export type AgentSettings = {
   name: string;
   can_author_skills: boolean;
@@ -31,8 +31,8 @@ export type AgentSettings = {
 };
 
 /**
- * The changes that AgentUpdate accepts. Null clears a field that can be empty and resets a field that has a default.
- * Any other field ignores null.
+ * The changes that a request to update an agent can contain. Null clears a field that can be empty, and resets a field
+ * with a default to this default. For any other field, null means no change.
  */
 export type AgentChanges = {
   [Name in keyof Omit<AgentSettings, 'kind'> | 'external_mail_enabled' | 'is_active' | 'ssh_public_key']?: Agent[Name] | null | undefined;
@@ -70,16 +70,16 @@ export type AgentEvent =
   | { type: 'AgentRestored'; data: { of_revision: number | null; models?: readonly ChainLink[] } & Partial<Restorable> }
   | { type: 'AgentSlugReleased'; data: object };
 
-/** One model of the chain. `since` is when the model joined the chain; null if it joins with this event. */
+/** One model in an event's model chain. `since` is when it was added to the chain; null if this event adds it. */
 export type ChainLink = { model_id: string; access: ModelAccess; since: string | null };
 
 export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
 
-/** The role of each user. `by` is the event that assigned it, `since` the sort key of that event's position. */
+/** Roles by user id. `by` is the event that assigned the role. `since` is the sort key of this event's position. */
 export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
 
 export type Agent = AgentSettings & {
-  /** `released`: the agent is deleted and another agent may use its slug, so it can no longer be restored. */
+  /** `released`: the agent is deleted, and its slug is free for another agent. It can no longer be restored. */
   status: 'absent' | 'live' | 'deleted' | 'released';
   id: string;
   tenant_id: string;
@@ -95,7 +95,7 @@ export type Agent = AgentSettings & {
   created_by_id: string | null;
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
-  /** The last event that set or removed the restriction to admins; null if there is none. */
+  /** The last event that restricted the agent to admins or lifted this restriction; null if there is none. */
   admin_only_by: EventRef | null;
   roles: RoleAssignments<AgentRole>;
   grants: RoleAssignments<GrantRole>;
@@ -103,7 +103,7 @@ export type Agent = AgentSettings & {
   updated_at: string;
 };
 
-/** The fields that are set back when an earlier revision is restored. The model chain is set back, too. */
+/** The fields that are set back when an agent is restored to an earlier revision. Its model chain is set back, too. */
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
   Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref'>;
 
@@ -148,8 +148,8 @@ export const initial: Agent = {
 };
 
 /**
- * Converts the model chain of an event to the agent's models. `at` is the time of the event. A model that this event
- * adds gets it as its `created_at`.
+ * Converts the model chain in an event to the agent's models. `at` is the time of the event. It becomes the
+ * `created_at` of the models that this event adds to the chain.
  */
 export const modelsOf = (models: readonly ChainLink[], at: string): AgentModel[] =>
   models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));
@@ -247,15 +247,15 @@ export const assertExists = (agent: Agent): void => {
 
 export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data']) => (): AgentEvent[] => [{ type: 'AgentCreated', data }];
 
-/** Releases the slug of a deleted agent for another one. The agent can no longer be restored. */
+/** Frees the slug of a deleted agent for another agent. The deleted agent can no longer be restored. */
 export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
 
 const resetValues = { ...defaults, external_mail_enabled: true, ssh_public_key: null };
 
 /**
- * Changes settings. Activation, skill authoring and the restriction to admins have events of their own.
- * `mayManageRoles` must be true to change can_author_skills or is_admin_only.
- * @throws Refusal not_found, forbidden
+ * Changes settings of the agent. Changes of activation, skill authoring and the restriction to admins get events of
+ * their own. `mayManageRoles`: whether the caller has the permission agent:roles:write.
+ * @throws Refusal not_found, forbidden if can_author_skills or is_admin_only changes without this permission
  */
 export const update =
   (changes: AgentChanges, mayManageRoles: boolean) =>

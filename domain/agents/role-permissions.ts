@@ -2,14 +2,14 @@
 export const AGENT_ROLES = ['VIEWER', 'MANAGER', 'OWNER'] as const;
 export type AgentRole = (typeof AGENT_ROLES)[number];
 
-/** The roles that a grant can give. A grant gives one user access to one agent, in addition to any role on it. */
+/** The kinds of grants. A grant gives one user access to one agent, in addition to any role that the user has on it. */
 export const GRANT_ROLES = ['VIEWER', 'EDITOR'] as const;
 export type GrantRole = (typeof GRANT_ROLES)[number];
 
-/** The role on an agent that allows the same as the grant. */
+/** For each kind of grant, the role on an agent that gives the same permissions. */
 export const ROLE_OF_GRANT: Readonly<Record<GrantRole, AgentRole>> = { VIEWER: 'VIEWER', EDITOR: 'MANAGER' };
 
-/** The permission that each label stands for. Labels are the names that the API shows. */
+/** The permission that each label stands for. Labels are the names of these permissions in the API. */
 export const PERMISSION_OF_LABEL = {
   View: 'agent:read',
   'Chat (read-only)': 'agent:chat:read',
@@ -31,5 +31,5 @@ export const LABELS = Object.keys(PERMISSION_OF_LABEL) as AgentLabel[];
 const VIEWER: readonly AgentLabel[] = ['View', 'Chat (read-only)'];
 const MANAGER: readonly AgentLabel[] = [...VIEWER, 'Assign work', 'Edit settings', 'Edit skills', 'Edit tools'];
 
-/** The labels of each role in a tenant that has not changed them. */
+/** The labels of the permissions that each agent role has, unless the tenant has changed them. */
 export const DEFAULT_ROLE_PERMISSIONS: RolePermissions = { VIEWER, MANAGER, OWNER: LABELS };

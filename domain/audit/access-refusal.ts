@@ -1,11 +1,14 @@
 import type { Recorded } from '../event.ts';
 
-/** Requests of authenticated callers that were refused. The stream is `access-<tenant>.<id of the caller>`. */
+/**
+ * Refused requests of authenticated callers. Each caller has one stream per tenant: `access-<tenant>.<id of the
+ * caller>`.
+ */
 export const category = 'access';
 
 /**
- * A request that was refused with status 403. `permission` is the permission that the caller lacks; null if there was
- * another reason.
+ * A request that was refused with status 403. `permission` is the permission that the caller lacks; null if the refusal
+ * had another reason.
  */
 export type AccessRefusal = { method: string; path: string; code: string; permission: string | null; agent_id: string | null };
 

@@ -1,8 +1,8 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * Each export of a tenant's audit log has a stream of its own: an event in the tenant's stream would change the
- * tenant's revision, although an export only reads.
+ * Each export of a tenant's audit log is recorded in a stream of its own. An event in the tenant's stream would change
+ * the revision of the tenant, although an export changes nothing.
  */
 export const category = 'export';
 
@@ -15,8 +15,8 @@ export const initial: AuditExport = { recorded: null };
 export const evolve = (_: AuditExport, event: Recorded<AuditExportEvent>): AuditExport => ({ recorded: event.data });
 
 /**
- * Records an export. `position` is the consistency token of the last exported event. Position and format determine the
- * exported bytes.
+ * Records that the audit log was exported up to `position` (a consistency token). The position and the format determine
+ * the exported bytes.
  */
 export const recordExport =
   (fields: AuditExportFields) =>

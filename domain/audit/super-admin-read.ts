@@ -1,8 +1,8 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * Each request by which a super-admin reads in a tenant is recorded in a stream of its own. The tenant's audit log
- * shows it.
+ * When a super-admin reads data of a tenant without being a member, each request is recorded in a stream of its own.
+ * The tenant's audit log shows these events.
  */
 export const category = 'visit';
 
@@ -13,7 +13,7 @@ export const initial: SuperAdminRead = { what: null };
 
 export const evolve = (_: SuperAdminRead, event: Recorded<SuperAdminReadEvent>): SuperAdminRead => ({ what: event.data.what });
 
-/** Records a read. `what` is the method and path of the request. */
+/** Records that a super-admin has read data of the tenant. `what` is the HTTP method and the path of the request. */
 export const recordRead =
   (what: string) =>
   ({ what: recorded }: SuperAdminRead): SuperAdminReadEvent[] =>

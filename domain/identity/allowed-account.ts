@@ -9,8 +9,8 @@ export type AllowedAccountEvent =
   | { type: 'AccountDisallowed'; data: object };
 
 /**
- * One e-mail address that may sign in. `disallowed` is final: if the address is allowed again, a new generation of its
- * unique key begins.
+ * An e-mail address whose user may sign in. `disallowed` is final: if the same e-mail address is allowed again, the
+ * next generation of its unique key gets a new id and stream.
  */
 export type AllowedAccount = { status: 'absent' | 'allowed' | 'disallowed'; id: string; email: string; created_at: string };
 
@@ -26,9 +26,9 @@ export const evolve = (account: AllowedAccount, event: Recorded<AllowedAccountEv
 };
 
 /**
- * Allows an e-mail address to sign in. Returns no event if this generation is disallowed: the caller tries the next
- * one.
- * @throws Refusal conflict if the address is already allowed
+ * Allows the user of an e-mail address to sign in. Returns no event if this generation of the e-mail address is
+ * disallowed: the caller then tries the next generation.
+ * @throws Refusal conflict if the e-mail address is already allowed
  */
 export const allow =
   (email: string, generation: number) =>
@@ -37,7 +37,10 @@ export const allow =
     return status === 'absent' ? [{ type: 'AccountAllowed', data: { email, generation } }] : [];
   };
 
-/** Stops the e-mail address from signing in. @throws Refusal not_found */
+/**
+ * Stops the user of the e-mail address from signing in.
+ * @throws Refusal not_found if the e-mail address is not allowed
+ */
 export const disallow = ({ status }: AllowedAccount): AllowedAccountEvent[] => {
   if (status !== 'allowed') throw new Refusal('not_found', 'There is no such account');
   return [{ type: 'AccountDisallowed', data: {} }];

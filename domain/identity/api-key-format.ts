@@ -24,8 +24,8 @@ export const buildKey = (publicId: string, secret: string): string => {
 };
 
 /**
- * Returns the public id of an API key; null if the form or the checksum is wrong. So a mistyped key is rejected without
- * a look-up.
+ * Returns the public id that an API key contains; null if the form or the checksum of the key is wrong. So a mistyped
+ * key can be rejected without a look-up.
  */
 export const publicIdOf = (key: string): string | null => {
   const match = KEY_PATTERN.exec(key);

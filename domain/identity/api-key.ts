@@ -58,7 +58,7 @@ export const create =
   (key: ApiKey): ApiKeyEvent[] =>
     key.status === 'absent' ? [{ type: 'ApiKeyCreated', data: fields }] : [];
 
-/** Revokes the API key. @throws Refusal not_found if it does not exist, or `isInScope` returns false for it */
+/** Revokes the API key. @throws Refusal not_found if the API key does not exist, or `isInScope` returns false for it */
 export const revoke =
   (isInScope: (key: ApiKey) => boolean) =>
   (key: ApiKey): ApiKeyEvent[] => {
@@ -67,8 +67,8 @@ export const revoke =
   };
 
 /**
- * Records that the API key was used, at most once an hour. Records nothing if `at` is before the creation of the key:
- * the clock of this process is then behind that of another process.
+ * Records that the API key was used, at most once an hour. Records nothing if `at` is before the creation of the API
+ * key. This can happen, because the clock of this process can be behind that of the process which created it.
  */
 export const recordUse =
   (at: string) =>
@@ -78,7 +78,7 @@ export const recordUse =
       : [];
 
 /**
- * Whether the digest is that of the key, compared in constant time. The state of an absent key has a placeholder
- * digest, so the check takes the same time.
+ * Whether `digest` is the digest of this API key. The comparison takes constant time. An API key that does not exist
+ * has a placeholder digest, so that its check takes the same time.
  */
 export const matches = (key: ApiKey, digest: string): boolean => isSameDigest(key.digest, digest) && key.status !== 'absent';

@@ -15,8 +15,8 @@ export type SignInFields = {
 export type SignInEvent = { type: 'SignedIn'; data: SignInFields } | { type: 'SignedOut'; data: object };
 
 /**
- * The sign-in of a browser. Its id is derived from the `state` parameter of the OAuth flow, so that each flow signs in
- * at most once.
+ * The sign-in of a browser. Its id is derived from the `state` parameter of the OAuth flow, so each flow can sign in
+ * only once.
  */
 export type SignIn = SignInFields & { status: 'absent' | 'active' | 'ended'; id: string };
 
@@ -42,8 +42,8 @@ export const start =
 export const end = ({ status }: SignIn): SignInEvent[] => (status === 'active' ? [{ type: 'SignedOut', data: {} }] : []);
 
 /**
- * Whether the cookie with this digest is signed in at `now` (milliseconds). The state of an absent sign-in has a
- * placeholder digest, so the check takes the same time.
+ * Whether the cookie with this digest belongs to this sign-in, and the sign-in is active at `now` (ms since 1970). A
+ * sign-in that does not exist has a placeholder digest, so that its check takes the same time.
  */
 export const isValidFor = (signIn: SignIn, digest: string, now: number): boolean =>
   isSameDigest(signIn.digest, digest) && signIn.status === 'active' && Date.parse(signIn.expires_at) > now;

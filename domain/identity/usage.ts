@@ -1,4 +1,6 @@
-/** The last use of an API key or a user is recorded at most once in this time, in milliseconds. */
+/**
+ * Uses of the same API key, and requests of the same user, are recorded at most once in this period, in milliseconds.
+ */
 export const USAGE_INTERVAL_MS = 3_600_000;
 
 /**

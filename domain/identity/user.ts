@@ -53,10 +53,7 @@ export const evolve = (user: User, event: Recorded<UserEvent>): User => {
   }
 };
 
-/**
- * The user as the caller of a request without an API key. The user may then access every tenant of which they are a
- * member.
- */
+/** Returns the user as the caller of a request. The caller may access every tenant of which the user is a member. */
 export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: 'user' } => ({
   kind: 'user',
   user_id: id,

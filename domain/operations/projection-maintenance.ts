@@ -1,6 +1,6 @@
 import type { Recorded } from '../event.ts';
 
-/** What operators decided about a projection. Each projection has one such stream. */
+/** Decisions of operators about projections. Each projection has one stream of this category. */
 export const category = 'upkeep';
 export const platform = true;
 
@@ -8,7 +8,7 @@ export type ProjectionMaintenanceEvent =
   | { type: 'ProjectionPromoted'; data: { projection: string; version: number; rebuild_id: string } }
   | { type: 'ParkedEventRetried'; data: { projection: string; event_id: string } };
 
-/** `promoted` is the id of the last promoted rebuild; null if there is none. */
+/** `promoted` is the id of the rebuild that was promoted last; null if there is none. */
 export type ProjectionMaintenance = { promoted: string | null };
 
 export const initial: ProjectionMaintenance = { promoted: null };

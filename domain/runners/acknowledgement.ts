@@ -3,14 +3,14 @@ import type { Recorded } from '../event.ts';
 export const category = 'acknowledgement';
 
 /**
- * A delivery that a runner has acknowledged or that was given up. `event_id` is the id of its message, `attempts` how
- * often the broker sent it to a runner.
+ * A delivery whose message was acknowledged by a runner or given up by the broker. `event_id` is the id of the message.
+ * `attempts` is how often the broker sent the message to a runner.
  */
 export type SettledDelivery = { delivery_id: string; event_id: string; at: string; attempts: number };
 
 /**
- * The last advisory (notice of the broker) that is recorded. `epoch` changes when the broker stream of advisories is
- * created again, because sequence numbers then restart.
+ * The last recorded advisory (a notice of the broker about one message), by its sequence number in the broker stream.
+ * If this broker stream is created again, its sequence numbers restart. `epoch` then changes.
  */
 export type AdvisoryCursor = { epoch: string; sequence: number };
 
@@ -26,8 +26,8 @@ export const initial: Acknowledgements = { capture: null };
 export const evolve = (_: Acknowledgements, { data }: Recorded<AcknowledgementEvent>): Acknowledgements => ({ capture: data.capture });
 
 /**
- * Reduces an event to what it says about one delivery, with the time at which that delivery was settled. Returns null
- * if it says nothing about the delivery.
+ * Returns the event, reduced to this delivery, and the time at which the delivery was acknowledged or given up. Returns
+ * null if the event does not contain the delivery.
  */
 export const eventForDelivery = (
   event: Recorded<AcknowledgementEvent>,
@@ -45,14 +45,14 @@ export const eventForDelivery = (
  */
 export type Advisory = SettledDelivery & { sequence: number; outcome: 'acknowledged' | 'max_deliveries' | 'terminated' };
 
-/** The most deliveries in one event. More would not fit into one append of at most 1,000,000 bytes. */
+/** The maximum number of deliveries in one event. More would not fit into one append of at most 1,000,000 bytes. */
 export const MAX_DELIVERIES_PER_EVENT = 4_000;
 
 const settledOf = ({ delivery_id, event_id, at, attempts }: Advisory): SettledDelivery => ({ delivery_id, event_id, at, attempts });
 
 /**
- * Records the advisories that are not recorded yet, in order, but at most MAX_DELIVERIES_PER_EVENT. The caller repeats
- * the call until it returns no events.
+ * Records advisories that are not recorded yet: the first MAX_DELIVERIES_PER_EVENT of them. The caller must load the
+ * new state and repeat the decision until it returns no events.
  */
 export const recordAdvisories =
   (epoch: string, advisories: readonly Advisory[]) =>

@@ -32,7 +32,10 @@ export type Message = {
   readonly reference: string;
 };
 
-/** How an event becomes a message. `type` is the CloudEvents type; `summary` appears in the AsyncAPI document. */
+/**
+ * How events of one type become messages for runners. `type` is the CloudEvents type. The AsyncAPI document shows
+ * `summary`.
+ */
 export type RunnerMessageType = {
   readonly type: string;
   readonly summary: string;
@@ -48,14 +51,14 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   provider: facts.provider,
   ...(facts.event === null ? {} : { providerevent: facts.event }),
   deliveryid: facts.provider_delivery_id,
-  // CloudEvents allows no underscore in attribute names. This attribute is sent in addition, because the rest of the
-  // API uses this name.
+  // The same value as `deliveryid`, under the name that the rest of the API uses. CloudEvents allows no underscore in
+  // attribute names, so `deliveryid` is the attribute that conforms to the standard.
   delivery_id: facts.provider_delivery_id,
 });
 
 /**
- * Whether the body is known to be JSON, so that it need not be scanned again. A redacted body is not: it has changed
- * since the check.
+ * Whether the body is known to be JSON, so that it need not be scanned again. If a guardrail has redacted the body,
+ * this is not known, because the check was made before.
  */
 const isVerifiedJson = ({ guardrails = [] }: Partial<DeliveryFacts>): boolean =>
   guardrails.some(({ rule, verdict }) => rule === 'json' && verdict === 'pass') && !guardrails.some(({ verdict }) => verdict === 'redact');
@@ -89,8 +92,8 @@ const encoder = new TextEncoder();
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(contentType.trim());
 
 /**
- * Returns the end of the CloudEvent: JSON text that follows the attributes, and the body if it follows that text
- * unchanged.
+ * Returns what follows the attributes in the CloudEvent. First comes a JSON text. If the text ends with `"data":`, the
+ * unchanged body follows; otherwise the second value is null.
  */
 const bodyFields = (message: Message, inlineLimit: number): readonly [string, Uint8Array | null] => {
   const { contentType, body, size, isJson, reference } = message;
@@ -116,8 +119,8 @@ const concatenate = (head: string, body: Uint8Array | null): Uint8Array => {
 };
 
 /**
- * Encodes a message as a CloudEvent in JSON format. A JSON body is inserted unchanged. `inlineLimit` is the largest
- * body in bytes that it may contain.
+ * Encodes a message as a CloudEvent in JSON format. A JSON body is inserted unchanged. A body of more than
+ * `inlineLimit` bytes is replaced by its URL.
  */
 export const encodeCloudEvent = (event: Recorded, type: string, message: Message, inlineLimit = MAX_INLINE_BYTES): Uint8Array => {
   const { source, subject, ...extensions } = message.attributes;

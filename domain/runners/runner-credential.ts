@@ -28,8 +28,9 @@ export const inboxOf = (credential: string): string => `_INBOX_${credential}`;
 type IssuedFields = {
   agent_id: string;
   /**
-   * The user who requested the credential, or who owns the API key that did. The credential is revoked when this user
-   * loses their rights. Null: the platform requested it. Absent in old events.
+   * The user who requested the credential, or the owner of the API key with which a runner requested it. If this user
+   * is suspended or leaves the tenant, the credential is revoked. Null if the platform requested it. Absent in old
+   * events.
    */
   owner_id?: string | null;
   public_key: string;

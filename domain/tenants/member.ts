@@ -11,8 +11,8 @@ const memberOf = (tenant: Tenant, user_id: string): Member => {
 };
 
 /**
- * Checks that the caller may make this change: only an OWNER may add, change or remove an OWNER. `roles` are the roles
- * before and after the change.
+ * Checks that only an OWNER adds, changes or removes an OWNER. `roles` are the roles of the member before and after the
+ * change.
  * @throws Refusal forbidden
  */
 export const assertMayChangeOwners = (callerRole: TenantRole, ...roles: TenantRole[]): void => {
@@ -48,8 +48,8 @@ export const changeRole =
   };
 
 /**
- * Checks that the user is not the only OWNER of an agent: such a member cannot be removed.
- * @throws Refusal conflict, with the ids of these agents
+ * Checks that the user is not the only OWNER of any of these agents, so that the user can be removed.
+ * @throws Refusal conflict, with the ids of the agents that have no other OWNER
  */
 const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, user_id: string): void => {
   const isOnlyOwner = (agent: Agent): boolean => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);

@@ -142,7 +142,7 @@ export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, transient?:
   updated_at: event.at,
 });
 
-/** Whether the tenant is closed for good. No one can access anything in it any more. */
+/** Whether the tenant is closed for good. It cannot be reopened, and all access to its data is refused. */
 export const isClosed = ({ status }: Tenant): boolean => status === 'closed';
 
 /** @throws Refusal not_found if the tenant does not exist or is closed for good */
@@ -152,7 +152,7 @@ export const assertExists = (tenant: Tenant): void => {
 
 /**
  * Creates the tenant, with its owner as the first member. Returns no events if this generation of the slug belongs to a
- * closed tenant: the caller tries the next generation.
+ * closed tenant: the caller then tries the next generation.
  * @throws Refusal slug_taken
  */
 export const create =
@@ -167,8 +167,8 @@ export const create =
   };
 
 /**
- * Returns external mail as null if it is off, but was not switched off by the platform. So the platform can switch it
- * off: `false` then counts as a change.
+ * Returns the tenant, with external mail as null if it is off without having been blocked by the platform. So `false`
+ * counts as a change, and the platform can block external mail that is already off.
  */
 const withUnsetMail = (tenant: Tenant): object =>
   tenant.external_mail_enabled || tenant.is_mail_blocked_by_platform ? tenant : { ...tenant, external_mail_enabled: null };
@@ -216,7 +216,9 @@ export const resume =
     return tenant.is_suspended ? [{ type: 'TenantResumed', data: { reason } }] : [];
   };
 
-/** Starts to close the tenant. It can be reopened until `closes_at`; after that it is closed for good. */
+/**
+ * Starts to close the tenant. It can be reopened until `closes_at` (RFC 3339 UTC). After that, it is closed for good.
+ */
 export const close =
   (reason: string, closes_at: string) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -241,8 +243,8 @@ export const closeForGood =
     status === 'closing' && closes_at !== null && closes_at <= at ? [{ type: 'TenantClosed', data: {} }] : [];
 
 /**
- * Gives a super-admin read access until the time `until`.
- * @throws Refusal not_found, forbidden if the tenant does not allow such access
+ * Gives a super-admin read access to the tenant until the time `until` (RFC 3339 UTC).
+ * @throws Refusal not_found, forbidden if the tenant does not allow super-admin access
  */
 export const openToSuperAdmin =
   (user_id: string, reason: string, until: string) =>

@@ -25,7 +25,8 @@ export type DeliveryFacts = GuardrailResult & {
 };
 
 /**
- * The data of an accepted or blocked delivery are the bytes for the runner: the body as received, or after redaction.
+ * The data of WebhookAccepted and WebhookBlocked are the bytes of the body: as received, or after redaction. They are
+ * empty if the body is stored in chunks.
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }

@@ -3,9 +3,9 @@ const PERCENT = 0x25;
 const PLUS = 0x2b;
 
 /**
- * Returns the decoded value of the first field named `payload` in a form (application/x-www-form-urlencoded). The name
- * must not be percent-encoded. Null if there is no such field or its percent-encoding is invalid. A signature is of the
- * complete form, not of this value.
+ * Returns the decoded value of the first field named `payload` in a form (application/x-www-form-urlencoded). Returns
+ * null if there is no such field, its name is percent-encoded, or its value has an invalid percent-encoding. Do not
+ * verify a signature with this value: providers sign the complete form.
  */
 export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   const start = fieldStart(form);

@@ -9,7 +9,7 @@ export type GuardrailVerdict = {
   readonly note: string | null;
 };
 
-/** What the guardrails check: the facts about a delivery whose signature is valid. */
+/** What the guardrails check about a delivery. The signature of the delivery is already verified. */
 export type GuardrailInput = {
   readonly integration: Pick<Integration, 'is_paused' | 'event_filter'>;
   readonly isAgentActive: boolean;

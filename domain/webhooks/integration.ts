@@ -28,8 +28,8 @@ export const PROVIDERS = [
 export type Provider = (typeof PROVIDERS)[number];
 
 /**
- * What happens to a delivery with a new delivery id whose body is already known: read models mark it, it is blocked, or
- * the body is not checked.
+ * How body replays are treated, that is, deliveries with a new delivery id and a known body. `mark`: read models mark
+ * them. `block`: they are blocked. `off`: they are treated like any other delivery.
  */
 export const REPLAY_GUARDS = ['mark', 'block', 'off'] as const;
 export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
@@ -37,7 +37,7 @@ export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
 export type IntegrationSettings = {
   agent_id: string;
   label: string;
-  /** Only deliveries with one of these event names are accepted. Empty: all are. */
+  /** The names of the provider events that are accepted. If it is empty, deliveries of all events are accepted. */
   event_filter: readonly string[];
   replay_guard: ReplayGuard;
   options: Readonly<Record<string, unknown>>;
@@ -114,7 +114,7 @@ export const hasSignatureScheme = (provider: Provider): provider is SignedProvid
 const MIN_SECRET_BYTES = 24;
 
 /**
- * Checks that a secret which the user chose is long enough. Undefined (no secret chosen) is valid.
+ * Checks that a secret which the user chose is long enough. Undefined is valid: the platform then creates a secret.
  * @throws Refusal invalid
  */
 export const checkSecret = (secret: string | undefined): void => {
@@ -122,7 +122,11 @@ export const checkSecret = (secret: string | undefined): void => {
     throw invalid('/secret', `must have at least ${MIN_SECRET_BYTES} bytes`, 'too_small');
 };
 
-/** Checks that the provider is supported and that the other arguments suit it. @throws Refusal invalid */
+/**
+ * Checks that the platform can verify the provider's signatures, that no other source of the delivery id is set, and
+ * that the secret is long enough.
+ * @throws Refusal invalid
+ */
 export const checkConnection = (provider: Provider, delivery_id_source: string | null, secret: string | undefined): void => {
   if (!hasSignatureScheme(provider)) {
     throw invalid('/provider', `deliveries of ${provider} cannot be verified yet: choose github`, 'unsupported_provider');
@@ -151,7 +155,10 @@ export const connect =
     return [{ type: 'IntegrationConnected', data }];
   };
 
-/** Changes settings. Resuming a paused integration also clears the reason for the pause. @throws Refusal not_found */
+/**
+ * Changes settings of the integration. Resuming a paused integration also clears `paused_reason`.
+ * @throws Refusal not_found
+ */
 export const update =
   (tenant_id: string, changes: IntegrationChanges) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -162,7 +169,8 @@ export const update =
   };
 
 /**
- * Replaces the secret. The previous secret stays valid for `overlapSeconds` after the time `at`.
+ * Replaces the secret of the integration. The previous secret stays valid until `overlapSeconds` after the time `at`
+ * (RFC 3339).
  * @throws Refusal not_found
  */
 export const rotateSecret =

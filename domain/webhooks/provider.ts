@@ -11,8 +11,8 @@ const PROVIDER_HEADERS: Readonly<Record<SignedProvider, ProviderHeaders>> = {
 };
 
 /**
- * Returns how a provider signs its deliveries and names their ids and events. For an unknown integration, pass
- * undefined: the scheme of `github` is used then, so that the request takes the same time.
+ * Returns the signature scheme and the header names of a provider. For an unknown integration, pass undefined: the
+ * check then uses the scheme of `github`, so that it takes the same time as for a known integration.
  */
 export const presetOf = (provider: string | undefined): { scheme: SignatureScheme; headers: ProviderHeaders } => {
   const known = (provider ?? '') in signatureSchemes ? (provider as SignedProvider) : 'github';
@@ -25,13 +25,16 @@ const MEDIA_TYPES: Readonly<Record<string, Media>> = { 'application/json': 'json
 const WITH_UTF8_CHARSET = /^([\w./+-]+)\s*;\s*charset="?utf-?8"?\s*$/i;
 
 /**
- * Returns which kind of body a content type declares; null if deliveries may not have this content type. Any charset
- * other than UTF-8 is not allowed.
+ * Returns which kind of body a content type declares; null if deliveries must not have this content type. The only
+ * allowed charset is UTF-8.
  */
 export const mediaOf = (contentType: string): Media | null =>
   MEDIA_TYPES[contentType] ?? MEDIA_TYPES[(WITH_UTF8_CHARSET.exec(contentType)?.[1] ?? contentType).trim().toLowerCase()] ?? null;
 
-/** Checks whether the body is JSON within the depth limit. In a form, the field `payload` is checked instead. */
+/**
+ * Checks whether a body is JSON that is not nested too deeply. If the body is a form, only its field `payload` is
+ * checked.
+ */
 export const jsonOf = (media: Media, body: Uint8Array): JsonVerdict => {
   const json = media === 'json' ? body : payloadOf(body);
   return json ? scanJson(json) : 'not_json';

@@ -18,7 +18,7 @@ export type RejectionReason =
 
 /** A webhook call that was not accepted. Its body is never stored, because its sender is not verified. */
 export type Rejection = {
-  /** The id under which the list of deliveries shows the rejection. */
+  /** The id of the rejected call in the list of deliveries. */
   delivery_id: string;
   agent_id: string;
   reason: RejectionReason;
@@ -31,7 +31,7 @@ export type Rejection = {
 
 /**
  * Each integration has one such stream: `rejection-<tenant>.<integration>`. `caller` says whose rejections were
- * counted: an IP address, `others` (all further addresses, if there were too many), or `rate_limited` (deliveries
+ * counted: an IP address, `others` (all further IP addresses, if there were too many), or `rate_limited` (deliveries
  * beyond the quota of the plan).
  */
 export type RejectionEvent =

@@ -6,7 +6,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
  */
 export type SignedRequest = { readonly header: (name: string) => string | undefined; readonly body: Uint8Array };
 
-/** The secrets of one integration, as bytes. `previous` is null if it is no longer valid. */
+/** The secrets of one integration, as bytes. `previous` is null if no previous secret is valid. */
 export type SigningKeys = { readonly current: Uint8Array; readonly previous: Uint8Array | null };
 
 export type SignatureFault = 'signature_missing' | 'signature_malformed' | 'signature_mismatch';
@@ -54,7 +54,7 @@ const DIGEST_BYTES = { sha256: 32, sha1: 20 } as const;
  */
 const placeholderKeys: SigningKeys = { current: new Uint8Array(32), previous: null };
 
-/** What a signature check needs. It contains only plain values, so that it can be sent to another thread. */
+/** The input of a signature check. It contains only plain values, so that it can be sent to another thread. */
 export type SignatureClaim = {
   readonly algorithm: SignatureScheme['algorithm'];
   readonly message: readonly Uint8Array[];
@@ -71,7 +71,7 @@ export const verifySignature = (scheme: SignatureScheme, request: SignedRequest,
   return typeof claim === 'string' ? rejectedVerification(claim) : verificationOf(keys, matchSecret(claim));
 };
 
-/** Returns what the signature check needs, or why the request cannot be checked. */
+/** Returns the input of the signature check, or why the request cannot be checked. */
 export const signatureClaim = (
   scheme: SignatureScheme,
   request: SignedRequest,
@@ -86,14 +86,15 @@ export const signatureClaim = (
 };
 
 /**
- * Turns the result of `matchSecret` into a verification. If `keys` is null (an unknown integration), it always fails.
+ * Converts the result of `matchSecret` to a verification. If `keys` is null (an unknown integration), the verification
+ * has always failed.
  */
 export const verificationOf = (keys: SigningKeys | null, matched: MatchedSecret | null): Verification =>
   keys && matched ? { ok: true, matched, reason: null } : rejectedVerification('signature_mismatch');
 
 /**
- * Returns which secret the digest was made with; null if neither matches. Both are always tried, so that the time does
- * not reveal which one matched.
+ * Returns the secret with which the digest was made; null if neither matches. Both secrets are always tried, so that
+ * the response time does not reveal which one matched.
  */
 export const matchSecret = ({ algorithm, message, digest, keys }: SignatureClaim): MatchedSecret | null => {
   const current = isSignedWith(algorithm, message, digest, keys.current);
@@ -113,7 +114,8 @@ const isSignedWith = (
   return timingSafeEqual(hmac.digest(), digest) && key.length > 0;
 };
 
-// Check the form first: Buffer.from silently ignores characters that it cannot decode.
+// Checks the form of the header before decoding the digest, because Buffer.from silently ignores characters that it
+// cannot decode.
 const parseDigest = ({ shape, encoding, algorithm }: SignatureScheme, header: string): Uint8Array | null => {
   const text = header.length <= MAX_HEADER_LENGTH ? shape.exec(header)?.[1] : undefined;
   const digest = text === undefined ? null : Buffer.from(text, encoding);
