@@ -4,7 +4,7 @@ import { readCursor, type SortValue, writeCursor } from '../../projections/curso
 import type { Page, Reads, Source } from '../../projections/read-model.ts';
 import { isUnavailable, openPool } from '../postgres/pool.ts';
 import { createLookupBatcher, type Run } from './batched-lookups.ts';
-import { watchCheckpoints } from './checkpoint-watch.ts';
+import { type CheckpointWatch, watchCheckpoints } from './checkpoint-watch.ts';
 import type { bodyOf, PageRow, pageStatements } from './page-queries.ts';
 import { coalesce } from './query-queue.ts';
 
@@ -52,11 +52,12 @@ export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly 
 
 /**
  * Opens the read models in Postgres. Does not throw. While the database is unavailable, or takes longer than five
- * seconds to answer, reads throw Refusal unavailable. Each read tries again.
+ * seconds to answer, reads throw Refusal unavailable. Each read tries again. The positions of the projections come from
+ * `positions`, by default a new watch of the database's checkpoints. `close` closes it too.
  */
-export const createReads = async (databaseUrl: string, logger: Logger): Promise<PostgresReads> => {
+export const createReads = async (databaseUrl: string, logger: Logger, positions?: CheckpointWatch): Promise<PostgresReads> => {
   const pool = openPool(databaseUrl, logger, 'reads', { max: 6, queryTimeoutMs: READ_TIMEOUT_MS });
-  const checkpoints = await watchCheckpoints(databaseUrl, logger);
+  const checkpoints = positions ?? (await watchCheckpoints(databaseUrl, logger));
   const loadBuilder = pageBuilder();
 
   const run: Run = async <R>(query: Parameters<Run>[0]) => {
