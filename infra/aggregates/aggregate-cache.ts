@@ -20,16 +20,16 @@ export type AggregateCache = AggregateReader & {
 
 type Options = Partial<MemoryBounds> & {
   /**
-   * Those of the `followed` aggregates for which the cache also remembers that a stream does not exist. It forgets this
-   * when the stream's first event arrives.
+   * Aggregates (all of them also in `followed`) for which the cache also remembers that a stream does not exist. The
+   * cache forgets this when the stream's first event arrives.
    */
   readonly cacheAbsent?: readonly AnyAggregate[];
 };
 
 /**
  * Opens a cache over the log. The subscription keeps the states of `followed` aggregates up to date, because requests
- * read these without appending to them. The cached state of any other aggregate may be outdated: an append that is
- * based on it then conflicts, and the caller calls `refresh`.
+ * read these without appending to them. The cached state of any other aggregate can be outdated. An append that is
+ * based on an outdated state conflicts, and the caller then calls `refresh`.
  */
 export const openAggregateCache = (
   log: Log,
@@ -39,13 +39,14 @@ export const openAggregateCache = (
   const byCategory = new Map(followed.map((aggregate) => [aggregate.category, aggregate]));
   const memory = createAggregateMemory({ capacity, maxWeight });
 
-  /** Caches a state, unless the subscription is lost: then nothing would update the cached state. */
+  /** Caches a state. Does nothing while the subscription is lost, because nothing would update the cached state. */
   const put = (stream: string, loaded: Loaded<unknown>): void => {
     if (!subscription.isLost()) memory.put(stream, loaded);
   };
 
   /**
-   * Remembers that a stream does not exist. This needs an active subscription, which delivers the stream's first event.
+   * Remembers that a stream does not exist. Does nothing without an active subscription, because only the subscription
+   * reports the stream's first event.
    */
   const putAbsent = (aggregate: AnyAggregate, stream: string, empty: Loaded<unknown>): void => {
     if (subscription.isActive() && cacheAbsent.includes(aggregate)) memory.putAbsent(stream, empty);

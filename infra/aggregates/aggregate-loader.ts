@@ -2,13 +2,13 @@ import type { Loaded } from '../../commands/context.ts';
 import type { AnyAggregate } from '../../domain/aggregate.ts';
 
 type Read = (aggregate: AnyAggregate, stream: string, id: string) => Promise<Loaded<unknown>>;
-/** The revision of the stream's last event that the subscription has delivered since the load began; -1: none. */
+/** The revision of the last event that the subscription has delivered for a stream since its load began; -1 if none. */
 type Delivered = { revision: number };
 type RunningLoad = { readonly delivered: Delivered; readonly result: Promise<Loaded<unknown>> };
 
 /**
- * Creates a loader of streams. It repeats a read until the result includes every event that the subscription has
- * delivered meanwhile.
+ * Creates a loader of aggregate states. It repeats the read of a stream until the result includes every event that the
+ * subscription has delivered since the load began.
  */
 export const createAggregateLoader = (read: Read) => {
   const running = new Map<string, RunningLoad>();
@@ -29,7 +29,7 @@ export const createAggregateLoader = (read: Read) => {
     return result;
   };
 
-  /** Returns the result of a load of the same stream that is already running; otherwise starts one. */
+  /** If a load of the stream is already running, returns its result. If not, starts a load. */
   const join: Read = (aggregate, stream, id) => running.get(stream)?.result ?? start(aggregate, stream, id);
 
   const onEvent = (stream: string, revision: number): void => {

@@ -19,12 +19,12 @@ const weightOf = ({ state }: Loaded<unknown>): number => {
   return weight;
 };
 
-/** The bounds of each of the two generations of an LRU map. `maxWeight` is in characters. */
+/** The bounds of an LRU map with two generations. They apply to each generation. `maxWeight` is in characters. */
 export type MemoryBounds = { readonly capacity: number; readonly maxWeight: number };
 
 /**
  * Creates the memory of the aggregate cache: the most recently used states, by stream. A separate map remembers the
- * streams that do not exist, so that requests for missing resources cannot displace existing ones.
+ * streams that do not exist, so that requests for missing resources cannot evict the states of existing ones.
  */
 export const createAggregateMemory = ({ capacity, maxWeight }: MemoryBounds) => {
   const present = createLruMap<string, Loaded<unknown>>({ capacity, maxWeight, weightOf });

@@ -53,15 +53,15 @@ export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Op
       await subscription?.stop();
     },
     /**
-     * Whether the subscription was lost and is not yet re-established. Until then, changes of the followed streams go
-     * unnoticed.
+     * Whether the subscription was lost and is not yet re-established. While this is true, `onEvent` is not called, and
+     * so the cache misses changes.
      */
     isLost: (): boolean => isLost,
     /** Whether the subscription has started and is not lost. */
     isActive: (): boolean => subscription !== undefined && !isLost,
     /**
-     * A number that increases when a lost subscription has been re-established. A state whose read began under an
-     * earlier number may lack events that the cache will never receive, so it must not be cached.
+     * A number that increases each time a lost subscription has been re-established. A read that began before the
+     * increase can lack events that the subscription never delivers, so its result must not be cached.
      */
     epoch: (): number => epoch,
   };

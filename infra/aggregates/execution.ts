@@ -13,8 +13,8 @@ export type Execution = {
   /** Whether an earlier run of this request may have appended events. */
   readonly resumed: boolean;
   /**
-   * Set if only the response is created again, and nothing is appended: the streams that the first run used, each at
-   * the revision at which that run left it.
+   * If set, this run only creates the response of the first run again, and appends nothing. It contains the streams of
+   * the first run's transactions, each at its revision after the transaction.
    */
   readonly replay: readonly StreamRevision[] | null;
   /** The streams of this run's transactions, in order, each at its revision after the transaction. */

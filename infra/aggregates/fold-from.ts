@@ -12,8 +12,8 @@ export const emptyAggregate = <S, E extends DomainEvent>(aggregate: Aggregate<S,
 });
 
 /**
- * The aggregate after one more event. Calls with the same `transient` belong to one fold: a record that was copied
- * earlier in this fold is changed in place instead of being copied again.
+ * Returns the aggregate after one more event. Calls with the same `transient` belong to one fold: an immutable record
+ * that was copied earlier in that fold is changed in place, and not copied again.
  */
 export const applyEvent = <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
@@ -27,7 +27,7 @@ export const applyEvent = <S, E extends DomainEvent>(
   position: event.position,
 });
 
-/** Applies the events that follow the state `from`. @throws what `events` throws */
+/** Returns the state after applying `events` to the state `from`. @throws what `events` throws */
 export const foldFrom = async <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
   from: Loaded<S>,

@@ -9,8 +9,8 @@ import { type Appended, type Log, LogError } from '../eventstore/event-log.ts';
 export type KeyUse = { readonly info: RequestInfo; readonly stream: string; readonly route: string; readonly bodyDigest: string };
 
 /**
- * `revision` is that of the key's stream. `outcome` is how the first request with this key ended. If it is null, this
- * request holds the claim and has to run.
+ * The result of claiming an Idempotency-Key. `revision` is the last revision of the key's stream. `outcome` is how the
+ * first request with this key ended. If `outcome` is null, this request holds the claim and has to run.
  */
 export type Claim = { readonly revision: number; readonly outcome: Outcome | null };
 
@@ -41,7 +41,10 @@ export const createKeyClaims = (log: Log, now: () => number) => {
     return { key, revision };
   };
 
-  /** Claims a key that was never used. @returns the revision of the claim; null if the key has been used before */
+  /**
+   * Claims an Idempotency-Key that was never used.
+   * @returns the revision of the claim's event; null if the key has been used before
+   */
   const claimUnused = async (use: KeyUse): Promise<number | null> => {
     const data = { route: use.route, body_digest: use.bodyDigest };
     try {
@@ -54,9 +57,10 @@ export const createKeyClaims = (log: Log, now: () => number) => {
 
   return {
     /**
-     * Claims the key for this request, or returns how the first request with this key ended. If the first request has
-     * not ended in time, this request takes over its claim.
-     * @throws Refusal idempotency_mismatch, idempotency_in_flight @throws LogError
+     * Claims the Idempotency-Key for this request, or returns how the first request with this key ended. If that
+     * request has not ended within 30 seconds, this request takes over its claim.
+     * @throws Refusal idempotency_mismatch, idempotency_in_flight
+     * @throws LogError
      */
     claim: async (use: KeyUse): Promise<Claim> => {
       const claimed = await claimUnused(use);

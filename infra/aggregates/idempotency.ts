@@ -21,7 +21,9 @@ const sha256 = (...parts: (string | Uint8Array)[]): string => {
   return hash.digest('hex');
 };
 
-/** Whether the same request may succeed later. If so, its key is released, and the error is not recorded. */
+/**
+ * Whether the same request can succeed later. If so, its Idempotency-Key is released, and the error is not recorded.
+ */
 const isRetryable = (error: unknown): boolean =>
   !(error instanceof Refusal) || TEMPORARY.has(error.code) || error.extra.retryAfter !== undefined;
 
@@ -42,7 +44,7 @@ const doneOutcome = ({ touched, sideEffects }: Execution, location: string | nul
 });
 
 /**
- * Ignores a conflict. It means that another request with the same key has taken over the claim; that request records
+ * Ignores a conflict, which means that another request with the same key has taken over the claim. That request records
  * the same outcome.
  */
 const ignoreConflict = (error: unknown): void => {

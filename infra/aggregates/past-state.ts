@@ -34,7 +34,7 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
 
   return {
     historyOf,
-    /** The state after the event with this revision; -1: the state before the first event. @throws LogError */
+    /** The state after the event with this revision; if it is -1, the state before the first event. @throws LogError */
     stateAtRevision: async <S, E extends DomainEvent>(
       aggregate: Aggregate<S, E>,
       id: string,

@@ -27,17 +27,23 @@ export type ContextDeps = {
 };
 
 /**
- * The state of one request. The counters number its transactions, random texts and side effects: a repeat of the
- * request finds the earlier ones by these numbers.
+ * The mutable state of one request. The counters number its transactions, random texts and side effects. A repeat of
+ * the request finds the results of the first run by these numbers.
  */
 type RequestState = {
   readonly info: RequestInfo;
   readonly actor: Actor;
   readonly now: () => number;
-  /** `execution` and `at` are created when they are first needed: most reads need neither. */
+  /**
+   * `execution`, and `at` (the time stored in the request's events), are set when they are first needed: most reads
+   * need neither.
+   */
   execution: Execution | undefined;
   at: string | undefined;
-  /** The request's If-Match header. It applies to only one transaction, and is null after it. */
+  /**
+   * The request's If-Match header. The first transaction that does not ignore it sets it to null, so that it applies
+   * only to that one.
+   */
   ifMatch: RequestInfo['ifMatch'];
   transactions: number;
   randomTexts: number;
@@ -74,8 +80,8 @@ const metadataOf = (request: RequestState, tenant: string): Metadata => ({
 });
 
 /**
- * Returns random characters. If the request may be repeated, they are derived from its seed, so that a repeat gets the
- * same ones.
+ * Returns random characters. If the request can be repeated, derives them from the request's seed, so that a repeat
+ * gets the same characters.
  */
 const textFor = (request: RequestState, digest: Vault['digest'], alphabet: string, length: number): string => {
   const { execution } = request;
@@ -97,7 +103,10 @@ type AnyStream = { readonly platform?: boolean; readonly category: string };
 const tenantOf = ({ info }: RequestState, aggregate: AnyStream, tenant?: string): string =>
   aggregate.platform ? PLATFORM : (tenant ?? info.tenant);
 
-/** Like `tenantOf`. But a stream of category `tenant` belongs to the tenant with the same id, if no other is given. */
+/**
+ * Like `tenantOf`, with one exception: if no tenant is given, a stream of category `tenant` belongs to the tenant whose
+ * id is the stream's id.
+ */
 const tenantToLoad = (request: RequestState, aggregate: AnyStream, id: string, tenant?: string): string =>
   tenantOf(request, aggregate, tenant ?? (aggregate.category === 'tenant' ? id : undefined));
 

@@ -28,15 +28,21 @@ export type Transaction<S, E extends DomainEvent> = {
    * same seed as a repeat.
    */
   readonly seed: string;
-  /** Decide first as if the stream did not exist, without reading it. A creation then needs only one round trip. */
+  /**
+   * Whether to decide first as if the stream did not exist, without reading it. With this, creating a resource needs
+   * only one round trip to the log.
+   */
   readonly expectNew?: boolean;
   readonly ifMatch?: RequestInfo['ifMatch'];
   /**
-   * Returns true if the state is final. If a decision on a final state yields no event, the log need not confirm that
-   * the cached state is current.
+   * Returns true if no later event can change the state. If a decision on such a cached state yields no event, the log
+   * is not read to confirm that the cached state is current.
    */
   readonly trustCacheWhen?: ((state: S) => boolean) | undefined;
-  /** An earlier run of this request may have been interrupted: look for its events before deciding. */
+  /**
+   * Whether an earlier run of this request may have been interrupted. If so, the log is searched for the events of that
+   * run before deciding.
+   */
   readonly resumed?: boolean;
 };
 
@@ -63,8 +69,8 @@ const assertMatch = (ifMatch: RequestInfo['ifMatch'] | undefined, revision: numb
 
 /**
  * Decides on a state.
- * @returns the events; null if a state that is not confirmed leads to a refusal or to no event: the caller must then
- * read the log and decide again
+ * @returns the events; null if the state is not confirmed and the decision refuses or yields no event. In this case,
+ * the caller must read the log and decide again.
  * @throws Refusal
  */
 const decideOn = <S, E extends DomainEvent>(
@@ -89,7 +95,10 @@ type Batch<S, E extends DomainEvent> = {
   readonly events: readonly NewEvent[];
 };
 
-/** The state after an append. All events of one append have the same position. */
+/**
+ * The state after an append. The log returns only the position of the last event. All events of the append are folded
+ * with that position.
+ */
 const stateAfter = <S, E extends DomainEvent>(
   { transaction: { aggregate, tenant, id }, stream, before, events }: Batch<S, E>,
   { revision, position }: Appended,
@@ -115,9 +124,9 @@ const stateAfter = <S, E extends DomainEvent>(
 };
 
 /**
- * Creates the function that runs transactions. It loads the aggregate, decides, and appends, expecting the revision
- * that it has read. On a conflict it reads the new events and decides again. If there is nothing to append, it returns
- * the unchanged state.
+ * Creates the function that runs transactions. The function loads the aggregate, decides, and appends. The append fails
+ * if the stream is no longer at the revision that was read. On such a conflict, the function reads the new events and
+ * decides again. If there is nothing to append, it returns the unchanged state.
  * @throws Refusal
  */
 export const createTransact = (log: Log, cache: AggregateCache) => {

@@ -133,7 +133,7 @@ const notificationsOf = (writeSets: readonly WriteSet[]): string[] => {
 /**
  * Writes the batches of several projections in one transaction: checkpoints (each only from its expected position),
  * rows, parked events and the notification. Projections in `idle` have nothing to write: their new positions are
- * announced, but their stored checkpoints stay.
+ * announced, but their stored checkpoints stay unchanged.
  * @throws Error that `isCheckpointConflict` recognises, if another process has moved a checkpoint; errors of the
  * database
  */

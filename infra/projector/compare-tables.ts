@@ -3,12 +3,16 @@ import type { Table } from '../../projections/table.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 
 const MAX_SAMPLES = 20;
-/** The longest delay that a timer supports. Comparing large tables may take a long time. */
+/**
+ * The time limit for comparing two tables. It is the longest delay that a timer supports, because comparing large
+ * tables can take very long.
+ */
 const COMPARE_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * A row that differs between two schemas of a projection. `touched` names the event that last changed the row, as
- * `<stream>@<revision>`.
+ * A row that differs between two schemas of a projection. `only` names the schema that has the row, if the other one
+ * lacks it. `columns` names the columns that differ if both have it. `touched` names the event that last changed the
+ * row, as `<stream>@<revision>`.
  */
 export type Difference = {
   readonly table: string;

@@ -66,8 +66,8 @@ const ownStreamOf = ({ table: { table }, row: { row } }: SampledRow): string | n
     : null;
 
 /**
- * Returns the rows that differ from the fold of their own stream. This first check reads few events, so only the
- * remaining rows must be folded from the whole log.
+ * Returns the rows that differ from the fold of their own stream, and those without an own stream. This check reads few
+ * events. Only the returned rows must be folded from the whole log.
  */
 const unexplainedRows = async (
   log: Log,

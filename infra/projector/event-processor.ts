@@ -19,8 +19,8 @@ const INITIAL_BATCH = 512;
 const SHORT_BATCH_MS = 150;
 const LONG_BATCH_MS = 600;
 /**
- * After a batch of at least BUSY_BATCH events, the processor waits GATHER_MS for more events. Larger batches pay the
- * fixed cost of a batch less often.
+ * After a batch of at least BUSY_BATCH events, a processor that has caught up waits GATHER_MS for more events. Fewer
+ * and larger batches pay the fixed cost of a batch less often.
  */
 const BUSY_BATCH = 16;
 const GATHER_MS = 25;
@@ -136,7 +136,8 @@ const writeNextBatch = async (state: State): Promise<void> => {
   state.lastBatchEvents = events.length;
   const started = performance.now();
   await withClient(state, (db) => writeBatch(state.writers, db, batch));
-  // If the processor was stopped during the batch, another one may use the writers now.
+  // If this processor was stopped during the batch, another one may already use its writers. So no checkpoint is
+  // scheduled.
   if (!state.isStopped)
     state.checkpointTimer ??= setTimeout(
       () => void inTurn(state, () => writePendingCheckpoints(state)).catch((error) => fail(state, error)),

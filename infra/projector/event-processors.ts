@@ -25,7 +25,7 @@ type Options = {
   readonly log: Log;
   readonly pool: pg.Pool;
   readonly logger: Logger;
-  /** Called when the processor of these projections has failed. The caller must open them again. */
+  /** Called with the names of the writers whose processor has failed. The caller must open their projections again. */
   readonly onFailure: (error: Error, names: readonly string[]) => void;
 };
 
@@ -33,7 +33,7 @@ type State = {
   readonly options: Options;
   readonly processors: Set<EventProcessor>;
   live: EventProcessor | null;
-  /** Settles when the last processor that has caught up has joined the live one. They join one after another. */
+  /** Settles when all processors that have caught up so far have joined the live one, one after another. */
   joining: Promise<unknown>;
 };
 
@@ -90,8 +90,9 @@ const mergeInto = async ({ options }: State, target: EventProcessor, stopped: Ev
 };
 
 /**
- * Called when a processor has caught up: hands its writers over to the live processor, or makes it the live one. Until
- * then it stays in `processors`, so that `processorOf` finds its writers at any time.
+ * Called when a processor has caught up: stops it and hands its writers over to the live processor. If there is no live
+ * processor, opens one for them. Meanwhile the stopped processor stays in `processors`, so that `processorOf` still
+ * finds its writers.
  */
 const join = async (state: State, processor: EventProcessor): Promise<void> => {
   if (!state.processors.has(processor)) return;

@@ -7,8 +7,8 @@ export const MAX_BATCH = 8_192;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Drops an event's binary data (a delivery body). No projection uses it, and it would take much memory while thousands
- * of events are queued.
+ * Returns the event without its binary data (the body of a delivery). No projection uses this data, and it would take
+ * much memory while thousands of events are queued.
  */
 export const withoutBytes = (event: Recorded): Recorded => (event.data instanceof Uint8Array ? { ...event, data: NO_BYTES } : event);
 
@@ -18,16 +18,16 @@ export type EventQueue = {
   /** Adds an event. If the queue is full, returns a promise: the reader must wait for it before it adds more. */
   readonly add: (event: Recorded) => void | Promise<void>;
   /**
-   * Records that the log has been read up to this position, and that no further events for this subscription were
-   * found.
+   * Records that the log has been read up to this position, and that it has no further events for this subscription up
+   * to there.
    */
   readonly advance: (position: Position) => void;
   /** Removes and returns the next batch of at most `max` events; null if there is nothing to process. */
   readonly take: (max: number) => Batch | null;
-  /** Resolves when there is something to take, or when `wake` is called. */
+  /** Resolves when `take` has a batch to return, or when `wake` is called. */
   readonly arrival: () => Promise<void>;
   readonly wake: () => void;
-  /** Lets a reader that waits for space continue. */
+  /** Resolves the promise that `add` has returned, so that the reader continues. */
   readonly release: () => void;
 };
 

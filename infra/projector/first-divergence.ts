@@ -7,8 +7,8 @@ import { eventsFor, foldRows, type SampledRow, textOf } from './fold-rows.ts';
 type Fields = ReadonlyMap<string, string>;
 
 /**
- * Tracks, for one drifted row, the event at which each field began to differ from the stored row. Fields are tracked
- * separately: an event that was never applied is then found even if later events were applied.
+ * Tracks, for one drifted row, the event at which each field began to differ from the stored row. Each field is tracked
+ * separately, so that an event that was never applied is found even if later events were applied.
  */
 type Track = {
   readonly stored: Fields;

@@ -9,7 +9,7 @@ const EVENTS_PER_STEP = 500;
 /** A row read from the database, with its table and the text of its key. */
 export type SampledRow = { readonly table: CompiledTable; readonly key: string; readonly row: StoredRow };
 
-/** Returns the folded counterpart of a sampled row, as of the last folded event; undefined if there is no such row. */
+/** Returns the row with the key of a sampled row that the events folded so far yield; undefined if they yield none. */
 export type FoldedRow = (sampled: SampledRow) => StoredRow | undefined;
 
 export type FoldOptions = {
@@ -23,7 +23,10 @@ export type FoldOptions = {
 
 const nameOf = (table: string, key: string): string => `${table}\0${key}`;
 
-/** Folds events into rows, but only for the rows in `options`. */
+/**
+ * Folds events into rows, but only into those whose keys are in `options.rows`.
+ * @returns the function that looks up the folded row of a sampled row
+ */
 export const foldRows = async (
   projection: AnyProjection,
   events: AsyncIterable<Recorded>,
@@ -54,7 +57,7 @@ export async function* eventsFor(log: Log, projection: AnyProjection): AsyncIter
   for await (const event of log.readAll()) if (handles(event)) yield event;
 }
 
-/** A value as text. Two values are equal if their texts are equal. */
+/** A value as JSON text. Two values count as equal if their texts are equal. */
 export const textOf = (value: unknown): string => JSON.stringify(value ?? null);
 
 /** The names of the columns in which two rows differ; all columns if the second row is missing. */

@@ -1,6 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
 
-/** The NOTIFY channel that tells the process which writes the projection that there is a new request. */
+/** The NOTIFY channel on which a new request is announced to the process that writes its projection. */
 export const REQUEST_CHANNEL = 'annals_asked';
 
 /**

@@ -17,7 +17,8 @@ type Checkpoint = { name: string; version: number; shape: string; commit_positio
 export type OpenedProjection = { readonly live: ProjectionWriter | null; readonly shadow: ProjectionWriter | null };
 
 /**
- * The result of opening if the tables belong to a later version of the program, so this version must not write them.
+ * The result if a later version of the projection has written the tables; `newer` is that version. This program must
+ * not write them.
  */
 export type NewerVersion = { readonly newer: number };
 
@@ -29,10 +30,7 @@ const checkpointsOf = async (db: ClientBase, name: string): Promise<Map<string, 
   return new Map(rows.map((row) => [row.name, row]));
 };
 
-/**
- * Whether all tables of a projection exist. If an operator has dropped the schema, the tables are created and filled
- * again.
- */
+/** Whether all tables of a projection exist. They do not if an operator has dropped the schema. */
 const hasAllTables = async (db: ClientBase, { name, tables }: AnyProjection): Promise<boolean> => {
   const { rows } = await db.query<{ count: number }>(
     'select count(*)::integer as count from pg_tables where schemaname = $1 and tablename = any($2::text[])',

@@ -54,8 +54,8 @@ export type ProjectionWriter = {
   readonly eventCount: () => number;
   /**
    * Applies the events that come after the writer's position, and returns the changes to write. The writer's own state
-   * changes only when `markWritten` is called. Rows that the batch inserts are assumed not to exist; with `mustLoad`,
-   * all rows are looked up.
+   * changes only when `markWritten` is called. Assumes, without a query, that rows that the batch inserts do not exist
+   * yet. With `mustLoad`, it queries all rows that are not cached.
    */
   readonly prepare: (db: ClientBase, events: readonly Recorded[], to: Position, mustLoad?: boolean) => Promise<WriteSet>;
   /**
@@ -131,8 +131,8 @@ const load = async (db: ClientBase, state: State, { touched }: PendingChanges, a
 const NO_KEYS: InsertedKeys = new Map();
 
 /**
- * Whether some row was assumed absent, but the batch has not inserted it. Then the row may exist, and events of the
- * batch may have been applied without it.
+ * Whether the batch has not inserted a row that was assumed absent. Such a row may exist, so events of the batch may
+ * have been applied as if it did not.
  */
 const isAssumptionWrong = ({ writes }: AppliedChanges, assumedAbsent: InsertedKeys): boolean =>
   [...assumedAbsent].some(([table, keys]) => [...keys].some((key) => !writes.get(table)?.get(key)));

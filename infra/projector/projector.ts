@@ -53,12 +53,12 @@ type State = Projector & {
   readonly reactors: () => readonly ReactorStatus[];
   /** The name that identifies this process in the published statuses. */
   readonly processName: string;
-  /** The connection on which the system tables have been created and requests are listened for; null before that. */
+  /** The connection that has created the system tables and listens for requests; null until then. */
   preparedConnection: pg.Client | null;
   hasLostLocks: boolean;
   probedAt: number;
   publishedAt: number;
-  /** The time since which every check of the log has failed; null if the last check succeeded. */
+  /** The time since which every check of the log has failed (performance.now()); null if the last check succeeded. */
   logFailingSince: number | null;
 };
 
@@ -96,9 +96,9 @@ const publish = async (state: State, db: pg.Client): Promise<void> => {
 };
 
 /**
- * Called after this process has lost its locks. If it can take all of them again, it continues: this is safe because
- * every write expects a certain checkpoint, so it cannot overwrite another writer. If another process holds one, this
- * process stops writing all projections.
+ * Called after this process has lost its locks. If it can acquire all of them again, it continues to write. This is
+ * safe, because a write fails if another process has moved the projection's checkpoint in the meantime. If another
+ * process holds one of the locks, this process stops writing all projections.
  */
 const reacquireLocks = async (state: State): Promise<void> => {
   const { locks, processors, projections } = state;
@@ -163,9 +163,9 @@ const openState = (options: ProjectionOptions, wake: () => void): State => {
 };
 
 /**
- * Writes projections to Postgres until closed. Any number of processes may run this: each projection has only one
- * writer, and if its process fails, another one takes over within seconds. Does not throw: while the database or the
- * log is unavailable, it waits and retries.
+ * Writes projections to Postgres until closed. Any number of processes can run this: each projection has only one
+ * writer, and if the writer's process fails, another process takes over within seconds. Does not throw: while the
+ * database or the log is unavailable, it waits and retries.
  */
 export const startProjections = async (options: ProjectionOptions): Promise<Projections> => {
   const state = openState(options, () => ticks.wake());

@@ -27,8 +27,8 @@ const swapSchemas = (db: ClientBase, name: string, outcome: RebuildResult): Prom
     await db.query('update annals.checkpoints set name = $1 where name = $2', [name, shadow]);
     await db.query('delete from annals.parked where projection = $1', [name]);
     await db.query('update annals.parked set projection = $1 where projection = $2', [name, shadow]);
-    // The requests are completed in the same transaction. If the process crashes afterwards, the rebuild is then not
-    // started again.
+    // Complete the requests in the same transaction. Otherwise a process that crashes right after the swap would start
+    // the rebuild again.
     await completeRequests(db, name, REBUILD_KINDS, outcome);
   });
 

@@ -5,7 +5,7 @@ import type { StoredRow } from '../../projections/engine/compiled-projection.ts'
  * first.
  */
 export type RowCache = {
-  /** Returns null if the table is known to have no such row, and undefined if the table must be queried. */
+  /** Returns the cached row; null if the table is known to have no such row; undefined if the table must be queried. */
   readonly get: (table: string, key: string) => StoredRow | null | undefined;
   readonly set: (table: string, key: string, row: StoredRow | null) => void;
   /** Removes all rows and returns their memory to the budget. */
@@ -13,8 +13,8 @@ export type RowCache = {
 };
 
 /**
- * The memory that all row caches of this process may use together, in characters of the rows' documents. However much
- * the others use, each cache may use `minPerCache`.
+ * The memory that all row caches of this process share, in characters of the rows' documents. Each cache can use
+ * `minPerCache`, even if the others have used up `max`.
  */
 export type RowBudget = { used: number; readonly max: number; readonly minPerCache: number };
 
@@ -25,8 +25,8 @@ const weightOf = (row: StoredRow | null): number =>
   row ? row.docs.reduce((sum, doc) => sum + doc.length, MIN_ROW_WEIGHT) : MIN_ROW_WEIGHT;
 
 /**
- * Opens a cache. Set `isComplete` if the tables are empty now: until the first eviction, the cache then holds every
- * row, so a row that is not in the cache does not exist.
+ * Opens a cache. Set `isComplete` if the tables are empty now. Such a cache holds every row until its first eviction:
+ * until then, a row that is not in the cache does not exist.
  */
 export const openRowCache = (budget: RowBudget, isComplete: boolean): RowCache => {
   const rows = new Map<string, StoredRow | null>();
@@ -34,8 +34,8 @@ export const openRowCache = (budget: RowBudget, isComplete: boolean): RowCache =
   let used = 0;
   let complete = isComplete;
   /**
-   * Iterates over the names from oldest to newest, and is reused between evictions. A new iterator would first have to
-   * skip the entries that were deleted from the map.
+   * Iterates over the names of the cached rows, the least recently used first. All evictions use the same iterator,
+   * because a new one would first have to skip every entry that was deleted from the map.
    */
   let oldest = rows.keys();
 

@@ -8,8 +8,9 @@ import type { RebuildResult } from './rebuild-result.ts';
 import type { RowBudget } from './row-cache.ts';
 
 /**
- * The state of one projection in this process. `standby`: another process writes it. `lost`: its event processor has
- * failed, or it could not be opened, and it will be opened again.
+ * The state of one projection in this process. `standby`: this process does not hold its lock. `opening`: this process
+ * holds the lock and will open the projection. `reading`: this process writes it. `lost`: its event processor has
+ * failed, or it could not be opened; it will be opened again.
  */
 export type RunningProjection = {
   readonly projection: AnyProjection;

@@ -87,9 +87,9 @@ export const shapeOf = (projection: AnyProjection): string =>
   createHash('sha256').update(schemaSql('shape', projection).join(';')).digest('base64url').slice(0, 22);
 
 /**
- * Checks that a schema was created by a projector: then there is a checkpoint of the same name, written in the same
- * transaction.
- * @throws Error if the schema exists without a checkpoint, because another application has created it
+ * Checks that no other application has created a schema. A projector that creates a schema also stores a checkpoint
+ * with the schema's name, in the same transaction.
+ * @throws Error if the schema exists, but no checkpoint has its name
  */
 const assertNotForeign = async (client: ClientBase, schema: string): Promise<void> => {
   const foreign = 'select from pg_namespace where nspname = $1 and not exists (select from annals.checkpoints where name = $1)';

@@ -29,8 +29,8 @@ export type ProjectionStatus = {
 };
 
 /**
- * The progress of a rebuild. `done` is a share from 0 to 1. `events` counts the events since the rebuilding process
- * started. `seconds_left` is null while it cannot be estimated.
+ * The progress of a rebuild. `done` is a share from 0 to 1. `events` is the number of events that the rebuild has
+ * processed since this process opened it. `seconds_left` is null while it cannot be estimated.
  */
 export type RebuildProgress = {
   readonly done: number;

@@ -7,8 +7,8 @@ import type { Statement } from '../postgres/transaction.ts';
 type Querier = Pick<ClientBase, 'query'>;
 
 /**
- * Reads and writes one projection table in one schema. `upsert`, `insert` and `remove` do not run their statements,
- * they return them. Without rows, they return none.
+ * Reads and writes one projection table in one schema. `upsert`, `insert` and `remove` return SQL statements that the
+ * caller runs. They return none if there are no rows.
  */
 export type TableStore = {
   readonly load: (db: Querier, keys: readonly Key[]) => Promise<Map<string, StoredRow>>;

@@ -8,15 +8,15 @@ const TICK = { minMs: 500, maxMs: 500, jitter: 0.25 };
 const RETRY = { minMs: 50, maxMs: 5_000, jitter: 0.25 };
 
 export type TickLoop = {
-  /** Ends the current pause. During a turn, it skips the pause after that turn, unless the turn fails. */
+  /** Ends the current pause. If called during a turn, it skips the pause after that turn, unless the turn fails. */
   readonly wake: () => void;
-  /** Resolves when the current turn has ended. No further turn follows. */
+  /** Stops the loop. Resolves when the current turn has ended. */
   readonly close: () => Promise<void>;
 };
 
 /**
- * Runs `turn` every half second until closed. While turns fail, the pauses grow exponentially; `onFailure` is called
- * after each failure.
+ * Runs `turn` again and again, with pauses of about half a second, until closed. While turns fail, the pauses grow
+ * exponentially from 50 ms to 5 s. `onFailure` is called after each failure.
  */
 export const startTickLoop = (turn: () => Promise<void>, onFailure: (error: Error) => void): TickLoop => {
   let isClosed = false;

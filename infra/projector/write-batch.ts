@@ -15,7 +15,7 @@ const parkEvent = (writeSet: WriteSet, event: Recorded, error: unknown): WriteSe
 
 /**
  * Writes a batch to one projection after the database has refused a value in it. Splits the batch in halves until the
- * refused event is found, and parks that event.
+ * event with the refused value is found, and parks that event.
  */
 const writeBisected = async (writer: ProjectionWriter, db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
   const writeSet = await writer.prepare(db, events, to, true);

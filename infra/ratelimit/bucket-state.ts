@@ -1,6 +1,6 @@
 /**
- * The token bucket of one key in this process. Amounts of tokens are in milliseconds: the time that it takes to refill
- * them.
+ * The token bucket of one key in this process. Amounts of tokens are given in milliseconds: as the time in which that
+ * many tokens are refilled.
  */
 export type BucketState = {
   /** The key of the bucket's row in the quota table, which all processes share. */
@@ -14,7 +14,7 @@ export type BucketState = {
   isQueued: boolean;
   /** When the shared row was last charged or read (performance.now()). */
   settledAt: number;
-  /** When the bucket was first found empty (performance.now()); null if its last request got a token. */
+  /** When the bucket was first found empty after its last token was taken (performance.now()); null before that. */
   emptySince: number | null;
   refreshing: Promise<void> | null;
 };

@@ -21,19 +21,20 @@ const networkOf = (address: string): string => {
 };
 
 /**
- * The client that an IP address stands for. An IPv6 client usually owns a whole /64 network, so the network counts as
- * one client.
+ * The name under which requests from an IP address are counted. An IPv6 client usually has a whole /64 network, so all
+ * addresses of that network are counted together.
  */
 const clientOf = (address: string | null): string => (address?.includes(':') ? networkOf(address) : (address ?? ''));
 
 /**
- * The length of `Bearer `, an API key's prefix and its public id. This part identifies the key without revealing it.
+ * The length of `Bearer `, an API key's prefix and its public id together. This part of a credential identifies the API
+ * key without revealing it.
  */
 const IDENTIFIER_LENGTH = 19;
 
 /**
- * The part of a credential that identifies it without revealing it: the beginning of an API key, or the end of a token.
- * All tokens begin alike, but end with different signatures.
+ * The part of a credential that identifies it without revealing it: the beginning of an API key, or the end of a signed
+ * token. All tokens begin alike, but end with different signatures.
  */
 const identifierOf = (credential: string): string =>
   credential.includes('.') ? credential.slice(-2 * IDENTIFIER_LENGTH) : credential.slice(0, IDENTIFIER_LENGTH);
@@ -42,22 +43,25 @@ const tooManyFailures = (retryAfter: number): Refusal =>
   new Refusal('rate_limited', 'This address sent too many invalid credentials: wait before you try again', { retryAfter });
 
 /**
- * Limits how many invalid credentials each client address may send. After that, a request from the address is refused
- * before its credential is looked up. A credential that was valid in this process before is exempt, so that one
- * careless client does not lock out others behind the same address.
+ * Limits how many invalid credentials each client IP address can send. Beyond the limit, requests from the address are
+ * refused before their credentials are looked up. A credential that was valid in this process before is exempt.
+ * Otherwise one careless client would lock out all other clients behind the same address.
  */
 export const createFailedCredentialLimit = (policy: RateLimitPolicy, sync?: QuotaSync) => {
   const bucket = createTokenBucket(policy, { sync });
   const valid = createLruMap<string, true>({ capacity: MAX_VALID_CREDENTIALS / 2 });
   return {
-    /** Refuses a request from an address that is beyond the limit. @throws Refusal rate_limited */
+    /**
+     * Refuses a request from an IP address that is beyond the limit, unless its credential was valid before.
+     * @throws Refusal rate_limited
+     */
     checkAddress: (address: string | null, credential: string | undefined, now: number): void => {
       const { allowed, retry } = bucket.peek(clientOf(address), now);
       if (!allowed && !valid.peek(identifierOf(credential ?? ''))) throw tooManyFailures(retry);
     },
     /**
-     * Counts an invalid credential.
-     * @returns the refusal to answer with if the address is now beyond the limit; otherwise null
+     * Counts an invalid credential that an IP address has sent.
+     * @returns the refusal to respond with if the address is now beyond the limit; otherwise null
      */
     countFailedCredential: async (address: string | null, now: number): Promise<Refusal | null> => {
       const client = clientOf(address);

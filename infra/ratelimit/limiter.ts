@@ -17,7 +17,7 @@ import { createTokenBucket, type TakeResult, type TokenBucket } from './token-bu
 export type RateLimitHeaders = { readonly policy: string; readonly state: string };
 type Report = (headers: RateLimitHeaders) => void;
 
-/** What one request is charged with, and the value of its RateLimit-Policy header. */
+/** The charges of one request, and the value of the RateLimit-Policy header in its response. */
 type Charges = { readonly charges: readonly RateLimitCharge[]; readonly policyText: string };
 type Refused = { readonly charge: RateLimitCharge; readonly result: TakeResult };
 
@@ -32,7 +32,10 @@ const detailOf = ({ name, quota }: RateLimitPolicy): string => {
 const tooManyRequests = (policy: RateLimitPolicy, retryAfter: number): Refusal =>
   new Refusal('rate_limited', detailOf(policy), { retryAfter });
 
-/** Creates the function that returns the buckets of a policy. It creates them at the first call for that policy. */
+/**
+ * Creates the function that returns the token buckets of a policy. The function creates them when it is first called
+ * with that policy.
+ */
 const createBuckets = (sync: QuotaSync | undefined) => {
   const buckets = new Map<RateLimitPolicy, TokenBucket>();
   return (policy: RateLimitPolicy): TokenBucket => {
@@ -47,7 +50,8 @@ const createBuckets = (sync: QuotaSync | undefined) => {
 /** Creates the function that takes the tokens for a request, or refuses the request. */
 const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync: QuotaSync | undefined) => {
   /**
-   * Takes one token from each bucket in turn. As soon as one bucket is empty, takes no token from the others.
+   * Takes one token from the bucket of each charge, in order. After the first empty bucket, takes no more tokens. Calls
+   * `report` with the headers of the response.
    * @returns the charge that was refused; null if every bucket had a token
    */
   const take = ({ charges, policyText }: Charges, now: number, report: Report): Refused | null => {
@@ -64,8 +68,8 @@ const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync:
   };
 
   /**
-   * Refuses a request. Before that, it reads the shared row of the empty bucket, so that Retry-After includes what the
-   * other processes have taken.
+   * Throws the refusal of a request. If the processes share their counts, first reads the empty bucket's row in the
+   * quota table, so that Retry-After includes the tokens that other processes have taken.
    */
   const refuseWith = ({ charge: { policy, key }, result }: Refused, now: number): Promise<void> => {
     if (!sync) throw tooManyRequests(policy, result.retry);
@@ -87,9 +91,10 @@ const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync:
 };
 
 /**
- * Limits requests by credential and tenant, deliveries by the tenant's plan, and invalid credentials by client address.
- * With `sync`, the processes share their counts, and each may let through at most one lease that the others do not know
- * of. Without `sync`, each process counts only its own requests.
+ * Limits requests by credential and tenant, deliveries by the tenant's plan, and invalid credentials by the client's IP
+ * address. With `sync`, the processes share their counts. Each process can then let through at most one lease of
+ * requests before the other processes know of them (see `leaseOf`). Without `sync`, each process counts only its own
+ * requests.
  */
 export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLICIES, sync?: QuotaSync) => {
   const charge = createCharger(createBuckets(sync), sync);

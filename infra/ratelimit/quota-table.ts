@@ -3,16 +3,18 @@ import { arrayText, openPool, preparedStatement } from '../postgres/pool.ts';
 import type { QuotaTable } from './settlement-queue.ts';
 
 const ANSWER_TIMEOUT_MS = 500;
-/** If the only connection gives no answer for this long, the pool drops it. The next statement opens another one. */
+/**
+ * If a statement gets no answer for this long, the pool drops its only connection. The next statement opens a new one.
+ */
 const CONNECTION_TIMEOUT_MS = 3_000;
 const PRUNE_INTERVAL_MS = 60_000;
 /**
- * A row's time counts as at most this far in the future. So a row that was written while the database's clock was wrong
- * closes a bucket for no longer than this.
+ * If a row's `full_at` is further in the future than this, it is treated as exactly this far. So a row that was written
+ * while the database's clock was wrong does not block a bucket for longer.
  */
 const MAX_AHEAD_MS = 120_000;
 
-// The time by the database's clock, because all processes share it.
+// The current time in Unix milliseconds, by the database's clock, because all processes share that clock.
 const NOW = '(extract(epoch from now()) * 1000)::double precision';
 const chargeStatement = preparedStatement(`
   insert into annals.limits as stored (key, full_at)
@@ -22,8 +24,8 @@ const chargeStatement = preparedStatement(`
 const pruneStatement = `delete from annals.limits where key in (select key from annals.limits where full_at < ${NOW} for update skip locked)`;
 
 /**
- * Opens the quota table, which the worker creates. `charge` throws after half a second without an answer. A full bucket
- * needs no row, so rows of full buckets are deleted once a minute.
+ * Opens the quota table. The worker process creates that table. `charge` throws after half a second without an answer.
+ * A full bucket needs no row, so rows of full buckets are deleted once a minute.
  */
 export const openQuotaTable = (databaseUrl: string, logger: Logger): QuotaTable & { readonly close: () => Promise<void> } => {
   const pool = openPool(databaseUrl, logger, 'limits', {

@@ -1,10 +1,13 @@
 import type { BucketState } from './bucket-state.ts';
 
-/** The table that all processes share, with one row for each key. */
+/**
+ * The quota table, which all processes share. It has one row for each token bucket; `BucketState.rowKey` is its key.
+ */
 export type QuotaTable = {
   /**
-   * Adds a cost in milliseconds to the row of each key.
-   * @returns for each key, the milliseconds until its row is full again @throws Error if the table is unreachable
+   * Adds a cost in milliseconds to each of these rows. Both maps are by row key.
+   * @returns for each row, the milliseconds until its bucket is full again
+   * @throws Error if the table is unreachable
    */
   readonly charge: (costs: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, number>>;
 };
@@ -19,8 +22,8 @@ const sumsOf = (states: readonly BucketState[]): Map<string, number> => {
 };
 
 /**
- * Updates a bucket from the shared row, which includes the charges of all processes. `charged` is what this process has
- * just charged.
+ * Updates a bucket after this process has charged `charged` to its row. `rowFullAt` is the time at which the bucket
+ * will be full according to the row, which includes the charges of all processes.
  */
 const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): void => {
   state.unsettled -= charged;
@@ -29,17 +32,18 @@ const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): vo
 };
 
 /**
- * Limits the charges that a bucket still owes to its shared row after an outage. Charges that refilling has made up for
- * in the meantime are dropped. Otherwise the row would refuse every request as soon as the table is reachable again.
+ * Limits the amount that is not yet charged to a bucket's row because the table is unreachable: tokens that have been
+ * refilled since then are not charged any more. If all were charged, the bucket would refuse every request as soon as
+ * the table is reachable again.
  */
 const limitDebt = (state: BucketState, now: number): void => {
   state.unsettled = Math.min(state.unsettled, Math.max(state.lease, state.fullAt - now));
 };
 
 /**
- * Settles queued buckets: charges the shared rows with what this process has spent, all in one statement. Does so ten
- * times a second, and at once on `flush`. While the table is unreachable, it tries once per second. `clock` returns
- * Unix milliseconds.
+ * Creates the queue of the buckets to settle. Settling a bucket charges its row with what this process has spent. One
+ * statement settles all queued buckets: ten times a second, and at once when `flush` is called. While the table is
+ * unreachable, the queue tries once per second. `clock` returns Unix milliseconds.
  */
 export const createSettlementQueue = (table: QuotaTable, clock: () => number) => {
   let queued: BucketState[] = [];
@@ -91,8 +95,8 @@ export const createSettlementQueue = (table: QuotaTable, clock: () => number) =>
     isFlushing: (): boolean => flushing !== null,
     enqueue,
     /**
-     * Settles the queued buckets. If a settlement is already running, waits for that one instead; it may not include
-     * the buckets queued last. Never rejects.
+     * Settles the queued buckets. If a settlement is already running, only waits for that one, which may not include
+     * the buckets queued last. The returned promise never rejects.
      */
     flush,
   };

@@ -4,7 +4,8 @@ import { type BucketState, newBucketState } from './bucket-state.ts';
 import type { QuotaSync } from './shared-quota.ts';
 
 /**
- * `reset` is the number of seconds until the whole quota is available again, `retry` until one more request is allowed.
+ * `remaining` is the number of tokens left in the bucket. `reset` is the number of seconds until the full quota is
+ * available again. `retry` is the number of seconds until one more request is allowed.
  */
 export type TakeResult = { readonly allowed: boolean; readonly remaining: number; readonly reset: number; readonly retry: number };
 
@@ -12,29 +13,30 @@ const DEFAULT_CAPACITY = 50_000;
 const EPSILON = 1e-6;
 
 /**
- * The lease: how many requests a process may let through before it has to charge the shared row. It is 50, but at most
- * a quarter of a small quota, and at least a thousandth of a large one. Otherwise a fast client would need a new lease
- * every few milliseconds.
+ * The lease: how many requests a process may let through before it must charge them to the quota table. It is 50. For a
+ * small quota it is at most a quarter of the quota. For a large quota it is at least a thousandth of the quota: with
+ * only 50, a fast client would need a new lease every few milliseconds.
  */
 export const leaseOf = ({ quota }: RateLimitPolicy): number => Math.ceil(Math.max(Math.min(50, quota / 4), quota / 1_000));
 
 /**
- * All in milliseconds. `cost` is the time in which one token is refilled. `maxAhead` is how far in the future a
- * bucket's `fullAt` may be.
+ * The rates of a policy, all in milliseconds. `window` is the time in which an empty bucket becomes full. `cost` is the
+ * time in which one token is refilled. `lease` is the cost of all tokens of a lease. `maxAhead` limits how far in the
+ * future a bucket's `fullAt` can be.
  */
 type Rates = { readonly window: number; readonly cost: number; readonly lease: number; readonly maxAhead: number };
 
 const ratesOf = (policy: RateLimitPolicy, isShared: boolean): Rates => {
   const window = policy.seconds * 1_000;
   const cost = window / policy.quota;
-  // Together, the processes may exceed the quota by a few leases. So a shared bucket may need more than one window
+  // Together, the processes can exceed the quota by a few leases. So a shared bucket can need more than one window
   // until it is full.
   return { window, cost, lease: leaseOf(policy) * cost - EPSILON, maxAhead: isShared ? 2 * window : window };
 };
 
 /**
- * When the bucket will be full, at most `maxAhead` from now: if the clock was set back, the bucket is closed for one
- * window at most.
+ * The time at which the bucket will be full, in Unix milliseconds. It is limited to `maxAhead` from now. So if the
+ * clock is set back, the bucket refuses requests for at most one window.
  */
 const fullAtOf = ({ maxAhead }: Rates, state: BucketState | undefined, now: number): number =>
   Math.max(now, Math.min(state?.fullAt ?? now, now + maxAhead));
@@ -52,9 +54,9 @@ const resultOf = ({ window, cost, maxAhead }: Rates, fullAt: number, now: number
 type BucketOptions = { readonly capacity?: number; readonly sync?: QuotaSync | undefined };
 
 /**
- * Creates the token buckets of one policy, one for each key. A bucket is stored as the time at which it will be full
- * again. `sync` shares it with the other processes. At most twice `capacity` buckets are kept; the least recently used
- * are dropped.
+ * Creates the token buckets of one policy, one for each key (for example a tenant's id). A bucket is stored as the time
+ * at which it will be full again. `sync` shares the buckets with the other processes. At most twice `capacity` buckets
+ * are in memory; the least recently used ones are dropped.
  */
 export const createTokenBucket = (policy: RateLimitPolicy, { capacity = DEFAULT_CAPACITY, sync }: BucketOptions = {}) => {
   const rates = ratesOf(policy, sync !== undefined);
@@ -92,7 +94,9 @@ export const createTokenBucket = (policy: RateLimitPolicy, { capacity = DEFAULT_
      * request must wait until it is charged.
      */
     isLeaseSpent: (key: string): boolean => sync !== undefined && (states.peek(key)?.unsettled ?? 0) >= rates.lease,
-    /** Updates a bucket from the shared row, which includes what the other processes have taken. */
+    /**
+     * Updates a bucket from its row in the quota table, which includes the tokens that the other processes have taken.
+     */
     refresh: async (key: string): Promise<void> => {
       const state = states.peek(key);
       if (state) await sync?.refresh(state);

@@ -3,16 +3,16 @@ import type { SealedText, SecretLocation } from '../../commands/context.ts';
 
 const VERSION = 'v1';
 const ALGORITHM = 'aes-256-gcm';
-// Without this option, Node would accept authentication tags of only four bytes.
+// Without this option, Node also accepts authentication tags of only four bytes, which are easier to forge.
 const OPTIONS = { authTagLength: 16 } as const;
 const SEALED_TEXT = /^v1\.([\w-]{1,32})\.([\w-]{16})\.([\w-]*)\.([\w-]{22})$/;
 
-/** A key with its id. Every sealed text contains the id of its key. */
+/** An encryption key with its id (`kid`). Every sealed text contains the id of the key that encrypted it. */
 export type NamedKey = { readonly kid: string; readonly key: Uint8Array };
 
 /**
- * Encrypts into `v1.<kid>.<nonce>.<ciphertext>.<tag>`, with base64url parts. The location is authenticated, too: the
- * text can be decrypted only for the same location.
+ * Encrypts `plain` and returns `v1.<kid>.<nonce>.<ciphertext>.<tag>`, with base64url parts. The location is
+ * authenticated too: decrypting the text for any other location fails.
  */
 export const encrypt = ({ kid, key }: NamedKey, location: SecretLocation, plain: Uint8Array): SealedText => {
   const nonce = randomBytes(12);
@@ -22,7 +22,7 @@ export const encrypt = ({ kid, key }: NamedKey, location: SecretLocation, plain:
 };
 
 /**
- * Decrypts a sealed text.
+ * Decrypts a text that `encrypt` has returned.
  * @throws Error if the text was changed, or if it was encrypted with another key or for another location
  */
 export const decrypt = (key: Uint8Array, location: SecretLocation, sealed: SealedText): Buffer => {
@@ -60,8 +60,8 @@ const partsOf = (sealed: SealedText): RegExpExecArray => {
 
 const encode = (bytes: Buffer): string => bytes.toString('base64url');
 
-// Decodes base64url. The last character can contain unused bits, which must be zero: otherwise different texts would be
-// valid for the same secret.
+// Decodes base64url. Throws if an unused bit of the last character is set. Without this check, several different sealed
+// texts would decrypt to the same secret.
 const decode = (text: string): Buffer => {
   const bytes = Buffer.from(text, 'base64url');
   if (encode(bytes) !== text) throw new Error('not a sealed secret');

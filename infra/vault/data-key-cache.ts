@@ -21,7 +21,7 @@ export const createDataKeyCache = (log: Log, master: NamedKey) => {
 
   const store = (tenant: string, keys: Promise<DataKeys>): Promise<DataKeys> => {
     keysByTenant.set(tenant, keys);
-    // A failure is not cached: the next call tries again.
+    // A failed load is not cached: the next call reads the log again.
     keys.catch(() => keysByTenant.peek(tenant) === keys && keysByTenant.delete(tenant));
     return keys;
   };
@@ -33,8 +33,10 @@ export const createDataKeyCache = (log: Log, master: NamedKey) => {
     newestDataKey: async (tenant: string): Promise<NamedKey> =>
       (await keysOf(tenant)).at(-1) ?? (await store(tenant, create(tenant))).at(-1)!,
     /**
-     * Returns the key with this id. If it is not in memory, reads the log again.
-     * @throws Error if the key does not exist @throws LogError
+     * Returns the tenant's data key with this id. If the key is not in memory, reads the tenant's keys from the log
+     * again.
+     * @throws Error if the key does not exist
+     * @throws LogError
      */
     dataKeyById: async (tenant: string, kid: string): Promise<Uint8Array> => {
       const hasId = (named: NamedKey): boolean => named.kid === kid;

@@ -6,9 +6,10 @@ import type { NamedKey } from './cipher.ts';
 const KEY_BYTES = 32;
 
 /**
- * Loads the master key, which encrypts all other keys: 32 bytes in a file of mode 0600. If the file does not exist,
- * creates it only if `mayCreate` is true: a new key could not decrypt what the previous one encrypted.
- * @throws Error of one line for the operator
+ * Loads the master key, which encrypts all other keys: 32 bytes in a file of mode 0600. If the file does not exist and
+ * `mayCreate` is true, creates it with a new key. `mayCreate` must be false if another master key was in use before,
+ * because a new one cannot decrypt what that one encrypted.
+ * @throws Error with a one-line message for the operator
  */
 export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
   const key = (await readKey(file)) ?? (mayCreate ? await createKeyFile(file) : null);
@@ -24,8 +25,8 @@ const readKey = (file: string): Promise<Buffer | null> =>
     throw new Error(`the master key ${file} cannot be read: ${error.code}`);
   });
 
-// Writes the key to a draft file and then links it to its final name, which fails if that name exists. So if two
-// processes start at the same time, both use the key of the faster one.
+// Writes a new key to a temporary file, and then links that file to the final name. Linking fails if a file of that
+// name exists. So if two processes start at the same time, both use the key of the process that links first.
 const createKeyFile = async (file: string): Promise<Buffer> => {
   const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });

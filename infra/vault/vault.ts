@@ -13,7 +13,7 @@ import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 /** Encrypts secrets, and derives ids and digests that cannot be computed without a key. */
 export type Vault = {
   /**
-   * Encrypts a secret with the tenant's data key, and creates this key for the tenant's first secret. The result can be
+   * Encrypts a secret with the tenant's data key. If the tenant has no data key yet, creates one. The result can be
    * decrypted only for the same location.
    * @throws LogError
    */
@@ -24,8 +24,8 @@ export type Vault = {
    */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /**
-   * Derives a resource's id (id25) from its unique key. The id is the same in all processes on this log, and cannot be
-   * predicted without the name key.
+   * Derives a resource's id (id25) from its unique key. All processes that use this log derive the same id. The id
+   * cannot be predicted without the platform's secret name key.
    */
   readonly uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
   /** HMAC-SHA-256 of a text with the platform's pepper (a secret key), as hex. */
@@ -33,8 +33,9 @@ export type Vault = {
 };
 
 /**
- * Opens the vault of a log. At the first start, creates the platform's keys.
- * @throws Error of one line for the operator
+ * Opens the vault whose keys are stored in `log`. If the log has no platform keys yet, creates them, and also the
+ * master key if its file does not exist.
+ * @throws Error with a one-line message for the operator
  */
 export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): Promise<Vault> => {
   const [nameKeys, peppers] = await Promise.all([readWrappedKeys(log, PLATFORM, 'name'), readWrappedKeys(log, PLATFORM, 'pepper')]);

@@ -7,7 +7,8 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, type NamedKey } from './cipher.ts';
 
 /**
- * Reads the wrapped (encrypted) keys of a key stream, oldest first. Returns an empty list if the stream does not exist.
+ * Reads the keys that a stream stores, oldest first. They are wrapped: encrypted with the master key. Returns an empty
+ * list if the stream does not exist.
  * @throws LogError
  */
 export const readWrappedKeys = async (log: Log, tenant: string, id: string): Promise<WrappedKeys> =>
@@ -15,7 +16,7 @@ export const readWrappedKeys = async (log: Log, tenant: string, id: string): Pro
 
 /**
  * Decrypts a tenant's data key, or a key of the platform, with the master key.
- * @throws Error of one line for the operator if another master key encrypted it
+ * @throws Error with a one-line message for the operator if another master key encrypted it
  */
 export const unwrapKey = (master: NamedKey, tenant: string, id: string, { kid, wrapped }: WrappedKeys[number]): NamedKey => {
   try {
@@ -28,7 +29,8 @@ export const unwrapKey = (master: NamedKey, tenant: string, id: string, { kid, w
 };
 
 /**
- * Creates the first key of a key stream. If another process was faster, returns the key of that process.
+ * Creates a key and stores it, wrapped, as the first event of its stream. If another process has created the stream in
+ * the meantime, returns the key of that process.
  * @throws LogError
  */
 export const createKey = async (log: Log, master: NamedKey, tenant: string, id: string): Promise<NamedKey> => {
@@ -46,7 +48,7 @@ export const createKey = async (log: Log, master: NamedKey, tenant: string, id: 
   }
 };
 
-/** The id of the stream with a tenant's data keys; the stream is named `key-<tenant>.vault`. */
+/** The last part of the name of the stream that stores a tenant's data keys: `key-<tenant>.vault`. */
 export const DATA_KEY_ID = 'vault';
 
 const streamOf = (tenant: string, id: string): string => streamName(Wrapped.category, tenant, id);
