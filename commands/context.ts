@@ -6,8 +6,8 @@ import type { Principal } from '../domain/principal.ts';
 import type { Secret } from '../domain/secret.ts';
 
 /**
- * An aggregate after loading: its state, and the revision and the position of its last event. If it has no events yet,
- * they are -1 and null.
+ * A loaded aggregate: its state, and the revision and the position of its last event. If it has no events, the revision
+ * is -1 and the position is null.
  */
 export type Loaded<S> = {
   readonly id: string;
@@ -18,7 +18,10 @@ export type Loaded<S> = {
   readonly existed?: boolean;
 };
 
-/** Reads the states of aggregates where there is no request context yet. The aggregate cache implements it. */
+/**
+ * Reads aggregates where no request context exists, for example to authenticate a request. The aggregate cache
+ * implements this.
+ */
 export type AggregateReader = {
   /** Returns the aggregate if it is in memory, otherwise undefined. */
   readonly peek: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Loaded<S> | undefined;
@@ -31,18 +34,20 @@ export type AggregateReader = {
 export type SealedText = string;
 
 export type TransactOptions<S> = {
-  /** The tenant of the aggregate, if it is not the context's. Platform operations and cloning need this. */
+  /** The tenant to which the aggregate belongs. By default, it is the tenant of the context. */
   tenant?: string;
   /**
-   * Assumes that the stream does not exist yet, so that a creation takes only one round trip. If it does exist, it is
-   * loaded.
+   * If true, the stream is assumed not to exist, so that a creation takes only one round trip to the event store. If
+   * the stream exists nevertheless, it is loaded and the decision is made again.
    */
   expectNew?: boolean;
-  /** Set if the request's If-Match header is about another aggregate: it is then not checked for this one. */
+  /**
+   * Set if the If-Match header of the request is about another aggregate. The header is then not checked for this one.
+   */
   ignoreIfMatch?: boolean;
   /**
-   * If this returns true, the cached state is final. If the decision returns no events, the log need not confirm that
-   * the state is current.
+   * Returns whether a cached state is final, that is, whether no event can follow. If so, and the decision returns no
+   * events, the log is not asked whether the cached state is current.
    */
   trustCacheWhen?: (state: S) => boolean;
 };
@@ -61,7 +66,10 @@ export type Ctx = {
   readonly actor: Actor;
   /** Returns the time of the request as RFC 3339 UTC with milliseconds. It stays the same during the request. */
   readonly at: () => string;
-  /** The log position of an as-of read: `load` ignores later events. Null: `load` returns the present state. */
+  /**
+   * The log position of an as-of read: `load` ignores the events after it. If it is null, `load` returns the present
+   * state.
+   */
   readonly asOf: Position | null;
   /** Reads the events of an aggregate, the oldest first, starting at the revision `from`. */
   readonly history: <S, E extends DomainEvent>(
@@ -70,9 +78,9 @@ export type Ctx = {
     options?: { from?: number; limit?: number },
   ) => AsyncIterable<Recorded<E>>;
   /**
-   * Loads the aggregate, calls `decide` with its state, and appends the events that it returns. If another writer has
-   * appended in the meantime, starts again.
-   * @throws Refusal
+   * Loads the aggregate, calls `decide` with its state, and appends the returned events. If another writer has appended
+   * to the stream in the meantime, this starts again.
+   * @throws Refusal of `decide`, precondition_failed, unavailable
    */
   readonly transact: <S, E extends DomainEvent>(
     aggregate: Aggregate<S, E>,
@@ -81,20 +89,21 @@ export type Ctx = {
     options?: TransactOptions<S>,
   ) => Promise<Loaded<S>>;
   /**
-   * Returns the aggregate at the position `asOf` or, if that is null, its present state, from the cache if possible.
+   * Returns the aggregate at the log position `asOf`. If `asOf` is null, returns its present state, from memory if
+   * possible.
    */
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
   /** Returns the end of the log as a consistency token; null if the log is empty. @throws Refusal unavailable */
   readonly logEnd: () => Promise<string | null>;
   /** Whether the caller has a permission in this tenant or, with `agent_id`, on that agent. */
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
-  /** Checks that the caller has the permission. @throws Refusal if not: the same as an operation that requires it */
+  /** Checks that the caller has a permission. @throws Refusal the same as an operation that requires this permission */
   readonly require: (permission: Permission, agent_id?: string) => Promise<void>;
   /** Creates a resource id. If the request is repeated with the same Idempotency-Key, the repeat gets the same id. */
   readonly newId: () => string;
   /**
-   * Derives the id of a resource from its unique key. Without the secret name key of the platform, the id cannot be
-   * guessed.
+   * Derives the id of a resource from its unique key, by an HMAC with a secret of the platform (the name key). So
+   * clients cannot guess the id.
    */
   readonly uniqueId: (kind: string, key: string, generation?: number, tenant?: string) => string;
   /**
@@ -121,7 +130,7 @@ export type Ctx = {
 };
 
 /**
- * Where an encrypted secret is stored. The location is authenticated with it, so a secret that is moved elsewhere
- * cannot be decrypted.
+ * Where an encrypted secret is stored. The encryption authenticates the location, too. So a secret that is copied to
+ * another location cannot be decrypted there.
  */
 export type SecretLocation = { readonly tenant: string; readonly category: string; readonly id: string; readonly field: string };

@@ -2,18 +2,22 @@ import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { DomainEvent } from '../domain/event.ts';
 import type { Ctx, Loaded } from './context.ts';
 
-/** The unique key of a new resource, and what to do with each generation of the key. */
+/**
+ * The unique key of a new resource, and how to create it. A generation is one use of the unique key. If the resource of
+ * a generation is closed for good, the next generation can use the key again.
+ */
 export type UniqueKey<S, E extends DomainEvent> = {
   readonly kind: string;
   readonly key: string;
   /**
-   * Returns the decision for this generation of the key: it creates the resource, or closes the generation.
-   * @throws Refusal if another resource uses the key
+   * Returns the decision for this generation of the unique key. The decision creates the resource, or closes the
+   * generation.
+   * @throws Refusal if another resource uses the unique key
    */
   readonly claim: (generation: number) => Decision<S, E>;
   /**
-   * Whether this generation is closed for good, so that the next one is tried. Must depend on the state only, so that a
-   * repeated request finds the same generation.
+   * Whether this generation is closed for good, so that the next one is tried. The result must depend only on the
+   * state, so that a repeat of the request finds the same generation.
    */
   readonly isClosed?: (state: S) => boolean;
   /** The tenant of the new resource's stream. By default, the context's tenant. */
@@ -21,10 +25,10 @@ export type UniqueKey<S, E extends DomainEvent> = {
 };
 
 /**
- * Creates a resource with a unique key. A single append creates it, checks that the key is free, and makes repeats
- * harmless, because the id is derived from the key. The first generation of the key that is not closed is used; `claim`
- * may close a generation.
- * @throws Refusal of `claim` if another resource uses the key
+ * Creates a resource in the first generation of its unique key that is not closed. The resource's id, and so its
+ * stream, is derived from the unique key and the generation. So one append creates the resource and checks that the key
+ * is free, and a repeat creates nothing twice. If `claim` closes a generation, the next one is tried.
+ * @throws Refusal of `claim` if another resource uses the unique key
  */
 export const createUnique = async <S, E extends DomainEvent>(
   ctx: Ctx,

@@ -18,12 +18,12 @@ export type AuthorizerDeps = {
   readonly now: () => number;
 };
 
-/** The tenant and the agent in the path of the request, if any. */
+/** The ids of the tenant and the agent in the URL path of the request. Undefined if the path does not contain them. */
 export type Scope = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
 
 /**
- * Checks that a caller may perform an operation. If the caller must not know that the tenant or the agent exists, the
- * refusal is not_found.
+ * Checks that a caller may perform an operation. If the caller may not even know that the tenant or the agent exists,
+ * the refusal is not_found.
  * @returns 'guest' if the caller is a super-admin who reads in a tenant without being a member
  * @throws Refusal forbidden, not_found, tenant_suspended
  */
@@ -33,8 +33,8 @@ type User = Principal & { kind: 'user' };
 type Runner = Principal & { kind: 'runner' };
 
 /**
- * What a super-admin may do as a guest: read in a tenant of which they are not a member, after they have opened it with
- * a reason.
+ * The permissions of a guest, that is, a super-admin who reads in a tenant without being a member. A guest must open
+ * the tenant for reading and give a reason first.
  */
 const GUEST_PERMISSIONS: readonly Permission[] = [
   'tenant:read',
@@ -58,17 +58,18 @@ const authorizeOnPlatform = (principal: Principal): undefined => {
 };
 
 /**
- * Refuses a caller that is not a user. A runner may know that its own tenant exists, but no other.
- * @throws Refusal forbidden in the own tenant of a runner, otherwise not_found
+ * Refuses a caller that is a runner or the platform itself. A runner may know that its own tenant exists, but not
+ * whether any other tenant does.
+ * @throws Refusal forbidden if a runner calls in its own tenant, otherwise not_found
  */
 const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Permission, tenant_id: string | undefined): never => {
   throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
 };
 
 /**
- * Allows a super-admin to read in a tenant while they have opened it with a reason.
- * @throws Refusal not_found if the caller is no super-admin, forbidden if the tenant is not open or the operation does
- * not only read
+ * Allows a super-admin who is not a member to read in a tenant, until the time up to which they have opened it.
+ * @throws Refusal not_found if the caller is no super-admin, forbidden if the tenant is not open or the permission is
+ * not for reading
  */
 const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Permission, now: () => number): 'guest' => {
   if (!principal.super_admin) throw notFound();
@@ -79,17 +80,18 @@ const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Perm
 };
 
 /**
+ * Checks that a member has a permission on the agent.
  * @throws Refusal not_found if the member may not see the agent, forbidden if they may see it but do not have the
  * permission
  */
 const checkAgentPermission = (tenant: Tenant.Tenant, principal: User, agent: Agent.Agent, permission: Permission): void => {
-  // The permission to delete an agent includes the permission to restore it.
+  // A caller who may delete agents may also restore them. So a deleted agent exists for this permission only.
   const isReachable = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');
   if (!isReachable || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
   if (!isAgentPermission(permission) || !agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);
 };
 
-/** Creates the permission check that every operation must pass before it runs. */
+/** Creates the function that checks the permissions of a caller before an operation runs. */
 export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
   const loadTenant = async (tenant_id: string): Promise<Tenant.Tenant> => {
     const { state: tenant } = await cache.loadCached(Tenant, tenant_id, tenant_id);
@@ -125,7 +127,7 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
     return authorizeOnAgent(tenant, principal, permission, agent_id);
   };
 
-  /** @returns whether the path names the agent of this runner @throws Refusal tenant_suspended */
+  /** Whether the URL path contains the agent of this runner. @throws Refusal tenant_suspended */
   const isOwnAgent = async (principal: Runner, { tenant_id, agent_id }: Scope): Promise<boolean> => {
     if (principal.tenant_id !== tenant_id || principal.agent_id !== agent_id) return false;
     if ((await loadTenant(tenant_id)).is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');

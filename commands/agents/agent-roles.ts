@@ -62,7 +62,10 @@ export const grantAccess = async (ctx: Ctx, { agent_id, user_id, role }: Input<t
 export const revokeAccess = async (ctx: Ctx, { agent_id, user_id }: AgentUserPath) =>
   ctx.transact(Agent, agent_id, AgentRoles.revokeGrant(user_id, await loadMembers(ctx)));
 
-/** Grants access, or revokes it if `role` is null. @returns null as the state if access was revoked */
+/**
+ * Grants a user access to an agent, or revokes the grant if `role` is null.
+ * @returns the grant as `state`; null if it was revoked
+ */
 export const requestGrant = async (ctx: Ctx, { agent_id, user_id, role }: Input<typeof AgentGrantRequest, 'tenant_id'>) => {
   if (role !== null) return grantAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id, role });
   return { ...(await revokeAccess(ctx, { tenant_id: ctx.tenant, agent_id, user_id })), state: null };
@@ -74,8 +77,8 @@ export const transferOwnership = async (
 ) => ctx.transact(Agent, agent_id, AgentRoles.transferOwnership(new_owner_id, await loadMembers(ctx)));
 
 /**
- * Sets the labels of each given role; the other roles keep theirs.
- * @throws Refusal invalid if OWNER would lose a label
+ * Sets the permissions (named by labels) of each given agent role. Roles that are not given keep their permissions.
+ * @throws Refusal invalid if OWNER would lose a permission
  */
 export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {
   const loaded = await ctx.transact(Tenant, ctx.tenant, Permission.changeRolePermissions(roles));

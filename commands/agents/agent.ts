@@ -64,7 +64,7 @@ export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agen
   return loaded;
 };
 
-/** Returns the agent as it was at an earlier revision. @throws Refusal invalid if it has no such revision */
+/** Returns the agent as it was at this revision. @throws Refusal invalid if the agent has no such revision */
 const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
   const transient: Transient = new WeakSet();
   let state = Agent.initial;
@@ -89,7 +89,8 @@ const undeleteWithinLimit = async (ctx: Ctx, agent_id: string, checkAgentLimit: 
 };
 
 /**
- * Without a revision, restores a deleted agent. With one, sets the settings of the agent back to that revision.
+ * Restores an agent. If `revision` is given, its settings and model chain are set back to that revision; otherwise the
+ * agent must be a deleted one.
  * @throws Refusal not_found, forbidden, conflict, plan_limit, invalid
  */
 export const restoreAgent = async (
@@ -103,8 +104,8 @@ export const restoreAgent = async (
 };
 
 /**
- * A function that must be called before an agent is created or restored.
- * @throws Refusal plan_limit if the plan does not allow one more agent
+ * Checks that the plan allows one more agent. Commands call it before they create an agent or restore a deleted one.
+ * @throws Refusal plan_limit
  */
 export type CheckAgentLimit = () => void;
 
@@ -122,8 +123,9 @@ const claimSlug = (slug: string, checkAgentLimit: CheckAgentLimit, create: () =>
 };
 
 /**
- * Creates an agent.
- * @throws Refusal slug_taken, plan_limit, forbidden if the caller sets is_admin_only without being OWNER or ADMIN
+ * Creates an agent whose OWNER is the calling user.
+ * @throws Refusal slug_taken, plan_limit, forbidden if the caller sets is_admin_only without being OWNER or ADMIN of
+ * the tenant
  */
 export const createAgent = async (
   ctx: Ctx,
@@ -157,8 +159,8 @@ export const updateAgent = async (
 export const deleteAgent = (ctx: Ctx, { agent_id }: { agent_id: string }) => ctx.transact(Agent, agent_id, Agent.remove);
 
 /**
- * Checks the models that are not in the present chain.
- * @throws Refusal invalid if one is unknown, disabled or not available to the tenant
+ * Checks the models that would be added to the present chain.
+ * @throws Refusal invalid if a model is unknown, disabled or not available to the tenant
  */
 const checkModels = async (ctx: Ctx, model_ids: readonly string[], current: readonly string[]): Promise<void> => {
   const added = model_ids.filter((id) => !current.includes(id));

@@ -8,7 +8,10 @@ import { createUnique } from '../create-unique.ts';
 
 const MAX_SETTINGS_LENGTH = 65_536;
 
-/** The length is limited here, too: a number such as 1e20 is longer in the event than in the request body. */
+/**
+ * Limits the length of the JSON that is stored. The limit for request bodies does not suffice: a number such as 1e20 is
+ * longer in the stored event than in the request.
+ */
 const Settings = z
   .record(z.string(), z.unknown())
   .refine(

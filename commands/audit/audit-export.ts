@@ -2,7 +2,7 @@ import * as AuditExport from '../../domain/audit/audit-export.ts';
 import type { Ctx } from '../context.ts';
 
 /**
- * Records that the caller exports the audit log. Must be called before the first line is sent.
+ * Records an export of the audit log and who requested it. This must succeed before the response contains any entry.
  * @throws Refusal unavailable
  */
 export const recordAuditExport = (ctx: Ctx, fields: AuditExport.AuditExportFields) =>

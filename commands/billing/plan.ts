@@ -19,10 +19,12 @@ export const PlanCreate = z
   })
   .meta({ id: 'PlanCreate' });
 
-/** The id of the plan that a tenant gets if none is given when it is created. */
+/** The id of the plan of tenants that are created without a plan. */
 export const defaultPlanId = (ctx: Pick<Ctx, 'uniqueId'>): string => ctx.uniqueId('plan', 'free', 0, PLATFORM);
 
-/** The id of the plan whose limits apply to a tenant: its own plan, or the default plan if its own is canceled. */
+/**
+ * Returns the id of the plan whose limits apply to a tenant: its own plan, or the default plan if its own is canceled.
+ */
 export const planIdOf = (ctx: Pick<Ctx, 'uniqueId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
   plan_status === 'canceled' ? defaultPlanId(ctx) : plan_id;
 

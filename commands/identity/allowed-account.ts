@@ -9,7 +9,10 @@ export const AllowedAccountCreate = z.strictObject({ email: Email }).meta({ id: 
 
 const KIND = 'allowed-account';
 
-/** Allows an e-mail address to sign in. @throws Refusal conflict if it is already allowed */
+/**
+ * Allows the user of an e-mail address to sign in.
+ * @throws Refusal conflict if the e-mail address is already allowed
+ */
 export const allowAccount = (ctx: Ctx, { email }: Input<typeof AllowedAccountCreate>) => {
   const address = email.toLowerCase();
   return createUnique(ctx, AllowedAccount, {
@@ -20,10 +23,10 @@ export const allowAccount = (ctx: Ctx, { email }: Input<typeof AllowedAccountCre
   });
 };
 
-/** Stops an e-mail address from signing in. @throws Refusal not_found */
+/** Stops the user of an e-mail address from signing in. @throws Refusal not_found */
 export const disallowAccount = (ctx: Ctx, { id }: { id: string }) => ctx.transact(AllowedAccount, id, AllowedAccount.disallow);
 
-/** Whether an e-mail address is allowed to sign in now. */
+/** Whether the user of this e-mail address is allowed to sign in now. */
 export const isAllowedAccount = async (ctx: Pick<Ctx, 'load' | 'uniqueId'>, email: string): Promise<boolean> => {
   for (let generation = 0; ; generation++) {
     const { state } = await ctx.load(AllowedAccount, ctx.uniqueId(KIND, email.toLowerCase(), generation, PLATFORM));

@@ -13,7 +13,7 @@ export const ApiKeyCreate = z
 
 type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
 
-/** The id of the API key with this public id. The public id is part of the text of the key. */
+/** Returns the id of the API key with this public id. The public id is a part of the API key's text. */
 export const apiKeyIdOf = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string => ctx.uniqueId('apikey', publicId, 0, PLATFORM);
 
 /**

@@ -13,7 +13,7 @@ export type ApiKeyAuthenticatorDeps = {
   readonly digest: (text: string) => string;
   /** The ids of the API keys that this process has verified, by the text of the key. */
   readonly verifiedKeys: { readonly get: (text: string) => string | undefined; readonly set: (text: string, id: string) => void };
-  /** Called on each use of an API key. */
+  /** Called whenever an API key has authenticated a request. */
   readonly onKeyUsed: (key: ApiKey.ApiKey) => void;
   readonly now: () => number;
 };
@@ -25,7 +25,7 @@ export type ApiKeyAuthenticator = {
    */
   readonly findKey: (text: string) => ApiKey.ApiKey | Promise<ApiKey.ApiKey> | undefined;
   /**
-   * Returns the caller that a verified API key stands for.
+   * Returns the caller that a verified API key authenticates.
    * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended
    */
   readonly principalOf: (key: ApiKey.ApiKey) => Promise<Principal>;
@@ -34,7 +34,8 @@ export type ApiKeyAuthenticator = {
 export const unauthorized = (detail = 'Send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
 
 /**
- * Returns a text that is not the public id of any key. It has the same length as a public id and depends on the key.
+ * Returns a text that cannot be a public id, because it contains `?`. It has the length of a public id and depends on
+ * the API key that the caller sent.
  */
 const unusedNameFor = (text: string): string => `?${text.slice(-7)}`;
 
@@ -43,8 +44,8 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
   const { cache, uniqueId, digest, verifiedKeys, onKeyUsed, now } = deps;
 
   /**
-   * Verifies a key that this process has not verified before. A wrong key always costs one read of the log, even if an
-   * API key with its public id exists and is in memory. So the response time does not reveal which public ids exist.
+   * Verifies an API key that this process has not verified before. A wrong key always costs one read of the log, even
+   * if the API key with the same public id is in memory. So the response time does not reveal which public ids exist.
    */
   const verify = async (text: string, publicId: string): Promise<ApiKey.ApiKey> => {
     const claimed = digest(text);

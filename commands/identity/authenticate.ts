@@ -9,7 +9,7 @@ import type { IsMember } from './membership.ts';
 import { assertMaySignIn, type Claims, resolveSignedInUser } from './sign-in.ts';
 
 export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
-  /** Called for each request of a user who authenticates without an API key. */
+  /** Called for each request that a user authenticates by token or cookie, that is, without an API key. */
   readonly onUserSeen: (user: User.User) => void;
   /**
    * Verifies a token of the configured issuer, and returns its claims. Null if no issuer is configured.

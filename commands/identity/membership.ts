@@ -6,16 +6,19 @@ export type IsMember = (user_id: string) => Promise<boolean>;
 
 export type MembershipDeps = {
   readonly cache: Pick<AggregateReader, 'load'>;
-  /** The tenants of which the user is a member according to the read model, page by page. */
+  /** Returns, page by page, the tenants of which the user is a member according to the read model. */
   readonly membershipPages: (user_id: string) => AsyncIterable<readonly { readonly tenant_id: string }[]>;
-  /** Waits until the read model contains all events that are in the log now. @throws Refusal not_caught_up */
+  /**
+   * Waits until the read model contains all events that are in the log at the time of the call.
+   * @throws Refusal not_caught_up
+   */
   readonly catchUp: () => Promise<void>;
 };
 
 /**
- * Creates the check at sign-in whether a user is a member. The read model names the tenants to check, and the state of
- * each tenant decides. If no tenant is found, the check waits for the read model and tries again, because the user may
- * just have been invited.
+ * Creates the function that checks whether a signed-in user is a member of a tenant. The read model names the tenants
+ * to check; the state of each tenant decides. If none of them has the user as a member, the function waits for the read
+ * model and tries again, because the user may just have been invited.
  */
 export const createMembershipCheck = ({ cache, membershipPages, catchUp }: MembershipDeps): IsMember => {
   const isProjectedMember = async (user_id: string): Promise<boolean> => {

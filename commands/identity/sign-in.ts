@@ -16,20 +16,24 @@ export const SIGN_IN_TTL_SECONDS = 12 * 3_600;
 const addressNotAllowed = () => new Refusal('forbidden', 'This address may not sign in: ask an administrator');
 
 /**
- * Whether a registered user may use the platform: as a super-admin, with an allowed e-mail address, or as a member of a
- * tenant.
+ * Whether a registered user may use the platform: as a super-admin, because their e-mail address is allowed, or as a
+ * member of a tenant.
  */
 const hasAccess = async (ctx: Ctx, { id, email, is_super_admin }: User.User, isMember: IsMember): Promise<boolean> =>
   is_super_admin || (await isAllowedAccount(ctx, email)) || (await isMember(id));
 
-/** @throws Refusal forbidden if the user is suspended or no longer has access to the platform */
+/**
+ * Checks that a registered user may use the platform.
+ * @throws Refusal forbidden if the user is suspended or has no access
+ */
 export const assertMaySignIn = async (ctx: Ctx, user: User.User, isMember: IsMember): Promise<void> => {
   if (!User.isActive(user)) throw new Refusal('forbidden', 'This user is suspended');
   if (!(await hasAccess(ctx, user, isMember))) throw addressNotAllowed();
 };
 
 /**
- * Returns the user with a verified e-mail address. If the address is allowed but has no user yet, registers one.
+ * Returns the user with this verified e-mail address. If no user has it yet, but it is allowed to sign in, registers a
+ * user.
  * @throws Refusal forbidden
  */
 export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isMember: IsMember): Promise<Loaded<User.User>> => {
@@ -47,9 +51,9 @@ export const recordSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>
   ctx.transact(User, user_id, User.recordLogin(ctx.at()));
 
 /**
- * Signs a browser in. The browser stores only `cookie`. The id of the sign-in is derived from the `state` parameter of
- * the OAuth flow, so that each flow signs in at most once.
- * @throws Refusal unauthorized if this state was used before
+ * Signs a browser in, and returns the session cookie that the browser must send. The id of the sign-in is derived from
+ * the `state` parameter of the OAuth flow, so each flow can sign in only once.
+ * @throws Refusal unauthorized if this `state` was used before
  */
 export const signIn = async (ctx: Ctx, user_id: string, state: string): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
   const id = ctx.uniqueId('signin', state, 0, PLATFORM);

@@ -9,12 +9,12 @@ export type RebuildDecision = 'promote' | 'abort';
 
 export type RebuildProgress = {
   readonly state: 'running' | 'ready' | 'promoted' | 'aborted' | 'failed';
-  /** A decision that was requested before, but has not been carried out yet. */
+  /** A decision that was requested before and has not been carried out yet; undefined if there is none. */
   readonly requested: RebuildDecision | undefined;
 };
 
 /**
- * Whether the decision must still be requested: false if the same one is already requested.
+ * Whether the caller must request this decision about a rebuild. False if the same decision is already requested.
  * @throws Refusal conflict if the rebuild has ended, if the other decision is already requested, or if the rebuild is
  * to be promoted before it has caught up
  */
@@ -28,8 +28,8 @@ export const mustRequest = (decision: RebuildDecision, { state, requested }: Reb
 };
 
 /**
- * The part of a context that is needed to record a decision. It has no caller, so that the command line can use it,
- * too.
+ * The part of a request context that is needed to record an operator's decision. It contains no caller, so that the
+ * command line can provide it, too.
  */
 export type MaintenanceContext = Pick<Ctx, 'uniqueId' | 'transact'>;
 
@@ -44,14 +44,14 @@ const record = async <T>(
   return { id, revision: -1, position, state };
 };
 
-/** Records that the caller promoted a rebuild. @returns the rebuild, with the position of the recorded event */
+/** Records that an operator promoted a rebuild. @returns the rebuild, with the position of the recorded event */
 export const recordPromotion = <T extends { id: string; projection: string; version: number }>(
   ctx: MaintenanceContext,
   rebuild: T,
 ): Promise<Loaded<T>> => record(ctx, rebuild.projection, Maintenance.promote(rebuild.projection, rebuild.version, rebuild.id), rebuild);
 
 /**
- * Records that the caller retried a parked event.
+ * Records that an operator retried a parked event.
  * @returns the parked event, with the position of the recorded event
  */
 export const recordRetry = <T extends { projection: string; event_id: string }>(ctx: MaintenanceContext, parked: T): Promise<Loaded<T>> =>

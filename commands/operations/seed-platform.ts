@@ -16,8 +16,8 @@ export type FirstKey = { readonly key: string; readonly tenant_id: string };
 const ADMIN_EMAIL = 'admin@annals.localhost';
 
 /**
- * The plan of tenants that are created without one. The operator of the platform pays for these tenants, so the limits
- * only stop runaway use. Plans with real limits are created with POST /admin/plans.
+ * The plan of tenants that are created without a plan. The operator of the platform pays for these tenants, so the
+ * limits only stop runaway use. Operators create plans with lower limits with POST /admin/plans.
  */
 const FREE_PLAN: Plan.PlanFields = {
   slug: 'free',
@@ -58,8 +58,8 @@ const createDemoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => 
 };
 
 /**
- * Derives the first API key from the secret of the platform. So processes that start on an empty log at the same time
- * create and print the same key.
+ * Derives the first API key from a secret of the platform. So several processes that start at the same time on an empty
+ * log create and print the same API key.
  */
 const firstKeyText = (ctx: Ctx): string => {
   const characters = ctx.digest('the first key');
@@ -77,8 +77,8 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
 
 /**
  * Creates what an empty platform needs: a plan, two models, a super-admin, the tenant `demo` and a platform key. The
- * key is `adminKey` if that is given. Existing resources stay as they are, so the command can be repeated after a
- * crash.
+ * platform key is `adminKey` if that is given. Existing resources stay as they are, so the command can be repeated
+ * after a crash.
  * @throws Error if `adminKey` is not a well-formed API key
  */
 export const seedPlatform = async (ctx: Ctx, adminKey: string | undefined): Promise<FirstKey> => {

@@ -4,8 +4,8 @@ import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 export type AddressedAdvisory = { readonly tenant: string; readonly agent: string; readonly advisory: Acknowledgement.Advisory };
 
 /**
- * The acknowledgement stream of an agent: its state, and the revision of its last event. The revision is -1 if the
- * stream does not exist yet.
+ * The acknowledgement stream of an agent: its state, and the revision of its last event (-1 if the stream does not
+ * exist).
  */
 export type AcknowledgementStream = { readonly state: Acknowledgement.Acknowledgements; readonly revision: number };
 
@@ -13,8 +13,8 @@ export type AcknowledgementStream = { readonly state: Acknowledgement.Acknowledg
 export type AcknowledgementLog = {
   readonly load: (tenant: string, agent: string) => Promise<AcknowledgementStream>;
   /**
-   * Appends events after the given revision. Does nothing if another process has appended in the meantime: the caller
-   * then loads the stream again.
+   * Appends events after the given revision. If another process has appended to the stream in the meantime, this does
+   * nothing, and the caller loads the stream again.
    */
   readonly append: (
     tenant: string,
@@ -25,8 +25,8 @@ export type AcknowledgementLog = {
 };
 
 /**
- * Records the advisories about one agent that are not recorded yet. One append holds a limited number of them, so this
- * repeats until all are recorded.
+ * Records the advisories about one agent that are not recorded yet. One append holds a limited number of advisories, so
+ * the function appends until all are recorded.
  */
 const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: readonly AddressedAdvisory[]): Promise<void> => {
   const { tenant, agent } = group[0]!;
@@ -43,9 +43,9 @@ const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: rea
 };
 
 /**
- * Records, for each agent, which messages were acknowledged by runners or given up by the broker. The stream of the
- * agent stores which advisories are already recorded. So a repeat after a crash, or a second process, records nothing
- * twice. `epoch` identifies the broker stream that holds the advisories.
+ * Records, for each agent, which messages were acknowledged by runners or given up by the broker. The agent's stream
+ * stores which advisories are already recorded. So neither a repeat after a crash nor a second process records an
+ * advisory twice. `epoch` identifies the broker stream that holds the advisories.
  */
 export const recordAcknowledgements = async (
   log: AcknowledgementLog,

@@ -17,14 +17,14 @@ export type OutgoingMessage = {
 export const relayedEventTypes = Object.keys(runnerMessages);
 
 /**
- * Bytes that are reserved in a message for everything except the body: the subject, the headers and the attributes of
- * the CloudEvent.
+ * The bytes that are reserved in a message for everything except the body: the subject, the headers and the attributes
+ * of the CloudEvent.
  */
 const MAX_ENVELOPE_BYTES = 16_384;
 
 /**
- * The largest body, in bytes, that a message can contain if the broker allows payloads of `maxPayload` bytes. Base64
- * turns 3 bytes into 4.
+ * Returns the largest body, in bytes, that a message can contain if the broker allows payloads of `maxPayload` bytes.
+ * The factor 3/4 is needed because Base64 turns 3 bytes into 4.
  */
 export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));

@@ -7,14 +7,14 @@ import type * as Tenant from '../../domain/tenants/tenant.ts';
 
 type AccessEvent = RunnerCredentialEvent | ApiKey.ApiKeyEvent | Agent.AgentEvent | Tenant.TenantEvent | User.UserEvent;
 
-/** An event that issues or revokes a credential, or that ends or reinstates something on which credentials depend. */
+/** An event that issues or revokes a credential, or that ends or reinstates a resource on which credentials depend. */
 export type RecordedAccessEvent = Recorded<AccessEvent>;
 
 type CredentialIssued = Recorded<Extract<AccessEvent, { type: 'RunnerCredentialIssued' }>>;
 
 /**
- * For each event type, how to get the id of the resource (or the key of the membership) that the event ends or
- * reinstates.
+ * For each event type, the function that returns which resource an event ends or reinstates: the id of the resource, or
+ * the `membershipKey` of a membership.
  */
 type ResourceOf = Partial<Record<AccessEvent['type'], (event: RecordedAccessEvent) => string>>;
 
@@ -38,8 +38,8 @@ const REVOKING_EVENTS: ResourceOf = {
 };
 
 /**
- * The events that reinstate such a resource, so that new credentials are valid. Credentials that were revoked before
- * stay revoked.
+ * The events that reinstate a resource which had ended. New credentials that depend on it are then valid. Credentials
+ * that were revoked before stay revoked.
  */
 const REINSTATING_EVENTS: ResourceOf = {
   AgentRestored: ownId,
@@ -50,23 +50,29 @@ const REINSTATING_EVENTS: ResourceOf = {
 
 export const revocationEventTypes = ['RunnerCredentialIssued', ...Object.keys(REVOKING_EVENTS), ...Object.keys(REINSTATING_EVENTS)];
 
-/** The longest lifetime of a credential, in milliseconds. Older events need not be read. */
+/**
+ * The longest lifetime of a credential, in milliseconds. At start, events that are older need not be read, because
+ * their credentials have expired.
+ */
 export const MAX_LIFETIME_MS = MAX_LIFETIME_SECONDS * 1_000;
 
-/** A credential that has not expired, with the ids of the resources on which it depends. */
+/** A credential that has not expired, with the ids (or membership keys) of the resources on which it depends. */
 type Credential = { readonly publicKey: string; readonly expiresAt: number; readonly dependencies: readonly string[] };
 
-/** Both maps are sorted by time, the oldest entry first. Times are in milliseconds. */
+/**
+ * Both maps have the order of the events: the entry of the oldest event comes first. Times are in milliseconds since
+ * 1970.
+ */
 type Revocations = {
   /** The credentials that have not expired, by their ids. */
   readonly credentials: Map<string, Credential>;
-  /** When each resource ended, by the id of the resource. */
+  /** When each resource ended, by the id of the resource. Resources that were reinstated are removed. */
   readonly endedAt: Map<string, number>;
 };
 
 /**
- * What a credential depends on: the credential itself, its tenant, its agent, the API key that requested it, its owner,
- * and the membership of the owner.
+ * Returns the ids on which a credential depends: its own id, its tenant, its agent, the API key that requested it, its
+ * owner, and the membership of the owner.
  */
 const dependenciesOf = ({ id, tenant, actor, data: { agent_id, owner_id } }: CredentialIssued): string[] => [
   id,
@@ -88,7 +94,7 @@ const forgetExpired = ({ credentials, endedAt }: Revocations, now: number): void
   deleteOldest(endedAt, (at) => at < now - MAX_LIFETIME_MS);
 };
 
-/** @returns true if the new credential depends on something that has already ended */
+/** Adds an issued credential. @returns true if the credential depends on a resource that has already ended */
 const addCredential = ({ credentials, endedAt }: Revocations, event: CredentialIssued): boolean => {
   const { public_key, expires_at } = event.data;
   const dependencies = dependenciesOf(event);
@@ -97,21 +103,21 @@ const addCredential = ({ credentials, endedAt }: Revocations, event: CredentialI
 };
 
 /**
- * Ends a resource and every credential that depends on it. Each credential is ended by its own id, so that it stays
- * revoked if the resource is reinstated.
- * @returns true if a credential was ended
+ * Marks a resource and every credential that depends on it as ended. Each credential gets an entry under its own id. So
+ * it stays revoked if the resource is reinstated.
+ * @returns true if a credential depends on the resource
  */
 const endResource = ({ credentials, endedAt }: Revocations, resource: string, at: number): boolean => {
   const revoked = [...credentials].filter(([, { dependencies }]) => dependencies.includes(resource)).map(([id]) => id);
   for (const id of [resource, ...revoked]) {
-    // Delete the entry first: a new entry goes to the end, so the map stays sorted by time.
+    // Delete an existing entry first. The new entry then comes last in the map, which must stay sorted by time.
     endedAt.delete(id);
     endedAt.set(id, at);
   }
   return revoked.length > 0;
 };
 
-/** @returns true if the event revokes a credential */
+/** Applies one event. @returns true if it revokes a credential */
 const applyEvent = (revocations: Revocations, event: RecordedAccessEvent): boolean => {
   const at = Date.parse(event.at);
   forgetExpired(revocations, at);
@@ -132,8 +138,8 @@ const revokedPublicKeys = (revocations: Revocations, now: number): Record<string
 };
 
 /**
- * Creates a list of the credentials that were revoked in the last hour. Older credentials need no entry: they have
- * expired.
+ * Creates the list of revoked credentials. It contains only those that have not expired, because the broker refuses
+ * expired credentials anyway.
  */
 export const createRevocationList = () => {
   const revocations: Revocations = { credentials: new Map(), endedAt: new Map() };
@@ -144,8 +150,8 @@ export const createRevocationList = () => {
      */
     apply: (event: RecordedAccessEvent): boolean => applyEvent(revocations, event),
     /**
-     * Returns the revoked credentials that have not expired yet, by public key. The value is the present time in
-     * seconds: the broker refuses credentials of the key that were issued up to then.
+     * Returns the revoked credentials that have not expired yet, by public key. Each value is `now` in seconds: the
+     * broker refuses all credentials of the public key that were issued up to this time.
      */
     current: (now: number): Record<string, number> => revokedPublicKeys(revocations, now),
   };

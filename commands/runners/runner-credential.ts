@@ -4,7 +4,10 @@ import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Loaded } from '../context.ts';
 
-/** A user of the broker that may read the messages to one agent until it expires. `url` is the URL of the broker. */
+/**
+ * A broker user, with the JWT and the private seed to connect. Until it expires, it may read the messages to one agent.
+ * `url` is the URL of the broker.
+ */
 export type BrokerUser = { readonly url: string; readonly jwt: string; readonly seed: string; readonly public_key: string };
 
 /**
@@ -18,8 +21,8 @@ type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 export type IssuedCredential = RunnerCredential.RunnerCredential & BrokerUser;
 
 /**
- * Returns the user on whose rights the credential depends, and when it expires: after one hour, or together with the
- * API key that requests it if that expires earlier.
+ * Returns the user on whose rights the credential depends, and when the credential expires: after one hour, or together
+ * with the runner key that requests it, if that expires earlier.
  */
 const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
   const { principal } = ctx;

@@ -3,7 +3,7 @@ import type { Actor } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 
-/** The actor and the time of the closing events. The ids of the events are derived from `seed`. */
+/** The actor and the time of the events that close a tenant. The ids of these events are derived from `seed`. */
 export type ClosingOptions = { readonly actor: Actor; readonly at: string; readonly seed: string };
 
 /**
@@ -24,9 +24,9 @@ const ignoreErased = (error: unknown): void => {
 };
 
 /**
- * Closes a tenant for good if its waiting period has ended at `at` (RFC 3339 UTC). `tenantIds` are only candidates: the
- * events of each tenant decide. So a second process, a crash or an outdated read model cannot close a tenant twice or
- * too early.
+ * Closes those tenants for good whose waiting period has ended at `at` (RFC 3339 UTC). `tenantIds` come from a read
+ * model and are only candidates: the events of each tenant decide. So neither a second process, a crash nor an outdated
+ * read model can close a tenant twice or too early.
  */
 export const closeDueTenants = async (transact: TransactTenant, tenantIds: readonly string[], at: string): Promise<void> => {
   for (const id of tenantIds) await transact(id, Tenant.closeForGood(at), { actor: ACTOR, at, seed: SEED }).catch(ignoreErased);

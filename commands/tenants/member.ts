@@ -20,7 +20,10 @@ export type MemberView = { user_id: string; email: string; name: string | null; 
 const callerRoleIn = ({ principal }: Ctx, { members }: Tenant.Tenant): Tenant.TenantRole =>
   (principal.kind === 'user' && members[principal.user_id]?.role) || 'MEMBER';
 
-/** Passes the role of the caller in the loaded tenant to the decision, because only an OWNER may change OWNERs. */
+/**
+ * Returns a decision that also gets the caller's role in the tenant, because only an OWNER may change OWNERs. The role
+ * comes from the state on which the decision is made.
+ */
 const asCaller =
   (
     ctx: Ctx,
@@ -42,13 +45,13 @@ const withMemberView = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: 
 });
 
 /**
- * Adds the user with this e-mail address to the tenant. Registers a new user if there is none.
+ * Adds the user with this e-mail address to the tenant. If there is no such user, registers one.
  * @throws Refusal conflict, plan_limit, forbidden
  */
 export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof MemberInvite, 'tenant_id'>) => {
   const limits = await limitsOf(ctx);
   const { state } = await ctx.load(Tenant, ctx.tenant);
-  // Check before the user is registered: a refused invitation must not register a user.
+  // Check before registering the user: an invitation that is refused must not register a user.
   Member.assertMayChangeOwners(callerRoleIn(ctx, state), role);
   if (!state.members[userIdOf(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
   const user = await registerUser(ctx, email);

@@ -6,7 +6,8 @@ import type { Ctx, Input } from '../context.ts';
 export const BreakGlass = z.strictObject({ reason: text(1, 1024), minutes: z.int().min(1).max(480) }).meta({ id: 'BreakGlass' });
 
 /**
- * Gives the calling super-admin read access to a tenant for some minutes. The tenant's audit log shows this.
+ * Gives the calling super-admin read access to a tenant for `minutes`. The tenant's audit log shows the access and its
+ * reason.
  * @throws Refusal forbidden, not_found
  */
 export const openTenant = async (ctx: Ctx, { tenant_id, reason, minutes }: Input<typeof BreakGlass, 'tenant_id'>) => {

@@ -54,7 +54,7 @@ export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
 };
 
 /**
- * Creates a tenant, its owner, and an API key of the owner, which the response contains as `owner_key`.
+ * Creates a tenant, its owner, and an API key of the owner. The response contains this API key as `owner_key`.
  * @throws Refusal slug_taken, invalid
  */
 export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPlanId(ctx), ...fields }: Input<typeof TenantCreate>) => {
@@ -68,7 +68,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPla
     isClosed: Tenant.isClosed,
     tenantOf: (id) => id,
   });
-  // Register the owner only after the tenant is created: no user must be registered if the slug is taken.
+  // Register the owner only after the tenant is created: if the slug is taken, no user must be registered.
   await registerUser(ctx, owner_email);
   const issued = await issueKey(
     ctx,

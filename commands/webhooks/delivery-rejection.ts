@@ -8,7 +8,8 @@ import { type AddressedRequest, userAgentOf, type WebhookRequestHead } from './w
 export type RejectionCause = Exclude<RejectionReason, 'rate_limited'>;
 
 /**
- * Checks the content type and the delivery id of a request whose signature is valid. Returns null if both are valid.
+ * Returns why a request with a valid signature is rejected: because of its content type or its delivery id. Returns
+ * null if both are valid.
  */
 export const rejectionCauseOf = ({ header }: WebhookRequestHead, headers: ProviderHeaders): RejectionCause | null => {
   if (!mediaOf(header('content-type') ?? '')) return 'unsupported_media_type';
@@ -17,9 +18,7 @@ export const rejectionCauseOf = ({ header }: WebhookRequestHead, headers: Provid
   return isDeliveryId(id) ? null : 'delivery_id_malformed';
 };
 
-/**
- * Returns what is recorded about a rejected request. `size_bytes` is the size of its body, as received or announced.
- */
+/** Returns what is recorded about a rejected request. `size_bytes` is the received or announced size of the body. */
 export const rejectionOf = (
   { request, integration, headers }: AddressedRequest,
   reason: RejectionReason,

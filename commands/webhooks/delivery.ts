@@ -4,20 +4,20 @@ import { payloadOf } from '../../domain/webhooks/form-payload.ts';
 import { mediaOf } from '../../domain/webhooks/provider.ts';
 
 /**
- * The chunks of a large body, read when they are needed. Throws before the last chunk if the stored bytes are not those
- * that were delivered.
+ * The chunks of a large body, each read from the log when it is needed. If the size or the digest of the stored body is
+ * wrong, the generator throws instead of yielding the last chunk.
  */
 export type BodyChunks = AsyncGenerator<Uint8Array>;
 
-/** A delivery as it was recorded. The bytes of its body are only in the log, not in a read model. */
+/** A recorded delivery with its body. Only the log contains the bytes of the body, no read model does. */
 export type StoredDelivery = { readonly facts: DeliveryFacts; readonly body: Uint8Array | BodyChunks };
 
 /** Reads a recorded delivery from the log; null if there is none. @throws Refusal unavailable */
 export type ReadDelivery = (tenant: string, id: string) => Promise<StoredDelivery | null>;
 
 /**
- * Returns the payload of a delivery as JSON text. JSON stays unchanged, any other text becomes one JSON string. For a
- * large body, returns `null`.
+ * Returns the payload of a delivery as JSON text. JSON stays unchanged; any other text becomes one JSON string. For a
+ * large body, the result is the text `null`.
  */
 export const payloadText = ({ facts, body }: StoredDelivery): string => {
   if (!(body instanceof Uint8Array)) return 'null';

@@ -43,7 +43,10 @@ export const SecretRotate = z
   .strictObject({ overlap_seconds: z.int().min(0).max(604_800).default(86_400), secret: SecretText.optional() })
   .meta({ id: 'SecretRotate' });
 
-/** An integration as the response to its creation or change shows it. Only this response contains a new secret. */
+/**
+ * An integration as the response to its creation or change shows it. `secret` is set only if the request has created or
+ * replaced the secret.
+ */
 export type IntegrationView = Integration.Integration & {
   url: string;
   last_delivery_at: string | null;
@@ -67,7 +70,9 @@ const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>,
   },
 });
 
-/** Returns an integration of the tenant at the context's position; null if it was not connected then. */
+/**
+ * Returns an integration of the tenant as of the context's log position; null if it was not connected at that position.
+ */
 export const integrationAsOf = async (ctx: Ctx, id: string): Promise<Loaded<IntegrationView> | null> => {
   const loaded = await ctx.load(Integration, id);
   return loaded.state.status === 'connected' && loaded.state.tenant_id === ctx.tenant ? viewOf(ctx, loaded) : null;
@@ -80,7 +85,7 @@ const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
 };
 
 /**
- * Creates an integration: a webhook URL and a secret, with which a provider can send deliveries to an agent.
+ * Creates an integration: a webhook URL and a secret. A provider with both can send deliveries to an agent.
  * @throws Refusal invalid
  */
 export const connectIntegration = async (
@@ -97,11 +102,11 @@ export const connectIntegration = async (
   return viewOf(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plaintext);
 };
 
-/** The values to which null resets these fields. */
+/** The value that each of these fields gets if an update sets it to null. */
 const resets = { event_filter: [], replay_guard: 'mark', options: {}, is_paused: false, paused_reason: null } as const;
 
 /**
- * Changes settings. Absent fields stay as they are; null resets a field to its default.
+ * Changes settings of an integration. Absent fields stay as they are. Null resets a field that has a default.
  * @throws Refusal not_found, invalid
  */
 export const updateIntegration = async (
@@ -113,14 +118,17 @@ export const updateIntegration = async (
   const { agent_id } = changes;
   if (agent_id) {
     update((await ctx.load(Integration, id)).state);
-    // This check is a side effect, so that a repeat with the same Idempotency-Key does not run it again: the repeat
-    // succeeds even if the agent has been deleted in the meantime.
+    // Run this check as a side effect. So a repeat with the same Idempotency-Key skips it, and succeeds even if the
+    // agent has been deleted in the meantime.
     await ctx.sideEffect(() => checkAgent(ctx, agent_id));
   }
   return viewOf(ctx, await ctx.transact(Integration, id, update));
 };
 
-/** Replaces the secret. The previous secret stays valid for `overlap_seconds`. @throws Refusal not_found, invalid */
+/**
+ * Replaces the secret of an integration. The previous secret stays valid for `overlap_seconds`.
+ * @throws Refusal not_found, invalid
+ */
 export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, 'tenant_id' | 'id'>): Promise<Loaded<IntegrationView>> => {
   const { tenant_id, id, overlap_seconds, secret: chosen } = input;
   const { state } = await ctx.load(Integration, id);

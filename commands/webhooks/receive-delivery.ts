@@ -7,7 +7,9 @@ import { refusalOf, rejectionCauseOf, rejectionOf } from './delivery-rejection.t
 import type { BodyBuffer, NewDelivery, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
 import { userAgentOf, type VerifiedRequest, type WebhookRequest, type WebhookRequestHead } from './webhook-request.ts';
 
-/** The result of a received delivery. `token` is the consistency token of the recorded event; null for a duplicate. */
+/**
+ * What happened to a received delivery. `token` is the consistency token of the recorded event; null for a duplicate.
+ */
 export type DeliveryOutcome = {
   readonly id: string;
   readonly outcome: 'accepted' | 'blocked' | 'duplicate';
@@ -19,7 +21,8 @@ const unknownAddress = () => new Refusal('not_found', 'There is no such webhook 
 /**
  * Receives a delivery from a provider: verifies its signature, counts it against the quota of the plan, applies the
  * guardrails and records it exactly once. Only deliveries with a valid signature count against the quota. A redelivery
- * does not count if this process still remembers the first delivery; otherwise it counts like a new one.
+ * does not count if this process still remembers the first delivery. If it does not, the redelivery counts like a new
+ * delivery.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, rate_limited, unavailable
  */
 export const receive = async (ports: WebhookPorts, request: WebhookRequest, reportRateLimit: ReportRateLimit): Promise<DeliveryOutcome> => {
@@ -43,8 +46,8 @@ export const receive = async (ports: WebhookPorts, request: WebhookRequest, repo
 };
 
 /**
- * Called before a large body of `size` bytes is read: checks the size and that the integration exists, and reserves
- * memory. Records a rejection if the size is above the limit.
+ * Reserves memory for a large body of `size` bytes before the body is read. First checks the size and that the
+ * integration exists. Records a rejection if the size is above the limit.
  * @throws Refusal too_large, not_found, unavailable if no memory is free
  */
 export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHead, size: number): Promise<BodyBuffer> => {
@@ -52,7 +55,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
   if (size > MAX_BODY_BYTES) {
     if (integration) {
       const { headers } = presetOf(integration.provider);
-      // Limit the value: Content-Length may announce any number.
+      // Limit the recorded size, because Content-Length can announce any number.
       const announced = Math.min(size, Number.MAX_SAFE_INTEGER);
       const rejection = rejectionOf({ request, integration, headers }, 'too_large', announced);
       ports.recording.recordRejection(integration, rejection, ports.now());
@@ -64,7 +67,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
 };
 
 /**
- * Counts a delivery against the quota of the plan. If the quota is used up, the delivery is counted as a rejection.
+ * Counts a delivery against the quota of the plan. If the quota is used up, records a rejection.
  * @throws Refusal rate_limited, unavailable
  */
 const enforceQuota = async (ports: WebhookPorts, verified: VerifiedRequest, reportRateLimit: ReportRateLimit): Promise<void> => {

@@ -4,7 +4,7 @@ import type { InspectedBody, Media } from '../../domain/webhooks/provider.ts';
 import type { Rejection } from '../../domain/webhooks/rejection.ts';
 import type { SignatureScheme, SignedRequest, SigningKeys, Verification } from '../../domain/webhooks/signature.ts';
 
-/** Is called with the values of the response headers RateLimit-Policy and RateLimit. */
+/** Called with the values of the response headers RateLimit-Policy (`policy`) and RateLimit (`state`). */
 export type ReportRateLimit = (headers: { readonly policy: string; readonly state: string }) => void;
 
 /** A delivery with a valid signature and the results of the guardrails, ready to be recorded. */
@@ -22,12 +22,12 @@ export type NewDelivery = {
 export type RecordedDelivery = { readonly token: string | null };
 
 /**
- * Memory for one body, shared between threads. At first it may contain bytes of an older body. Do not use it after
- * `release`: it may then hold another body.
+ * Memory for one body, shared between threads. It can contain bytes of an earlier body until it is overwritten. After
+ * `release` it must not be used, because it can then hold another body.
  */
 export type BodyBuffer = { readonly bytes: Uint8Array; readonly release: () => void };
 
-/** Says whether a delivery may be accepted. A method returns a promise only if the answer is not in memory. */
+/** Decides whether a delivery may be accepted. A method returns a promise only if memory does not have the answer. */
 export type EligibilityPort = {
   /**
    * Returns the integration; null unless it is connected and its tenant accepts deliveries.
@@ -37,22 +37,25 @@ export type EligibilityPort = {
   /** Whether the agent exists and is active. @throws Refusal unavailable */
   readonly isAgentActive: (tenant: string, agent_id: string) => boolean | Promise<boolean>;
   /**
-   * Counts one delivery against the tenant's quota per minute. Returns a promise only if it must wait, for the plan or
-   * for the counts of other processes.
+   * Counts one delivery against the tenant's quota per minute. Returns a promise only if it must wait: for the plan to
+   * be loaded, or for the counts of other processes.
    * @throws Refusal rate_limited, unavailable
    */
   readonly enforceQuota: (tenant: string, reportRateLimit: ReportRateLimit) => void | Promise<void>;
 };
 
-/** Verifies and inspects bodies. Another thread processes large bodies; the methods then return a promise. */
+/**
+ * Verifies the signatures of deliveries and inspects their bodies. Another thread does this for large bodies; the
+ * methods then return a promise.
+ */
 export type VerificationPort = {
-  /** Returns the secrets that are valid at the time `at`. @throws Refusal unavailable, not_found */
+  /** Returns the secrets of the integration that are valid at the time `at`. @throws Refusal unavailable, not_found */
   readonly signingKeys: (integration: Integration, at: string) => SigningKeys | Promise<SigningKeys>;
   /** Verifies the signature of a request. `keys` is null for an unknown integration. @throws Refusal unavailable */
   readonly verify: (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null) => Verification | Promise<Verification>;
   /** Computes the digest of a body and checks whether it is JSON. @throws Refusal unavailable */
   readonly inspectBody: (media: Media, body: Uint8Array) => InspectedBody | Promise<InspectedBody>;
-  /** Reserves memory for a large body. @throws Refusal unavailable if all of it is in use */
+  /** Reserves memory for a large body. @throws Refusal unavailable if not enough memory is free */
   readonly allocateBody: (bytes: number) => BodyBuffer;
 };
 
@@ -60,10 +63,12 @@ export type VerificationPort = {
 export type RecordingPort = {
   /** Returns the id of a delivery. It is always the same for the same integration and provider delivery id. */
   readonly deliveryId: (integration: Integration, provider_delivery_id: string) => string;
-  /** Whether this process remembers that the delivery is in the log. If false, it may still be there. */
+  /**
+   * Whether this process remembers that the log contains the delivery. If false, the log can contain it nevertheless.
+   */
   readonly isKnown: (integration: Integration, id: string) => boolean;
   /**
-   * Whether the body came before under another delivery id. Remembers the body if it is new.
+   * Whether the integration received the same body before under another delivery id. Records the body if it is new.
    * @throws Refusal unavailable
    */
   readonly isReplay: (integration: Integration, facts: DeliveryFacts) => Promise<boolean>;
@@ -72,13 +77,16 @@ export type RecordingPort = {
    * @throws Refusal unavailable
    */
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
-  /** Compares a redelivery with the recorded delivery. This happens after the response. */
+  /**
+   * Starts to compare a redelivery with the recorded delivery. Returns at once: the response does not wait for the
+   * result.
+   */
   readonly compareRedelivery: (delivery: NewDelivery) => void;
-  /** Records a rejection. This happens after the response. */
+  /** Records a rejection in the background. Returns at once: the response does not wait for it. */
   readonly recordRejection: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
 };
 
-/** What the use case needs to receive webhook deliveries. `now` returns RFC 3339 UTC with milliseconds. */
+/** What is needed to receive webhook deliveries. `now` returns RFC 3339 UTC with milliseconds. */
 export type WebhookPorts = {
   readonly eligibility: EligibilityPort;
   readonly verification: VerificationPort;

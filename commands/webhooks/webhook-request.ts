@@ -21,7 +21,7 @@ export type AddressedRequest = {
 /** A request whose signature, content type and delivery id are valid. */
 export type VerifiedRequest = AddressedRequest & {
   readonly request: WebhookRequest;
-  /** The id of the delivery, which is derived from the integration and the delivery id of the provider. */
+  /** The id of the delivery. It is derived from the integration and the provider's delivery id. */
   readonly id: string;
   /** When the request was received, as RFC 3339 UTC with milliseconds. */
   readonly receivedAt: string;
