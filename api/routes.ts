@@ -19,14 +19,14 @@ import { tenantOperations } from './tenants/tenant.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { integrationOperations } from './webhooks/integration.ts';
 
-/** What operations need from infra/ in addition to their context. */
+/** What operations need from infra/, apart from their context. */
 export type OperationPorts = {
   readonly createBrokerUser: CreateBrokerUser;
   readonly storedDelivery: ReadDelivery;
   readonly projectionAdmin: ProjectionAdmin;
 };
 
-/** The tables of operations of all areas. The key is the heading in the OpenAPI document. */
+/** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
 const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: { ...agentOperations, ...historyOperations },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },
@@ -40,7 +40,7 @@ const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: Operatio
   Operators: projectionAdminOperations(projectionAdmin),
 });
 
-/** All operations by name. */
+/** Returns all operations by operation id. */
 export const operationsOf = (ports: OperationPorts): Operations =>
   Object.fromEntries(
     Object.entries(areasOf(ports)).flatMap(([area, operations]) =>

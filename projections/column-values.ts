@@ -10,15 +10,17 @@ const fail = (reason: string): never => {
 };
 
 /**
- * Escapes the characters that Postgres cannot store in a text: NUL and unpaired surrogates become `\uXXXX`. So such a
- * character does not prevent an event from being applied.
+ * Replaces the characters that Postgres cannot store in a text, NUL and unpaired surrogates, by `\uXXXX`. So an event
+ * that contains such a character can be applied.
  */
 export const escapeText = (text: string): string =>
   text.isWellFormed() && !text.includes('\0')
     ? text
     : text.replace(/\0|\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Compares two texts by code points, as Postgres does with the collation "C". */
+/**
+ * Compares two texts by code points, as Postgres does with the collation "C". JavaScript compares by UTF-16 code units.
+ */
 export const compareText = (a: string, b: string): number => {
   const end = Math.min(a.length, b.length);
   let at = 0;
@@ -34,8 +36,8 @@ const byLengthThenText = (a: string, b: string): number => Buffer.byteLength(a) 
 const isPlain = (name: string): boolean => name.isWellFormed() && !name.includes('\0') && name !== '__proto__';
 
 /**
- * Returns a JSON value in the form in which Postgres returns a `jsonb` value: keys sorted by length, then by bytes. So
- * a row in the cache equals the row in the table.
+ * Returns a JSON value in the form in which Postgres returns it from a `jsonb` column: keys sorted by length, then by
+ * bytes. So a row in memory equals the same row in the table.
  */
 const canonical = (value: unknown, depth = 0): unknown => {
   if (depth > MAX_DEPTH) return fail(`is nested deeper than ${MAX_DEPTH}`);
@@ -55,8 +57,8 @@ const sortedObject = (value: Readonly<Record<string, unknown>>, names: readonly 
 };
 
 /**
- * Sorts after escaping, because escaping changes the order of names. Two names may also become the same: the last value
- * then wins.
+ * Returns an object with escaped names. Sorts them after escaping, because escaping changes their order. If two names
+ * become the same, the last value is used.
  */
 const escapedObject = (value: object, depth: number): unknown => {
   const entries = new Map<string, unknown>();
@@ -64,7 +66,7 @@ const escapedObject = (value: object, depth: number): unknown => {
   return Object.fromEntries([...entries].sort(([one], [other]) => byLengthThenText(one, other)));
 };
 
-/** @throws Error if the value is nested too deeply to be written as JSON */
+/** Checks how deeply a value is nested. @throws Error if it is nested too deeply to be written as JSON */
 export const assertDepth = (value: unknown, depth = 0): void => {
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_DEPTH) fail(`is nested deeper than ${MAX_DEPTH}`);
@@ -92,13 +94,13 @@ const converters: Record<ColumnType, (value: unknown) => unknown> = {
 };
 
 /**
- * Returns the value as a column of this type stores and returns it. Undefined becomes null.
+ * Returns the value in the form in which a column of this type returns it. Undefined becomes null.
  * @throws Error if the type does not accept the value
  */
 export const columnValue = (type: ColumnType, value: unknown): unknown =>
   value === null || value === undefined ? null : converters[type](value);
 
-/** @throws Error if the value is a text that is too long for an index */
+/** Checks that a value can be indexed. @throws Error if it is a text that is too long for an index */
 export const assertIndexable = (value: unknown): void => {
   if (typeof value !== 'string' || value.length * 3 <= MAX_INDEXED_BYTES) return;
   if (Buffer.byteLength(value) > MAX_INDEXED_BYTES) fail(`is too long to be indexed (more than ${MAX_INDEXED_BYTES} bytes)`);

@@ -5,8 +5,8 @@ import type { ColumnType } from './table.ts';
 
 export type SortValue = string | number | boolean | null;
 /**
- * Where the next page starts: the sort value of the last row of the previous page, and its id. The id decides the order
- * of rows with equal sort values. A query may use another key column than `id` for this.
+ * Where the next page starts: the sort value and the id of the last row of the previous page. The id decides the order
+ * of rows with equal sort values. In place of the id, a query can use another key column of its table.
  */
 export type CursorKey = readonly [value: SortValue, id: string];
 
@@ -37,7 +37,7 @@ const isValueOf = (type: ColumnType, value: unknown): boolean => {
 };
 
 /**
- * Decodes a cursor of a list that is sorted by a value of this type; null if there is no cursor.
+ * Decodes a cursor; returns null if there is none. `type` is the type of the values by which the list is sorted.
  * @throws Refusal invalid at /query/cursor
  */
 export const readCursorKey = (cursor: string | undefined, type: ColumnType): CursorKey | null => {
@@ -49,5 +49,5 @@ export const readCursorKey = (cursor: string | undefined, type: ColumnType): Cur
   return [value as SortValue, id as string];
 };
 
-/** Decodes the cursor of a page query; null if it has none. @throws Refusal invalid at /query/cursor */
+/** Decodes the cursor of a page query; returns null if it has none. @throws Refusal invalid at /query/cursor */
 export const readCursor = ({ cursor, from, sort }: PageQuery): CursorKey | null => readCursorKey(cursor, columnType(from, sort.column));

@@ -5,8 +5,8 @@ export type Key = Readonly<Record<string, string>>;
 export type Row = Record<string, unknown>;
 
 /**
- * What an event does to a row. A `patch` needs an existing row, and so does an `add`, unless the table has only
- * counters. If the row does not exist, the event is parked.
+ * What an event does to a row. `patch` and `add` need an existing row. If it does not exist, the event is parked. In a
+ * table that has only counters, `add` creates the row instead.
  */
 export type Change =
   | { readonly op: 'insert'; readonly table: string; readonly row: Row }
@@ -17,15 +17,15 @@ export type Change =
 export type Changes = Change | readonly Change[];
 
 /**
- * Returns the changes for an event. `ignore`: the event changes no row, but the row of its stream still gets the new
- * revision.
+ * Returns the changes that an event makes to rows. `ignore`: the event changes no column, but the row of its stream
+ * gets the new revision.
  */
 export type Handler<E extends DomainEvent> = 'ignore' | ((event: Recorded<E>) => Changes);
 
 /**
- * A projection: pure functions from events to row changes. It owns the Postgres schema with its name, and handles the
- * streams of its categories (`*`: of all). If `version` changes, the projection is rebuilt in a shadow schema, which
- * then replaces the old schema.
+ * A projection: pure functions from events to row changes. It owns the Postgres schema with its name. It handles the
+ * streams of its categories; `*` stands for all categories. If `version` changes, the projection is rebuilt in a shadow
+ * schema, which then replaces the old schema.
  */
 export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly name: string;
@@ -33,16 +33,16 @@ export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly categories: readonly string[] | '*';
   readonly tables: readonly Table[];
   readonly on: { readonly [T in E['type']]: Handler<Extract<E, { type: T }>> };
-  /** Handles every event that has no entry in `on`. Projections of all events use this. */
+  /** Handles every event whose type has no entry in `on`. A projection of all events needs this. */
   readonly every?: (event: Recorded) => Changes;
   /**
-   * The newest version of the data of each event type that the projection knows; 1 if not listed. An event with a later
-   * version is parked.
+   * For each event type, the newest version of its data that the projection can handle; 1 if the type is not listed. An
+   * event with a newer version is parked.
    */
   readonly versions?: Readonly<Record<string, number>>;
 };
 
-/** A projection, whatever its events are. The engine uses this type. */
+/** A projection of events of any type, for code that handles all projections. */
 export type AnyProjection = Omit<Projection, 'on'> & { readonly on: Readonly<Record<string, Handler<never>>> };
 
 export const insert = (table: string, row: Row): Change => ({ op: 'insert', table, row });

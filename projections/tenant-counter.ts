@@ -3,7 +3,8 @@ import type { Reads } from './read-model.ts';
 import type { Table } from './table.ts';
 
 /**
- * Counts the resources of one kind in each tenant. So a list can return the header Total-Count without counting rows.
+ * A counter of the resources of one kind in each tenant. From it, a list gets the header Total-Count without counting
+ * rows.
  */
 export type TenantCounter = {
   readonly table: Table;
@@ -11,7 +12,10 @@ export type TenantCounter = {
   readonly read: (reads: Reads, projection: string, tenant_id: string) => Promise<number>;
 };
 
-/** Creates a counter. Its table is `<noun>_counts`, with one row per tenant; `counter` is the name of the column. */
+/**
+ * Creates a counter. Its table is `<noun>_counts`, with one row per tenant. `counter` is the name of the column with
+ * the count.
+ */
 export const tenantCounter = (noun: string, counter: string): TenantCounter => {
   const table: Table = {
     name: `${noun}_counts`,

@@ -37,7 +37,7 @@ type Fields = Record<string, unknown>;
 
 const agentNotFound = (): Refusal => new Refusal('not_found', 'There is no such agent');
 
-/** The fields of an agent that its history shows: settings, model chain, roles and grants. */
+/** Returns the fields of an agent that its history shows: settings, model chain, roles and grants. */
 const visibleFields = (agent: Agent.Agent): Fields => {
   if (agent.status === 'absent') return {};
   const rolesOf = (assignments: Agent.Agent['roles'] | Agent.Agent['grants']) =>
@@ -65,8 +65,9 @@ const entryOf = ({ event, before, after }: Step): z.output<typeof HistoryEntry> 
 };
 
 /**
- * The state of an agent is cached before every revision that is a multiple of this number. Reading another page of the
- * history can start from there. Cached states never become outdated, because events do not change.
+ * Before each revision that is a multiple of this number, the state of the agent is cached. So another page of the
+ * history can be read without folding all earlier events. Cached states never become outdated, because stored events
+ * never change.
  */
 const STATE_INTERVAL = 200;
 const MAX_CACHED_STATES = 500;
@@ -74,8 +75,8 @@ const MAX_CACHED_STATES = 500;
 const cachedStates = scopedCache<Agent.Agent>(MAX_CACHED_STATES);
 
 /**
- * Returns the state before the event with this revision: folds the earlier events, starting from the nearest cached
- * state.
+ * Returns the state of an agent before the event with this revision. Folds the earlier events, starting from the
+ * nearest cached state.
  */
 const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
   const keyOf = (at: number): string => `${ctx.tenant}.${agent_id}@${at}`;
@@ -93,7 +94,9 @@ const stateBefore = async (ctx: Ctx, agent_id: string, revision: number): Promis
   return state;
 };
 
-/** The last `limit` events with a revision below `end`, newest first, each with the state before and after it. */
+/**
+ * Returns the last `limit` events with a revision below `end`, newest first, each with the state before and after it.
+ */
 const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: number): Promise<Step[]> => {
   const from = Math.max(0, end - limit);
   if (from >= end) return [];
@@ -108,8 +111,8 @@ const stepsBefore = async (ctx: Ctx, agent_id: string, end: number, limit: numbe
 };
 
 /**
- * Lists the agent's events, each with the fields that it changed. Apart from the events of the page, it reads fewer
- * than STATE_INTERVAL earlier ones if their state is cached.
+ * Lists the agent's events, newest first, each with the fields that it changed. Earlier events are read, too, to fold
+ * the state before the page: fewer than STATE_INTERVAL of them if a state is cached.
  * @throws Refusal not_found, invalid
  */
 const readHistory = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & { agent_id: string }) => {
@@ -159,8 +162,8 @@ export const historyOperations = {
       const last = to === undefined ? loaded.position : await resolvePosition(ctx, to, 'to');
       const [before, after] = await Promise.all([fieldsAt(ctx, agent_id, first), fieldsAt(ctx, agent_id, last)]);
       const state = { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) };
-      // No ETag: `as_of` may be a time, and the same time can resolve to another position later, although the agent's
-      // revision stays the same.
+      // No ETag: `from` and `to` can be times. The same time can resolve to another position later, although the
+      // agent's revision stays the same.
       return { ...loaded, revision: -1, state };
     },
   }),

@@ -10,16 +10,16 @@ import { scopedCache } from '../http/scoped-cache.ts';
 import { ignoreUnavailable } from '../http/stale-if-error.ts';
 
 /**
- * If a tenant may create at most this many more agents, its changes run one after another. Each change waits until the
- * projection has counted the previous one.
+ * If a tenant may create at most this many more agents, its changes (creations, deletions and restores of agents) run
+ * one after another. Each waits until the projection has counted the previous one.
  */
 const NEAR_LIMIT = 1_000;
 /**
- * How long a count that is far from the limit stays valid. The assumption is that fewer than NEAR_LIMIT agents are
- * created in this time.
+ * How long a count that is far from the limit stays valid. This assumes that fewer than NEAR_LIMIT agents are created
+ * in this time.
  */
 const COUNT_TTL_MS = 250;
-/** After the read model was unavailable, it is not queried again for this long. */
+/** How long the read model is not queried again after a query has failed because it was unavailable. */
 const RETRY_DELAY_MS = 5_000;
 const MAX_TENANTS = 10_000;
 
@@ -42,7 +42,7 @@ const counterOf = ({ reads, tenant }: Ctx): AgentCounter => {
 
 const isUnavailable = ({ unavailableUntil }: AgentCounter): boolean => performance.now() < unavailableUntil;
 
-/** Counts the tenant's agents in the read model. If it is unavailable or behind, `count` keeps its last value. */
+/** Counts the tenant's agents in the read model. If the read model is unavailable or behind, `count` stays as it is. */
 const refreshCount = async (ctx: Ctx, counter: AgentCounter): Promise<void> => {
   if (isUnavailable(counter)) return;
   await agentCount(ctx.reads, ctx.tenant).then(
@@ -59,8 +59,9 @@ const refreshCount = async (ctx: Ctx, counter: AgentCounter): Promise<void> => {
 
 /**
  * Runs a change that adds or removes an agent. `change` gets a function that checks the limit of the tenant's plan.
- * Within one process the limit is exact, as long as the projection lags by fewer than NEAR_LIMIT agents. Each further
- * process may exceed it by one agent. While the read model is unavailable, the last known count is used.
+ * Within one process, the limit is exact if the projection lags by fewer than NEAR_LIMIT agents. With several
+ * processes, each further process can exceed the limit by one agent. While the read model is unavailable, the last
+ * known count is used.
  */
 export const withinAgentLimit = async <S>(ctx: Ctx, change: (check: CheckAgentLimit) => Promise<Loaded<S>>): Promise<Loaded<S>> => {
   const limits = await limitsOf(ctx);

@@ -56,7 +56,7 @@ const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   return { all: false, user_id, roles, since: state.members[user_id]?.since ?? MAX_SORT_KEY };
 };
 
-/** The agent as of the position in the context. It is null if the agent did not exist then or was deleted. */
+/** Returns the agent as of the context's log position; null if it did not exist at that position or was deleted. */
 const agentAsOf = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent> | null> => {
   const loaded = await ctx.load(Agent, agent_id);
   return loaded.state.status === 'live' ? loaded : null;
@@ -65,8 +65,8 @@ const agentAsOf = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent
 const FOLD_BATCH = 20;
 
 /**
- * A page of the agents that existed at this position, each folded from its events. It contains only agents that the
- * caller may see now.
+ * Returns a page of the agents that existed at this log position. Each agent is folded from its events up to the
+ * position. Agents that the caller may not see now are left out.
  */
 const agentsAsOf = async (ctx: Ctx, at: Position, visibility: AgentVisibility, window: ReturnType<typeof windowOf>) => {
   const { ids, next } = await agentIdsAsOf(ctx.reads, ctx.tenant, at, window);

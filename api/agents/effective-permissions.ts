@@ -26,8 +26,8 @@ const EffectivePermissions = z
   .meta({ id: 'EffectivePermissions' });
 
 /**
- * Callers may read their own permissions. Reading those of others needs `agent:roles:write`. The result has no ETag,
- * because it depends on two streams: the tenant and the agent.
+ * Returns the effective permissions of the caller or, if the caller has `agent:roles:write`, of another user. There is
+ * no ETag, because the result depends on two streams: that of the tenant and that of the agent.
  * @throws Refusal forbidden
  */
 const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {

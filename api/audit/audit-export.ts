@@ -27,8 +27,8 @@ const Query = z.strictObject({
 const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /**
- * The position up to which to export: the requested one, or by default that of the tenant's latest entry. Waits until
- * the projection has passed a requested position.
+ * Returns the log position up to which to export: the requested one, or by default that of the tenant's latest entry.
+ * Waits until the projection has passed a requested position.
  * @throws Refusal not_caught_up
  */
 const exportPosition = async (reads: Reads, tenant: string, requested: string | undefined): Promise<Position> => {
@@ -40,10 +40,10 @@ const exportPosition = async (reads: Reads, tenant: string, requested: string | 
 type ExportPages = { readonly first: readonly string[]; readonly rest: AsyncIterable<readonly string[]>; readonly until: Position };
 
 /**
- * The bytes of an export, one page at a time and only as fast as the client reads. No query stays open between two
- * pages.
- * A rebuild may reset the projection during the export, so that entries are missing. Therefore the generator throws at
- * the end if the projection is behind the position, and the connection is closed.
+ * Yields the bytes of an export, one page at a time and only as fast as the client reads. No query stays open between
+ * two pages. If a rebuild resets the projection during the export, entries can be missing. Then the projection is
+ * behind the position `until` at the end, so the generator throws and the connection is closed.
+ * @throws Refusal not_caught_up
  */
 async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest, until }: ExportPages) {
   yield Buffer.from(head + first.map(line).join(''));
@@ -53,7 +53,10 @@ async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest
 
 const media = (name: AuditFormatName): string => AUDIT_FORMATS[name].type.split(';')[0]!;
 
-/** Streams all audit log entries of a tenant up to a position. The same position always yields the same bytes. */
+/**
+ * Creates the handler that streams all audit log entries of a tenant up to a log position. The same position always
+ * yields the same bytes.
+ */
 const exportAuditLog = (runtime: Runtime) => {
   const authorize = authorizeRequest(EXPORT, runtime);
   const { reads } = runtime;
@@ -71,8 +74,8 @@ const exportAuditLog = (runtime: Runtime) => {
       'consistency-token': position,
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    // Errors can only be reported before the first byte of the response. The export must be recorded before any entry
-    // is sent.
+    // Read the first page and record the export before the response starts: after its first byte, errors cannot be
+    // reported. No entry may be sent before the export is recorded.
     const pages = entriesUntil(reads, tenant, until);
     const first = (await pages.next()).value ?? [];
     await recordAuditExport(runtime.context(info), { format: name, position });

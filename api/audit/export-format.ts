@@ -12,8 +12,8 @@ export type AuditFormat = {
 };
 
 /**
- * Cells that a spreadsheet would evaluate as a formula (CSV injection, see OWASP), even after blanks or with full-width
- * characters. They get an apostrophe as prefix.
+ * Matches texts that a spreadsheet would evaluate as a formula (CSV injection, see OWASP). Blanks before the formula
+ * and full-width characters do not prevent this. Such a cell gets an apostrophe as prefix.
  */
 const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/;
 
@@ -32,7 +32,10 @@ const csvLine = (text: string): string => {
   return `${COLUMNS.map((name) => csvCell(line[name])).join(',')}\r\n`;
 };
 
-/** The activities of OCSF, each with a pattern for the last word of our actions. */
+/**
+ * The activities of OCSF, each with a pattern for the last word of the actions that it stands for, such as
+ * `agent.created`.
+ */
 const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])[] = [
   [1, 'Create', /[._](?:accepted|added|allowed|assigned|connected|created|granted|issued|opened|registered|in)$/],
   [2, 'Read', /[._](?:disclosed|exported|read|seen|used)$/],

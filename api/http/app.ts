@@ -13,11 +13,11 @@ import type { Runtime } from './runtime.ts';
 export type AppOptions = {
   readonly operations: Operations;
   readonly runtime: Runtime;
-  /** Adds the plain routes, which are not in the table of operations. */
+  /** Adds the plain routes to the application, that is, routes that are not in a table of operations. */
   readonly mountPlain: (app: Hono) => void;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly requestId: () => string;
-  /** Maps an error that is not a Refusal to the refusal that the client gets. */
+  /** Converts an error that is not a Refusal to the refusal that the client gets. */
   readonly toRefusal: (error: unknown, c: Context) => Refusal;
   /** Called when an authenticated caller is refused with 403. */
   readonly onAccessRefused?: (c: Context, principal: Principal, refusal: Refusal) => void;
@@ -30,9 +30,9 @@ declare module 'hono' {
     requestId: string;
     /** The authenticated caller; undefined until the request is authenticated. */
     principal: Principal | undefined;
-    /** The request after its authorization; undefined on plain routes and before. */
+    /** The authorized request, for the handler that runs after the query is validated. Undefined in any other place. */
     authorizedRequest: AuthorizedRequest | undefined;
-    /** The caller's rate limit, for the RateLimit headers. */
+    /** The values of the RateLimit-Policy and RateLimit headers of the response. */
     limits: { readonly policy: string; readonly state: string } | undefined;
   }
 }
@@ -46,7 +46,7 @@ const DEFAULT_CACHE_CONTROL = 'no-store';
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** The HTTP methods for which the router has a handler at this path. */
+/** Returns the HTTP methods for which the router has a handler at this path. */
 const allowedMethods = (app: Hono, path: string): string[] => {
   const known = METHODS.filter((method) =>
     app.router.match(method, path)[0].some(([entry]) => (entry as unknown as [unknown, { path: string }])[1].path !== '/*'),
@@ -74,14 +74,17 @@ const refusalOf = (error: unknown, c: Context, toRefusal: AppOptions['toRefusal'
 const MIN_COMPRESSED_BYTES = 1_024;
 const compressBody = compress({ threshold: MIN_COMPRESSED_BYTES });
 
-/** Compresses long responses if the client accepts it. Other responses pass through without extra cost. */
+/**
+ * Compresses responses of at least MIN_COMPRESSED_BYTES if the client accepts it. Shorter responses, and those without
+ * a Content-Length, pass through without extra cost.
+ */
 const compressResponse: MiddlewareHandler = async (c, next) => {
   const { incoming } = (c.env ?? {}) as NodeBindings;
   const accepted = incoming ? incoming.headers['accept-encoding'] : c.req.header('accept-encoding');
   await next();
   if (accepted === undefined || Number(c.res.headers.get('content-length') ?? 0) < MIN_COMPRESSED_BYTES) return;
-  // The Content-Length must be that of a GET response. That response would be compressed, so its length is unknown
-  // here.
+  // The Content-Length of a HEAD response must be that of the GET response. The GET response would be compressed, so
+  // its length is not known here.
   if (c.req.method === 'HEAD') c.res.headers.delete('content-length');
   await compressBody(c, async () => {});
 };
@@ -105,10 +108,10 @@ export const createApp = ({
     c.set('requestId', id);
     const startedAt = performance.now();
     const common = { 'x-request-id': id, 'x-content-type-options': 'nosniff' };
-    // On Node, set the headers directly on the Node response. Creating a Headers object would cost more than verifying
-    // a signature.
+    // On Node, set the headers directly on Node's response object. Creating a Headers object would take longer than
+    // verifying a webhook signature.
     if (outgoing) for (const [name, value] of Object.entries(common)) outgoing.setHeader(name, value);
-    // By default a response must not be cached; a route may override this header.
+    // By default, clients must not cache a response. A route can override this header.
     outgoing?.setHeader('cache-control', DEFAULT_CACHE_CONTROL);
     await next();
     if (!outgoing) for (const [name, value] of Object.entries(common)) c.res.headers.set(name, value);

@@ -5,15 +5,15 @@ import { positionAt } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Ctx } from './operation.ts';
 
-/** The projection in which times are looked up as positions. Therefore, an as-of read waits for it. */
+/** The projection that maps times to log positions. As-of reads wait for it, because `as_of` can be a time. */
 export const AS_OF_PROJECTION = audit.name;
 
-/** Before the first event. */
+/** The position before the first event of the log. */
 const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /**
- * Returns null if the log has reached `position`, otherwise the position of the log's last event. Asks the log only if
- * the projection has not reached `position` yet.
+ * Returns null if the log has reached `position`, otherwise the position of its last event. Queries the event store
+ * only if the projection has not reached `position` yet.
  */
 const logEndBefore = async (ctx: Pick<Ctx, 'reads' | 'logEnd'>, position: Position): Promise<Position | null> => {
   const projected = parseToken(ctx.reads.position(AS_OF_PROJECTION) ?? '');
@@ -30,9 +30,9 @@ export const assertWithinLog = async (ctx: Ctx, token: string): Promise<void> =>
 };
 
 /**
- * The position that `as_of` stands for. A Consistency-Token stands for its own position, or for the end of the log if
- * that is earlier. A time stands for the tenant's last event up to that time. `name` is the name of the query
- * parameter.
+ * Converts `text`, the value of the query parameter `name`, to a log position. A Consistency-Token stands for its own
+ * position, or for the end of the log if that is earlier. A time stands for the position of the tenant's last event up
+ * to that time.
  * @throws Refusal invalid
  */
 export const resolvePosition = async (ctx: Ctx, text: string, name = 'as_of'): Promise<Position> => {

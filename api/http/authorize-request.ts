@@ -8,7 +8,7 @@ import { pathParameters } from './json-schema.ts';
 import { isRead, type Operation } from './operation.ts';
 import type { RequestInfo, Runtime } from './runtime.ts';
 
-/** A request whose caller is authenticated and allowed to use the route. */
+/** A request whose caller is authenticated and may use the route. */
 export type AuthorizedRequest = {
   readonly c: Context;
   readonly info: RequestInfo;
@@ -27,7 +27,7 @@ const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
   return revisions;
 };
 
-/** Treats a malformed id in the path like an unknown one. @throws Refusal not_found */
+/** Refuses a malformed id in the URL path like the id of an unknown resource. @throws Refusal not_found */
 const assertIds = (names: readonly string[], params: Record<string, string>): void => {
   for (const name of names) if (!isId25(params[name] ?? '')) throw notFound();
 };
@@ -42,8 +42,8 @@ export const requestInfoOf = (c: Context, runtime: Runtime, principal: Principal
 });
 
 /**
- * Returns a function that authenticates and authorizes a request for this route. It runs before the query and the body
- * are read, so that an unauthorized caller learns nothing from validation errors.
+ * Returns a function that authenticates and authorizes the requests of this route. The route calls it before reading
+ * the query and the body, so that an unauthorized caller learns nothing from validation errors.
  */
 export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permit'>, runtime: Runtime) => {
   const names = pathParameters(row.path);

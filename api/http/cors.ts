@@ -17,8 +17,8 @@ const exposeHeaders = [
 ];
 
 /**
- * Allows browsers to call the API from pages of these origins; `*` allows all. An OPTIONS request that is not a
- * preflight is passed on to the routes.
+ * Allows pages of these origins to call the API from a browser; `*` allows all origins. An OPTIONS request that is not
+ * a preflight is passed on to the routes.
  */
 export const corsMiddleware = (origins: readonly string[]): MiddlewareHandler => {
   const origin = origins.includes('*') ? '*' : [...origins];

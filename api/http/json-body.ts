@@ -8,8 +8,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 const tooLarge = (limit: number) => new Refusal('too_large', `The body may have at most ${limit} bytes`, { members: { limit } });
 
 /**
- * Maps an error that occurred while the body was read to a refusal: the client has disconnected or sent malformed
- * chunks.
+ * Converts an error that occurred while a body was read: the client has disconnected or sent malformed chunks.
+ * @throws Refusal malformed, or `error` itself if it is a Refusal
  */
 export const rejectTruncated = (error: unknown): never => {
   throw error instanceof Refusal ? error : new Refusal('malformed', 'The body ended before it was complete');
@@ -28,7 +28,7 @@ const readChunks = async (body: Request['body'], limit: number): Promise<Uint8Ar
 };
 
 /**
- * Reads the body.
+ * Reads the body of a request.
  * @throws Refusal too_large as soon as more than `limit` bytes arrive, malformed if the body is truncated
  */
 export const readBytes = async (request: Request, limit: number): Promise<Uint8Array> => {
@@ -38,7 +38,10 @@ export const readBytes = async (request: Request, limit: number): Promise<Uint8A
   return new Uint8Array(await request.arrayBuffer().catch(rejectTruncated));
 };
 
-/** @throws Refusal unsupported_media_type if the type is not application/json in UTF-8 */
+/**
+ * Checks the Content-Type of a request.
+ * @throws Refusal unsupported_media_type if it is not application/json in UTF-8
+ */
 const assertJsonType = (type: string | null): void => {
   if (type === 'application/json') return;
   const [media, ...parameters] = (type ?? '').toLowerCase().split(';');
@@ -55,7 +58,10 @@ const assertNotEncoded = (coding: string | null): void => {
   });
 };
 
-/** Counts the members of all objects in a JSON text. A name that occurs twice in an object counts twice. */
+/**
+ * Counts the members (pairs of name and value) of all objects in a JSON text. A name that occurs twice in an object
+ * counts twice.
+ */
 const countMembers = (text: string): number => {
   let members = 0;
   let quoted = false;
@@ -79,8 +85,8 @@ const assertExactNumber = (value: number): void => {
 };
 
 /**
- * Parses JSON for our own API. It refuses duplicate names, numbers that would lose precision, and text that Postgres
- * cannot store.
+ * Parses the JSON of a request to the API. Refuses duplicate names, numbers that would lose precision, and text that
+ * Postgres cannot store.
  * @throws Refusal invalid
  */
 export const parseStrictJson = (text: string): unknown => {
@@ -96,14 +102,14 @@ export const parseStrictJson = (text: string): unknown => {
     }
     return one;
   });
-  // JSON.parse calls the reviver only once for a duplicate name. It also calls it for the root, with an empty name.
+  // Find duplicate names: JSON.parse calls the reviver only once for a name that occurs twice. Its last call is for the
+  // root value, which is not a member.
   if (countMembers(text) !== visited - 1) throw invalid('', 'an object contains the same name twice', 'duplicate_name');
   return value;
 };
 
 /**
- * Reads the JSON body of a request. An empty body means `{}`, unless `isRequired` returns true. That function is called
- * only if the body is empty.
+ * Reads the JSON body of a request. An empty body means `{}`, unless `isRequired` returns true.
  * @throws Refusal unsupported_media_type, too_large, malformed, invalid
  */
 export const readJsonBody = async (request: Request, isRequired: () => boolean): Promise<{ value: unknown; bytes: Uint8Array }> => {

@@ -2,14 +2,17 @@ import { z } from 'zod';
 
 type Json = Record<string, unknown>;
 
-/** Named schemas of the OpenAPI document, collected while it is built. */
+/** The named schemas of the OpenAPI document, collected while the document is built. */
 export type Schemas = Json;
 
-/** Makes references point to the components of the OpenAPI document, where the named schemas are. */
+/**
+ * Changes the references in a schema so that they point to the components of the OpenAPI document, where the named
+ * schemas are.
+ */
 const withComponentReferences = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 
-/** Converts a zod schema to JSON Schema. The named schemas that it refers to are added to `schemas`. */
+/** Converts a zod schema to JSON Schema. Adds the named schemas to which it refers to `schemas`. */
 export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): unknown => {
   const { $defs, properties } = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as {
     $defs?: Json;
@@ -22,10 +25,10 @@ export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Sch
   return withComponentReferences(properties.it);
 };
 
-/** `/tenant/:tenant_id/agents` -> `['tenant_id']`. */
+/** Returns the names of the path parameters: `/tenant/:tenant_id/agents` -> `['tenant_id']`. */
 export const pathParameters = (path: string): string[] => [...path.matchAll(/:([a-z_]+)/g)].map((match) => match[1]!);
 
-/** `/tenant/:tenant_id/agents` -> `/tenant/{tenant_id}/agents`. */
+/** Converts a path to the form in OpenAPI: `/tenant/:tenant_id/agents` -> `/tenant/{tenant_id}/agents`. */
 export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, '{$1}');
 
 /** The OpenAPI parameters of a route: those of its path, then those of its query. */

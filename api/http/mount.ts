@@ -17,10 +17,10 @@ const NoFields = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * The position of the resource's last event, if the aggregate cache knows a later event than the projection. The read
- * can then answer as of that position, without waiting for the projection.
- * It returns null if a Consistency-Token names a later position than the cache has. Such a token may come from another
- * process, so the read has to wait for the projection.
+ * Returns the position of the resource's last event if the aggregate cache has a later event than the projection;
+ * otherwise null. The read can then answer as of that position, without waiting for the projection. Also returns null
+ * if a Consistency-Token names a later position than the cache has. Such a token can come from another process, so the
+ * read has to wait for the projection.
  */
 const positionAheadOfProjection = (
   { projection, aggregate }: Operation,
@@ -52,8 +52,8 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
 };
 
 /**
- * The validated fields of a mutation, and the raw bytes of its body. The body of a DELETE that takes no fields is not
- * read.
+ * Returns the validated fields of a mutation, and the raw bytes of its body. The body of a DELETE that accepts no
+ * fields is not read.
  */
 const readFields = async (c: Context, row: Operation): Promise<{ fields: object; bytes: Uint8Array }> => {
   const { method, body = NoFields } = row;
@@ -89,23 +89,20 @@ const validateQuery = (query: z.ZodType) =>
     if (!result.success) throw refusalFrom(result.error as z.core.$ZodError, '/query');
   });
 
-/** Validates the query of a request; a repeated parameter becomes a list. @throws Refusal invalid */
+/** Validates the query of a request. A parameter that occurs several times becomes a list. @throws Refusal invalid */
 export const parseQuery = <T extends z.ZodType>(c: Context, schema: T): z.output<T> => {
   const input = Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
   return parseOrRefuse(schema, Object.fromEntries(input), '/query');
 };
 
-/**
- * Refuses a request with query parameters on a route that has none, instead of ignoring them.
- * @throws Refusal invalid
- */
+/** Refuses query parameters on a route that has none, instead of ignoring them. @throws Refusal invalid */
 export const assertNoQuery = (c: Context): void => {
   if (c.req.raw.url.includes('?')) parseQuery(c, NoFields);
 };
 
 /**
- * Adds a route for each operation of a table. The route authenticates, authorizes and validates the request, runs the
- * operation and responds.
+ * Adds a route to the application for each operation of a table. The route authenticates, authorizes and validates a
+ * request, runs the operation and responds.
  */
 export const mount = (app: Hono, operations: Operations, runtime: Runtime): void => {
   for (const row of Object.values(operations)) {
@@ -121,7 +118,7 @@ export const mount = (app: Hono, operations: Operations, runtime: Runtime): void
     const emptyQuery = row.query.safeParse({});
     const authorizeFirst: MiddlewareHandler = async (c, next) => {
       const request = await authorize(c);
-      // Without a query string the parsed query is always the same, so it is not parsed again.
+      // Without a query string, the parsed query is always the same. So it is not parsed for each request.
       if (emptyQuery.success && !c.req.raw.url.includes('?')) return respond(row, runtime, request, emptyQuery.data as object);
       c.set('authorizedRequest', request);
       return next();

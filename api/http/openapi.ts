@@ -23,7 +23,7 @@ const permissionText = (permit: Permit): string => {
 /** Whether the operation returns a list in pages. */
 const isList = ({ query }: Operation): boolean => query instanceof z.ZodObject && 'limit' in query.shape;
 
-/** The names of the headers that a response has. */
+/** Returns the names of the headers that a successful response of the operation has. */
 const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] => {
   const etag = row.noETag ? [] : (['ETag'] as const);
   if (!isRead(row)) return [...etag, 'Consistency-Token', ...(row.location ? (['Location'] as const) : [])];
@@ -82,7 +82,7 @@ const RESPONSE_HEADERS = {
   'Total-Count': responseHeader('The number of all items; only on lists that are counted, and only if the caller may see every item'),
 };
 
-/** Components that every operation shares. */
+/** The components of the OpenAPI document to which all operations refer. */
 const SHARED_COMPONENTS = {
   headers: RESPONSE_HEADERS,
   parameters: {
@@ -138,7 +138,8 @@ const PROBLEM_SCHEMA = {
 };
 
 /**
- * The OpenAPI 3.1 document. It is generated from the tables that `mount` uses and from the entries of the plain routes.
+ * Creates the OpenAPI 3.1 document from the tables of operations that `mount` uses and from the entries of the plain
+ * routes.
  */
 export const openapi = (operations: Operations, plain: PlainPaths, url: string): Json => {
   const schemas: Schemas = { Problem: PROBLEM_SCHEMA };

@@ -5,14 +5,17 @@ import { type CursorKey, readCursorKey, writeCursor } from '../../projections/cu
 import type { Page } from '../../projections/read-model.ts';
 import { ignoreUnavailable } from './stale-if-error.ts';
 
-/** Accepts decimal digits only: `Number` would also accept `0x10`, `1e2`, ` 10` and the empty string. */
+/**
+ * Converts a text of decimal digits to a number; zod refuses any other text. `Number` alone would also accept `0x10`,
+ * `1e2`, ` 10` and the empty string.
+ */
 const parseDecimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
 
 const DEFAULT_SORTS = ['created_at'] as const;
 
 /**
- * The cursor of a list contains the sort value of an item, such as a name of 255 characters. JSON may need six bytes
- * for each character, which makes 2,100 characters in base64.
+ * The longest accepted cursor, in characters. A cursor contains the sort value of an item, such as a name of 255
+ * characters. JSON can need six bytes for each character, which makes 2,100 characters in base64.
  */
 const MAX_CURSOR_LENGTH = 4_000;
 
@@ -24,7 +27,7 @@ export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: re
   z.strictObject({
     limit: z.preprocess(parseDecimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
     cursor: z.string().max(MAX_CURSOR_LENGTH).optional(),
-    // Any column is accepted here. `parseSort` refuses unknown ones with a message that names the valid columns.
+    // Accept any column here: `parseSort` refuses an unknown one with a message that names the valid columns.
     sort: z
       .string()
       .max(64)
@@ -33,13 +36,13 @@ export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: re
     ...shape,
   });
 
-/** The query parameter `as_of`: an RFC 3339 time or a Consistency-Token. */
+/** The schema of the query parameter `as_of`: an RFC 3339 time or a Consistency-Token. */
 export const AsOf = z.string().max(64).optional();
 
-/** The query of a read that accepts `as_of`. */
+/** The schema of the query of a read that accepts only `as_of`. */
 export const asOfQuery = z.strictObject({ as_of: AsOf });
 
-/** A time range, which includes its start but not its end. */
+/** The query parameters of a time range, which includes its start but not its end. */
 export const TimeRange = {
   from: Instant.optional().meta({ description: 'Only items at or after this time' }),
   to: Instant.optional().meta({ description: 'Only items before this time' }),
@@ -49,7 +52,8 @@ export const TimeRange = {
 export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /**
- * Parses `sort`: a column name, with the prefix `-` for descending order. The default is newest first.
+ * Parses the query parameter `sort`: a column name, with the prefix `-` for descending order. The default is newest
+ * first.
  * @throws Refusal invalid
  */
 export const parseSort = (sort: string | undefined, columns: readonly string[]): { column: string; descending: boolean } => {
@@ -73,8 +77,8 @@ export const windowOf = ({ limit, cursor, sort }: PageWindow, columns: readonly 
 export const hasFilters = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
 
 /**
- * Adds the total count to a page if the list is not filtered. There is no count while the read model is unavailable, or
- * while it is still in an older version that does not count.
+ * Adds the total count of the list to a page, if the list is not filtered. The count is missing while the read model is
+ * unavailable, or while its tables are of an older version without counts.
  */
 export const withTotalCount = async (
   filter: object,
@@ -95,8 +99,8 @@ type ListItem = { readonly id: string; readonly created_at: string };
 const keyOf = ({ id, created_at }: ListItem): CursorKey => [created_at, id];
 
 /**
- * Returns one page of a list that is held in memory, newest first or ordered by `sort`. The cursor contains the sort
- * key of the page's last item. So the next page is correct even if that item has been deleted in between.
+ * Returns one page of a list in memory, newest first or ordered by `sort`. The cursor contains the sort value and the
+ * id of the page's last item. So the next page is correct even if that item has been deleted in the meantime.
  * @throws Refusal invalid
  */
 export const paginate = <T extends ListItem>(

@@ -4,7 +4,7 @@ import { parametersOf, templateOf } from './json-schema.ts';
 import type { Method } from './operation.ts';
 
 /**
- * A route outside the tables of operations: it handles raw bytes, streams, redirects or cookies, or needs no
+ * A route outside the tables of operations, because it handles raw bytes, streams, redirects or cookies, or needs no
  * credential.
  */
 export type PlainRoute<Deps, Path extends string = string> = {
@@ -16,7 +16,8 @@ export type PlainRoute<Deps, Path extends string = string> = {
   /** The heading under which the OpenAPI document lists the route. */
   readonly tag: string;
   /**
-   * The ways to authenticate. If it is absent, those of all operations apply; `[]` means that no credential is needed.
+   * The security requirements in the OpenAPI document. If absent, those of all operations apply; `[]` means that no
+   * credential is needed.
    */
   readonly security?: readonly object[];
   /** The schema of the query for the OpenAPI document. The handler validates the query itself. */
@@ -28,10 +29,10 @@ export type PlainRoute<Deps, Path extends string = string> = {
   readonly handler: (deps: Deps) => (c: Context<Env, Path>) => Response | Promise<Response>;
 };
 
-/** The OpenAPI entries of routes: by path, then by method. */
+/** The OpenAPI entries of routes, by path and then by method. */
 export type PlainPaths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Defines one row, from which both the Hono route and its OpenAPI entry are made. */
+/** Defines a plain route. Both the Hono route and its OpenAPI entry are made from it. */
 export const plainRoute = <Deps, const Path extends string>(row: PlainRoute<Deps, Path>): PlainRoute<Deps> =>
   row as unknown as PlainRoute<Deps>;
 
@@ -57,5 +58,8 @@ const documented = <Deps>({ handler: _, method, path, tag, query, parameters = [
   return { [templateOf(path)]: { [method]: { ...row, tags: [tag], ...(all.length > 0 ? { parameters: all } : {}) } } };
 };
 
-/** The OpenAPI entries of routes. There must be only one route for each path. */
+/**
+ * Creates the OpenAPI entries of routes. Two routes must not have the same path, because the second entry would replace
+ * the first.
+ */
 export const documentPlainRoutes = <Deps>(routes: readonly PlainRoute<Deps>[]): PlainPaths => Object.assign({}, ...routes.map(documented));

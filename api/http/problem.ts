@@ -3,7 +3,9 @@ import { type FieldError, Refusal, type RefusalCode } from '../../domain/refusal
 
 type ProblemKind = { readonly status: number; readonly title: string };
 
-/** The status and title for each refusal code. The code is also the last part of the problem type's URL. */
+/**
+ * The status and title for each refusal code. With hyphens, the code is also the last part of the problem type's URL.
+ */
 export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   malformed: { status: 400, title: 'The request cannot be read' },
   unauthorized: { status: 401, title: 'Authentication is required' },
@@ -34,7 +36,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
 
 const problemTypeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
 
-/** The problem type that is described at this path; null if there is none. */
+/** Returns the problem type that is described at this URL path; null if there is none. */
 export const problemTypeAt = (path: string): (ProblemKind & { readonly type: string; readonly code: string }) | null => {
   const [code, kind] = Object.entries(PROBLEMS).find(([code]) => problemTypeOf(code) === path) ?? [];
   return code && kind ? { type: path, code, ...kind } : null;
@@ -50,7 +52,9 @@ const headersOf = ({ code, extra }: Refusal): Record<string, string> => ({
   ...(extra.acceptEncoding === undefined ? {} : { 'accept-encoding': extra.acceptEncoding }),
 });
 
-/** The RFC 9457 response to a refusal. It contains only what the refusal states: no stack, no SQL, no secret. */
+/**
+ * Creates the RFC 9457 response to a refusal. It contains only what the refusal states: no stack, no SQL, no secret.
+ */
 export const problemResponse = (refusal: Refusal, instance: string, requestId: string): Response => {
   const { status, title } = PROBLEMS[refusal.code];
   const body = {
@@ -70,7 +74,7 @@ export const problemResponse = (refusal: Refusal, instance: string, requestId: s
 const pointer = (root: string, path: readonly PropertyKey[]): string =>
   root + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** Converts zod issues to field errors. Their JSON pointers start with `root`. */
+/** Converts the issues of a zod error to field errors. `root` is the start of their JSON pointers. */
 export const faultsOf = (error: z.core.$ZodError, root: string): FieldError[] =>
   error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
@@ -90,11 +94,14 @@ export const refusalFrom = (error: z.core.$ZodError, root: string): Refusal => {
   });
 };
 
-/** JSON has no undefined, so an undefined value means that the field is missing. */
+/** Replaces zod's message for an undefined value. JSON has no undefined, so the field is missing. */
 const missingFieldMessage = ({ input }: { readonly input?: unknown }): string | undefined =>
   input === undefined ? 'is missing' : undefined;
 
-/** Parses a value with a schema. In errors, JSON pointers start with `root`. @throws Refusal invalid */
+/**
+ * Parses a value with a schema. `root` is the start of the JSON pointers in the field errors.
+ * @throws Refusal invalid
+ */
 export const parseOrRefuse = <T extends z.ZodType>(schema: T, value: unknown, root = ''): z.output<T> => {
   const result = schema.safeParse(value, { error: missingFieldMessage });
   if (result.success) return result.data;

@@ -5,11 +5,14 @@ import type { Reads } from '../../projections/read-model.ts';
 import { boundedMap } from './scoped-cache.ts';
 
 /**
- * How long a read waits if the client sent no Consistency-Token. With a token it waits longer, and is refused after
- * that.
+ * How long a read without a Consistency-Token waits for the caller's last write. A read with a token waits longer and
+ * is then refused.
  */
 const WAIT_TIMEOUT_MS = 250;
-/** A read does not wait for a write that is older than this: the projection either contains it or is too far behind. */
+/**
+ * A read does not wait for a write that is older than this. By then, either the projection contains the write, or it
+ * lags too far behind.
+ */
 const WRITE_TTL_MS = 2_000;
 /** After a wait for a projection has timed out, reads skip waiting for that projection during this time. */
 const SKIP_WAIT_MS = 1_000;
@@ -23,9 +26,8 @@ export type ReadYourWrites = {
   /** Stores the position of the caller's latest mutation. */
   readonly recordWrite: (principal: Principal, position: Position | null) => void;
   /**
-   * Waits at most 250 ms until the projections have passed the caller's last write. After that, the read answers with
-   * the data that the projections have. If the client sent a Consistency-Token, it waits for the token's position
-   * instead. It throws only in that case.
+   * Waits until the projections have passed the caller's last write, at most 250 ms, and then returns in any case. With
+   * a Consistency-Token, waits for the token's position instead, and throws if that takes too long.
    * @throws Refusal malformed, not_caught_up
    */
   readonly waitForOwnWrites: (principal: Principal, projections: readonly string[], token: string | undefined) => Promise<void>;
@@ -49,7 +51,7 @@ export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number =
       const caller = writerOf(principal);
       if (!caller || !position) return;
       const known = lastWrites.get(caller);
-      // Responses to concurrent mutations may come in another order than their events. Keep the later position.
+      // The responses to concurrent mutations can come in another order than their events. Keep the later position.
       if (known && comparePositions(known.position, position) > 0) return;
       lastWrites.set(caller, { position, at: now() });
     },

@@ -6,7 +6,8 @@ import { etagOf, matchesIfNoneMatch } from './etag.ts';
 import type { Operation, Read } from './operation.ts';
 
 /**
- * Fills the placeholders of a path template with the path parameters of the request, or else with fields of the reply.
+ * Replaces the placeholders of a path template by path parameters of the request or, if there is none of that name, by
+ * fields of the reply.
  */
 export const expandPath = (template: string, params: Record<string, string>, reply: unknown): string =>
   template.replace(/:([a-z_]+)/g, (_, name: string) => params[name] ?? String((reply as Record<string, unknown>)?.[name] ?? ''));
@@ -17,7 +18,7 @@ const nextLink = (url: string, cursor: string): string => {
   return `<${next.pathname}${next.search}>; rel="next"`;
 };
 
-/** A JSON response. It has a Content-Length, by which the middleware decides whether to compress it. */
+/** Creates a JSON response. From its Content-Length, the middleware decides whether to compress the response. */
 export const jsonResponse = (body: string, status: number, headers: Record<string, string> = {}): Response =>
   new Response(body, {
     status,
@@ -31,7 +32,7 @@ export const jsonResponse = (body: string, status: number, headers: Record<strin
 const isNotModified = (c: Context, etag: string | undefined, { noConditionalGet }: Operation): boolean =>
   !noConditionalGet && matchesIfNoneMatch(c.req.header('if-none-match'), etag);
 
-/** The response to a read whose result comes from the read models. @throws Refusal not_found */
+/** Creates the response to a read whose result comes from the read models. @throws Refusal not_found */
 export const readResponse = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
   const headers: Record<string, string> = position ? { 'projection-position': position } : {};
   if (answer === null) throw notFound();
@@ -46,7 +47,7 @@ export const readResponse = (c: Context, row: Operation, answer: Read, position:
   return jsonResponse(answer.body, row.status ?? 200, headers);
 };
 
-/** The response to a mutation. The body shows the state after it. */
+/** Creates the response to a mutation. Its body shows the state after the mutation. */
 export const mutationResponse = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
   const headers: Record<string, string> = loaded.revision >= 0 ? { etag: etagOf(loaded.revision) } : {};
   if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
@@ -55,7 +56,10 @@ export const mutationResponse = (row: Operation, params: Record<string, string>,
   return jsonResponse(JSON.stringify(row.reply.parse(loaded.state)), loaded.existed ? 200 : (row.status ?? 200), headers);
 };
 
-/** The response to a read whose result is a folded state. */
+/**
+ * Creates the response to a read whose result is a folded state. `resolved` is the position of an as-of read as a
+ * token.
+ */
 export const stateResponse = (
   c: Context,
   row: Operation,

@@ -8,20 +8,22 @@ import type { Reads } from '../../projections/read-model.ts';
 import type { Ctx } from './operation.ts';
 import type { ReadYourWrites } from './read-your-writes.ts';
 
-/** What a request contains apart from path, query and body. */
+/** What is known about a request apart from its path, query and body. */
 export type RequestInfo = {
   readonly principal: Principal;
   readonly tenant: string;
   readonly requestId: string;
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** The revisions in If-Match. '*' matches every existing resource; null means that the header is absent. */
+  /**
+   * The revisions in the If-Match header. '*' matches every existing resource; null means that the header is absent.
+   */
   readonly ifMatch: readonly number[] | '*' | null;
-  /** The position of an as-of read. Null means the present. */
+  /** The log position of an as-of read. Null or absent for a read of the present state. */
   readonly asOf?: Position | null;
   /**
-   * Whether to fold from the log. The client's Consistency-Token may name a later position than the aggregate cache
-   * has.
+   * Whether to load aggregates from the log instead of from memory. Set if the client sends a Consistency-Token,
+   * because its position can be later than that of the aggregate cache.
    */
   readonly bypassCache?: boolean;
 };
@@ -42,7 +44,7 @@ export type Runtime = {
    */
   readonly authenticate: (c: Context) => Promise<Principal>;
   /**
-   * Checks that the caller may use the route. Returns 'guest' for a super-admin without a role in the tenant.
+   * Checks that the caller may use the route. Returns 'guest' for a super-admin who is not a member of the tenant.
    * @throws Refusal forbidden, not_found, tenant_suspended
    */
   readonly authorize: Authorize;
@@ -54,14 +56,14 @@ export type Runtime = {
     run: (ctx: Ctx) => Promise<T>,
     locate: (loaded: T) => string | null,
   ) => Promise<T>;
-  /** Records in the tenant's audit log that a super-admin has read data of the tenant. */
+  /** Records that a super-admin has read data of the tenant. The tenant's audit log shows this. */
   readonly recordSuperAdminRead: (info: RequestInfo, what: string) => Promise<void>;
   /** The client's IP address. */
   readonly address: (c: Context) => string | null;
   /** Called if sending a response fails after its first byte. */
   readonly onBrokenResponse: (c: Context, error: unknown) => void;
   readonly reads: Reads;
-  /** The position of an aggregate's last event; null if the aggregate is not in the aggregate cache. */
+  /** Returns the position of an aggregate's last event; null if the aggregate is not in the aggregate cache. */
   readonly cachedPosition: (aggregate: AnyAggregate, tenant: string, id: string) => Position | null;
   readonly readYourWrites: ReadYourWrites;
 };

@@ -6,7 +6,9 @@ type BoundedMap<T> = {
   readonly delete: (key: string) => void;
 };
 
-/** A map with at most `maxEntries` entries. If it is full, adding a key first removes all entries. */
+/**
+ * Creates a map with at most `maxEntries` entries. If the map is full, setting another key first removes all entries.
+ */
 export const boundedMap = <T>(maxEntries: number): BoundedMap<T> => {
   const entries = new Map<string, T>();
   return {
@@ -24,7 +26,9 @@ export type ScopedCache<T> = {
   readonly set: (reads: Reads, key: string, value: T) => void;
 };
 
-/** Creates a separate bounded map for each set of read models, because several platforms may run in one process. */
+/**
+ * Creates a cache that has a separate bounded map for each `Reads`, because several platforms can run in one process.
+ */
 export const scopedCache = <T>(maxEntries: number): ScopedCache<T> => {
   const maps = new WeakMap<Reads, BoundedMap<T>>();
   return {

@@ -32,8 +32,8 @@ const MeRead = z
 type MyTenant = z.output<typeof MeRead>['tenants'][number];
 
 /**
- * One of the caller's tenants, with their role in it. It is null if the tenant is closed or the caller is no longer a
- * member.
+ * Returns one of the caller's tenants, with the caller's role in it. Returns null if the tenant is closed or the caller
+ * is no longer a member.
  */
 const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<MyTenant | null> => {
   const { state } = await ctx.load(Tenant, id);
@@ -44,8 +44,8 @@ const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<M
 };
 
 /**
- * The ids of the tenants in which the credential is valid: only its own tenant if it is bound to one, else all tenants
- * of the user.
+ * Returns the ids of the tenants in which the credential is valid: the tenant to which it is bound or, if there is
+ * none, all tenants of the user.
  */
 const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
   if (principal.kind === 'runner') return [principal.tenant_id];
@@ -54,14 +54,17 @@ const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
   return (await membershipsOf(ctx.reads, principal.user_id)).map(({ tenant_id }) => tenant_id);
 };
 
-/** The caller's permissions on the whole platform; or, if the credential is bound to a tenant, those in this tenant. */
+/**
+ * Returns the caller's permissions on the whole platform or, if the credential is bound to a tenant, those in this
+ * tenant.
+ */
 const permissionsOf = (principal: Principal, tenants: readonly MyTenant[]): string[] => {
   if (principal.kind !== 'user') return [];
   if (principal.bound_to !== null) return tenants.flatMap(({ permissions }) => permissions);
   return principal.super_admin ? ['platform'] : [];
 };
 
-/** Describes the caller: the user with their tenants or, if a runner key is used, its agent. */
+/** Describes the caller: the user with their tenants or, for a runner key, the agent. */
 const readMe = async (ctx: Ctx) => {
   const { principal, actor } = ctx;
   const user = principal.kind === 'user' ? (await ctx.load(User, principal.user_id)).state : null;

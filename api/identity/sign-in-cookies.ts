@@ -10,8 +10,8 @@ const FLOW_TTL_SECONDS = 600;
 const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
 
 /**
- * Returns functions for the sign-in cookies. With HTTPS their names have the prefix `__Host-`. So neither another host
- * nor an unencrypted connection can set such a cookie.
+ * Creates the functions that read and write the sign-in cookies. With HTTPS, the cookie names have the prefix
+ * `__Host-`. So neither another host nor an unencrypted connection can set these cookies.
  */
 export const createCookies = (publicUrl: string) => {
   const { protocol, origin } = new URL(publicUrl);
@@ -19,7 +19,8 @@ export const createCookies = (publicUrl: string) => {
   const cookieName = (purpose: string): string => `${secure ? '__Host-' : ''}annals_${purpose}`;
   const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const;
   /**
-   * Several tabs may sign in at the same time. Each has its own cookie, named by the start of its `state` parameter.
+   * The name of the cookie of one sign-in. It contains the start of the `state` parameter, because several tabs can
+   * sign in at the same time.
    */
   const flowName = (state: string): string => cookieName(`flow_${state.slice(0, 8).replace(/[^\w-]/g, '')}`);
   return {
@@ -36,9 +37,9 @@ export const createCookies = (publicUrl: string) => {
 };
 
 /**
- * Protects changes that are authenticated by cookie against cross-site request forgery. SameSite already keeps browsers
- * from sending the cookie with requests from other sites. This check also refuses requests from other hosts of the same
- * site, and protects users whose browsers do not support SameSite.
+ * Protects changes that are authenticated by cookie against cross-site request forgery. With SameSite, browsers do not
+ * send the cookie with requests from other sites. This check also refuses requests from other hosts of the same site,
+ * and protects users whose browsers do not support SameSite.
  * @throws Refusal forbidden
  */
 export const assertOwnPage = (c: Context, { origin }: Pick<SignInCookies, 'origin'>): void => {

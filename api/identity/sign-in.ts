@@ -11,8 +11,8 @@ import type { Runtime } from '../http/runtime.ts';
 import type { SignInCookies } from './sign-in-cookies.ts';
 
 /**
- * The authorization-code flow with an issuer. Between `begin` and `finish`, the browser stores the encrypted state of
- * the flow in a cookie.
+ * The OAuth authorization-code flow with an issuer. Between `begin` and `finish`, the browser stores the encrypted
+ * state of the flow in a cookie.
  */
 export type CodeFlow = {
   /** @throws Refusal not_configured, unavailable */
@@ -22,8 +22,8 @@ export type CodeFlow = {
 };
 
 /**
- * The path to open after the sign-in. It must be a path on this host: every text that a browser could take for a URL of
- * another host is refused.
+ * Returns the path to open after the sign-in. It must be a path on this host: every text that a browser could take for
+ * a URL of another host is refused.
  * @throws Refusal invalid
  */
 const returnPathOf = (origin: string, returnTo: string | undefined): string => {
@@ -38,12 +38,13 @@ export type SignInDeps = {
   readonly cookies: SignInCookies;
   readonly isMember: IsMember;
   /**
-   * Authenticates by session cookie. A change is accepted only from a page of this site.
+   * Authenticates by session cookie. Requests that change something are accepted only from a page of this site.
    * @throws Refusal unauthorized, forbidden
    */
   readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
   /**
-   * Runs a sign-in attempt. Failed attempts count against the client's IP address, like failed credentials.
+   * Runs a sign-in attempt. A failed attempt counts against the rate limit of the client's IP address, like a request
+   * with invalid credentials.
    * @throws Refusal rate_limited
    */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;

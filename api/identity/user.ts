@@ -10,7 +10,7 @@ import { staleIfError } from '../http/stale-if-error.ts';
 
 type Tenancy = Pick<z.output<typeof AdminUserRow>, 'tenant_count' | 'primary_tenant'>;
 
-/** The number of a user's tenants, and the tenant that the user joined first. @throws Refusal unavailable */
+/** Returns the number of a user's tenants, and the tenant that the user joined first. @throws Refusal unavailable */
 const tenancyOf = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
   const memberships = await membershipsOf(ctx.reads, user_id);
   const [oldest] = memberships;
@@ -22,8 +22,8 @@ const tenancyOf = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
 const lastKnownTenancy = staleIfError<Tenancy>({ tenant_count: 0, primary_tenant: null });
 
 /**
- * Like `tenancyOf`, but for the response to a mutation, which must not fail. While the read model is unavailable, it
- * returns the last known values, or else 0 and null.
+ * Like `tenancyOf`, but for the response to a mutation. If the read model is unavailable, it returns the last known
+ * values, or else 0 and null, because the mutation is already recorded.
  */
 const tenancyOrLastKnown = (ctx: Ctx, user_id: string): Promise<Tenancy> => lastKnownTenancy(ctx.reads, user_id, tenancyOf(ctx, user_id));
 

@@ -1,4 +1,4 @@
-/** These settings keep the page from sending requests to other hosts. */
+/** The settings of Scalar, which renders the page. They keep it from sending requests to other hosts. */
 const SCALAR_SETTINGS = {
   telemetry: false,
   withDefaultFonts: false,
@@ -9,9 +9,9 @@ const SCALAR_SETTINGS = {
 };
 
 /**
- * The script that starts the page. It sends API requests to the page's own origin, because the content security policy
- * allows no other, whatever server the document names. It leaves optional parameters out of the sample requests: Scalar
- * would send them empty, and the API refuses empty ones.
+ * The script that renders the page. It sends API requests to the origin of the page, whatever server the OpenAPI
+ * document names, because the content security policy allows no other origin. It disables optional parameters in the
+ * sample requests: Scalar would send them empty, and the API refuses empty parameters.
  */
 export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json()).then((content) => {
   const operations = Object.values(content.paths).flatMap((path) => Object.values(path));
@@ -21,7 +21,7 @@ export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json(
 });
 `;
 
-/** Allows the page to load resources from this service only, and to send requests to no other. */
+/** Allows the page to load resources only from this service, and to send requests only to it. */
 export const CONTENT_SECURITY_POLICY = `default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** The HTML page that shows the API reference. */

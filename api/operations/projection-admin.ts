@@ -5,12 +5,12 @@ import { type Operations, operation } from '../http/operation.ts';
 import { DriftReport, ParkedEvent, ProjectionStatus, Rebuild } from './projection-status.ts';
 
 /**
- * What the projector offers for the maintenance of projections. Null means that there is no such projection, rebuild or
- * event.
+ * How operators maintain projections; the projector implements this. A result of null means that there is no such
+ * projection, rebuild or event.
  */
 export type ProjectionAdmin = {
   readonly statuses: () => Promise<z.output<typeof ProjectionStatus>[]>;
-  /** Starts to rebuild a projection. If a rebuild is already running, returns that one. */
+  /** Starts a rebuild of a projection. If a rebuild is already running, returns that rebuild. */
   readonly rebuild: (name: string) => Promise<z.output<typeof Rebuild> | null>;
   readonly rebuildOf: (name: string, id: string) => Promise<z.output<typeof Rebuild> | null>;
   readonly promote: (name: string, id: string) => Promise<z.output<typeof Rebuild> | null>;
@@ -89,7 +89,7 @@ const parkedEventOperations = (admin: ProjectionAdmin): Operations => ({
   }),
 });
 
-/** The operations by which operators monitor and maintain the projections. */
+/** Creates the operations by which operators monitor and maintain the projections. */
 export const projectionAdminOperations = (admin: ProjectionAdmin): Operations => ({
   listProjections: operation({
     ...common,

@@ -7,15 +7,15 @@ import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
 
 /**
- * Whether the process can accept requests. `degraded` names the services that are down although deliveries are still
- * accepted.
+ * Whether the process can accept webhook deliveries (`ready`). `degraded` names the services that are down although
+ * deliveries are still accepted.
  */
 export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[] };
 
 export type SystemDeps = {
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ contentType: string; text: string }>;
-  /** Whether this caller may read the metrics: from the same machine, or with METRICS_TOKEN. */
+  /** Whether the caller may read the metrics: it runs on the same machine, or sends METRICS_TOKEN. */
   readonly mayReadMetrics: (c: Context) => boolean;
   readonly openapi: () => unknown;
   readonly asyncapi: () => unknown;
@@ -56,7 +56,8 @@ const systemRoute = ({ summary, responses, ...row }: SystemRow) =>
   });
 
 /**
- * Liveness, readiness, metrics and API documents. They need no API key and show no resources of a tenant.
+ * The routes for liveness, readiness, metrics and API documents. They need no API key and show no resources of a
+ * tenant.
  */
 const routes = [
   systemRoute({

@@ -47,7 +47,7 @@ const headers = {
   },
 };
 
-/** `annals.webhook.accepted` -> `annalsWebhookAccepted`. */
+/** Converts a message type to a name in the document: `annals.webhook.accepted` -> `annalsWebhookAccepted`. */
 const nameOf = ({ type }: RunnerMessageType): string => type.replace(/\.([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const messageOf = (row: RunnerMessageType) => ({
@@ -62,8 +62,8 @@ const messageOf = (row: RunnerMessageType) => ({
 const reference = (path: string) => ({ $ref: `#/${path}` });
 
 /**
- * The AsyncAPI 3.0 document of the messages to runners. It is generated from the table by which the relay publishes
- * them.
+ * Creates the AsyncAPI 3.0 document of the messages to runners. It is generated from `runnerMessages`, from which the
+ * relay takes the messages, too.
  */
 export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: string }) => {
   const rows = Object.values(runnerMessages);

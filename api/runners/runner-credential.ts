@@ -14,8 +14,8 @@ const path = '/tenant/:tenant_id/agents/:agent_id/runner-credentials';
 const permit = { all: ['agent:settings:write'], runner: true } as const;
 
 /**
- * The operations for runner credentials, with which runners connect to the message broker. `createUser` creates the
- * user in the broker.
+ * Creates the operations for runner credentials, with which runners connect to the message broker. `createUser` creates
+ * the broker user of a credential.
  */
 export const runnerCredentialOperations = (createUser: CreateBrokerUser): Operations => ({
   listRunnerCredentials: operation({

@@ -44,7 +44,7 @@ const BreakGlassOpened = z
 
 type TenantStatistics = { readonly agent_count: number; readonly last_active_at: string | null };
 
-/** The data about a tenant that is only in the read models. @throws Refusal unavailable */
+/** Returns the data about a tenant that only the read models contain. @throws Refusal unavailable */
 const statisticsOf = async ({ reads }: Ctx, id: string): Promise<TenantStatistics> => {
   const [agent_count, last_active_at] = await Promise.all([agentCount(reads, id), lastActiveAt(reads, id)]);
   return { agent_count, last_active_at };
@@ -52,13 +52,13 @@ const statisticsOf = async ({ reads }: Ctx, id: string): Promise<TenantStatistic
 const lastKnownStatistics = staleIfError<TenantStatistics>({ agent_count: 0, last_active_at: null });
 
 /**
- * Like `statisticsOf`, but for the response to a mutation, which must not fail. While the read models are unavailable,
- * it returns the last known values, or else 0 and null.
+ * Like `statisticsOf`, but for the response to a mutation. If the read models are unavailable, it returns the last
+ * known values, or else 0 and null, because the mutation is already recorded.
  */
 const statisticsOrLastKnown = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<TenantStatistics> =>
   ctx.sideEffect(() => lastKnownStatistics(ctx.reads, id, statisticsOf(ctx, id)));
 
-/** The tenant's state, with the number of its members and of its agents. */
+/** Returns the tenant's state, with the number of its members and of its agents. */
 const stateWithCounts = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: TenantStatistics) => ({
   ...state,
   member_count: Object.keys(state.members).length,
@@ -75,7 +75,10 @@ const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
   state: { ...loaded.state, plan: (await ctx.load(Plan, loaded.state.plan_id)).state },
 });
 
-/** The usage and the tasks of the last 30 days. All numbers are zero, because the platform has no sessions yet. */
+/**
+ * Returns the usage and the tasks of the last 30 days. All numbers are zero, because the platform does not run tasks
+ * yet.
+ */
 const usageSummaries = (ctx: Ctx) => {
   const start = new Date(Date.parse(ctx.at()) - 30 * 86_400_000).toISOString();
   return {

@@ -10,8 +10,8 @@ import type { Ctx } from '../http/operation.ts';
 const isUpTo = (event: Recorded, at: Position): boolean => comparePositions(event.position, at) <= 0;
 
 /**
- * The revision of an agent's first acknowledgement event after a position. A binary search finds it with about 2 log2 n
- * reads.
+ * Returns the revision of the first event after this log position in an agent's acknowledgement stream. A binary search
+ * finds it with about 2 log2 n reads.
  */
 const firstRevisionAfter = async (ctx: Ctx, agent_id: string, at: Position): Promise<number> => {
   const isAfter = async (revision: number): Promise<boolean> => {
@@ -29,8 +29,8 @@ const firstRevisionAfter = async (ctx: Ctx, agent_id: string, at: Position): Pro
 };
 
 /**
- * The time of the delivery's last acknowledgement event in the read model. It is null if there is none, and undefined
- * if the read model has not reached the position.
+ * Returns the time at which the delivery was last settled (acknowledged or given up), according to the read model.
+ * Returns null if it was not settled, and undefined if the read model has not reached the log position `at`.
  */
 const lastSettledAt = (ctx: Ctx, at: Position, live: FoundDelivery | null): string | null | undefined => {
   const reached = parseToken(ctx.reads.position(deliveries.name) ?? '');
@@ -39,8 +39,8 @@ const lastSettledAt = (ctx: Ctx, at: Position, live: FoundDelivery | null): stri
 };
 
 /**
- * The acknowledgement events of a delivery up to a position. `last` is the time of the last one, null if there is none,
- * and undefined if it is not known.
+ * Returns the acknowledgement events of a delivery up to a log position. `last` is the time of the last one, at which
+ * the search ends. It is null if there is none, and undefined if that is unknown.
  */
 const settlementsOf = async (ctx: Ctx, accepted: Recorded, at: Position, last: string | null | undefined): Promise<Recorded[]> => {
   if (last === null) return [];
@@ -57,8 +57,8 @@ const settlementsOf = async (ctx: Ctx, accepted: Recorded, at: Position, last: s
 };
 
 /**
- * The rejected delivery, if it was rejected up to this position. It has no stream of its own, and never changes after
- * its rejection.
+ * Returns the rejected delivery if it was rejected up to this log position; otherwise null. The read model suffices,
+ * because a rejected delivery never changes.
  */
 const rejectedAsOf = async (ctx: Ctx, live: FoundDelivery | null, at: Position): Promise<FoundDelivery | null> => {
   if (live?.delivery.outcome !== 'rejected') return null;
@@ -67,8 +67,8 @@ const rejectedAsOf = async (ctx: Ctx, live: FoundDelivery | null, at: Position):
 };
 
 /**
- * A delivery, without its body, as of a position. It is folded from the delivery's own events and the acknowledgement
- * events of its agent.
+ * Returns a delivery, without its body, as of a log position. It is folded from the delivery's own events and the
+ * acknowledgement events of its agent.
  */
 export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<FoundDelivery | null> => {
   const [own, live] = await Promise.all([Array.fromAsync(ctx.history(Delivery, id)), deliveryById(ctx.reads, ctx.tenant, id)]);

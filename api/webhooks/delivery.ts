@@ -21,7 +21,8 @@ const SORTS = ['received_at'];
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
 /**
- * Lets a caller read deliveries of an agent if they may read the agent's chats, or all integrations of the tenant.
+ * Checks that the caller may read the deliveries to an agent: the caller needs `agent:chat:read` on the agent, or
+ * `tenant:integrations:read`.
  * @throws Refusal not_found
  */
 const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
@@ -47,8 +48,8 @@ const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery):
 const PERMISSION_NOTE = "Requires the permission `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
 
 /**
- * The operations that list and show deliveries. `readDelivery` reads the body from the log, because no read model
- * contains it.
+ * Creates the operations that list and show deliveries. `readDelivery` reads the body from the log, because no read
+ * model contains it.
  */
 export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => ({
   listDeliveries: operation({
@@ -109,7 +110,7 @@ const getDeliveryBody =
     if (recorded.body instanceof Uint8Array) return c.body(Uint8Array.from(recorded.body), 200, headers);
     const contentLength = { 'content-length': String(recorded.facts.size_bytes) };
     if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...contentLength });
-    // Errors can only be reported before the first byte of the response.
+    // Read the first chunk before the response starts: after its first byte, errors cannot be reported.
     const first = await recorded.body.next();
     const bytes = abortOnError(c, runtime, concatenate(first.value ?? new Uint8Array(0), recorded.body));
     return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...contentLength });
@@ -121,8 +122,8 @@ async function* concatenate(first: Uint8Array, rest: BodyChunks) {
 }
 
 /**
- * The route that returns the received bytes of a delivery. Operations return JSON only. The agent's runner may read the
- * bytes, too.
+ * The route that returns the received bytes of a delivery. It is a plain route, because operations return only JSON.
+ * The agent's runner may read the bytes, too.
  */
 const bodyRoutes = [
   plainRoute({

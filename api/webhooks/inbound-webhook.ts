@@ -36,7 +36,10 @@ const receiveWebhook =
     );
   };
 
-/** Runs `work` with a function that allocates memory, and releases all of that memory at the end. */
+/**
+ * Runs `work` with a function that allocates memory. After `work`, releases all memory that this function has
+ * allocated.
+ */
 const withBuffers = async <T>(allocate: (size: number) => Promise<BodyBuffer>, work: (admit: AdmitBody) => Promise<T>): Promise<T> => {
   const buffers: BodyBuffer[] = [];
   try {
@@ -50,8 +53,8 @@ const withBuffers = async <T>(allocate: (size: number) => Promise<BodyBuffer>, w
   }
 };
 
-// Reads Node's own header object if there is one. Creating a Headers object would take longer than verifying the
-// signature.
+// Read the headers from Node's request object if there is one. Creating a Headers object would take longer than
+// verifying the webhook signature.
 const headersOf = (c: Context): Header => {
   const headers = (c.env as NodeEnv | undefined)?.incoming?.headers;
   if (!headers) return (name) => c.req.header(name);

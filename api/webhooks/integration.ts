@@ -38,15 +38,15 @@ const lastKnownDeliveries = staleIfError<Awaited<ReturnType<typeof lastDeliverie
 });
 
 /**
- * Adds the times of the last deliveries. While the read models are unavailable, these are the last known times, or else
- * null.
+ * Adds the times of the last deliveries to an integration. If the read models are unavailable, these are the last known
+ * times, or else null.
  */
 const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<IntegrationView>): Promise<Loaded<IntegrationView>> => ({
   ...loaded,
   state: { ...state, ...(await ctx.sideEffect(() => lastKnownDeliveries(ctx.reads, loaded.id, lastDeliveries(ctx.reads, loaded.id)))) },
 });
 
-/** Adds the times of the last deliveries up to this position. */
+/** Adds the times of the last deliveries up to this log position to an integration. */
 const withDeliveriesUntil = async (ctx: Ctx, integration: Loaded<IntegrationView> | null, at: Position) => {
   if (!integration) return null;
   const { last_delivery_on_previous_secret_at: latest } = await lastDeliveries(ctx.reads, integration.id);

@@ -2,13 +2,12 @@ import { Refusal } from '../../domain/refusal.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { rejectTruncated } from '../http/json-body.ts';
 
-/** Admits a body of `size` bytes and returns memory for it. @throws Refusal */
+/** Returns memory for a body of `size` bytes. @throws Refusal if the body is too large, or no memory is free */
 export type AdmitBody = (size: number) => Promise<Uint8Array>;
 
 /**
- * Reads a body that may be large. Up to the size of one chunk, the body is held in ordinary memory. Before it grows
- * larger, `admit` is called, and the body is read into the memory that it returns. `declared` is the Content-Length, or
- * NaN if there is none.
+ * Reads a body that may be large. Up to the size of one chunk, the body is held in ordinary memory. A larger body is
+ * read into the memory that `admit` returns. `declared` is the Content-Length, or NaN if there is none.
  * @throws Refusal malformed, and the errors of `admit`
  */
 export const readLargeBody = async ({ body }: Request, declared: number, admit: AdmitBody): Promise<Uint8Array> => {

@@ -67,7 +67,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
 };
 
 /**
- * Counts a delivery against the quota of the plan. If the quota is used up, records a rejection.
+ * Counts a delivery against the quota of the plan. If the quota is used up, counts the delivery as a rejection instead.
  * @throws Refusal rate_limited, unavailable
  */
 const enforceQuota = async (ports: WebhookPorts, verified: VerifiedRequest, reportRateLimit: ReportRateLimit): Promise<void> => {

@@ -53,7 +53,7 @@ export const AgentModelRead = z
   })
   .meta({ id: 'AgentModelRead' });
 
-/** The model chain as the API returns it. The priority of a model is its index in the list. */
+/** The model chain as the API returns it. The priority of a model is its index in the chain; 0 is the primary model. */
 export const AgentModels = z
   .object({
     id: z.string(),
@@ -99,22 +99,25 @@ const access: Table = {
 };
 
 /**
- * The same table, but queries see deleted agents, too. As-of reads need them: an agent existed from the log position
- * `born` until the position `died`.
+ * The table `agents` for queries that must also see deleted agents, such as as-of reads. An agent existed from the log
+ * position `born` until the log position `died`.
  */
 export const agentsWithDeleted: Table = { ...table, softDelete: undefined };
 
 export const agentCounter = tenantCounter('agent', 'agents');
 
 /**
- * Sets only `updated_at`. A change of roles or grants changes no other field of the agent, but the ETag of the agent
- * changes with it.
+ * Returns a change that sets only `updated_at`. A change of roles or grants changes no other column of the agent, but
+ * every event of the agent's stream changes its ETag.
  */
 const touch = (event: EventOfAgent): Change => patch('agents', keyOf(event), { updated_at: event.at });
 
 type EventOfAgent = { tenant: string; id: string; at: string; position: Position };
 
-/** Stores that a user has a role on an agent: by an assigned role or by a grant. */
+/**
+ * Returns a change that stores a user's role on an agent. `kind` says whether the role was assigned or comes from a
+ * grant.
+ */
 const addAccess = ({ tenant, id, position }: EventOfAgent, kind: 'role' | 'grant', user_id: string, role: AgentRole): Change =>
   insert('agent_access', { tenant_id: tenant, agent_id: id, user_id, kind, role, given: sortKey(position) });
 
@@ -123,7 +126,7 @@ const removeAccess = ({ tenant, id }: EventOfAgent, kind: 'role' | 'grant', user
 
 const keyOf = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_id: tenant, id });
 
-/** Agents with their model chains and the users who have access to them; and the number of agents in each tenant. */
+/** The agents with their model chains, the users who have access to them, and the number of agents in each tenant. */
 export const agents: Projection<Agent.AgentEvent> = {
   name: 'agents',
   version: 3,

@@ -5,7 +5,7 @@ import { insert, type Projection } from '../projection.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { sortFields, type Table } from '../table.ts';
 
-/** A model as tenants see it. The configuration is left out. */
+/** A model as tenants see it, without its configuration. */
 export const ModelListRead = z
   .object({
     id: Id25,

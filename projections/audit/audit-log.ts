@@ -46,8 +46,8 @@ export const table: Table = {
 };
 
 /**
- * A second table that holds only the entries of the platform's audit log. Pages of that log are read from it, so the
- * main table with its many tenant entries needs no index in that order.
+ * A second table, which holds only the entries of the platform's audit log. Pages of that log are read from this table.
+ * So the main table, which also holds the many entries of tenants, needs no index in the order of that log.
  */
 export const platformTable: Table = { ...table, name: 'platform_audit_logs', indexes: [{ columns: ['created_at', 'place'] }] };
 
@@ -69,8 +69,8 @@ const isOfPlatform = ({ meta, type }: Recorded): boolean =>
   meta.tenant === PLATFORM || (PLATFORM_ACTIONS_ON_TENANTS as readonly string[]).includes(type);
 
 /**
- * Matches the noun at the start of an event type. These nouns consist of two words; any other noun is only the first
- * word.
+ * Matches the name of the resource at the start of an event type. The listed names have two words; every other name is
+ * only the first word of the event type.
  */
 const NOUNS = /^(?:ApiKey|ParkedEvent|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
 
@@ -85,7 +85,7 @@ export const actionOf = (type: string): string => {
   return noun === type ? snake(type) : `${snake(noun)}.${snake(type.slice(noun.length))}`;
 };
 
-/** Whether a field must never appear in the audit log: digests and encrypted secrets. */
+/** Whether a field is a digest or an encrypted secret. Such a field must never appear in the audit log. */
 const isHidden = (name: string, value: unknown): boolean =>
   name === 'digest' || name.startsWith('sealed') || (typeof value === 'string' && /^v1\.[\w-]+\.[\w-]+\./.test(value));
 
@@ -94,7 +94,7 @@ const metaOf = ({ data, meta }: Recorded): Record<string, unknown> => {
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isHidden(name, value)));
 };
 
-/** The categories whose streams have the id of an agent as their id. */
+/** The categories in which the id of a stream is the id of an agent. */
 const CATEGORIES_BY_AGENT: readonly string[] = [Agent.category, Acknowledgement.category];
 
 const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null => {
@@ -106,8 +106,8 @@ const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null 
 type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
 
 /**
- * The IP address and the user agent of the caller. The sender of a rejected webhook call is not verified, so its event
- * holds both in the data instead of the metadata.
+ * Returns the IP address and the user agent of the caller. They are usually in the metadata of the event. The sender of
+ * a rejected webhook call is not verified, so its event has them in the data.
  */
 const sourceOf = ({ category, data, meta }: Recorded): Source => {
   if (category !== Rejection.category) return { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
@@ -143,10 +143,13 @@ const entriesOf = (event: Recorded) => {
   return isOfPlatform(event) ? [...changes, insert(platformTable.name, entry)] : changes;
 };
 
-/** The categories that the audit log excludes: idempotency keys, wrapped keys and the chunks of delivery bodies. */
+/**
+ * The categories whose events the audit log leaves out: idempotency keys, wrapped keys and the chunks of delivery
+ * bodies.
+ */
 const excludedFromAudit = new Set(['idempotency', 'key', DeliveryBody.category]);
 
-/** The audit log: one entry for every event, except events of the excluded categories. */
+/** The audit log, with one entry for every event that is not in an excluded category. */
 export const audit: Projection = {
   name: 'audit',
   version: 5,

@@ -53,7 +53,7 @@ export const apikeys: Projection<ApiKey.ApiKeyEvent> = {
 
 export const KEY_SORTS = sortFields(table, ApiKeyRead);
 
-/** Returns a page of the API keys of one tenant, of the platform, or of the runners of one agent. */
+/** Returns a page of the API keys that belong to one tenant, to the platform, or to one agent (its runner keys). */
 export const keyPage = (
   reads: Reads,
   owner: { kind: ApiKey.ApiKeyKind; tenant_id?: string; agent_id?: string },

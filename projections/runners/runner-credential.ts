@@ -15,7 +15,7 @@ export const RunnerCredentialRead = z
   })
   .meta({ id: 'RunnerCredentialRead' });
 
-/** The response to the creation of a credential. It is the only response that contains the JWT and the private seed. */
+/** The response to the creation of a credential. No other response contains the JWT and the private seed. */
 export const RunnerCredentialIssued = z
   .object({
     id: Id25,

@@ -33,7 +33,10 @@ export const AdminTenantRead = z
 const statusOf = ({ closed, closing, is_suspended }: { closed: boolean; closing: boolean; is_suspended: boolean }) =>
   closed ? 'closed' : closing ? 'closing' : is_suspended ? 'suspended' : 'active';
 
-/** The document of a row. Its `status` is derived from the flags of the row. */
+/**
+ * The JSON document that is stored with a row of `tenants`. Its `status` is derived from the columns `closed`,
+ * `closing` and `is_suspended`.
+ */
 const AdminTenantRow = z
   .object({ ...fields, closing: z.boolean(), closed: z.boolean() })
   .transform(({ closing, closed, ...row }) => ({ ...row, status: statusOf({ closing, closed, is_suspended: row.is_suspended }) }))
@@ -84,8 +87,8 @@ export const table: Table = {
 };
 
 /**
- * When the API keys of a tenant were last used. This has its own table, so that the use of a key does not change the
- * tenant's revision.
+ * When an API key of each tenant was last used. This is a separate table, because the use of an API key must not change
+ * the tenant's revision.
  */
 export const activity: Table = {
   name: 'activity',

@@ -35,8 +35,8 @@ export const WebhookIntegrationRead = z
 export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({ secret: z.string() }).meta({ id: 'WebhookIntegrationSecret' });
 
 /**
- * A delivery changes the row of its integration, but not the revision: that is the revision of the integration's own
- * stream.
+ * A delivery changes columns of its integration's row, but not the column `revision`, which is the revision of the
+ * integration's own stream.
  */
 export const table: Table = {
   name: 'integrations',
@@ -68,8 +68,8 @@ const patchLastDelivery = (event: Recorded<Extract<DeliveryEvent, { data: Uint8A
 };
 
 /**
- * Webhook integrations without their secrets. `url` holds only the URL path, because the public URL of the platform may
- * change.
+ * Webhook integrations without their secrets. The column `url` holds only the URL path, because the public URL of the
+ * platform can change.
  */
 export const integrations: Projection<Integration.IntegrationEvent | DeliveryEvent> = {
   name: 'integrations',
