@@ -24,13 +24,14 @@ type ClientStream = {
 };
 
 /**
- * Yields the application events that `source` returns. Yields nothing if the stream does not exist.
+ * Yields the platform's events that `source` returns, and skips all others. Yields nothing if the stream does not
+ * exist.
  * @throws the LogError that `toLogError` makes of the client's error
  */
 export async function* readEvents(source: ClientStream, toLogError: (error: unknown) => LogError): AsyncGenerator<Recorded> {
   let isNotFound = false;
   // If a client stream is destroyed before its end, its call is never released, and the client's `dispose` waits for it
-  // for ever. So the stream is not destroyed here: `finally` discards the rest of it.
+  // for ever. So the stream is not destroyed here: `finally` reads and discards its remaining events.
   const events = source.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
   try {
     for (let step = await withDeadline(FIRST_EVENT_TIMEOUT_MS, events.next()); !step.done; step = await events.next()) {

@@ -37,7 +37,8 @@ const readStream = ({ client, toLogError }: Connection, ...[stream, { from = 0, 
 
 /**
  * Checks whether an earlier attempt has written the events.
- * @returns its result if the stream has exactly these events right after revision `expected`, otherwise null
+ * @returns the result of that attempt if the stream has exactly these events right after revision `expected`; otherwise
+ * null
  */
 const findEarlierAppend = async (connection: Connection, { stream, expected, events }: Append): Promise<Appended | null> => {
   const from = expected === 'none' ? 0 : expected + 1;

@@ -4,8 +4,8 @@ import type { DomainEvent, Metadata, Position, Recorded } from '../../domain/eve
 export type NewEvent = { id: string; type: string; data: DomainEvent['data'] | Uint8Array; meta: Metadata };
 
 /**
- * Revision and position of the last appended event. If an earlier attempt had written the events already, these are the
- * values of that first write.
+ * Revision and position of the last appended event. If an earlier attempt has already written the events, these are the
+ * values from that attempt.
  */
 export type Appended = { revision: number; position: Position };
 

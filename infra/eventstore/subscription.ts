@@ -16,7 +16,7 @@ const clientFilter = (filter: Filter | undefined) => {
     : eventTypeFilter({ prefixes: [...filter.eventTypes], ...window });
 };
 
-/** The server filters event types by prefix only. So this filter compares their full names. */
+/** The server filters event types by prefix only. So this filter compares the full type names. */
 const typeFilter = (filter: Filter | undefined): ((type: string) => boolean) =>
   filter && 'eventTypes' in filter ? (type) => filter.eventTypes.includes(type) : () => true;
 
@@ -51,8 +51,8 @@ type FollowRun = {
 };
 
 /**
- * Runs one subscription. Resolves when `signal` is aborted. Rejects when the subscription or the follower fails, but
- * waits until the follower has finished the event that it is handling.
+ * Runs one subscription. Resolves when `signal` is aborted. Rejects when the subscription or the follower fails, as
+ * soon as the follower has finished the event that it is handling.
  */
 const runSubscription = (client: EventStoreDBClient, { follower, from, onPosition, signal }: FollowRun) =>
   new Promise<void>((resolve, reject) => {

@@ -74,7 +74,7 @@ export const appendMethod =
     };
   };
 
-/** Streams.Delete or Streams.Tombstone, as `kind` says. */
+/** Streams.Delete or Streams.Tombstone, depending on `kind`. */
 export const removeMethod =
   (writer: Writer, kind: 'delete' | 'tombstone') =>
   (call: Call): Receiver =>

@@ -27,6 +27,6 @@ export const exceededLimit = ({ data, total }: Size): number | undefined => {
   return total > MAX_APPEND_BYTES ? MAX_APPEND_BYTES : undefined;
 };
 
-/** Does the same for the total bytes of all unfinished appends of one call. */
+/** @returns the limit in bytes that the unfinished appends of one call exceed together, or undefined if they do not */
 export const exceededUnfinishedLimit = (total: number): number | undefined =>
   total > MAX_UNFINISHED_BYTES ? MAX_UNFINISHED_BYTES : undefined;

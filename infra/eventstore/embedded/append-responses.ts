@@ -83,7 +83,8 @@ export const batchDamaged = (reference: BatchReference, reason: string): Buffer 
   );
 
 /**
- * The response of a real node that cannot accept requests. The client does not know this type, so it shows the text.
+ * The response that a real node sends while it cannot accept requests. The client does not know this error type, so it
+ * shows the text.
  */
 export const batchNotReady = (reference: BatchReference, reason: string): Buffer =>
   batchResponse(

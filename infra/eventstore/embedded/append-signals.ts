@@ -4,7 +4,10 @@ const WHOLE_LOG = '';
 
 export type AppendSignals = ReturnType<typeof createAppendSignals>;
 
-/** Wakes waiting subscriptions. Each of them waits until the log, or the one stream that it reads, has new events. */
+/**
+ * Creates the signals that wake waiting subscriptions. A subscription waits until the log, or the one stream that it
+ * reads, has new events.
+ */
 export const createAppendSignals = () => {
   const waiting = new Map<string, Set<() => void>>();
   let marked = new Set<string>();

@@ -25,9 +25,9 @@ const tablesOf = (dir: string): string[] => {
 };
 
 /**
- * Copies the index: its manifest and the tables that the manifest names. The running store may merge tables and delete
- * the old ones meanwhile. Then the copy starts again with the new manifest. After six attempts it has no index: a store
- * rebuilds a missing index from the log.
+ * Copies the index: its manifest and the tables that the manifest names. Meanwhile, the running store may merge tables
+ * and delete the old ones. If it does, copies again with the new manifest. After six attempts, leaves the copy without
+ * an index: a store rebuilds a missing index from the log.
  */
 const copyIndex = (from: string, to: string, attempt = 0): void => {
   if (!fs.existsSync(join(from, 'manifest.json'))) return;

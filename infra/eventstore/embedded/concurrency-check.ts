@@ -47,8 +47,8 @@ const hasIdAt = ({ index, log }: Parts, stream: Stream, revision: number, { id }
 };
 
 /**
- * The outcome of a repeated append whose last event has this revision. It has the event's position, unless the event is
- * no longer visible.
+ * The outcome of a repeated append whose last event has this revision. It contains the event's position, unless the
+ * event is no longer visible.
  */
 const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMetadata | null, revision: number): Outcome => {
   const visible = visibleOf(stream, metadata);
@@ -57,7 +57,10 @@ const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMe
   return { kind: 'done', revision, position: record && !isWithinMaxAge(record, 0, visible) ? undefined : position };
 };
 
-/** As on a real node, an empty metadata stream ($$name) counts as tombstoned if the stream that it describes is. */
+/**
+ * Whether a stream counts as tombstoned. As on a real node, an empty metadata stream (`$$name`) does if the stream that
+ * it describes (`name`) is tombstoned.
+ */
 const isTombstoned = (streams: StreamCache, stream: Stream): boolean =>
   stream.tombstoned || (stream.last < 0 && stream.name.startsWith('$$') && streams.get(stream.name.slice(2)).tombstoned);
 

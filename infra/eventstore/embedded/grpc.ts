@@ -45,7 +45,7 @@ export type Call = {
 export type Receiver = { message: (bytes: Buffer) => void; end: () => void; maxMessageBytes?: number };
 export type Methods = Record<string, (call: Call) => Receiver>;
 
-/** Handles a method whose request is one message. Further messages are ignored. */
+/** Returns the receiver of a method whose request is one message. It ignores further messages. */
 export const unary = (call: Call, handle: (bytes: Buffer) => void): Receiver => {
   let isReceived = false;
   return {
@@ -82,7 +82,7 @@ const RESPONSE_HEADERS = { ':status': 200, 'content-type': 'application/grpc+pro
 const createFlowControl = (stream: ServerHttp2Stream) => {
   let unsent = 0;
   let resume = () => {};
-  // The code that sends and the code that receives messages both wait for this one promise.
+  // The code that sends responses and the code that reads requests can both be waiting. They share this promise.
   let drained: Promise<void> | undefined;
   return {
     write: (framed: Buffer): void => {

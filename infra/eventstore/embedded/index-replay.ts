@@ -7,7 +7,7 @@ import type { Index } from './stream-index.ts';
 
 type Parts = { log: Log; index: Index; streams: StreamCache; recent: RecentIds };
 
-/** Reads the log from the index's checkpoint on, and adds its events to the index and to the recent ids. */
+/** Reads the log from the index's checkpoint on. Adds the events that it finds to the index and to the recent ids. */
 const replay = ({ log, index, streams, recent }: Parts): void => {
   streams.clear();
   recent.clear();

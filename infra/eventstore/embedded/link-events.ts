@@ -7,7 +7,7 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 
 type Parts = { log: Log; index: Index; streams: StreamCache };
 
-/** The recorded event that a link points to; undefined if it is no longer visible. */
+/** The recorded event that a link points to; undefined if that event is no longer visible. */
 const targetOf = ({ log, index, streams }: Parts, name: string, revision: number): Buffer | undefined => {
   if (stateOf(streams, name) !== 'present') return undefined;
   const stream = streams.get(name);

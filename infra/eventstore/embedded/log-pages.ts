@@ -32,7 +32,7 @@ export const segmentAt = (segments: Segment[], position: number): Segment => seg
 
 /**
  * The position that a record must have to be intact. In a plain segment it follows from the file offset. In a packed
- * segment records were moved, so the position in the record's own header counts.
+ * segment, records were moved, so the position is taken from the record's own header.
  */
 const expectedPosition = (segment: Segment, bytes: Buffer, at: number, offset: number): number =>
   segment.packed ? positionAt(bytes, at) : segment.base + offset + at;

@@ -35,9 +35,9 @@ const isFreed = (segment: Segment, position: number): boolean => {
 };
 
 /**
- * Finds an event's record if the normal look-up failed, for example because an earlier record is damaged. Undefined if
- * scavenging has removed the record.
- * @throws if it is damaged
+ * Finds an event's record after the normal look-up has failed, for example because an earlier record is damaged.
+ * @returns undefined if scavenging has removed the record
+ * @throws if the record is damaged
  */
 const findMissedRecord = (segments: Segment[], position: number): Buffer | undefined => {
   const segment = segmentAt(segments, position);
@@ -92,7 +92,10 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
      */
     pageBefore: (position: number, size = PAGE_BYTES): Page => readPageBefore(segments, position, size),
 
-    /** The record at the position of an event; undefined if scavenging removed it. @throws if it is damaged */
+    /**
+     * The record at the position of an event; undefined if scavenging has removed the record.
+     * @throws if it is damaged
+     */
     recordOrFreed: (position: number): Buffer | undefined => record(position) ?? findMissedRecord(segments, position),
 
     /** Like `recordOrFreed`, but the result is a view of a shared buffer, which the next call overwrites. */

@@ -50,10 +50,10 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
   };
 
   /**
-   * Writes and syncs the batch. If it throws because the disk is full, nothing was written; after any other error the
-   * contents of the disk are unknown. Space is preallocated only while batches are small. A large batch spreads the
-   * cost of the file system's journal over many events, and writing zeros at the same time would only slow the disk
-   * down.
+   * Writes and syncs the batch. If it throws because the disk is full, nothing was written. After any other error, the
+   * contents of the disk are unknown. After a small batch, space is preallocated for the next ones. After a large
+   * batch, it is not: such a batch spreads the cost of the file system's journal over many events, and writing zeros
+   * would only slow the disk down.
    */
   const commit = (isSmall: boolean): void => {
     const segment = last();

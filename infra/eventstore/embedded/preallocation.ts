@@ -47,7 +47,7 @@ export const createPreallocation = (segment: Segment) => {
     }
   };
 
-  /** Call this after an append: it may have written beyond the zeros. */
+  /** Call this after an append, which may have written beyond the preallocated zeros. */
   const noteGrowth = (): void => {
     end = Math.max(end, segment.length);
   };

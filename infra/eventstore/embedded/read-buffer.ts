@@ -4,7 +4,8 @@ import type { Packed, Segment } from './segment.ts';
 export const FIRST_READ_BYTES = 4 << 10;
 
 /**
- * A buffer that keeps the last record read into it. After a look-up of a stream's last event, that event is often read.
+ * Creates a buffer that remembers the last record read into it. Looking a stream up reads its last event, and often
+ * that event is requested next.
  */
 export const createReadBuffer = () => {
   const bytes = Buffer.alloc(FIRST_READ_BYTES);

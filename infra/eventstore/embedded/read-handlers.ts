@@ -41,7 +41,8 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
   const visible = visibleOf(stream, parts.streams.metadata(stream));
   const range = bounds(source.from, request.backwards, visible.low, stream.last);
   let left = request.count;
-  // The first page has only as many events as were requested. If some of them are not visible, full pages follow.
+  // The first page of a backward read covers only as many revisions as events were requested. If some of these events
+  // are not visible, full pages follow.
   let maxEvents = left;
   while (left > 0 && range.from <= range.to && !call.isClosed()) {
     const from = request.backwards ? Math.max(range.from, range.to - maxEvents + 1) : range.from;

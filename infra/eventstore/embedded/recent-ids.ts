@@ -4,8 +4,8 @@ const SLOTS = 1 << 16;
 const MAX_GENERATION_SIZE = SLOTS / 2;
 
 /**
- * Where the event with an id probably is. Two ids may have the same hash, so the caller must compare the id found
- * there.
+ * The probable location of the event with an id. Two ids can have the same hash, so the caller must compare the id of
+ * the event at this location.
  */
 export type RecentEvent = { stream: number; revision: number };
 
@@ -60,8 +60,8 @@ const createTable = () => {
 export type RecentIds = ReturnType<typeof createRecentIds>;
 
 /**
- * Remembers where the most recent event ids were first written. So a repeated append that expects no particular
- * revision can be recognised. As on a real node, this exists in memory only.
+ * Remembers where the most recent event ids were first written. By this, the store recognises a repeated append that
+ * expects no particular revision. As on a real node, this exists in memory only.
  */
 export const createRecentIds = () => {
   let young = createTable();

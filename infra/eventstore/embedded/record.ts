@@ -48,7 +48,10 @@ const contentTypeEntry = (json: boolean): Buffer => {
 
 let createdAt = Number.NaN;
 let createdBytes = Buffer.alloc(0);
-/** The encoded metadata entry `created`. The last one is cached, because most events of a batch have the same time. */
+/**
+ * The encoded metadata entry `created`. The last encoded entry is cached, because most events of a batch have the same
+ * time.
+ */
 const createdEntry = (ms: number): Buffer => {
   if (ms === createdAt) return createdBytes;
   const ticks = `${ms}0000`;
@@ -152,7 +155,10 @@ type Layout = { end: number; nameAt: number; nameLength: number; typeAt: number;
 
 let viewedBuffer: Buffer = Buffer.alloc(0);
 let view: DataView = new DataView(viewedBuffer.buffer);
-/** A DataView of the same bytes. Compiled code writes through it without a call into the runtime, so it is faster. */
+/**
+ * A DataView of the buffer's bytes. Writing through it is faster, because compiled code then needs no call into the
+ * runtime.
+ */
 const dataViewOf = (to: Buffer): DataView => {
   if (to !== viewedBuffer) {
     viewedBuffer = to;

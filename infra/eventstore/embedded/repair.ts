@@ -55,8 +55,8 @@ const truncate = (segment: Segment, length: number): void => {
 
 /**
  * Writes and syncs the last batch again. The process that wrote it may have ended before the sync, or because the sync
- * failed. Then the batch is only in the system's page cache: reads return it, but a sync alone would not write it to
- * the disk.
+ * failed. In both cases, the batch may be only in the system's page cache: reads return it, but another sync alone
+ * would not write it to the disk.
  */
 const rewriteLastBatch = (segment: Segment, { batch, complete }: Scan): void => {
   for (let at = batch; at < complete; at += WINDOW_BYTES)

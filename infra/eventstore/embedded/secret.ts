@@ -27,7 +27,7 @@ const PUBLIC_METHODS = new Set<unknown>([FEATURES, GOSSIP]);
 /** Rejects every call that does not send the secret as its connection name. */
 export const requireSecret = (secret: string): ((headers: IncomingHttpHeaders) => Status | undefined) => {
   const expected = digest(secret);
-  // The last accepted name is remembered, so that a digest is computed once per name, not per call.
+  // The last accepted connection name is remembered, so that a digest is not computed for every call.
   let accepted = '';
   return (headers) => {
     const name = String(headers['connection-name'] ?? '');

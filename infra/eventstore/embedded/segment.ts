@@ -144,8 +144,8 @@ const MAX_SPAN_BYTES = 64 << 10;
 type MarkedSpan = { from: number; until: number; peek: (offset: number, size: number) => Buffer };
 
 /**
- * The records around a position in a packed segment, between two entries ("marks") of its table. If they are small,
- * they are read with one call.
+ * The part of a packed segment that contains a position, from one entry ("mark") of the segment's table to the next. A
+ * part of at most MAX_SPAN_BYTES is read with one call.
  */
 const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, position: number): MarkedSpan => {
   const mark = Math.max(0, countUpTo(positions, position) - 1);
@@ -157,9 +157,10 @@ const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, posit
 };
 
 /**
- * Finds the offset of a position by walking over the records from the nearest mark. The walk stops at a record whose
- * header or trailer does not fit its neighbours, so that the reader finds the damage there. If the last record that it
- * passed is damaged, it returns that record's offset, because it may be the one looked for.
+ * Finds the file offset of a position by walking over the records, starting at the last mark before the position. The
+ * walk also stops at a record whose header or trailer contradicts its neighbours: the caller verifies the record at the
+ * returned offset, and so finds the damage. If the last record before the returned offset is damaged, returns the
+ * offset of that record instead, because it may be the record at this position.
  */
 const packedOffset = (file: number, packed: Packed, position: number): number => {
   const { from, until, peek } = markedSpanOf(file, packed, position);
@@ -178,8 +179,8 @@ const packedOffset = (file: number, packed: Packed, position: number): number =>
 };
 
 /**
- * The offset of the record with exactly this position in a packed segment, or undefined. It tries every offset, because
- * a damaged record may lie before it.
+ * The offset of the intact record with exactly this position in a packed segment; undefined if there is none. Tries
+ * every offset, because the sizes of damaged records before it cannot be trusted.
  */
 export const findExactOffset = ({ file, packed }: Segment, position: number): number | undefined => {
   if (!packed) return undefined;

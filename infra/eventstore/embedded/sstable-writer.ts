@@ -7,7 +7,8 @@ import { ENTRY_FIELDS, FOOTER_BYTES, PAGE_ENTRIES, TABLE_MAGIC } from './sstable
 const bufferOf = ({ buffer, byteOffset, byteLength }: Float64Array | Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);
 
 /**
- * Writes a table of the index. Entries must be added in order. `maxStreams` is an upper bound of the number of keys.
+ * Creates the writer of one table of the index. Entries must be added in order. `maxStreams` is an upper bound of the
+ * number of keys.
  */
 export const createTableWriter = (path: string, maxStreams: number) => {
   const file = fs.openSync(path, 'w', 0o600);

@@ -36,7 +36,7 @@ const writeFrozen = async (state: IndexState, memtable: Memtable, checkpoint: nu
   await state.tables.merge();
 };
 
-/** Freezes the active memtable and writes it in the background; retries until it succeeds. */
+/** Freezes the active memtable and writes it to a table in the background. Retries until the write succeeds. */
 const startFlush = (state: IndexState, end: number): void => {
   const full = state.active;
   state.frozen = full;
@@ -46,11 +46,14 @@ const startFlush = (state: IndexState, end: number): void => {
       process.stderr.write(`store: the index could not be written and is retried in ${RETRY_DELAY_MS / 1_000} s: ${error}\n`);
       if (state.frozen === full && !state.isClosing) setTimeout(attempt, RETRY_DELAY_MS).unref();
     });
-  // Includes the previous work: a merge that the previous flush started may still be running.
+  // Wait for the previous background work too: a merge that the previous flush started may still be running.
   state.background = Promise.all([state.background, attempt()]).then(() => {});
 };
 
-/** Writes the entries in memory to a table, so that the next start need not read them from the log. */
+/**
+ * Closes the index. Before that, writes the entries in memory to a table, so that the next start need not read them
+ * from the log.
+ */
 const closeIndex = async (state: IndexState, end: number): Promise<void> => {
   state.isClosing = true;
   state.tables.startClosing();

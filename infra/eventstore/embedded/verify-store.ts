@@ -28,7 +28,9 @@ type Finding = { isIntact: true; bytes: Buffer; at: number; size: number } | { i
 const hasPlausibleSize = (bytes: Buffer, at: number): boolean =>
   sizeAt(bytes, at) >= OVERHEAD_BYTES && at + sizeAt(bytes, at) <= bytes.length;
 
-/** The next offset in the window at which an intact record begins. */
+/**
+ * The first offset in `bytes`, from `from` on, at which an intact record begins. `bytes` begin at file offset `start`.
+ */
 const nextIntact = (segment: Segment, bytes: Buffer, start: number, from: number): number | undefined => {
   for (let at = from; at + OVERHEAD_BYTES <= bytes.length; at++) {
     const position = segment.packed ? positionAt(bytes, at) : segment.base + start + at;
@@ -37,7 +39,10 @@ const nextIntact = (segment: Segment, bytes: Buffer, start: number, from: number
   return undefined;
 };
 
-/** Whether only zeros follow: space that a running or killed store has preallocated. */
+/**
+ * Whether the segment contains only zeros from an offset on. Such zeros are space that a running or killed store has
+ * preallocated.
+ */
 const isPreallocated = ({ file, length }: Segment, offset: number): boolean =>
   readUpTo(file, offset, length - offset).every((byte) => byte === 0);
 
@@ -73,7 +78,8 @@ const printable = (bytes: Buffer): string => JSON.stringify(bytes.toString().sli
 /** Describes the damaged event, as far as its header is readable. */
 const describeDamage = (segment: Segment, { offset, bytes }: Extract<Finding, { isIntact: false }>): string => {
   const isComplete = bytes.length >= OVERHEAD_BYTES && hasPlausibleSize(bytes, 0);
-  // In a packed segment, the record's header holds its position. It is accepted if it lies within the segment.
+  // In a packed segment, only the record's header says its position. That position is accepted if it lies within the
+  // segment.
   const position = segment.packed && isComplete ? positionAt(bytes, 0) : segment.base + offset;
   const isReadable = isComplete && positionAt(bytes, 0) === position && position > segment.base && position < segment.base + segment.length;
   if (!isReadable && segment.packed) return `damaged at byte ${offset} of ${basename(segment.path)}: no record header is readable there`;
@@ -99,7 +105,10 @@ const verifyLog = (segments: Segment[], onEvent: (bytes: Buffer, at: number) => 
 
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Checks that the index finds every event before the index's checkpoint at its position in the log. */
+/**
+ * Creates the check of the index. It counts the events before the index's checkpoint that the index does not find at
+ * their position in the log.
+ */
 const indexCheck = (dir: string) => {
   const index = openIndex(join(dir, 'index'));
   const checkpoint = index.checkpoint();

@@ -98,8 +98,8 @@ export const createWriter = (parts: Parts) => {
       if (queue.push(job) === 1) setImmediate(flush);
     },
     /**
-     * Calls `callback` once, when all requests of the batch are answered. So a connection can send its responses in one
-     * write.
+     * Calls `callback` once, when all requests of the next batch are answered. So a connection can send all its
+     * responses in one write.
      */
     afterBatch: (callback: () => void): void => void callbacks.add(callback),
     /** Resolves when everything submitted is answered. */
