@@ -27,9 +27,17 @@ const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
   return revisions;
 };
 
-/** Refuses a malformed id in the URL path like the id of an unknown resource. @throws Refusal not_found */
-const assertIds = (names: readonly string[], params: Record<string, string>): void => {
-  for (const name of names) if (!isId25(params[name] ?? '')) throw notFound();
+const isResourceId = (name: string): boolean => name === 'id' || name.endsWith('_id');
+
+/**
+ * Treats a malformed id in the path, and a name that Postgres cannot compare with, like an unknown one.
+ * @throws Refusal not_found
+ */
+const assertParameters = (names: readonly string[], params: Record<string, string>): void => {
+  for (const name of names) {
+    const value = params[name] ?? '';
+    if (isResourceId(name) ? !isId25(value) : value.includes('\0')) throw notFound();
+  }
 };
 
 export const requestInfoOf = (c: Context, runtime: Runtime, principal: Principal, tenant_id?: string): RequestInfo => ({
@@ -47,11 +55,10 @@ export const requestInfoOf = (c: Context, runtime: Runtime, principal: Principal
  */
 export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permit'>, runtime: Runtime) => {
   const names = pathParameters(row.path);
-  const ids = names.filter((name) => name === 'id' || name.endsWith('_id'));
   return async (c: Context): Promise<AuthorizedRequest> => {
     const params: Record<string, string> = c.req.param();
     const principal = row.permit === 'none' ? anonymous : await runtime.authenticate(c);
-    assertIds(ids, params);
+    assertParameters(names, params);
     const as = await runtime.authorize(principal, row.permit, params);
     if (as === 'guest' && !isRead(row)) throw new Refusal('forbidden', 'A super-admin can read in this tenant, but not change anything');
     const read = requestInfoOf(c, runtime, principal, params.tenant_id);

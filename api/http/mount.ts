@@ -3,7 +3,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import type { Loaded } from '../../commands/context.ts';
 import { comparePositions, type Position, parseToken, tokenOf } from '../../domain/event.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
 import { AS_OF_PROJECTION, assertWithinLog, resolvePosition } from './as-of.ts';
 import { type AuthorizedRequest, authorizeRequest } from './authorize-request.ts';
 import { readJsonBody } from './json-body.ts';
@@ -89,8 +89,16 @@ const validateQuery = (query: z.ZodType) =>
     if (!result.success) throw refusalFrom(result.error as z.core.$ZodError, '/query');
   });
 
+/** Refuses the character NUL in a query: Postgres can neither store it nor compare with it. @throws Refusal invalid */
+const assertNoNul = (c: Context): void => {
+  if (!c.req.raw.url.includes('%00')) return;
+  for (const [name, values] of Object.entries(c.req.queries()))
+    if (values.some((value) => value.includes('\0'))) throw invalid(`/query/${name}`, 'must not contain the character U+0000', 'bad_text');
+};
+
 /** Validates the query of a request. A parameter that occurs several times becomes a list. @throws Refusal invalid */
 export const parseQuery = <T extends z.ZodType>(c: Context, schema: T): z.output<T> => {
+  assertNoNul(c);
   const input = Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
   return parseOrRefuse(schema, Object.fromEntries(input), '/query');
 };
@@ -120,6 +128,7 @@ export const mount = (app: Hono, operations: Operations, runtime: Runtime): void
       const request = await authorize(c);
       // Without a query string, the parsed query is always the same. So it is not parsed for each request.
       if (emptyQuery.success && !c.req.raw.url.includes('?')) return respond(row, runtime, request, emptyQuery.data as object);
+      assertNoNul(c);
       c.set('authorizedRequest', request);
       return next();
     };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { restore, undelete } from '../../domain/agents/agent-restore.ts';
 import * as Model from '../../domain/agents/model.ts';
-import { Slug, text } from '../../domain/fields.ts';
+import { DisplayLine, displayText, Slug } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
@@ -12,9 +12,9 @@ import { createUnique } from '../create-unique.ts';
 import { loadMembers } from './agent-roles.ts';
 
 const NullableText = z.string().nullable();
-const Voice = text(0, 128).nullable();
+const Voice = displayText(0, 128).nullable();
 const Threshold = z.int().min(1).nullable();
-const ResourceClass = text(1, 64);
+const ResourceClass = displayText(1, 64);
 
 export const AgentCreate = z
   .strictObject({
@@ -24,7 +24,7 @@ export const AgentCreate = z
     description: NullableText.default(null),
     description_prompt: NullableText.default(null),
     environment_mode: z.enum(Agent.ENVIRONMENT_MODES).default('shared'),
-    image_ref: NullableText.default(null),
+    image_ref: DisplayLine.nullable().default(null),
     initial_greeting: NullableText.default(null),
     is_admin_only: z.boolean().default(false),
     iteration_warn_threshold: Threshold.default(null),
@@ -41,7 +41,7 @@ export const AgentUpdate = z
     description_prompt: NullableText.optional(),
     environment_mode: z.enum(Agent.ENVIRONMENT_MODES).nullish(),
     external_mail_enabled: z.boolean().nullish(),
-    image_ref: NullableText.optional(),
+    image_ref: DisplayLine.nullish(),
     initial_greeting: NullableText.optional(),
     is_active: z.boolean().nullish(),
     is_admin_only: z.boolean().nullish(),

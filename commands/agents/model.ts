@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as Model from '../../domain/agents/model.ts';
-import { Slug, text } from '../../domain/fields.ts';
+import { displayText, Slug } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import type { Ctx, Input } from '../context.ts';
@@ -21,9 +21,9 @@ const Settings = z
 
 export const ModelCreate = z
   .strictObject({
-    provider: text(1, 64),
+    provider: displayText(1, 64),
     slug: Slug,
-    name: text(1, 128),
+    name: displayText(1, 128),
     available_to_all_tenants: z.boolean().default(true),
     config: Settings.default({}),
     description: z.string().nullable().default(null),

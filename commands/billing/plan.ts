@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import * as Plan from '../../domain/billing/plan.ts';
 import { PLATFORM } from '../../domain/event.ts';
-import { Slug, text } from '../../domain/fields.ts';
+import { displayText, Slug } from '../../domain/fields.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
@@ -12,9 +12,9 @@ const Count = z.int().min(0);
 export const PlanCreate = z
   .strictObject({
     slug: Slug,
-    name: text(1, 128),
+    name: displayText(1, 128),
     monthly_usd: z.number().min(0),
-    price_id: text(1, 128).nullable().default(null),
+    price_id: displayText(1, 128).nullable().default(null),
     limits: z.strictObject({ agents: Count, members: Count, cron_jobs: Count, webhooks_per_minute: Count }),
   })
   .meta({ id: 'PlanCreate' });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PLATFORM } from '../../domain/event.ts';
-import { Instant, text } from '../../domain/fields.ts';
+import { displayText, Instant } from '../../domain/fields.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
@@ -8,7 +8,7 @@ import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 
 export const ApiKeyCreate = z
-  .strictObject({ name: text(1, 255), expires_at: Instant.nullable().default(null) })
+  .strictObject({ name: displayText(1, 255), expires_at: Instant.nullable().default(null) })
   .meta({ id: 'ApiKeyCreate' });
 
 type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { PLATFORM } from '../../domain/event.ts';
-import { text } from '../../domain/fields.ts';
+import { displayText } from '../../domain/fields.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { Ctx, Input } from '../context.ts';
 
 export const AdminUserUpdate = z
-  .strictObject({ is_suspended: z.boolean().nullish(), is_super_admin: z.boolean().nullish(), reason: text(1, 1024).nullish() })
+  .strictObject({ is_suspended: z.boolean().nullish(), is_super_admin: z.boolean().nullish(), reason: displayText(1, 1024).nullish() })
   .meta({ id: 'AdminUserUpdate' });
 
 /** The id of the user with this e-mail address, even if no such user is registered yet. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { applyResets } from '../../domain/aggregate.ts';
 import * as Plan from '../../domain/billing/plan.ts';
-import { Email, Slug, text } from '../../domain/fields.ts';
+import { displayText, Email, Slug } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
@@ -13,7 +13,7 @@ import { registerUser, userIdOf } from '../identity/user.ts';
 
 export const TenantCreate = z
   .strictObject({
-    name: text(1, 255),
+    name: displayText(1, 255),
     slug: Slug,
     plan_id: Id25.optional(),
     billing_email: Email.nullable().default(null),
@@ -23,18 +23,18 @@ export const TenantCreate = z
 
 export const AdminTenantUpdate = z
   .strictObject({
-    name: text(1, 255).nullish(),
+    name: displayText(1, 255).nullish(),
     plan_id: Id25.nullish(),
     billing_email: Email.nullish(),
     external_mail_enabled: z.boolean().nullish(),
     paid: z.boolean().nullish(),
-    reason: text(1, 1024).nullish(),
+    reason: displayText(1, 1024).nullish(),
   })
   .meta({ id: 'AdminTenantUpdate' });
 
 export const TenantUpdate = z
   .strictObject({
-    name: text(1, 255).nullish(),
+    name: displayText(1, 255).nullish(),
     billing_email: Email.nullish(),
     allow_superadmin_access: z.boolean().nullish(),
     default_skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']).nullish(),
@@ -42,7 +42,7 @@ export const TenantUpdate = z
   })
   .meta({ id: 'TenantUpdate' });
 
-export const Reason = z.strictObject({ reason: text(1, 1024) }).meta({ id: 'Reason' });
+export const Reason = z.strictObject({ reason: displayText(1, 1024) }).meta({ id: 'Reason' });
 
 const CLOSING_DAYS = 30;
 

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { applyResets } from '../../domain/aggregate.ts';
-import { text } from '../../domain/fields.ts';
+import { displayText, text } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
 
-const Label = text(1, 128);
-const EventFilter = z.array(text(1, 128)).max(100);
+const Label = displayText(1, 128);
+const EventFilter = z.array(displayText(1, 128)).max(100);
 const SecretText = text(1, 1024);
 const Options = z.strictObject({});
 const ReplayGuard = z.enum(Integration.REPLAY_GUARDS);
@@ -19,7 +19,7 @@ export const WebhookIntegrationCreate = z
     provider: z.enum(Integration.PROVIDERS),
     agent_id: Id25,
     label: Label,
-    delivery_id_source: text(1, 256).nullable().default(null),
+    delivery_id_source: displayText(1, 256).nullable().default(null),
     replay_guard: ReplayGuard.default('mark'),
     event_filter: EventFilter.default([]),
     options: Options.default({}),
@@ -35,7 +35,7 @@ export const WebhookIntegrationUpdate = z
     replay_guard: ReplayGuard.nullish(),
     options: Options.nullish(),
     is_paused: z.boolean().nullish(),
-    paused_reason: text(1, 1024).nullish(),
+    paused_reason: displayText(1, 1024).nullish(),
   })
   .meta({ id: 'WebhookIntegrationUpdate' });
 

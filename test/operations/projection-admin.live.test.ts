@@ -130,7 +130,12 @@ test('operators get 404 for unknown projections, rebuilds and parked events; oth
   const { p, statuses } = await staged();
   for (const path of ['/admin/projections/nothing/parked', `${AGENTS}/rebuilds/9999`, `${AGENTS}/rebuilds/x`])
     assert.is((await p.send('GET', path)).status, 404, path);
-  for (const path of ['/admin/projections/nothing/rebuild', `${AGENTS}/rebuilds/9999/promote`, `${AGENTS}/parked/none/retry`])
+  for (const path of [
+    '/admin/projections/nothing/rebuild',
+    `${AGENTS}/rebuilds/9999/promote`,
+    `${AGENTS}/parked/none/retry`,
+    `${AGENTS}/parked/%00/retry`,
+  ])
     assert.is((await p.send('POST', path)).status, 404, path);
   const { key } = await createSecondTenant(p);
   for (const path of ['/admin/projections', `${AGENTS}/parked`, '/admin/drift'])

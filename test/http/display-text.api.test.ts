@@ -1,0 +1,151 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { z } from 'zod';
+import { cleanDisplayText, displayText } from '../../domain/fields.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+
+type Json = Record<string, unknown>;
+type Schema = {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
+  readonly type?: string | readonly string[];
+  readonly pattern?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+};
+
+const p = await createInMemoryPlatform();
+
+/** Fields with text of several lines, and secrets. Nothing shows them on one line. */
+const FREE_TEXTS = ['description', 'description_prompt', 'initial_greeting', 'ssh_public_key', 'secret'];
+
+const HOSTILE: Readonly<Record<string, string>> = {
+  'a line break': 'a\nb',
+  'a carriage return': 'a\r\nb',
+  'an escape sequence': '\u001b[31mred',
+  DEL: 'a\u007fb',
+  'a C1 control': 'a\u0085b',
+  'a line separator': 'a\u2028b',
+  'a paragraph separator': 'a\u2029b',
+  'a right-to-left override': 'a\u202eb',
+  'a right-to-left mark': 'a\u200fb',
+  'a direction isolate': 'a\u2066b',
+  'an Arabic letter mark': 'a\u061cb',
+  'an unpaired surrogate': 'a\ud800b',
+  'many combining marks': `a${'\u0301'.repeat(128)}`,
+  'a lone space': ' ',
+  'an invisible character': '\u200b',
+};
+
+/** The paths of the texts in a schema that any characters could be put into. `0` stands for the items of a list. */
+const textPaths = (schema: Schema, path: readonly string[] = [], $defs = schema.$defs ?? {}): (readonly string[])[] => {
+  if (schema.$ref) return textPaths($defs[schema.$ref.replace('#/$defs/', '')]!, path, $defs);
+  if (schema.anyOf) return schema.anyOf.flatMap((one) => textPaths(one, path, $defs));
+  if (schema.items) return textPaths(schema.items, [...path, '0'], $defs);
+  if (schema.properties) return Object.entries(schema.properties).flatMap(([name, one]) => textPaths(one, [...path, name], $defs));
+  const isFixed = schema.pattern !== undefined || schema.enum !== undefined || schema.const !== undefined;
+  return [schema.type].flat().includes('string') && !isFixed ? [path] : [];
+};
+
+/** A value with `leaf` at this path. */
+const nested = ([first, ...rest]: readonly string[], leaf: string): unknown => {
+  if (first === undefined) return leaf;
+  return first === '0' ? [nested(rest, leaf)] : { [first]: nested(rest, leaf) };
+};
+
+const isRefusedAt = (schema: z.ZodType, path: readonly string[], text: string): boolean => {
+  const { error } = schema.safeParse(nested(path, text));
+  return error?.issues.some((issue) => issue.path.join('/') === path.join('/')) ?? false;
+};
+
+const texts = Object.entries(p.operations).flatMap(([name, { body }]) =>
+  body ? textPaths(z.toJSONSchema(body, { io: 'input' }) as Schema).map((path) => ({ name, body: body as z.ZodType, path })) : [],
+);
+
+test('every text of every request body is a display text, or is known to be a free text', () => {
+  const displayed = texts.filter(({ path }) => !FREE_TEXTS.includes(path[0]!));
+  assert.ok(displayed.length > 20, `${displayed.length}`);
+  for (const { name, body, path } of displayed)
+    for (const [what, text] of Object.entries(HOSTILE))
+      assert.ok(isRefusedAt(body, path, text), `${name} accepts ${what} in ${path.join('/')}`);
+  for (const field of FREE_TEXTS)
+    assert.ok(
+      texts.some(({ path }) => path[0] === field),
+      `no request has a field ${field}`,
+    );
+});
+
+test('names in any language are accepted, with the joiners and marks that they need', () => {
+  const names = ['Müller & Söhne', 'e\u0301te\u0301', 'שָׁלוֹם', 'नमस्ते', '株式会社', 'می\u200cخواهم', '👩\u200d💻 team', '🏴󠁧󠁢󠁥󠁮󠁧󠁿'];
+  for (const name of names) assert.ok(displayText(1, 255).safeParse(name).success, name);
+});
+
+test('the API refuses a hostile name with 422 and a message that says what is wrong, and stores nothing', async () => {
+  const before = p.eventsOf('ApiKeyCreated').length;
+  const { status, body } = await p.send('POST', `${p.tenant}/api-keys`, { body: { name: '\u001b[31m\n\u202eevil' } });
+  assert.is(status, 422);
+  assert.equal(
+    (body as { errors: Json[] }).errors.map(({ pointer, message }) => [pointer, message]),
+    [['/name', 'must not contain control characters, line breaks or characters that change the direction of text']],
+  );
+  assert.is(p.eventsOf('ApiKeyCreated').length, before);
+});
+
+test('names that were stored before these rules still fold and are still shown', async () => {
+  const name = 'old\u202ename\n';
+  const ctx = p.systemContext(p.tenant_id);
+  const { category } = await import('../../domain/tenants/tenant.ts');
+  const meta = { tenant: p.tenant_id, actor: ctx.actor, at: ctx.at(), v: 1 };
+  const revision = p.log.events.filter(({ stream }) => stream === `${category}-${p.tenant_id}.${p.tenant_id}`).length - 1;
+  await p.log.append(`${category}-${p.tenant_id}.${p.tenant_id}`, revision, [
+    { id: crypto.randomUUID(), type: 'TenantSettingsChanged', data: { name }, meta },
+  ]);
+  await p.waitForProjections();
+  assert.equal(p.unappliedEvents(), []);
+  assert.is(((await p.send('GET', p.tenant)).body as Json).name, name);
+  assert.is(((await p.send('GET', '/admin/tenants')).body as Json[])[0]!.name, name);
+});
+
+test('a text of another system is cleaned to a display text, or to null if nothing visible is left', () => {
+  assert.is(cleanDisplayText(' a\u0000b\ud800c\u001b[31m\n\u202ed ', 255), 'a bc [31m d');
+  assert.is(cleanDisplayText(`e${'\u0301'.repeat(128)}`, 255), `e${'\u0301'.repeat(8)}`);
+  assert.is(cleanDisplayText('👩\u200d💻'.repeat(9_000), 255)!.length < 800, true);
+  for (const text of ['', ' ', '\u0000', '\ud800', '\u200b\u202e']) assert.is(cleanDisplayText(text, 255), null, JSON.stringify(text));
+  for (const text of [...Object.values(HOSTILE), 'x'.repeat(9_000)]) {
+    const cleaned = cleanDisplayText(text, 255);
+    assert.ok(cleaned === null || displayText(1, 255).safeParse(cleaned).success, JSON.stringify(cleaned));
+  }
+});
+
+test('the character NUL in a query or in a path is refused by every operation', async () => {
+  let checked = 0;
+  const params: Record<string, string> = { tenant_id: p.tenant_id, agent_id: `c${'0'.repeat(24)}` };
+  for (const [name, row] of Object.entries(p.operations)) {
+    const path = row.path.replace(/:([a-z_]+)/g, (_, part: string) => params[part] ?? '%00');
+    const answer = await p.send(row.method.toUpperCase(), path, row.method === 'get' ? {} : { body: {} });
+    if (path.includes('%00')) assert.is(answer.status, 404, `${name}: ${answer.text}`);
+    if (row.method !== 'get' || path.includes('%00') || path.includes('agents/')) continue;
+    for (const query of Object.keys(
+      (z.toJSONSchema(row.query ?? z.object({}), { io: 'input', unrepresentable: 'any' }) as Schema).properties ?? {},
+    )) {
+      const { status, body } = await p.send('GET', `${path}?${query}=a%00b`);
+      checked++;
+      assert.is(status, 422, `${name} ${query}`);
+      assert.is((body as { errors: Json[] }).errors[0]!.pointer, `/query/${query}`);
+    }
+  }
+  assert.ok(checked > 30, `${checked}`);
+});
+
+test('e-mail addresses whose local part has a dot at an end, or two dots in a row, are refused', async () => {
+  const allow = async (email: string) => (await p.send('POST', '/admin/allowed-accounts', { body: { email } })).status;
+  for (const email of ['.a@b.co', 'a.@b.co', 'a..b@b.co', '@b.co', 'a b@b.co']) assert.is(await allow(email), 422, email);
+  for (const email of ['a.b@b.co', "o'hara+x@b.co", 'A_1@Sub.Example.com']) assert.is(await allow(email), 201, email);
+});
+
+test('the platform stops', () => p.close());
+
+test.run();
