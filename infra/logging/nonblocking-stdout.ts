@@ -6,6 +6,8 @@ const STDOUT = 1;
 /** When this many characters wait for a slow reader, further lines are dropped. */
 const MAX_BUFFERED = 4 << 20;
 const RETRY = { minMs: 5, maxMs: 100 };
+/** How long `writeLater` collects lines before it writes them. */
+const COLLECT_MS = 100;
 /** How long a process that exits waits for a slow reader. */
 const EXIT_TIMEOUT_MS = 500;
 const EXIT_POLL_MS = 10;
@@ -29,16 +31,20 @@ const openOutput = (): number => {
   }
 };
 
-/**
- * Opens standard output for a log. Lines are written in order, at the end of the event loop's turn or when the process
- * exits. Logging never waits: if the disk is full, or the reader is gone or too slow, lines are dropped.
- */
-export const nonblockingStdout = (): { write(line: string): void } => {
+export type LogOutput = {
+  /** Writes a line at the end of the event loop's turn, after all lines that were passed on before. */
+  readonly write: (line: string) => void;
+  /** Writes a line within 100 ms, so that many lines go out in one write. A process that is killed loses them. */
+  readonly writeLater: (line: string) => void;
+};
+
+const openLogOutput = (): LogOutput => {
   const output = openOutput();
   const backoff = createBackoff(RETRY);
   let buffered = '';
   let unwritten: Buffer = EMPTY;
   let isScheduled = false;
+  let collecting: NodeJS.Timeout | undefined;
 
   /**
    * Writes the buffered lines.
@@ -62,6 +68,8 @@ export const nonblockingStdout = (): { write(line: string): void } => {
   };
 
   const flush = (): void => {
+    clearTimeout(collecting);
+    collecting = undefined;
     isScheduled = !writeBuffered();
     if (isScheduled) setTimeout(flush, backoff.next());
   };
@@ -71,15 +79,38 @@ export const nonblockingStdout = (): { write(line: string): void } => {
     while (!writeBuffered() && performance.now() < deadline) sleepSync(EXIT_POLL_MS);
   });
 
+  const schedule = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
+    // Write at the end of the event loop's turn, so that all lines of this turn go out in one write.
+    setImmediate(flush);
+  };
+
+  const append = (line: string): void => {
+    if (buffered.length < MAX_BUFFERED) buffered += line;
+  };
+
   return {
     write: (line) => {
-      if (buffered.length < MAX_BUFFERED) buffered += line;
-      if (isScheduled) return;
-      isScheduled = true;
-      // Write at the end of the event loop's turn, so that all lines of this turn go out in one write.
-      setImmediate(flush);
+      append(line);
+      schedule();
+    },
+    writeLater: (line) => {
+      append(line);
+      if (!isScheduled) collecting ??= setTimeout(schedule, COLLECT_MS).unref();
     },
   };
+};
+
+let opened: LogOutput | undefined;
+
+/**
+ * Standard output for logs; all loggers of a process share it. Lines are written in order, at the latest when the
+ * process exits. Logging never waits: if the disk is full, or the reader is gone or too slow, lines are dropped.
+ */
+export const nonblockingStdout = (): LogOutput => {
+  opened ??= openLogOutput();
+  return opened;
 };
 
 /** The exit code that a shell reports for a program killed by SIGPIPE. */

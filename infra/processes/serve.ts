@@ -20,8 +20,10 @@ import { LogError } from '../eventstore/event-log.ts';
 import { clientAddress, isLocalRequest } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
-import { createMetrics } from '../http/metrics.ts';
-import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
+import { createRequestLog } from '../http/request-log.ts';
+import { createRequestObserver } from '../http/request-observer.ts';
+import { createCorruptionReporter, createLogger, createRequestLogger } from '../logging/logger.ts';
+import { createProcessMetrics } from '../metrics/process-metrics.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { brokerUserFactory } from '../nats/runner-users.ts';
 import { openSignInMethods } from '../oidc/sign-in.ts';
@@ -124,8 +126,8 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     storedDelivery,
     projectionAdmin,
   });
-  const metrics = createMetrics();
-  const updateProjectionMetrics = metrics.trackProjections(projectionAdmin.statuses);
+  const metrics = createProcessMetrics('serve');
+  const requestLog = createRequestLog(createRequestLogger(config, 'serve'));
   const address = clientAddress(config.trustedProxies);
   const isLocal = isLocalRequest(address);
   const ports = webhookPorts({ log, vault, cache, logger, limits });
@@ -137,7 +139,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountAuditExport(app, runtime);
     mountSystemRoutes(app, {
       readiness: createReadiness(log, ports.isFailing, degradedParts(connections)),
-      metrics: () => updateProjectionMetrics().then(metrics.text),
+      metrics: metrics.text,
       mayReadMetrics: (c) => isLocal(c) || (metricsToken !== undefined && c.req.header('authorization') === `Bearer ${metricsToken}`),
       openapi: () => {
         document ??= openapi(operations, plainPaths, publicUrl);
@@ -161,7 +163,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     corsOrigins,
     limits,
     signIn: await openSignInMethods(config, { publicUrl, vault, logger }),
-    onResponse: metrics.observe,
+    onResponse: createRequestObserver(metrics.registry, requestLog),
   });
   await retryUntilAvailable(() => seed(log, systemContext(), config.annalsAdminKey, deliverFirstKey), logger, 'the first start');
   const server = await listen(app, config);

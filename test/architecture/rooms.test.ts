@@ -34,6 +34,7 @@ const INFRA_FOLDERS = [
   'eventstore/embedded',
   'http',
   'logging',
+  'metrics',
   'nats',
   'oidc',
   'postgres',

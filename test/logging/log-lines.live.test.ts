@@ -51,6 +51,18 @@ const LOG_AND_EXIT = `${CREATE_LOGGER}
   process.exit(7);
 `;
 
+/** Logs lines about requests and other lines in turn, and exits before the time in which the former are collected. */
+const LOG_REQUESTS_AND_EXIT = `${CREATE_LOGGER}
+  const { createRequestLogger } = await import('./infra/logging/logger.ts');
+  const requests = createRequestLogger({ logLevel: 'info' }, 'test');
+  for (const n of [1, 2, 3]) {
+    requests.info('request ' + n);
+    if (n === 2) logger.info('another line');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  process.exit(7);
+`;
+
 /** Logs more than a pipe can hold, then exits. */
 const LOG_A_LOT_AND_EXIT = `${CREATE_LOGGER}
   for (let n = 0; n < 1_000; n++) {
@@ -106,6 +118,13 @@ test('when a process exits, all lines that it has logged are written, in order',
     .split('\n')
     .map((line) => (JSON.parse(line) as { msg: string }).msg);
   assert.equal(messages, [...Array<string>(100).fill('a line'), 'the last but one', 'the last line']);
+});
+
+test('lines about requests, which are written later than other lines, keep their order and are written when the process exits', async () => {
+  const running = promisify(execFile)(...script(LOG_REQUESTS_AND_EXIT));
+  const { stdout } = (await running.catch((error: { stdout: string }) => error)) as { stdout: string };
+  const messages = [...stdout.matchAll(/"msg":"([^"]+)"/g)].map(([, message]) => message);
+  assert.equal(messages, ['request 1', 'request 2', 'another line', 'request 3']);
 });
 
 test('an event is printed as one line of JSON that contains no terminal controls and parses to the same event', () => {

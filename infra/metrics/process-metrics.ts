@@ -1,0 +1,56 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import packageJson from '../../package.json' with { type: 'json' };
+import { withDeadline } from '../eventstore/deadline.ts';
+import { type Labels, registerMetric, type Value } from './series.ts';
+
+/** A scrape waits this long for values that are read elsewhere. Metrics without an answer then have no series. */
+const READ_TIMEOUT_MS = 2_000;
+
+/** The values of one series of each metric in a group, by the metric's name. A missing value adds no series. */
+export type Reading<Name extends string> = { readonly labels: Labels; readonly values: Readonly<Partial<Record<Name, number | null>>> };
+
+/** Metrics whose values are read together. `help` has the help text of each metric, by its name. */
+export type MetricGroup<Name extends string> = {
+  readonly help: Readonly<Record<Name, string>>;
+  /** Is called at every scrape. If it fails or takes longer than 2 s, the metrics have no series in that scrape. */
+  readonly read: () => Promise<readonly Reading<Name>[]> | readonly Reading<Name>[];
+};
+
+export type ProcessMetrics = {
+  readonly registry: Registry;
+  /** Adds a group of gauges; a metric whose name ends in `_total` is a counter. */
+  readonly addGroup: <Name extends string>(group: MetricGroup<Name>) => void;
+  /** Reads all values. @returns them in the text format of Prometheus, with the content type of that format */
+  readonly text: () => Promise<{ readonly contentType: string; readonly text: string }>;
+};
+
+const addBuildInfo = (registry: Registry, process: string): void => {
+  const labels = { version: packageJson.version, node_version: globalThis.process.versions.node, process };
+  const description = { name: 'annals_build_info', help: 'The versions of Annals and Node, as labels. The value is always 1' };
+  registerMetric(registry, 'gauge', description, () => [{ labels, value: 1 }]);
+};
+
+/** Creates the Prometheus metrics of a process. At first they are those of Node, and the versions in use. */
+export const createProcessMetrics = (process: 'serve' | 'work'): ProcessMetrics => {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  addBuildInfo(registry, process);
+  const updates: (() => Promise<void>)[] = [];
+  return {
+    registry,
+    addGroup: ({ help, read }) => {
+      let readings: Awaited<ReturnType<typeof read>> = [];
+      const valuesOf = (name: keyof typeof help): Value[] =>
+        readings.flatMap(({ labels, values }) => (values[name] == null ? [] : [{ labels, value: values[name] }]));
+      for (const name of Object.keys(help) as (keyof typeof help)[])
+        registerMetric(registry, name.endsWith('_total') ? 'counter' : 'gauge', { name, help: help[name] }, () => valuesOf(name));
+      updates.push(async () => {
+        readings = await withDeadline(READ_TIMEOUT_MS, Promise.resolve().then(read)).catch(() => []);
+      });
+    },
+    text: async () => {
+      await Promise.all(updates.map((update) => update()));
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+  };
+};
