@@ -60,7 +60,7 @@ export type Input<Body extends z.ZodType, Path extends string = never> = z.outpu
  * names.
  */
 export type Ctx = {
-  /** The id of the tenant in the path, or `platform`. */
+  /** The id of the tenant in the URL path; `platform` if the path contains none. */
   readonly tenant: string;
   readonly principal: Principal;
   readonly actor: Actor;

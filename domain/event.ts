@@ -5,8 +5,7 @@
 export type Actor = { kind: 'user' | 'agent' | 'system'; id: string; key_id?: string | null };
 
 /**
- * The position of an event in the log. Of two positions, the later event has the greater one. The next position cannot
- * be calculated.
+ * The position of an event in the log. A later event has a greater position. The next position cannot be calculated.
  */
 export type Position = { commit: bigint; prepare: bigint };
 
@@ -52,7 +51,7 @@ export type Recorded<E extends DomainEvent = DomainEvent> = E & {
 /** A reference to the event that caused something. Explanations such as `decided_by` in an API response contain it. */
 export type EventRef = { readonly event_id: string; readonly type: string; readonly at: string };
 
-/** Replaces the tenant id in the stream names of aggregates that belong to the platform. */
+/** Used in place of a tenant id in the stream names of aggregates that belong to the platform. */
 export const PLATFORM = 'platform';
 
 export const streamName = (category: string, tenant: string, id: string): string => `${category}-${tenant}.${id}`;

@@ -3,13 +3,13 @@ import type { FieldError, RefusalCode } from './refusal.ts';
 
 export const category = 'idempotency';
 
-/** A stream on which a request decided, and the revision of the stream after that decision. */
+/** A stream for which a request made a decision (see `transact`), and the revision of the stream after that. */
 export type StreamRevision = { stream: string; revision: number };
 
 /**
  * How a request with an Idempotency-Key ended. A repeat of the request renders its response from the same data.
- * `touched` lists the streams on which the first request decided, in order. `found` lists the values that it got from
- * outside these streams (see `sideEffect`). `members` are additional fields of the problem document.
+ * `touched` lists the streams for which the first request made decisions, in order. `found` lists the values that it
+ * got from outside these streams (see `sideEffect`). `members` are additional fields of the problem document.
  */
 export type Outcome =
   | { kind: 'done'; touched: readonly StreamRevision[]; found?: readonly unknown[]; location: string | null; existed?: boolean }

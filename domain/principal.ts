@@ -15,7 +15,7 @@ export type Principal =
   | { readonly kind: 'runner'; readonly agent_id: string; readonly tenant_id: string; readonly key_id: string }
   | { readonly kind: 'system'; readonly name: string };
 
-/** The id of the calling user or agent. If the caller is the platform itself, the name of the component. */
+/** Returns the id of the calling user or agent or, if the caller is the platform itself, the name of its component. */
 export const callerIdOf = (principal: Principal): string =>
   principal.kind === 'user' ? principal.user_id : principal.kind === 'runner' ? principal.agent_id : principal.name;
 

@@ -26,7 +26,10 @@ export type RefusalCode =
   | 'not_caught_up'
   | 'internal';
 
-/** One invalid value in a request. `pointer` is a JSON pointer (RFC 6901) into the body, or `/query/…` or `/path/…`. */
+/**
+ * One invalid value in a request. `pointer` is a JSON pointer (RFC 6901) into the body. For a value outside the body,
+ * it starts with `/query/` or `/path/`.
+ */
 export type FieldError = { pointer: string; code: string; message: string };
 
 /**

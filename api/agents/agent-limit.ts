@@ -19,7 +19,9 @@ const NEAR_LIMIT = 1_000;
  * in this time.
  */
 const COUNT_TTL_MS = 250;
-/** How long the read model is not queried again after a query has failed because it was unavailable. */
+/**
+ * After a query has failed because the read model was unavailable, the read model is not queried again for this long.
+ */
 const RETRY_DELAY_MS = 5_000;
 const MAX_TENANTS = 10_000;
 

@@ -45,8 +45,8 @@ const query = listQuery(
 );
 
 /**
- * Which agents the caller may see. OWNER, ADMIN and AUDITOR see all agents of the tenant; others see those on which
- * they have the permission View.
+ * Returns which agents the caller may see. OWNER, ADMIN and AUDITOR see all agents of the tenant. Other members see the
+ * agents on which they have the permission View.
  */
 const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   if ((await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'))) return { all: true };

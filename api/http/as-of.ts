@@ -12,8 +12,8 @@ export const AS_OF_PROJECTION = audit.name;
 const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /**
- * Returns null if the log has reached `position`, otherwise the position of its last event. Queries the event store
- * only if the projection has not reached `position` yet.
+ * Returns null if the log has reached `position`, otherwise the position of the log's last event. Queries the event
+ * store only if the projection has not reached `position` yet.
  */
 const logEndBefore = async (ctx: Pick<Ctx, 'reads' | 'logEnd'>, position: Position): Promise<Position | null> => {
   const projected = parseToken(ctx.reads.position(AS_OF_PROJECTION) ?? '');

@@ -36,7 +36,7 @@ export type PlainPaths = Readonly<Record<string, Readonly<Record<string, unknown
 export const plainRoute = <Deps, const Path extends string>(row: PlainRoute<Deps, Path>): PlainRoute<Deps> =>
   row as unknown as PlainRoute<Deps>;
 
-/** Responses that several routes document. */
+/** Responses that the OpenAPI entries of several routes contain. */
 export const PROBLEM_RESPONSE = { default: { $ref: '#/components/responses/Problem' } };
 export const RATE_LIMITED_RESPONSE = { 429: { $ref: '#/components/responses/RateLimited' } };
 

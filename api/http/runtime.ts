@@ -58,7 +58,7 @@ export type Runtime = {
   ) => Promise<T>;
   /** Records that a super-admin has read data of the tenant. The tenant's audit log shows this. */
   readonly recordSuperAdminRead: (info: RequestInfo, what: string) => Promise<void>;
-  /** The client's IP address. */
+  /** Returns the client's IP address; null if it is unknown. */
   readonly address: (c: Context) => string | null;
   /** Called if sending a response fails after its first byte. */
   readonly onBrokenResponse: (c: Context, error: unknown) => void;

@@ -5,8 +5,8 @@ import { type Operations, operation } from '../http/operation.ts';
 import { DriftReport, ParkedEvent, ProjectionStatus, Rebuild } from './projection-status.ts';
 
 /**
- * How operators maintain projections; the projector implements this. A result of null means that there is no such
- * projection, rebuild or event.
+ * The functions for the maintenance of projections; the projector implements them. A result of null means that there is
+ * no such projection, rebuild or event.
  */
 export type ProjectionAdmin = {
   readonly statuses: () => Promise<z.output<typeof ProjectionStatus>[]>;

@@ -67,7 +67,7 @@ const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Perm
 };
 
 /**
- * Allows a super-admin who is not a member to read in a tenant, until the time up to which they have opened it.
+ * Allows a super-admin who is not a member to read in a tenant that they have opened for a limited time.
  * @throws Refusal not_found if the caller is no super-admin, forbidden if the tenant is not open or the permission is
  * not for reading
  */
@@ -85,7 +85,8 @@ const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Perm
  * permission
  */
 const checkAgentPermission = (tenant: Tenant.Tenant, principal: User, agent: Agent.Agent, permission: Permission): void => {
-  // A caller who may delete agents may also restore them. So a deleted agent exists for this permission only.
+  // Restoring a deleted agent requires the permission agent:delete. For any other permission, a deleted agent counts as
+  // absent.
   const isReachable = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');
   if (!isReachable || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
   if (!isAgentPermission(permission) || !agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);

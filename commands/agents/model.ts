@@ -34,7 +34,7 @@ export const ModelCreate = z
   })
   .meta({ id: 'ModelCreate' });
 
-/** @throws Refusal invalid if a model of the failover chain does not exist */
+/** Checks that the models of a failover chain exist. @throws Refusal invalid */
 const checkChain = async (ctx: Ctx, chain: readonly string[]): Promise<void> => {
   const models = await Promise.all(chain.map((id) => ctx.load(Model, id)));
   const absent = models.findIndex(({ state }) => state.status === 'absent');

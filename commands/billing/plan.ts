@@ -19,7 +19,7 @@ export const PlanCreate = z
   })
   .meta({ id: 'PlanCreate' });
 
-/** The id of the plan of tenants that are created without a plan. */
+/** Returns the id of the default plan, which a tenant gets if it is created without a plan. */
 export const defaultPlanId = (ctx: Pick<Ctx, 'uniqueId'>): string => ctx.uniqueId('plan', 'free', 0, PLATFORM);
 
 /**

@@ -32,8 +32,8 @@ export const assertMaySignIn = async (ctx: Ctx, user: User.User, isMember: IsMem
 };
 
 /**
- * Returns the user with this verified e-mail address. If no user has it yet, but it is allowed to sign in, registers a
- * user.
+ * Returns the user with this verified e-mail address. If no such user is registered, but the e-mail address is allowed
+ * to sign in, registers one.
  * @throws Refusal forbidden
  */
 export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isMember: IsMember): Promise<Loaded<User.User>> => {

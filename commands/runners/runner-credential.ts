@@ -11,7 +11,7 @@ import type { Ctx, Loaded } from '../context.ts';
 export type BrokerUser = { readonly url: string; readonly jwt: string; readonly seed: string; readonly public_key: string };
 
 /**
- * Creates a broker user, and the agent's consumer if it does not exist yet.
+ * Creates a broker user, and the JetStream consumer of the agent if it does not exist yet.
  * @throws Refusal not_configured if the platform cannot create broker users, unavailable if the broker is down
  */
 export type CreateBrokerUser = (request: { tenant: string; agent: string; credential: string; expires_at: string }) => Promise<BrokerUser>;

@@ -46,7 +46,10 @@ export const Reason = z.strictObject({ reason: displayText(1, 1024) }).meta({ id
 
 const CLOSING_DAYS = 30;
 
-/** Loads the tenant in the path of the request. @throws Refusal not_found if it does not exist or is closed for good */
+/**
+ * Loads the tenant in the URL path of the request.
+ * @throws Refusal not_found if it does not exist or is closed for good
+ */
 export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   const loaded = await ctx.load(Tenant, ctx.tenant);
   Tenant.assertExists(loaded.state);

@@ -21,8 +21,8 @@ const acceptsDeliveries = ({ status, is_suspended }: Tenant.Tenant): boolean =>
 const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
 
 /**
- * Creates the functions that check whether an integration, its tenant and its agent accept deliveries, and how many.
- * The functions return a promise only if the log must be read.
+ * Creates the functions that check whether an integration, its tenant and its agent accept deliveries, and how many per
+ * minute. The functions return a promise only if the log must be read.
  */
 export const createDeliveryEligibility = (deps: EligibilityDeps): DeliveryEligibility => {
   const { cache } = deps;

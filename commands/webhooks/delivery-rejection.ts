@@ -50,5 +50,5 @@ const refusals: Readonly<Record<RejectionCause, () => Refusal>> = {
   too_large: () => new Refusal('too_large', `The body must not exceed ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } }),
 };
 
-/** The error that the sender of a rejected request sees. */
+/** Returns the refusal that the sender of a rejected request gets. */
 export const refusalOf = (cause: RejectionCause): Refusal => refusals[cause]();

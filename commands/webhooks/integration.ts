@@ -54,7 +54,7 @@ export type IntegrationView = Integration.Integration & {
   secret?: string;
 };
 
-/** The number of base62 characters that can hold 32 random bytes. */
+/** The length of a secret that the platform creates. So many base62 characters can hold 32 random bytes. */
 const SECRET_LENGTH = 43;
 
 const secretPlace = (tenant: string, id: string): SecretLocation => ({ tenant, category: Integration.category, id, field: 'secret' });
@@ -78,7 +78,7 @@ export const integrationAsOf = async (ctx: Ctx, id: string): Promise<Loaded<Inte
   return loaded.state.status === 'connected' && loaded.state.tenant_id === ctx.tenant ? viewOf(ctx, loaded) : null;
 };
 
-/** @throws Refusal invalid if the tenant has no such agent */
+/** Checks that the tenant has this agent. @throws Refusal invalid */
 const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
   const { state } = await ctx.load(Agent, agent_id);
   if (state.status !== 'live') throw invalid('/agent_id', 'there is no such agent', 'unknown_agent');

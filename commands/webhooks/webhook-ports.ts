@@ -27,7 +27,7 @@ export type RecordedDelivery = { readonly token: string | null };
  */
 export type BodyBuffer = { readonly bytes: Uint8Array; readonly release: () => void };
 
-/** Decides whether a delivery may be accepted. A method returns a promise only if memory does not have the answer. */
+/** Decides whether a delivery may be accepted. A method returns a promise only if the answer is not in memory. */
 export type EligibilityPort = {
   /**
    * Returns the integration; null unless it is connected and its tenant accepts deliveries.

@@ -2,8 +2,8 @@ import type { Principal } from '../principal.ts';
 
 /**
  * A rate limit by token bucket: a full bucket allows `quota` requests, and an empty bucket is full again after
- * `seconds`. API processes share their counts. If sharing fails, each process applies the limit on its own. With
- * `failsClosed`, it then allows only its current lease (its share of the quota).
+ * `seconds`. API processes share their counts. If sharing fails, each process applies the limit on its own. If
+ * `failsClosed` is set, a process then allows only its current lease (its share of the quota).
  */
 export type RateLimitPolicy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
 

@@ -44,7 +44,10 @@ export const revokeLapsedRole = ({ roles }: Agent, members: Members, user_id: st
 const ownerIdsIn = (assignments: ById<{ readonly role: string }>): string[] =>
   Object.keys(assignments).filter((user_id) => assignments[user_id]!.role === 'OWNER');
 
-/** Returns the ids of the members who were made OWNER of the agent. It is empty if all of them have left the tenant. */
+/**
+ * Returns the ids of the members who were made OWNER of the agent. The list is empty if all of them have left the
+ * tenant.
+ */
 export const explicitOwners = ({ roles }: Agent, members: Members): string[] => ownerIdsIn(effectiveRoles(roles, members));
 
 /**

@@ -9,8 +9,8 @@ export const category = 'acknowledgement';
 export type SettledDelivery = { delivery_id: string; event_id: string; at: string; attempts: number };
 
 /**
- * The last recorded advisory (a notice of the broker about one message), by its sequence number in the broker stream.
- * If this broker stream is created again, its sequence numbers restart. `epoch` then changes.
+ * The last recorded advisory (a notice of the broker about one message), by its sequence number in the broker stream of
+ * advisories. If this broker stream is created again, its sequence numbers restart, and `epoch` changes.
  */
 export type AdvisoryCursor = { epoch: string; sequence: number };
 

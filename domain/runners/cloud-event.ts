@@ -57,8 +57,8 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
 });
 
 /**
- * Whether the body is known to be JSON, so that it need not be scanned again. If a guardrail has redacted the body,
- * this is not known, because the check was made before.
+ * Whether the body is known to be JSON, so that it need not be scanned again. This is not known if a guardrail has
+ * redacted the body after the JSON check.
  */
 const isVerifiedJson = ({ guardrails = [] }: Partial<DeliveryFacts>): boolean =>
   guardrails.some(({ rule, verdict }) => rule === 'json' && verdict === 'pass') && !guardrails.some(({ verdict }) => verdict === 'redact');

@@ -7,8 +7,7 @@ import { streamName } from '../event.ts';
 export const category = 'deliverybody';
 
 /**
- * The size of a chunk in bytes, which is the most that one event can hold of a body. A larger body is split into chunks
- * of this size.
+ * The size of a chunk, in bytes. One event holds at most one chunk of a body, so a larger body is split into chunks.
  */
 export const CHUNK_BYTES = 900_000;
 

@@ -86,8 +86,8 @@ export const signatureClaim = (
 };
 
 /**
- * Converts the result of `matchSecret` to a verification. If `keys` is null (an unknown integration), the verification
- * has always failed.
+ * Converts the result of `matchSecret` to a verification. If `keys` is null (an unknown integration), the result is
+ * always a mismatch.
  */
 export const verificationOf = (keys: SigningKeys | null, matched: MatchedSecret | null): Verification =>
   keys && matched ? { ok: true, matched, reason: null } : rejectedVerification('signature_mismatch');

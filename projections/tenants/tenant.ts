@@ -45,7 +45,7 @@ const AdminTenantRow = z
 const Period = z.object({ start: z.string(), end: z.string() });
 const Amount = z.int();
 
-/** The usage and the tasks of a tenant in the last 30 days. */
+/** The schemas of the usage and the tasks of a tenant in the last 30 days. */
 const summaries = {
   usage_summary_30d: z.object({ requests: Amount, input_tokens: Amount, output_tokens: Amount, cost_usd: z.number(), period: Period }),
   task_summary_30d: z.object({ total: Amount, running: Amount, completed: Amount, failed: Amount, cancelled: Amount }),

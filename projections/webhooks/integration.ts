@@ -68,7 +68,7 @@ const patchLastDelivery = (event: Recorded<Extract<DeliveryEvent, { data: Uint8A
 };
 
 /**
- * Webhook integrations without their secrets. The column `url` holds only the URL path, because the public URL of the
+ * Webhook integrations without their secrets. The documents hold only the path of `url`, because the public URL of the
  * platform can change.
  */
 export const integrations: Projection<Integration.IntegrationEvent | DeliveryEvent> = {
