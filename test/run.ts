@@ -9,9 +9,9 @@ import { dropDatabases, RUN, type Running, type Services, startServices } from '
 type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
 
 const DEFAULT_TIMEOUT_S = 120;
-/** After its last test, a file has this long to close what it opened. */
+/** How long the process of a test file may run after its last test, to close its servers and connections. */
 const CLOSE_TIMEOUT_MS = 15_000;
-/** A file that does not end after a SIGTERM is killed after this long. */
+/** How long after SIGTERM a test file that still runs is killed. */
 const KILL_DELAY_MS = 2_000;
 
 const root = `${import.meta.dirname}/..`;
@@ -115,7 +115,10 @@ const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise
   return outcomes;
 };
 
-/** A test file's environment. The developer's settings are removed; Annals does not read the TEST_ variables. */
+/**
+ * The environment of a test file. It contains none of the variables that configure Annals, so that the developer's
+ * settings have no effect. Only the tests read the TEST_ variables.
+ */
 const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed }: Services): NodeJS.ProcessEnv => ({
   ...unconfiguredEnvironment(),
   NO_COLOR: '1',

@@ -44,8 +44,9 @@ const tenantWith = (role: Tenant.TenantRole | null): Tenant.Tenant =>
 type Given = { role: 'VIEWER' | 'MANAGER' | 'OWNER' | 'none'; grant: 'VIEWER' | 'EDITOR' | 'none'; is_admin_only: boolean };
 
 /**
- * An agent with this role and grant of the user. Two events come first, so that the role and the grant are assigned at
- * later positions than the user's membership. Otherwise they would count as those of an earlier membership.
+ * An agent on which the user has this role and this grant. Its first two events only raise the position, so that role
+ * and grant are assigned after the user's membership began. Otherwise they would belong to an earlier membership and
+ * have no effect.
  */
 const agentWith = ({ role, grant, is_admin_only }: Given): Agent.Agent => {
   const created: Agent.AgentEvent = {
@@ -77,7 +78,7 @@ const expected = (tenantRole: Tenant.TenantRole | null, { role, grant, is_admin_
   return tenantRole === 'AUDITOR' ? ['agent:read', ...assigned] : assigned;
 };
 
-test('each tenant role allows exactly the permissions in its column of the table', () => {
+test('a member has exactly the permissions that the table above lists for their tenant role', () => {
   for (const [permission, row] of Object.entries(TENANT_TABLE))
     for (const [role, column] of [
       ['OWNER', OWNER],
@@ -88,7 +89,7 @@ test('each tenant role allows exactly the permissions in its column of the table
       assert.is(tenantRoleAllows(role, permission as TenantPermission), row[column!] === 'y', `${role} ${permission}`);
 });
 
-test('the default permissions of the roles on an agent are those that the API documents', () => {
+test('the default permissions of each role on an agent are those in the API documentation', () => {
   for (const role of ['VIEWER', 'MANAGER', 'OWNER'] as const)
     assert.equal(DEFAULT_ROLE_PERMISSIONS[role].map((label) => PERMISSION_OF_LABEL[label]).sort(), [...AGENT_TABLE[role]!].sort());
   assert.is(LABELS.length, 9);
@@ -119,7 +120,7 @@ test('if a tenant has its own role permissions, they apply instead of the defaul
   assert.not(agentAllows(tenant, USER, agent, 'agent:chat:read'));
 });
 
-test('a role or grant on an agent that a user got in an earlier membership has no effect', () => {
+test('roles and grants on an agent from an earlier membership of the user have no effect', () => {
   const agent = agentWith({ role: 'OWNER', grant: 'EDITOR', is_admin_only: false });
   const tenant = tenantWith('MEMBER');
   const rejoined = { ...tenant, members: { [USER]: { ...tenant.members[USER]!, since: tenant.members[USER]!.since.replace(/^0/, '9') } } };

@@ -21,21 +21,21 @@ import {
 import { undeclaredFields } from '../two-tenants/schema-check.ts';
 
 /**
- * If true, each allowed change is tried as every principal that may do it; otherwise as two of these principals, chosen
- * by the seed.
+ * If true, the test makes each allowed change as every principal that may make it. Otherwise it uses two of these
+ * principals, which the seed selects.
  */
 const ALL_PRINCIPALS = process.env.TWO_TENANTS === 'whole';
 /**
- * If true, the test stops at the first failure and does not try the allowed changes. The mutation run needs to know
- * only whether there is a failure.
+ * If true, the test stops at the first failure and does not make the allowed changes. The mutation run sets it, because
+ * it needs to know only whether a probe fails.
  */
 const STOP_AT_FIRST = process.env.TWO_TENANTS === 'first';
 const SEED = Number(process.env.SEED ?? Math.floor(Date.now() / 86_400_000));
 
-/** Events that any request may append, whatever its response is. */
+/** The types of events that any request may append, whatever its response is. */
 const INCIDENTAL_EVENTS = ['ApiKeyUsed', 'AccessRefused', 'AccessRefusalsCounted'];
 
-/** The expected statuses of operations that need the broker or the projector. These tests run without both. */
+/** The expected statuses of operations that need the broker or the projector, because this test runs without them. */
 const STATUS_WITHOUT_DRIVERS: Record<string, number> = { issueRunnerCredential: 409 };
 const statusWithoutDrivers = ({ operationId, path }: Call): number | undefined =>
   path.startsWith('/admin/projections/{name}') ? 404 : STATUS_WITHOUT_DRIVERS[operationId];
@@ -93,8 +93,8 @@ const appendedEvents = (dataset: Dataset, since: number, { who, call }: { who: P
     .filter((type) => !(type === 'AuditExported' && call.operationId === 'exportAuditLogs'));
 
 /**
- * Whether this probe is a read by a super-admin with access to the tenant. Each such read must be recorded in the
- * tenant's audit log.
+ * Whether this probe is a read by a super-admin with access to the tenant. If so, it must be recorded in the tenant's
+ * audit log.
  */
 const isSuperAdminRead = ({ call, who, answer }: Probe): boolean =>
   who === 'guest' && call.path.startsWith('/tenant/') && answer.status < 300;
@@ -156,7 +156,7 @@ const rowsOf = (dataset: Dataset): string =>
     ]),
   );
 
-test('no caller can read, change or detect a resource without access, in whatever position of a request its id is sent', async () => {
+test('no caller can read, change or detect a resource to which they have no access, wherever in a request its id is sent', async () => {
   const dataset = await createDataset();
   const rows = rowsOf(dataset);
   for (const call of callsOf(documentOf(dataset))) for (const who of PRINCIPALS) await probeRefused(dataset, call, who);
@@ -172,7 +172,7 @@ const sample = <T>(all: readonly T[], index: number): readonly T[] =>
   ALL_PRINCIPALS || all.length <= 2 ? all : [all[(SEED + index) % all.length]!, all[(SEED + index + 1) % all.length]!];
 
 if (!STOP_AT_FIRST)
-  test('every change that a principal may make succeeds', async () => {
+  test('every change succeeds for the principals that may make it', async () => {
     const first = await createDataset();
     const changing = callsOf(documentOf(first)).filter(({ method }) => method !== 'GET');
     await first.close();

@@ -108,7 +108,7 @@ test('an id of another tenant in a body gets the same response as a missing id',
   assert.equal(comparable(await ask(foreign.agent_id), foreign.agent_id), comparable(await ask(MISSING), MISSING));
 });
 
-test("lists contain only the tenant's own resources", async () => {
+test('each list in a tenant contains only resources of that tenant', async () => {
   await p.waitForProjections();
   const secrets = Object.values({ ...foreign, model: 'none', tenant: otherTenant.id });
   for (const path of [
@@ -176,6 +176,6 @@ test("a tenant's API key works only in its tenant, even if its owner is a member
   }
 });
 
-test('the platform stops', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

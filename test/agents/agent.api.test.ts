@@ -241,6 +241,6 @@ test('if many requests create an agent with the slug of a deleted agent, one suc
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('the platform stops', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

@@ -122,7 +122,7 @@ test('a deleted agent keeps its fields; when its slug is released, its status be
   assert.is(given(Agent, created, deleted, released).state.status, 'released');
 });
 
-/** A membership that began at the event with this sort key. */
+/** A membership that began at the event with the sort key `since`. */
 const member = (since: string, role: TenantRole = 'MEMBER'): AgentRoles.Members[string] => ({
   role,
   since,
@@ -184,7 +184,7 @@ test('a grant of an earlier membership has no effect: it can be granted again, b
   story.when(AgentRoles.revokeGrant(B, members)).emits(revoked);
 });
 
-test('every event of an agent changes its updated_at', () =>
+test("after an update, an agent's updated_at is the time of the update's event", () =>
   assert.is(given(Agent, created, updated({ name: 'Critic' })).state.updated_at, at(1)));
 
 test.run();

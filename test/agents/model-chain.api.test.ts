@@ -70,7 +70,7 @@ test('a model that is unknown, disabled or not available to the tenant is refuse
   for (const status of ['experimental', 'deprecated']) assert.is((await put(a, await registerModel({ status }))).status, 200, status);
 });
 
-test('if several model chains are set at once, each response shows its own chain, and the last one is stored unmixed', async () => {
+test('if several model chains are set at once, each response shows its own chain, and the chain with the highest ETag is stored', async () => {
   const chains = [[a, b], [c, d, e], [b, a], [e]];
   const answers = await Promise.all(chains.map((chain) => put(...chain)));
   for (const [index, answer] of answers.entries()) assert.equal(idsOf(answer), chains[index]);
@@ -82,7 +82,7 @@ test('if several model chains are set at once, each response shows its own chain
   assert.equal(idsOf(await p.send('GET', path)), idsOf(last));
 });
 
-test('the slug of a model is unique per provider; tenants see only the models available to them, without config', async () => {
+test('the slug of a model is unique per provider; tenants see only the models available to them, without the field config', async () => {
   assert.equal((await postModel({ slug: 'm0' })).status, 409);
   assert.is((await postModel({ slug: 'm0', provider: 'openai' })).status, 201);
   const secret = await registerModel({ config: { region: 'eu-hidden' }, pricing: { input_per_mtok: 3 } });
@@ -98,7 +98,7 @@ test('the slug of a model is unique per provider; tenants see only the models av
   assert.ok(all.some(({ id }) => id === closed));
 });
 
-test('the fields of a model have limits and defaults', async () => {
+test('a new model has default values in its optional fields; values that are too long or of a wrong type are refused', async () => {
   const { body } = await postModel();
   const { id: _, created_at: __, updated_at: ___, slug: ____, ...rest } = body as Json;
   const empty = { config: {}, pricing: {}, description: null, failover_chain: [] };
@@ -120,7 +120,7 @@ test('the fields of a model have limits and defaults', async () => {
     assert.is((await postModel({ [field]: value })).status, 422, field);
 });
 
-test('the projections have applied every event, and the platform stops', async () => {
+test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

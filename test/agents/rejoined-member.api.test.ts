@@ -74,7 +74,7 @@ for (const [role, granted] of [
   ['MANAGER', 'EDITOR'],
   ['VIEWER', 'VIEWER'],
 ] as const)
-  test(`for a member who has rejoined, role ${role} and grant ${granted} are new: they have new dates, and a grant gets 201, then 200`, async () => {
+  test(`for a member who has rejoined, role ${role} and grant ${granted} do not continue the earlier ones: they have new dates, and the first grant gets 201, a repeated one 200`, async () => {
     const { p, agent, user_id, assign, grant, paths, rejoin, of, before } = await removedMember();
     const since = await rejoin();
     const assigned = assignmentOf(await assign(role));

@@ -11,7 +11,7 @@ import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
 
 const MAX_REVOCATION_MS = 1_000;
 
-/** Repeats a request until its status is not 200. @returns that status, and the milliseconds until then */
+/** Repeats a request until its status is not 200. @returns that status, and the milliseconds that this took */
 const untilRefused = async (statusOf: () => Promise<number>): Promise<{ status: number; ms: number }> => {
   const startedAt = performance.now();
   for (;;) {
@@ -41,7 +41,7 @@ const REVOCATIONS: readonly Revocation[] = [
 ];
 
 for (const { name, status, revoke } of REVOCATIONS)
-  test(`${name} is refused by every API process within a second, although each has cached the access`, async () => {
+  test(`${name} is refused by every API process within a second, although each process has the earlier access in its cache`, async () => {
     const p = await createInMemoryPlatform();
     const other = await startSecondPlatform(p);
     const member = await addMember(p, 'MEMBER');
@@ -59,7 +59,7 @@ for (const { name, status, revoke } of REVOCATIONS)
     await p.close();
   });
 
-test('every API process refuses a key exactly from its expiry time on, although no event announces it', async () => {
+test('every API process refuses an API key exactly from its expiry time on, although no event is recorded at that time', async () => {
   const p = await createInMemoryPlatform();
   const other = await startSecondPlatform(p);
   const start = Date.now();
@@ -91,7 +91,7 @@ test('a user whose suspension ends has access again on the other API process wit
   await p.close();
 });
 
-test('a role is effective although the process that assigned it has a slow clock, and ends with the membership', async () => {
+test('a role that a process with a slow clock assigned is effective at once, and ends with the membership', async () => {
   const p = await createInMemoryPlatform();
   const slow = await startSecondPlatform(p, p.log, () => Date.now() - 60_000);
   const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;

@@ -48,7 +48,8 @@ const eventsDelivered = async (): Promise<void> => {
 };
 
 /**
- * A log whose reads can be paused. Between `pause` and `resume`, a read finds its events but does not yield them yet.
+ * A log whose reads can be paused. A read that starts between `pause` and `resume` finds its events at once, but yields
+ * them only after `resume`.
  */
 const pausableReads = (log: Log) => {
   let gate: PromiseWithResolvers<void> | null = null;
@@ -71,7 +72,7 @@ const pausableReads = (log: Log) => {
   };
 };
 
-test('if a cached state leads to a refusal or to no event, the log is read and the decision is made again', async () => {
+test('if a decision on a cached state refuses or emits no event, the log is read and the decision is made again', async () => {
   const log = memoryLog();
   const [one, other] = [createProcess(log), createProcess(log)];
   await one.run(open);
@@ -159,7 +160,7 @@ test('if the subscription is re-established during a read, the state that was re
   await cache.close();
 });
 
-test('the cache remembers only a bounded number of streams that do not exist', async () => {
+test('the number of missing streams that the cache remembers is bounded', async () => {
   const cache = openAggregateCache(memoryLog(), [Door], { capacity: 5, cacheAbsent: [Door] });
   await cache.start();
   const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);

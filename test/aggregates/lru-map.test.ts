@@ -24,7 +24,7 @@ test('reading an entry with get keeps it from being dropped; reading it with pee
   assert.equal([map.get(-1), map.get(-2)], ['used', undefined]);
 });
 
-test('the total weight of each generation is bounded, and an entry that is replaced counts only once', () => {
+test('the total weight of each generation of entries is bounded, and a replaced entry counts only once', () => {
   const map = createLruMap<string, string>({ capacity: 1_000, maxWeight: 100, weightOf: ({ length }) => length });
   map.set('first', 'x');
   for (let times = 0; times < 100; times++) map.set('replaced', 'x'.repeat(50));

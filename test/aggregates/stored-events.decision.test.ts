@@ -11,9 +11,9 @@ import { root } from '../fixtures/child-process.ts';
 
 /**
  * `stored-events.jsonl` contains whole streams with events of every type, in log order, as version 0.1.0 stored them.
- * At its end are digests of the rows that the projections of that version made of these events.
- * Stored names never change, so these events are never edited; events of new types are added. The digests of a table
- * may change only when the version of its projection changes.
+ * The last lines of the file are digests of the rows that the projections of that version made of these events. Stored
+ * names never change, so these events are never edited; events of new types are added. The digests of a table may
+ * change only when the version of its projection changes.
  */
 type StoredEvent = { stream: string; revision: number; type: string; data: { $base64?: string }; meta: Metadata };
 type Line = { event: StoredEvent } | { table: string; rows: Record<string, string> };
@@ -56,7 +56,7 @@ const digestOf = (value: unknown): string => {
     .slice(0, 16);
 };
 
-/** The categories of streams that no aggregate folds: the marker of the first start, and the chunks of large bodies. */
+/** The stream categories that have no aggregate: the marker of the first start, and the chunks of large bodies. */
 const NOT_FOLDED = ['platform', 'deliverybody'];
 
 const modules = globSync('domain/*/*.ts', { cwd: root }).map((file) => import(`../../${file}`) as Promise<Partial<AnyAggregate>>);
@@ -67,7 +67,7 @@ const aggregates = (
 test('the file of stored events contains every event type of version 0.1.0', () =>
   assert.is(new Set(stored.map(({ type }) => type)).size, 72));
 
-test('each stored stream can be folded by the aggregate of its category', () => {
+test('the aggregate of each category can fold the stored streams of that category', () => {
   for (const stream of new Set(stored.map((event) => event.stream))) {
     const { category } = parseStream(stream)!;
     if (NOT_FOLDED.includes(category)) continue;
@@ -78,7 +78,7 @@ test('each stored stream can be folded by the aggregate of its category', () => 
   }
 });
 
-test('the projections still make the same rows from stored events as the version that stored them', () => {
+test('the projections make the same rows of the stored events as version 0.1.0 did', () => {
   const store = openMemoryStore(projections);
   store.feed(recordedEvents);
   for (const { table, rows } of tables) {

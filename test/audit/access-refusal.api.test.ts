@@ -50,7 +50,7 @@ test("if a caller is refused access, the tenant's audit log records the caller, 
   await p.close();
 });
 
-test('the first 60 refusals of a caller per minute have an audit log entry each; the others are recorded as a count', async () => {
+test("each of a caller's first 60 refusals in a minute has its own audit log entry; further ones are recorded together as a count", async () => {
   const p = await createInMemoryPlatform();
   const now = Date.UTC(2030, 0, 1);
   p.clock.now = () => now;

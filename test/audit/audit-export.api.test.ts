@@ -51,7 +51,7 @@ test('an export contains all entries of the tenant up to the position named in t
   );
 });
 
-test('exports up to the same position have the same bytes, even if events were appended in between', async () => {
+test('two exports up to the same position have the same bytes, even if events were appended between them', async () => {
   const formats = Object.keys(AUDIT_FORMATS);
   const first = await Promise.all(formats.map((format) => exportLog(`format=${format}`)));
   await write('Later');
@@ -75,7 +75,7 @@ test('an export up to an earlier position is a prefix of a later one; up to a po
   assert.is((await exportLog('to_position=0:0&format=csv')).text.split('\r\n').length, 2, 'only the header');
 });
 
-test('an export is recorded as an event of its caller, after the entries that it contains', async () => {
+test('an export is recorded as an event of its caller, whose position is after the exported entries', async () => {
   const answer = await exportLog('format=csv');
   const [exported] = p.eventsOf('AuditExported').slice(-1);
   assert.equal(exported!.data, { format: 'csv', position: tokenOf(answer) });
@@ -102,7 +102,7 @@ const parsed = (text: string): string[][] => {
   return rows;
 };
 
-test('the format csv has a header, one row per entry, and no cell that a spreadsheet would evaluate', async () => {
+test('a CSV export has a header, one row per entry, and no cell that a spreadsheet would evaluate as a formula', async () => {
   const answer = await exportLog('format=csv');
   assert.is(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
   const [head, ...rows] = parsed(answer.text);
@@ -120,7 +120,7 @@ test('the format csv has a header, one row per entry, and no cell that a spreads
   );
 });
 
-test('the format ocsf has the required fields of an API Activity and keeps all data of the entry', async () => {
+test('each entry of an OCSF export has the required fields of the class API Activity, and all data of the audit log entry', async () => {
   const answer = await exportLog('format=ocsf');
   const lines = linesOf(await exportLog(`to_position=${tokenOf(answer)}`));
   const events = linesOf(answer) as unknown as Record<string, never>[];
@@ -156,7 +156,7 @@ test('the format ocsf has the required fields of an API Activity and keeps all d
   }
 });
 
-test('an export waits until the projection has reached its position; a malformed position, or one beyond the log, is refused', async () => {
+test('an export waits until the projection has reached the requested position; a malformed position, or one beyond the log, is refused', async () => {
   p.projectionDelay.ms = 150;
   const created = await write('Just now');
   const token = tokenOf(created);
@@ -189,7 +189,7 @@ test('an export waits until the projection has reached its position; a malformed
   assert.is(p.eventsOf('AuditExported').length, exports, 'and nothing was exported');
 });
 
-test('an export that cannot be recorded is refused', async () => {
+test('an export is refused if the event that records it cannot be appended', async () => {
   const over = p.log.outage();
   const answer = await exportLog();
   over();
@@ -220,7 +220,7 @@ test("an export by a super-admin is recorded in the tenant's audit log", async (
   assert.ok(actions.includes('super_admin.read') && actions.includes('audit.exported'), actions.join());
 });
 
-test('the projections have applied every event, and the platform stops', async () => {
+test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -22,8 +22,8 @@ const MEBI = 2 ** 20;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 /**
- * The memory in use after garbage collection. Memory outside of the heap is freed only in the next turn of the event
- * loop.
+ * The memory in use after garbage collection, in bytes. It waits one turn of the event loop, because Node frees memory
+ * outside of the heap only then.
  */
 const memoryInUse = async (): Promise<number> => {
   collect();
@@ -35,7 +35,7 @@ const memoryInUse = async (): Promise<number> => {
 
 /**
  * Starts the platform behind a real HTTP server, with the audit log's projection in Postgres. `watched.pages` counts
- * the pages that were read. `watched.before` is called before each page.
+ * the pages that were read from the database. `watched.before` is called before each of them.
  */
 const startServer = async (lines: number) => {
   const p = await createInMemoryPlatform();
@@ -110,7 +110,7 @@ test('an export of 20,000 entries needs constant memory, and yields the same byt
   assert.ok(first.lines > LINES, `${first.lines} lines`);
   assert.ok(watched.pages > 100, `${watched.pages} pages`);
   assert.ok(weights.length >= 6);
-  // The first measurement also includes memory for the code that is compiled while the first pages are read.
+  // Ignore the first measurement: it also includes memory for the code that is compiled while the first pages are read.
   const settledWeights = weights.slice(1);
   assert.ok(Math.max(...settledWeights) - Math.min(...settledWeights) < 4 * MEBI, weights.map((one) => (one / MEBI).toFixed(1)).join(' '));
   watched.before = async () => {};
@@ -122,7 +122,7 @@ test('an export of 20,000 entries needs constant memory, and yields the same byt
   assert.equal(await digestOf(await open(`to_position=${position}`)), first, 'after the rebuild');
 });
 
-test('an export reads pages only as fast as its client, and stops when the client disconnects', async () => {
+test('an export reads pages from the database only as fast as its client reads the response, and stops when the client disconnects', async () => {
   const { open, watched } = await startServer(LINES);
   const stalled = await open();
   stalled.pause();
@@ -170,7 +170,7 @@ test('an export that fails while it is sent is aborted; one that fails before it
   assert.is(refused.headers['content-type'], 'application/problem+json');
 });
 
-test("with Postgres, the platform's entries and the entries of an actor can be listed", async () => {
+test("with Postgres, the audit log lists the platform's entries, and can be filtered by actor", async () => {
   const { p, watched } = await startServer(10);
   const actionsOf = async (path: string) => {
     const { status, body, text } = await p.send('GET', path);

@@ -79,7 +79,7 @@ test('audit log entries can be filtered by agent, resource and actor', async () 
   assert.equal(await lines('actor=nobody'), []);
 });
 
-test('audit log entries can also be filtered by an agent as actor (it used its runner key) and by the system as actor (its name)', async () => {
+test('filtering the audit log by actor also works for an agent that used its runner key, and for a part of the platform, given by name', async () => {
   const runner = ((await send('POST', `agents/${agent}/runner-keys`, { name: 'acts' })).body as Json).key as string;
   assert.is((await p.send('GET', `${p.tenant}/members`, { key: runner })).status, 403);
   await p.recordRefusals();
@@ -111,7 +111,7 @@ test('the entry of a forged delivery has its IP address and user agent; entries 
     assert.is((await lines(`agent_id=${agent}&action=${action}&actor=acknowledgements`)).length, 1, action);
 });
 
-test('a time range includes its start and excludes its end, in any time zone', async () => {
+test('the time range of an audit log query includes its start and excludes its end, in any time zone', async () => {
   const all = await lines();
   const at = String(all[0]!.created_at);
   const zoned = encodeURIComponent(new Date(Date.parse(at) + 7_200_000).toISOString().replace('Z', '+02:00'));
@@ -150,7 +150,7 @@ test("creating the owner's first key is in the tenant's audit log; the platform'
   );
 });
 
-test('actions of the platform on a tenant are in both audit logs; actions of the tenant are only in its own', async () => {
+test("a platform operation on a tenant appears in the audit logs of both; an action within a tenant appears only in the tenant's", async () => {
   const { tenant, id, key } = await createSecondTenant(p, 'acted-on');
   const act = (method: string, path: string, body: unknown) => send(method, `/admin/tenants/${id}${path}`, body);
   await act('POST', '/break-glass', { reason: 'a look', minutes: 5 });
@@ -182,7 +182,7 @@ test('user agents are truncated to 512 characters, and a MEMBER may not read the
   assert.is((await p.send('GET', `${p.tenant}/audit-logs`, { key })).status, 403);
 });
 
-test('the action of an audit log entry is derived from the event type', () => {
+test('the action of an audit log entry is the event type in lower case, as <resource>.<verb>', () => {
   for (const [type, action] of [
     ['AgentCreated', 'agent.created'],
     ['AgentModelChainReordered', 'agent.model_chain_reordered'],
@@ -194,7 +194,7 @@ test('the action of an audit log entry is derived from the event type', () => {
     assert.is(actionOf(type), action);
 });
 
-test('the projections have applied every event, and the platform stops', async () => {
+test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

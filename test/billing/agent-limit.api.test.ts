@@ -4,7 +4,7 @@ import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platf
 
 const p = await createInMemoryPlatform();
 
-/** Creates a tenant with its own plan, which has these limits. */
+/** Creates a tenant, and a plan with these limits for it. */
 const tenantWith = async (slug: string, limits: { agents?: number; members?: number }) => {
   const all = { agents: 3, members: 3, cron_jobs: 1, webhooks_per_minute: 1, ...limits };
   const plan = await p.send('POST', '/admin/plans', { body: { slug, name: slug, monthly_usd: 0, limits: all } });
@@ -29,7 +29,7 @@ test('of a hundred concurrent requests to create an agent, as many succeed as th
   assert.is(((await send('GET', '/agents')).body as unknown[]).length, 7);
 });
 
-test('a deleted agent stops counting at once; a restored agent counts again', async () => {
+test('a deleted agent no longer counts against the limit; a restored agent counts again', async () => {
   const { create, send } = await tenantWith('room', { agents: 2 });
   const first = await create('first');
   await create('second');
@@ -74,7 +74,7 @@ test('an invitation beyond the limit of members is refused and registers no user
   assert.is(p.eventsOf('UserRegistered').length, before);
 });
 
-test('a larger plan allows more agents; after a change to a smaller plan, existing agents stay', async () => {
+test('a larger plan allows more agents; a change to a smaller plan deletes no agent', async () => {
   const { id, create } = await tenantWith('larger', { agents: 1 });
   const { plan_id } = await tenantWith('roomy', { agents: 5 });
   const { plan_id: none } = await tenantWith('none', { agents: 0 });
@@ -86,7 +86,7 @@ test('a larger plan allows more agents; after a change to a smaller plan, existi
   assert.equal(problemOf(await create('three')), LIMIT_REACHED);
 });
 
-test('the projections have applied every event, and the platform stops', async () => {
+test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -66,7 +66,7 @@ test('a delivery beyond the quota gets 429 with Retry-After and appends no event
   assert.ok(counted.every(({ caller }) => caller === 'rate_limited'));
 });
 
-test('any number of deliveries beyond the quota append at most one event a minute', async () => {
+test('however many deliveries exceed the quota, at most one event a minute is appended for them', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   const now = Date.now();
   given.clock.now = () => now;
@@ -92,7 +92,7 @@ test('deliveries with a wrong signature or content type do not count against the
   await given.close();
 });
 
-test('with the replay guard, the body of a delivery beyond the quota does not count as received before', async () => {
+test('even if the integration blocks replays, a delivery that is refused because of the quota does not record its body as received', async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' }, createRateLimiter());
   await setQuota(given, 1);
   await given.deliver('{"a":1}', newDeliveryId());
@@ -142,8 +142,8 @@ test("one tenant's quota does not affect another tenant with the same plan and t
 });
 
 /**
- * Starts two processes that share their quota through one database. `calls` counts the charges sent to the database,
- * and how many of them failed.
+ * Starts two platforms that share their quota through one database, to simulate two processes. `calls` counts the
+ * charges sent to the database, and how many of them failed.
  */
 const twoProcesses = async (webhooks_per_minute: number) => {
   const databaseUrl = await freshDatabase();
@@ -198,7 +198,7 @@ const flood = async (): Promise<{ passed: number; max: number } | null> => {
   return calls.failures > 0 ? null : { passed, max };
 };
 
-test('two processes share the quota, and each exceeds it by at most one lease', async () => {
+test('two processes share the quota; each can accept at most one lease beyond it', async () => {
   let found = await flood();
   for (let tries = 1; !found && tries < 5; tries++) found = await flood();
   const { passed, max } = found!;

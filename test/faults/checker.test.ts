@@ -34,7 +34,10 @@ const rowOf = ({ id, hookId, deliveryId }: LoggedDelivery) => ({
   outcome: 'accepted',
 });
 
-/** Four deliveries that arrived everywhere once and in order, except for the changes. */
+/**
+ * The final state after four deliveries, each of which arrived everywhere once and in order. `changes` replaces parts
+ * of it.
+ */
 const finalState = (changes: Partial<FinalState> = {}): FinalState => {
   const log = changes.log ?? [0, 1, 2, 3].map(loggedOf);
   const ids = log.map(({ event_id }) => event_id);
@@ -57,9 +60,9 @@ const expectFindings = (
 
 const withLastAnswers = (...answers: Answer[]): SentDelivery[] => [...[0, 1, 2].map(sentOf), { ...sentOf(3), answers }];
 
-test('deliveries that all happened once and in order cause no finding', () => expectFindings({}, {}));
+test('if every delivery arrived everywhere once and in order, there is no finding', () => expectFindings({}, {}));
 
-test('an unacknowledged delivery may have been recorded or not', () => {
+test('a delivery that was never acknowledged is not reported as lost or duplicated, whether the log contains it or not', () => {
   expectFindings({ sent: withLastAnswers(answer('unknown')) }, { unexpected: ['h/d3 was never answered: unknown'] });
   expectFindings(
     { sent: withLastAnswers(answer('unknown')), log: [0, 1, 2].map(loggedOf) },
@@ -67,7 +70,7 @@ test('an unacknowledged delivery may have been recorded or not', () => {
   );
 });
 
-test('an acknowledged delivery that the log lacks is lost, even if only its duplicate was acknowledged', () => {
+test('an acknowledged delivery that is missing in the log is reported as lost, even if only its duplicate was acknowledged', () => {
   const unexpected = ["h/d3 was answered with another id than the log's"];
   expectFindings({ log: [0, 1, 2].map(loggedOf) }, { lost: ['h/d3 is not in the log'], unexpected });
   expectFindings(
@@ -76,7 +79,7 @@ test('an acknowledged delivery that the log lacks is lost, even if only its dupl
   );
 });
 
-test('a delivery with two events, or two acceptances, is duplicated', () => {
+test('a delivery that has two events, or was answered with 202 twice, is reported as duplicated', () => {
   const again = { ...loggedOf(1), event_id: 'e9' };
   const log = [...[0, 1, 2, 3].map(loggedOf), again];
   expectFindings({ log }, { duplicated: ['h/d1 is 2 times in the log', 'i1 is 2 times in the read model'] });
@@ -86,7 +89,7 @@ test('a delivery with two events, or two acceptances, is duplicated', () => {
   );
 });
 
-test('a delivery that was not sent or was refused, or whose body or row differs, is unexpected', () => {
+test('a delivery that was not sent or was refused, or whose body or row differs, is reported as unexpected', () => {
   expectFindings({ log: [...[0, 1, 2, 3].map(loggedOf), loggedOf(4)] }, { unexpected: ['h/d4 should not be in the log'] });
   expectFindings({ sent: withLastAnswers(answer('refused'), answer('accepted', 'i3')) }, { unexpected: ['h/d3 was refused: refused'] });
   expectFindings(
@@ -97,7 +100,7 @@ test('a delivery that was not sent or was refused, or whose body or row differs,
   expectFindings({ rows: [...rows.slice(0, 3), { ...rows[3]!, outcome: 'dead' }] }, { unexpected: ['i3 differs in the read model'] });
 });
 
-test('a delivery missing in a read model, the stream or a runner is lost; one that is there twice is duplicated', () => {
+test('a delivery that is missing in the read model, the stream or a runner is reported as lost; one that occurs twice, as duplicated', () => {
   const rows = [0, 1, 2].map(loggedOf).map(rowOf);
   expectFindings({ rows }, { lost: ['i3 is not in the read model'] });
   expectFindings({ rows: [...rows, rows[0]!, rowOf(loggedOf(3))] }, { duplicated: ['i0 is 2 times in the read model'] });
@@ -108,7 +111,7 @@ test('a delivery missing in a read model, the stream or a runner is lost; one th
   expectFindings({ effects: new Map([['a', ['e0', 'e1', 'e2', 'e3', 'e3']]]) }, { duplicated: ['e3 is 2 times with the runner of a'] });
 });
 
-test('a delivery that reaches another agent is unexpected', () => {
+test('a delivery that reaches the runner of another agent is reported as unexpected', () => {
   const effects = new Map([
     ['a', ['e0', 'e1', 'e2', 'e3']],
     ['b', ['e3']],
@@ -116,7 +119,7 @@ test('a delivery that reaches another agent is unexpected', () => {
   expectFindings({ effects }, { unexpected: ['e3 should not be with the runner of b'] });
 });
 
-test('the stream has the order of the log; a runner may get one message late for each kill of the broker or of a runner', () => {
+test('messages must be in log order; only at a runner, one message may be late for each kill of the broker or of a runner', () => {
   const ids = ['e1', 'e0', 'e2', 'e3'];
   expectFindings({ messages: ids }, { outOfOrder: ['e0 comes too late in the stream'] });
   expectFindings({ effects: new Map([['a', ids]]) }, { outOfOrder: ['e0 reached the runner of a too late'] });
@@ -124,7 +127,7 @@ test('the stream has the order of the log; a runner may get one message late for
   expectFindings({ effects: new Map([['a', ids]]) }, {}, { brokerKills: 0, runnerKills: 1 });
 });
 
-test('a command runs again for an event only if its runner was killed', () => {
+test('a second run of the command for one event is reported, unless a runner was killed', () => {
   const commandRuns = ['e0', 'e1', 'e2', 'e3', 'e3'];
   expectFindings({ commandRuns }, { duplicated: ['the command ran 2 times for e3'] });
   expectFindings({ commandRuns }, {}, { brokerKills: 0, runnerKills: 1 });

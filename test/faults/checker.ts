@@ -19,24 +19,26 @@ export type DeliveryRow = {
   readonly outcome: string;
 };
 
-/** What the senders, the log, the read model, the broker and the runners hold once no work is left. */
+/** The state of the senders, the log, the read model, the broker and the runners after all work is done. */
 export type FinalState = {
   readonly sent: readonly SentDelivery[];
-  /** In the order of the log. */
+  /** The events of the deliveries, in log order. */
   readonly log: readonly LoggedDelivery[];
   readonly rows: readonly DeliveryRow[];
   /** Event ids in the order of the broker's stream. */
   readonly messages: readonly string[];
   /** Event ids by agent, in the order in which the command of the agent's runner took effect. */
   readonly effects: ReadonlyMap<string, readonly string[]>;
-  /** The event id of each run of a runner's command, with repetitions. */
+  /** The event id of each run of a runner's command. If a command ran twice for an event, its id occurs twice. */
   readonly commandRuns: readonly string[];
 };
 
 export type Findings = {
   readonly lost: readonly string[];
   readonly duplicated: readonly string[];
-  /** Never sent, not equal to what was sent, refused although valid, or never answered. */
+  /**
+   * Deliveries that were never sent, differ from what was sent, were refused although valid, or were never answered.
+   */
   readonly unexpected: readonly string[];
   readonly outOfOrder: readonly string[];
 };
@@ -49,7 +51,10 @@ const countsOf = (keys: readonly string[]): Map<string, number> => {
 
 type Comparison = { lost: string[]; duplicated: string[]; unexpected: string[] };
 
-/** Compares the keys that should be in a place exactly once with the keys found there. */
+/**
+ * Compares the ids that should occur exactly once in a part of the system with the ids that were found there. `place`
+ * names that part in the report.
+ */
 const compare = (place: string, expected: ReadonlySet<string>, found: readonly string[]): Comparison => {
   const counts = countsOf(found);
   return {
@@ -62,7 +67,7 @@ const compare = (place: string, expected: ReadonlySet<string>, found: readonly s
 const keyOf = (hookId: string, deliveryId: string): string => `${hookId}/${deliveryId}`;
 const keyOfSent = ({ hook, deliveryId }: SentDelivery): string => keyOf(hook.id, deliveryId);
 
-/** The log contains each acknowledged delivery once, and each unacknowledged one at most once. */
+/** Checks that the log contains each acknowledged delivery once, and each unacknowledged one at most once. */
 const checkLog = ({ sent, log }: FinalState): Comparison => {
   const found = log.filter(({ type }) => type === 'WebhookAccepted').map(({ hookId, deliveryId }) => keyOf(hookId, deliveryId));
   const acknowledged = new Set(sent.filter(isAnswered).map(keyOfSent));
@@ -71,7 +76,10 @@ const checkLog = ({ sent, log }: FinalState): Comparison => {
   return { lost, duplicated, unexpected: unexpected.filter((line) => !sentKeys.has(line.split(' ', 1)[0]!)) };
 };
 
-/** The sender of a delivery got at most one 202, always the same id, no refusal, and an answer in the end. */
+/**
+ * Checks the answers to one delivery: at most one 202, no refusal, an answer in the end, and in each the id from the
+ * log.
+ */
 const checkAnswers = (delivery: SentDelivery, recorded: ReadonlyMap<string, LoggedDelivery>): Comparison => {
   const key = keyOfSent(delivery);
   const event = recorded.get(key);
@@ -112,7 +120,7 @@ const checkRunners = ({ log, effects }: FinalState): Comparison[] =>
     compare(`with the runner of ${agent}`, new Set(idsOf(log, agent)), effects.get(agent) ?? []),
   );
 
-/** The ids that come after one with a higher index. */
+/** The ids that come after an id with a higher index. */
 const lateIds = (ids: readonly string[], indexOf: ReadonlyMap<string, number>): string[] => {
   let furthest = -1;
   return ids.filter((id) => {
@@ -124,8 +132,8 @@ const lateIds = (ids: readonly string[], indexOf: ReadonlyMap<string, number>): 
 };
 
 /**
- * The broker's stream has the order of the log. So has a runner, except that each disconnection from the broker may
- * delay one message.
+ * Checks that the messages of the broker's stream, and the effects of each runner, are in log order. A runner may have
+ * `maxLate` late messages: each loss of its connection to the broker can delay one.
  */
 const checkOrder = ({ log, messages, effects }: FinalState, maxLate: number): string[] => {
   const indexOf = new Map(log.map(({ event_id }, index) => [event_id, index]));
@@ -138,8 +146,8 @@ const checkOrder = ({ log, messages, effects }: FinalState, maxLate: number): st
 };
 
 /**
- * A command runs once per event. Each kill of a runner may repeat one run: it had no time to record that its command
- * was done.
+ * Checks that a command ran once per event. For each kill of a runner, one more run is allowed: the runner may have
+ * been killed after its command had ended and before it had recorded that.
  */
 const checkRuns = ({ commandRuns }: FinalState, runnerKills: number): string[] => {
   const repeated = [...countsOf(commandRuns)].filter(([, count]) => count > 1);
@@ -150,7 +158,7 @@ const checkRuns = ({ commandRuns }: FinalState, runnerKills: number): string[] =
 /** How often the broker and the runners were killed. */
 export type KillCounts = { readonly brokerKills: number; readonly runnerKills: number };
 
-/** Compares what was sent with what reached the log, the read model, the broker and the runners. */
+/** Compares the sent deliveries with those that reached the log, the read model, the broker and the runners. */
 export const check = (finalState: FinalState, { brokerKills, runnerKills }: KillCounts = { brokerKills: 0, runnerKills: 0 }): Findings => {
   const { sent, log, messages } = finalState;
   const recorded = new Map(log.map((event) => [keyOf(event.hookId, event.deliveryId), event]));

@@ -12,9 +12,12 @@ import { expectReply, type Platform } from './platform.ts';
 import type { Runner } from './runners.ts';
 import type { Hook } from './tenants.ts';
 
-/** Without progress for this long, no work is left: twice the time after which the broker redelivers a message. */
+/**
+ * If the runners make no progress for this long, all work is done. It is twice the time after which the broker
+ * redelivers an unacknowledged message.
+ */
 const IDLE_TIMEOUT_MS = 70_000;
-/** The platform records acknowledgements every few seconds. */
+/** How long to wait until the platform, which records acknowledgements every few seconds, has recorded all of them. */
 const ACKNOWLEDGEMENT_TIMEOUT_MS = 20_000;
 
 const loggedOf = (event: Recorded<DeliveryEvent>): LoggedDelivery => {
@@ -49,7 +52,7 @@ export const readLog = async (log: Log) => {
   return { deliveries, acknowledged, types, token };
 };
 
-/** Reads all pages of a list once the read model has passed the token. */
+/** Reads all pages of a list. Each response waits until the read model has reached the consistency token. */
 export const listAll = async <T>({ call }: Pick<Platform, 'call'>, path: string, key: string, token?: string): Promise<T[]> => {
   const rows: T[] = [];
   const headers: Record<string, string> = token === undefined ? {} : { 'consistency-token': token };
@@ -71,7 +74,7 @@ const rowsOf = async (platform: Platform, hooks: readonly Hook[], token: string)
   return lists.flat();
 };
 
-/** The event ids of all messages in the broker's stream, in its order. */
+/** The event ids of all messages in the broker's stream, in stream order. */
 export const readMessageIds = async (nats: NatsConnection): Promise<string[]> => {
   const { streams } = await manager(nats);
   const { state } = await streams.info(STREAM);
@@ -86,7 +89,7 @@ export const readMessageIds = async (nats: NatsConnection): Promise<string[]> =>
   return ids;
 };
 
-/** How many messages of all runners are not yet acknowledged. */
+/** The number of messages that the runners have not yet acknowledged. */
 const unacknowledgedCount = async (nats: NatsConnection, runners: readonly Runner[]): Promise<number> => {
   const { consumers } = await manager(nats);
   const infos = await Promise.all(runners.map(({ agent }) => consumers.info(STREAM, consumerName(agent.id))));
@@ -94,8 +97,8 @@ const unacknowledgedCount = async (nats: NatsConnection, runners: readonly Runne
 };
 
 /**
- * Resolves when the runners have `expected` effects and have acknowledged all messages, or when there is no progress
- * any more.
+ * Resolves when the commands of the runners have had `expected` effects and all messages are acknowledged, or when
+ * neither number has changed for IDLE_TIMEOUT_MS.
  */
 const waitUntilIdle = async (nats: NatsConnection, runners: readonly Runner[], expected: number): Promise<void> => {
   let progressAt = Date.now();
@@ -108,7 +111,7 @@ const waitUntilIdle = async (nats: NatsConnection, runners: readonly Runner[], e
   }
 };
 
-/** Reads the log once it contains `expected` acknowledgements, at the latest after 20 seconds. */
+/** Reads the log again and again until it contains `expected` acknowledgements, for at most 20 seconds. */
 const readAcknowledgedLog = async (log: Log, expected: number) => {
   for (const end = Date.now() + ACKNOWLEDGEMENT_TIMEOUT_MS; ; await sleep(1_000)) {
     const content = await readLog(log);
@@ -116,7 +119,7 @@ const readAcknowledgedLog = async (log: Log, expected: number) => {
   }
 };
 
-/** Waits until no work is left, then reads what the log, the read model, the broker and the runners hold. */
+/** Waits until all work is done, then reads the state of the log, the read model, the broker and the runners. */
 export const readFinalState = async (
   platform: Platform,
   sent: readonly SentDelivery[],

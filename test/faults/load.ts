@@ -3,7 +3,10 @@ import { request, Agent as Sockets } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hook } from './tenants.ts';
 
-/** The outcome of one post. `unknown`: the service may have accepted it or not; the sender has to post it again. */
+/**
+ * The outcome of one POST request. `unknown` means that the service may have accepted the delivery or not, so the
+ * sender has to post it again.
+ */
 export type Answer = {
   readonly kind: 'accepted' | 'duplicate' | 'refused' | 'unknown';
   readonly id: string | null;
@@ -11,7 +14,7 @@ export type Answer = {
   readonly ms: number;
 };
 
-/** A provider's delivery, and the answers to its posts. */
+/** A delivery that the load sends, and the answers to its POST requests. */
 export type SentDelivery = {
   readonly number: number;
   readonly hook: Hook;
@@ -26,7 +29,8 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const MIN_RETRY_DELAY_MS = 250;
 const MAX_RETRY_DELAY_MS = 3_000;
 /**
- * A provider does not resend all its deliveries at the same time: that would be another fault than the one under test.
+ * The most unanswered deliveries that are posted again at the same time. Providers do not resend all of them at once
+ * either, and such a burst is not the fault under test.
  */
 const MAX_RETRY_WORKERS = 16;
 
@@ -42,7 +46,7 @@ export const sign = (body: string, secret: string): string => `sha256=${createHm
 
 export type Post = { hook: Hook; deliveryId: string; body: string; signature?: string };
 
-/** Posts as GitHub does. Never rejects: a lost connection yields an answer of the kind `unknown`. */
+/** Posts a delivery as GitHub does. Never rejects: a lost connection yields an answer of the kind `unknown`. */
 export const post = (
   base: string,
   sockets: Sockets,
@@ -77,24 +81,24 @@ export const post = (
   });
 
 export type LoadOptions = {
-  /** The addresses of the API processes, used in turn. */
+  /** The base URLs of the API processes. Deliveries are sent to them in turn. */
   bases: readonly string[];
   hooks: readonly Hook[];
   perSecond: number;
-  /** The share of the deliveries that is posted a second time, whatever the first answer was; 0 to 1. */
+  /** The share of deliveries (0 to 1) that are posted a second time, whatever the first answer was. */
   duplicateRatio: number;
-  /** The load ends at the latest after this many deliveries. */
+  /** The load ends by itself after this many deliveries. */
   maxDeliveries: number;
 };
 
 export type Load = {
   readonly sent: readonly SentDelivery[];
   readonly acceptedAt: readonly number[];
-  /** Resolves when `maxDeliveries` were sent, or `finish` was called. */
+  /** Resolves when `maxDeliveries` deliveries have been sent, or `finish` has been called. */
   readonly allSent: Promise<void>;
   /**
-   * Sends no further delivery. Resolves when every delivery is answered or was retried for `retryMs`, which is 90
-   * seconds by default.
+   * Ends the sending of new deliveries. Resolves when every delivery is answered, or at the latest after `retryMs` (by
+   * default 90 seconds), during which unanswered ones are posted again.
    */
   readonly finish: (retryMs?: number) => Promise<void>;
 };
@@ -102,8 +106,8 @@ export type Load = {
 const PUSH = { ref: 'refs/heads/main', repository: { id: 1, full_name: 'acme/shop' }, commits: ['x'.repeat(900)] };
 
 /**
- * Posts deliveries at an even rate, some of them twice. Those whose outcome is unknown are posted again under the same
- * id.
+ * Posts deliveries at an even rate, some of them twice. If the outcome of a post is unknown, the delivery is posted
+ * again with the same delivery id.
  */
 export const startLoad = ({ bases, hooks, perSecond, duplicateRatio, maxDeliveries }: LoadOptions): Load => {
   const sockets = createSockets();
@@ -156,7 +160,7 @@ export const startLoad = ({ bases, hooks, perSecond, duplicateRatio, maxDeliveri
     sent.push(delivery);
     track(() => postUntilAnswered(delivery));
     if (Math.random() >= duplicateRatio) return;
-    // Half of the duplicates are posted at the same moment, half while or after the first attempt is handled.
+    // Half of the duplicates are posted at the same moment as the first post, the other half later.
     track(() => sleep(Math.random() < 0.5 ? 0 : Math.random() * 3_000).then(() => postUntilAnswered(delivery)));
   };
 

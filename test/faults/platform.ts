@@ -17,7 +17,7 @@ export type ProcessName = (typeof PROCESS_NAMES)[number];
 export type Reply = { readonly status: number; readonly headers: Headers; readonly text: string };
 
 export const mainFile = join(root, 'infra', 'main.ts');
-/** A key that only tests use. */
+/** The API key of the platform's first administrator. Only tests use it. */
 export const ADMIN_KEY = buildKey('Fau1tK3y', 'onlyTestsHaveThisKeyForThePlatfo');
 
 const STOP_TIMEOUT_MS = 30_000;
@@ -76,7 +76,7 @@ export const openPlatform = async (dir: string) => {
     return code;
   };
 
-  /** Ends the processes of the pid files that are still running. @returns their process ids */
+  /** Ends the processes that are named in pid files and still run. @returns their process ids */
   const endRemainingProcesses = async (): Promise<number[]> => {
     const remaining = remainingProcesses();
     for (const each of remaining) await endProcess(each, 'SIGTERM', 5_000);
@@ -101,7 +101,7 @@ export const openPlatform = async (dir: string) => {
     throw new Error(`no process has replaced ${name}, process ${killed.pid}`);
   };
 
-  /** Starts another API process on the same services. Resolves with its address when it listens. */
+  /** Starts another API process on the same services. Resolves with its base URL when it listens. */
   const startServeProcess = async (): Promise<string> => {
     const PORT = String(await freePort());
     const program = startProgram(process.execPath, [mainFile, 'serve'], { env: { ...env, ...serviceVariables(data), PORT } });
@@ -111,8 +111,8 @@ export const openPlatform = async (dir: string) => {
   };
 
   /**
-   * Sends a request and repeats it while the connection fails or the response is 503. Not for deliveries, which
-   * `load.ts` repeats itself.
+   * Sends a request, and repeats it while the connection fails or the response is 503. Do not use it for deliveries:
+   * `load.ts` repeats them itself and records each answer.
    */
   const call = async (method: string, path: string, body?: unknown, { key = ADMIN_KEY, headers = {} } = {}): Promise<Reply> => {
     for (let tries = 1; ; tries++) {
@@ -133,7 +133,7 @@ export const openPlatform = async (dir: string) => {
     kill,
     startServeProcess,
     call,
-    /** Makes `close` stop the program too. */
+    /** Registers a program that `close` also stops. */
     stopOnClose: (program: Program): void => void otherPrograms.push(program),
     output: (): string => running?.output() ?? '',
     serviceVariables: () => serviceVariables(data),

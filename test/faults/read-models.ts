@@ -5,13 +5,14 @@ import type { Dataset } from './tenants.ts';
 
 const IDLE_MS = 3_000;
 /**
- * The paths that read the log's content. Other operator paths show the state of the running processes, which differs
- * after a restart.
+ * The paths whose responses depend only on the content of the log. Other paths under /admin show the state of the
+ * running processes, which differs after a restart.
  */
 const READ_MODEL_PATHS = /^\/(tenant|(api\/v1\/)?admin\/(tenants|users|plans|models|api-keys|audit-logs|allowed-accounts))(\/|$)/;
 
 /**
- * Resolves with the log's last position once nothing was appended for 3 seconds: reactors and usage recording are done.
+ * Resolves with the log's last position when nothing has been appended for 3 seconds. By then, the reactors and the
+ * recording of API key usage are done.
  */
 export const waitForIdleLog = async (platform: Platform): Promise<string> => {
   const log = platform.openLog();
@@ -28,10 +29,13 @@ export const waitForIdleLog = async (platform: Platform): Promise<string> => {
 
 type Document = { paths: Record<string, { get?: unknown }> };
 
-/** The log records requests to these paths. */
+/** Paths that are not requested, because each request to them appends an event to the log. */
 const RECORDED_READS = /\/audit-logs\/export$/;
 
-/** Sets of path parameters, each with the key for its tenant. A path with other parameters is not requested. */
+/**
+ * Sets of path parameters, each with an API key of their tenant. A path is requested only if one of the sets has all of
+ * its parameters.
+ */
 type PathParameters = readonly { readonly key: string; readonly values: Readonly<Record<string, string>> }[];
 
 const pathParametersOf = async (platform: Platform, { tenants, agents, hooks }: Dataset, token: string): Promise<PathParameters> => {
@@ -55,7 +59,9 @@ const pathParametersOf = async (platform: Platform, { tenants, agents, hooks }: 
   ];
 };
 
-/** Removes the fields that depend on the request: its id, its time and the billing period before it. */
+/**
+ * Removes the fields that depend on the single request: the request id, the time of the request and the billing period.
+ */
 const withoutRequestFields = (text: string): string => text.replace(/"(request_id|as_of)":"[^"]*"|"period":\{[^}]*\}/g, '');
 
 const parameterNames = (path: string): string => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).join(' ');
@@ -63,7 +69,10 @@ const parameterNames = (path: string): string => [...path.matchAll(/\{(\w+)\}/g)
 const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => values[name]!);
 
-/** All pages of the response to a GET, as text, once the read model has passed the token. */
+/**
+ * All pages of the response to a GET request, as text. Each response waits until the read model has reached the
+ * consistency token.
+ */
 const readAllPages = async ({ call }: Platform, path: string, key: string, token: string): Promise<string> => {
   const pages: string[] = [];
   for (let next: string | undefined = path; next; ) {
@@ -75,14 +84,17 @@ const readAllPages = async ({ call }: Platform, path: string, key: string, token
   return pages.join('\n');
 };
 
-/** The complete response to every GET of the API's OpenAPI document that the dataset has parameters for, by path. */
+/**
+ * The complete responses to the GET requests of the OpenAPI document for whose path parameters the dataset has values,
+ * by path.
+ */
 export const readAllResponses = async (platform: Platform, dataset: Dataset, token: string): Promise<Map<string, string>> => {
   const { paths } = await expectReply<Document>(platform.call('GET', '/openapi.json'), 200);
   const parameterSets = await pathParametersOf(platform, dataset, token);
   const requests = Object.entries(paths).flatMap(([path, { get }]) => {
     if (!get || !READ_MODEL_PATHS.test(path) || RECORDED_READS.test(path)) return [];
     const matching = parameterSets.filter(({ values }) => Object.keys(values).join(' ') === parameterNames(path));
-    // Each request uses a key that may read the path: the log records refusals.
+    // Each request uses an API key that may read the path. A refused request would append an event to the log.
     return matching.map(({ key, values }) => ({ path: fillPath(path, values), key: path.startsWith('/tenant/') ? key : ADMIN_KEY }));
   });
   const responses = new Map<string, string>();

@@ -7,16 +7,16 @@ import type { Agent } from './tenants.ts';
 export type Runner = {
   readonly agent: Agent;
   /**
-   * The ids of the events for which the command took effect, in this order; each was on disk before its
-   * acknowledgement.
+   * The ids of the events for which the command took effect, in the order of the effects. Each id was on the disk
+   * before the message was acknowledged.
    */
   readonly effects: () => string[];
-  /** The event id of each run of the command, with repetitions. */
+  /** The event id of each run of the command. If the command ran twice for an event, its id occurs twice. */
   readonly commandRuns: () => string[];
   /** The ids that the runner has stored as processed. */
   readonly processedIds: () => string[];
   /**
-   * Kills the runner with SIGKILL and starts another. Resolves with the milliseconds until that one waits for
+   * Kills the runner with SIGKILL and starts a new one. Resolves with the milliseconds until the new one waits for
    * deliveries.
    */
   readonly kill: () => Promise<number>;
@@ -26,8 +26,8 @@ export type Runner = {
 const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);
 
 /**
- * The agent's command. It has one effect per event and stores it with the event's id, as runners require it of a
- * command.
+ * The command that the runner executes for each event. Runners require that a repeated run has no second effect. So
+ * this command stores each effect under the event's id, and does nothing if that id is already stored.
  */
 const agentCommand = (home: string): string =>
   [

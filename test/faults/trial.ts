@@ -31,7 +31,7 @@ const SIZE: DatasetSize = { tenants: 2, agents: 2, hooks: 2 };
 const WARM_UP_MS = 1_500;
 const MIN_PAUSE_MS = 300;
 const MAX_PAUSE_MS = 1_700;
-/** Ends the load if the trial fails to end it. */
+/** A limit for the load, in case the trial never ends it. */
 const MAX_DELIVERIES = 30_000;
 
 const shuffled = <T>(items: readonly T[]): T[] =>
@@ -47,7 +47,10 @@ type Deployment = { readonly platform: Platform; readonly runners: readonly Runn
 const killOne = ({ platform, runners }: Deployment, target: Target): Promise<number> =>
   target === 'runner' ? shuffled(runners)[0]!.kill() : platform.kill(target);
 
-/** Kills each target `kills` times in random order. The previous target may still be restarting. */
+/**
+ * Kills each target `kills` times, in random order. After each kill, it waits until the successor has started, but not
+ * until it is ready.
+ */
 const killAll = async (deployment: Deployment, { kills, targets = TARGETS, onProgress = () => {} }: TrialOptions): Promise<Kill[]> => {
   const completed: Kill[] = [];
   for (let round = 1; round <= kills; round++)
@@ -60,7 +63,7 @@ const killAll = async (deployment: Deployment, { kills, targets = TARGETS, onPro
   return completed;
 };
 
-/** The longest time between two acceptances in milliseconds. Deliveries are sent all the time. */
+/** The longest time in milliseconds in which no delivery was accepted, although deliveries were sent all the time. */
 const longestGap = (times: readonly number[]): number =>
   times.slice(1).reduce((longest, at, index) => Math.max(longest, at - times[index]!), 0);
 
@@ -93,7 +96,7 @@ const figuresOf = ({ sent, acceptedAt }: Load, seconds: number): Record<string, 
 };
 
 /**
- * Puts a platform under load, kills its processes one after the other, waits until no work is left, and checks the
+ * Puts a platform under load, kills its processes one after the other, waits until all work is done, and checks the
  * final state.
  */
 export const runTrial = async (platform: Platform, options: TrialOptions): Promise<Report> => {

@@ -9,8 +9,8 @@ import { createDataset } from '../two-tenants/dataset.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
 
 /**
- * The reads of a tenant's data that do not accept `as_of`, each with the reason. The section HTTP of spec/decisions.md
- * names the lists that accept it.
+ * The reads of a tenant's data that do not accept `as_of`, each with the reason why not. The section HTTP of
+ * spec/decisions.md names the lists that do.
  */
 const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listApiKeys: 'a list that is not among those of decisions.md',
@@ -31,7 +31,7 @@ const { own } = dataset;
 const send = (path: string, headers = {}) => dataset.send('GET', path, { key: dataset.keys.owner, headers });
 const end = (): string => tokenOf(dataset.log.events.at(-1)!.position);
 
-/** Records that the runner has acknowledged the delivery, so that reads of the delivery show it. */
+/** Records that the runner has acknowledged the delivery. Reads of the delivery show that. */
 const acknowledgeDelivery = async (): Promise<void> => {
   const { event_id } = dataset.log.events.findLast(({ type, tenant }) => type === 'WebhookAccepted' && tenant === own.tenant)!;
   const notice = {
@@ -57,16 +57,19 @@ const pathOf = ({ path, idPositions }: Call): string =>
     (_, name: string) => own[idPositions.find((position) => position.in === 'path' && position.name === name)!.type]!,
   );
 
-/** The body of a response without the value of the field `as_of`, in which live and as-of reads differ. */
+/**
+ * The body of a response with the value of the field `as_of` removed: it is the only difference between a live read and
+ * a read as of now.
+ */
 const bodyOf = ({ body }: Answer): unknown => (body && typeof body === 'object' && 'as_of' in body ? { ...body, as_of: '' } : body);
 
-test("every read of a tenant's data accepts as_of, or is listed in this test with the reason why not", () => {
+test("the reads of a tenant's data that do not accept as_of are exactly those that this test lists", () => {
   const lacking = tenantReads.filter((call) => !acceptsAsOf(call)).map(({ operationId }) => operationId);
   assert.equal(lacking.sort(), Object.keys(READS_WITHOUT_AS_OF).sort());
   assert.ok(tenantReads.length - lacking.length >= 10);
 });
 
-test('a read as of now returns the same body as the live read, and the header Projection-Position', async () => {
+test('a read as of now returns the same body as the read without as_of, and the header Projection-Position', async () => {
   for (const call of tenantReads.filter(acceptsAsOf)) {
     const live = await send(pathOf(call));
     assert.is(live.status, 200, `${call.operationId}: ${live.text}`);
@@ -147,7 +150,8 @@ test('an as-of read of a delivery shows the state it had at that step, even if t
   ] as const) {
     const recorded = await recordOutcomes(sequence, outcome, isOwn);
     const token = tokenOf(recorded.position!);
-    // Acknowledgements change the delivery but not its stream. Therefore If-None-Match must not lead to 304.
+    // An acknowledgement changes what a read of the delivery shows, but not its ETag, which is the revision of its
+    // stream. So a read with If-None-Match must not get 304.
     const { attempts } = (await send(path, { 'consistency-token': token, 'if-none-match': '*' })).body as { attempts: unknown };
     steps.push([token, attempts]);
   }
@@ -211,7 +215,7 @@ test('an as-of read finds a rejected delivery from the position of its rejection
   assert.is((await send(`${path}?as_of=${before}`)).status, 404);
 });
 
-test('the projections have applied every event, and the platform stops', async () => {
+test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(dataset.unappliedEvents(), []);
   await dataset.close();
 });

@@ -72,7 +72,7 @@ test('a list as of a time contains the agents that existed then, including those
   await p.close();
 });
 
-test('as-of reads and diffs treat a position beyond the end of the log as the end of the log', async () => {
+test('for as-of reads and diffs, a position beyond the end of the log means the end of the log', async () => {
   const p = await createInMemoryPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}`;
@@ -89,7 +89,7 @@ test('as-of reads and diffs treat a position beyond the end of the log as the en
   await p.close();
 });
 
-test('restoring a revision restores settings and model chain, but never roles and grants', async () => {
+test('restoring a revision of an agent restores its settings and model chain, but not its roles and grants', async () => {
   const p = await createInMemoryPlatform();
   const models = bodyOf<{ id: string }[]>(await p.send('GET', `${p.tenant}/models`)).map(({ id }) => id);
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent', voice: 'alto' } });
@@ -114,7 +114,7 @@ test('restoring a revision restores settings and model chain, but never roles an
   await p.close();
 });
 
-test('a deleted agent can be restored until its slug is reused', async () => {
+test('a deleted agent can be restored, unless another agent has been created with its slug', async () => {
   const p = await createInMemoryPlatform();
   const create = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(await create()).id}`;

@@ -69,12 +69,12 @@ test('a body nested 64 levels deep is accepted; a deeper one is refused', async 
     assert.is((await models(model(`{"x":${deep(depth)}}`))).status, status, `${depth}`);
 });
 
-test('the character NUL and unpaired surrogates are refused in values and field names', async () => {
+test('a body with the character NUL or an unpaired surrogate in a value or a field name is refused', async () => {
   await refused(422, [agent(',"voice":"\\u0000"'), agent(',"voice":"\\ud800"'), agent(',"voice":"\\udc00\\ud800"'), agent(',"\\u0000":1')]);
   assert.is((await post(agent(',"voice":"\\ud83d\\ude00"'))).status, 201);
 });
 
-test('numbers that would lose precision are refused', async () => {
+test('a body is refused if it contains a number that JavaScript cannot represent exactly', async () => {
   for (const number of ['9007199254740993', '1e400', '-1e400', '-0', '1e22']) {
     assert.is((await models(model(`{"n":${number}}`))).status, 422, number);
     assert.is((await post(agent(`,"iteration_warn_threshold":${number}`))).status, 422, number);
@@ -117,7 +117,7 @@ test('a body of exactly the limit is accepted; with one byte more it gets 413, a
   assert.equal([status, (body as Json).limit, (body as Json).code], [413, MAX_JSON_BYTES, 'too_large']);
 });
 
-test('only application/json in UTF-8 is accepted', async () => {
+test('a body is accepted only if its content type is application/json in UTF-8', async () => {
   const types = ['text/plain', 'application/json; charset=utf-16', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded'];
   for (const type of [...types, '', 'application/jsonx', 'application/json, text/plain', 'text/json', 'application/merge-patch+json'])
     assert.is((await post(agent(''), { 'content-type': type })).status, 415, type);
@@ -125,7 +125,7 @@ test('only application/json in UTF-8 is accepted', async () => {
     assert.is((await post(agent(''), { 'content-type': type })).status, 201, type);
 });
 
-test('a compressed body gets 415, and the response names its coding and the accepted one', async () => {
+test('a compressed body gets 415, and the response names the unsupported coding and the accepted one', async () => {
   for (const coding of ['gzip', 'BR', 'identity, gzip', 'x'.repeat(300), '"', '\u00e9']) {
     const answer = await post(agent(''), { 'content-encoding': coding });
     assert.equal([answer.status, answer.headers.get('accept-encoding')], [415, 'identity'], coding);
@@ -196,7 +196,7 @@ test('values are not converted: a string is not accepted as a number, nor a numb
     assert.is((await post(agent(more))).status, 422, more);
 });
 
-test('the request id that a client sends is used if it is valid, and replaced if not', async () => {
+test('a valid request id of the client is used; an invalid one is replaced by a new one', async () => {
   const idFor = async (id: string) => (await p.send('GET', '/me', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
   assert.is(await idFor('abc-123'), 'abc-123');
   for (const id of ['a b', 'x'.repeat(129), '<script>', '']) assert.is.not(await idFor(id), id);
@@ -215,7 +215,7 @@ test('a value that is too large for the event log is refused, and is not a serve
   assert.is(errorOf(await models(model(`{"n":[${numbers}]}`)))?.pointer, '/config');
 });
 
-test('after all bad input the projections have applied every event, and the platform stops', async () => {
+test('after all these requests, the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -68,7 +68,7 @@ const countAllowed = async (addresses: readonly string[]): Promise<number> => {
   return passed;
 };
 
-test('all addresses of an IPv6 network of 64 bits count as one client, however they are written; two networks count as two clients', async () => {
+test('all IP addresses of one IPv6 /64 network count as one client, however they are written; two such networks count as two clients', async () => {
   const { quota } = RATE_LIMIT_POLICIES.badCredentials;
   const many = Array.from({ length: 3 * quota }, (_, index) => (index + 1).toString(16));
   for (const prefix of ['2001:db8::', '2001:db8:0:0:9:9:9:', '2001:db8::a:b:c:', '2001:db8:1:2::', '2001:db8:1:2:3:4:5:', 'fe80::', '::'])

@@ -9,7 +9,10 @@ import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 const p = await createInMemoryPlatform();
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 
-/** Sends a request to the real server. So lengths and chunks are those that a client receives. */
+/**
+ * Sends a request to a real HTTP server, because the tests check the Content-Length and the chunks that a client
+ * receives.
+ */
 const ask = async (path: string, accepts?: string, headers: Record<string, string> = {}, method = 'GET') => {
   const answer = await new Promise<IncomingMessage>((resolve, reject) =>
     request(
@@ -27,7 +30,7 @@ const ask = async (path: string, accepts?: string, headers: Record<string, strin
   return { answer, bytes: await buffer(answer) };
 };
 
-test('a long response is compressed for clients that accept it, with the same content', async () => {
+test('a long response is compressed for clients that accept compression, and decompresses to the same content', async () => {
   for (let n = 0; n < 5; n++) await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${n}`, slug: `a${n}` } });
   const list = `${p.tenant}/agents`;
   const plain = await ask(list);
@@ -62,7 +65,7 @@ test('a HEAD response has the Content-Length of the GET response, or none if tha
   assert.is((await ask('/livez', 'gzip', {}, 'HEAD')).answer.headers['content-length'], '17');
 });
 
-test('the server stops', async () => {
+test('the server stops without an error', async () => {
   await server.close();
   await p.close();
 });

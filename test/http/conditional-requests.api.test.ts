@@ -19,7 +19,7 @@ const list = async (query: string): Promise<{ names: unknown[]; answer: Answer }
 };
 const nextOf = ({ headers }: Answer): string | undefined => /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
 
-test('If-Match allows a change only at its revision; a refused change has no effect', async () => {
+test('a change with If-Match is refused, and has no effect, unless the header names the current revision of the resource', async () => {
   const path = await createAgent();
   assert.is((await patch(path, 'One', { 'if-match': '"0"' })).headers.get('etag'), '"1"');
   const unmatched = ['"0"', '"2"', '"x"', '1', '', '"999999999999999999"', '"01"', '"0", "2"', '"0,"1",', '"1" "0"', '"0", 1', '*, "1"'];
@@ -34,7 +34,7 @@ test('If-Match allows a change only at its revision; a refused change has no eff
   assert.is((await p.send('DELETE', path, { headers: { 'if-match': '"4"' } })).status, 204);
 });
 
-test('If-Match applies to the resource of the request, not to other resources that the request changes', async () => {
+test('If-Match is compared with the resource in the path, not with other resources that the request changes', async () => {
   const tag = (await p.send('PATCH', p.tenant, { body: { name: 'Renamed' } })).headers.get('etag')!;
   const invite = (email: string, match: string) =>
     p.send('POST', `${p.tenant}/members`, { body: { email }, headers: { 'if-match': match } });
@@ -102,7 +102,7 @@ test('the script of the API reference gets 304 if If-None-Match contains its ETa
   assert.is((await p.send('GET', '/docs/scalar.js', { headers: { 'if-none-match': '"7"' } })).status, 200);
 });
 
-test('a response that includes data of other streams is never 304, but its ETag works in If-Match', async () => {
+test('a read whose response includes data of other streams never gets 304, but its ETag can be used in If-Match', async () => {
   const path = await createAgent();
   const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, 'changing@example.com');
   const hook = { provider: 'github', agent_id: path.split('/').at(-1), label: 'Repo' };
@@ -222,6 +222,6 @@ test('if a paging parameter is invalid, the error points to it', async () => {
   assert.is((await p.send('DELETE', `${await createAgent()}?force=true`)).status, 422);
 });
 
-test('the platform stops', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

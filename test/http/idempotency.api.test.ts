@@ -17,7 +17,7 @@ const stableHeaders = ({ headers }: Answer) =>
   ['etag', 'location', 'consistency-token', 'content-type', 'cache-control'].map((name) => headers.get(name));
 
 /**
- * Simulates that the process stops before it appends an event of this type: the next `times` such appends never
+ * Simulates a process that is killed before it appends an event of this type: the next `times` such appends never
  * complete.
  */
 const dieBefore = (p: InMemoryPlatform, type: string, times = 1): void => {
@@ -90,7 +90,7 @@ test('a request with a known idempotency key but another body gets 422 and has n
   await p.close();
 });
 
-test('an idempotency key identifies a request only together with its route, tenant and caller', async () => {
+test('the same idempotency key on another route, in another tenant or from another caller is a different request', async () => {
   const p = await createInMemoryPlatform();
   const { key } = await addMember(p, 'ADMIN');
   const { key: same } = await addMember(p, 'MEMBER');
@@ -103,7 +103,7 @@ test('an idempotency key identifies a request only together with its route, tena
   await p.close();
 });
 
-test('a secret is shown once: a repeat gets 409 with the Location of the resource', async () => {
+test('a repeated creation of an API key gets 409 with the Location of the key, and does not show the secret again', async () => {
   const p = await createInMemoryPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   const first = await send();
@@ -158,7 +158,7 @@ test('if a process stops after it has created an API key, a repeat returns that 
   await p.close();
 });
 
-test('a repeated creation that reuses a slug returns the new agent, even if the first process stopped before it created the agent', async () => {
+test('a repeated creation with the slug of a deleted agent returns the new agent, even if the first process stopped before it created that agent', async () => {
   const p = await createInMemoryPlatform();
   const old = (await create(p, 'first')).body as Agent;
   await p.send('DELETE', `${p.tenant}/agents/${old.id}`);
@@ -177,7 +177,7 @@ test('a repeated creation that reuses a slug returns the new agent, even if the 
   await p.close();
 });
 
-test('a repeated change of a model chain returns the chain of the first response, even if the agent has been deleted since', async () => {
+test('a repeated change of a model chain gets the first response again, even if the agent has been deleted since', async () => {
   const p = await createInMemoryPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const models = (await p.send('GET', `${p.tenant}/models`)).body as { id: string }[];
@@ -193,7 +193,7 @@ test('a repeated change of a model chain returns the chain of the first response
   await p.close();
 });
 
-test('a repeat gets the status of the first response: 201 if that created the resource, else 200', async () => {
+test('a repeat gets the same status as the first response: 201 if the first request created the resource, else 200', async () => {
   const p = await createInMemoryPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -220,7 +220,7 @@ test('a request that fails because the log is down releases its key, so a repeat
   await p.close();
 });
 
-test('an idempotency key has 1 to 255 printable ASCII characters', async () => {
+test('an idempotency key is refused unless it has 1 to 255 printable ASCII characters', async () => {
   const p = await createInMemoryPlatform();
   for (const key of ['', 'x'.repeat(256), 'ü', 'a\u007fb']) assert.is((await create(p, key)).status, 400, JSON.stringify(key));
   assert.is(created(p), 0);

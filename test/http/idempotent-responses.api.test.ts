@@ -13,8 +13,8 @@ const later = (p: InMemoryPlatform, ms: number): void => {
 };
 
 /**
- * Sends a request with an idempotency key, calls `meanwhile`, moves the clock ahead, and repeats the request. Asserts
- * that the response is the same and that the repeat appends no events.
+ * Sends a request with an idempotency key, calls `meanwhile`, sets the clock ahead, and repeats the request. Asserts
+ * that both responses are equal and that the repeat appends no events.
  */
 const assertRepeatable = async (
   p: InMemoryPlatform,
@@ -58,7 +58,7 @@ test('if a process stops after it has recorded a break-glass request, a repeat r
   await p.close();
 });
 
-test('a repeat returns the same values as the first response, even if read models and clock have changed since', async () => {
+test('a repeat gets the same response as the first request, even if the read models and the clock have changed since', async () => {
   const p = await createInMemoryPlatform();
   const tenant = `/admin/tenants/${p.tenant_id}`;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -83,7 +83,7 @@ test('a repeat returns the same values as the first response, even if read model
   await p.close();
 });
 
-test('a repeated grant returns the same response, even if the user is no longer a member', async () => {
+test('a repeated request to grant access gets the same response, even if the user is no longer a member', async () => {
   const p = await createInMemoryPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -96,7 +96,7 @@ test('a repeated grant returns the same response, even if the user is no longer 
   await p.close();
 });
 
-test('a repeated change of an integration returns the same response, even if its agent has been deleted since', async () => {
+test('a repeated change of an integration gets the same response, even if its agent has been deleted since', async () => {
   const p = await createInMemoryPlatform();
   const agentOf = async (slug: string) => {
     const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug } });

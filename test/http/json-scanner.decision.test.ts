@@ -17,7 +17,7 @@ const parses = (bytes: Uint8Array): boolean => {
 const agrees = (bytes: Uint8Array) =>
   assert.is(scanJson(bytes, 10_000), parses(bytes) ? 'json' : 'not_json', JSON.stringify(Buffer.from(bytes).toString()));
 
-test('the scanner accepts 64 levels of nesting; deeper nesting is too deep, even if its brackets are not closed', () => {
+test('the scanner accepts 64 levels of nesting, and refuses deeper nesting, even if its brackets are not closed', () => {
   assert.is(scan(nested(64)), 'json');
   for (const depth of [65, 10_000, 1_000_000]) assert.is(scan(nested(depth)), 'too_deep');
   assert.is(scan(`${'{"a":'.repeat(65)}`), 'too_deep');

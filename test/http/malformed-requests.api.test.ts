@@ -23,7 +23,10 @@ const parsed = (text: string, ms: number): Answer => {
   return { status: Number(line.split(' ')[1] ?? 0), headers: Object.fromEntries(entries), body: body.join('\r\n\r\n'), ms };
 };
 
-/** Writes raw bytes to a connection. Reads until the server sends nothing for `quiet` ms or closes the connection. */
+/**
+ * Writes bytes to a new connection. Reads until the server closes the connection or has sent nothing for `quiet`
+ * milliseconds.
+ */
 const raw = (text: string | readonly string[], quiet = 150): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const startedAt = performance.now();
@@ -115,12 +118,12 @@ test('a body above the limit gets 413: at once if its Content-Length is too larg
   checkProblem(await raw(endless), 413);
 });
 
-test('a body of exactly the limit is read completely', async () => {
+test('a body whose size is exactly the limit is read completely', async () => {
   const sent = body('exact').padEnd(MAX_JSON_BYTES, ' ');
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${sent.length}`], sent))).status, 201);
 });
 
-test('a body shorter than its Content-Length causes no event', async () => {
+test('a request whose body is shorter than its Content-Length appends no event', async () => {
   const before = created();
   const sent = body('short');
   const socket = connect(server.port, '127.0.0.1');
@@ -141,7 +144,7 @@ const statuses = async (...requests: string[]): Promise<number[]> => {
   return [status, ...[...body.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, one]) => Number(one))];
 };
 
-test('bytes after the end of the body are read as another request, and get 400 if they are malformed', async () => {
+test('bytes after the end of a body are read as the next request, and get 400 if they are malformed', async () => {
   const short = request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, 'Content-Length: 2'], '{}garbage\r\n\r\n');
   assert.equal(await statuses(short), [422, 400]);
 });
@@ -160,7 +163,7 @@ test('on one connection, each request gets its own response; a malformed request
   assert.is(created(), before + 3);
 });
 
-test('TRACE and methods that a path does not support get 405 with Allow; headers that override the method are ignored', async () => {
+test('TRACE, and any method that a path does not support, gets 405 with Allow; headers that override the method are ignored', async () => {
   for (const method of ['TRACE', 'PUT', 'DELETE', 'PROPFIND']) {
     const answer = await raw(request(`${method} ${AGENTS} HTTP/1.1`, HEAD));
     checkProblem(answer, 405);
@@ -221,7 +224,7 @@ test('unsupported transfer codings and HTTP versions, and CONNECT, get 400 with 
   assert.is((await coded('Chunked')).status, 201);
 });
 
-test('clients that send CONNECT and reset the connection do not harm the server', async () => {
+test('the server continues to work when clients send CONNECT and reset the connection', async () => {
   for (let times = 0; times < 20; times++) {
     const socket = connect(server.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -240,7 +243,7 @@ test('a value of the Expect header other than 100-continue is ignored', async ()
   checkProblem(await raw(request('GET /livez/.. HTTP/1.1', [...HEAD, 'Expect: 200-ok'])), 400);
 });
 
-test('dot segments in a path get 400; dots in a query have no special meaning', async () => {
+test('a path with a segment . or .. gets 400; the same text in a query is accepted', async () => {
   for (const path of ['/livez/..', '/livez/.', '/livez/%2E%2e/', '/a/../livez', '/a/..?x=1', '/a/..#x'])
     checkProblem(await raw(request(`GET ${path} HTTP/1.1`, HEAD)), 400);
   for (const query of ['q=/../', 'q=/./x', 'q=/..', 'q=/%2e%2e/', 'q=a/..?b'])
@@ -290,7 +293,7 @@ test('a server that shuts down answers all requests of a busy keep-alive connect
   await closed;
 });
 
-test('the server stops', async () => {
+test('the server stops without an error', async () => {
   await server.close();
   await p.close();
 });

@@ -9,7 +9,10 @@ const p = await createInMemoryPlatform();
 const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
 const own = ((await p.send('GET', `${agent}/roles`)).body as Item[])[0]!.user_id;
 
-/** Every list that is folded from a stream: its path, how to add an item, and the path by which to remove one. */
+/**
+ * The lists that are computed from the events of one stream, not read from the read model. Each has its path, a
+ * function that adds an item, and the path with which an item is removed.
+ */
 const LISTS = [
   { path: `${p.tenant}/members`, add: null, remove: (id: string) => `${p.tenant}/members/${id}` },
   {
@@ -48,11 +51,11 @@ const walk = async (path: string, between: (last: string) => Promise<unknown>): 
 
 let memberCount = 0;
 
-// With `same`, all items are created in the same millisecond, so the list is ordered by their ids.
+// If `same` is true, all items are created in the same millisecond. Their order in the list is that of their ids.
 for (const { path, add, remove } of LISTS)
   for (const sort of ['created_at', '-created_at'])
     for (const same of [false, true])
-      test(`${path.split('/').at(-1)} by ${sort}${same ? ', all created at the same time' : ''}: the next page starts after the last item of the previous one, even if that item was removed`, async () => {
+      test(`the next page of ${path.split('/').at(-1)} by ${sort}${same ? ', all created at the same time,' : ''} starts after the last item of the previous page, even if that item was removed`, async () => {
         const start = Date.now() + ++memberCount * 1_000;
         let tick = 0;
         p.clock.now = () => start + (same ? 0 : tick++);
@@ -90,7 +93,7 @@ test("the next page of an agent's history starts where the previous one ended, e
   assert.equal(seen, all);
 });
 
-test('the first page of a long history may read all of it; a later page reads only its own events and at most 200 before them', async () => {
+test('the first page of a long history reads each event at most once; a later page reads only its own events and at most 200 earlier ones', async () => {
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Old', slug: 'old' } });
   const long = created.headers.get('location')!;
   const CHANGES = 1_000;
@@ -143,6 +146,6 @@ test('if a cursor is invalid, the error points to it', async () => {
     }
 });
 
-test('the platform stops', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

@@ -60,7 +60,7 @@ test('Total-Count of the audit log and of the members includes only those of the
   assert.is(theirs.total, theirs.items.length);
 });
 
-test('Postgres counts like the in-memory read model; a projection whose older version has no counters still returns pages, without a count', async () => {
+test('Postgres returns the same counts as the in-memory read model; lists of a projection version without counters have no Total-Count', async () => {
   await p.waitForProjections();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(p.log, databaseUrl, projections);

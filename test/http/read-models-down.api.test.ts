@@ -8,7 +8,7 @@ import { addMember, createSecondTenant, type InMemoryPlatform } from '../fixture
 const refused = async () => {
   throw new Refusal('unavailable', 'unavailable', { retryAfter: 5 });
 };
-/** A database that is down (`down`), and one that fails only after 2 s (`silent`). */
+/** Two kinds of outages: queries fail at once (`down`), or only after 2 s (`silent`). */
 const FAILURES = { down: refused, silent: () => new Promise<never>((_, reject) => setTimeout(() => refused().catch(reject), 2_000)) };
 
 /** Makes every query of the read models fail like `one`, until the returned function is called. */

@@ -14,7 +14,8 @@ const timed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> =>
 
 test('a caller reads its own writes in lists and single resources, even if the projections lag', async () => {
   const p = await createInMemoryPlatform();
-  // Each event is delayed by this time, so the delays of several events add up. A read waits at most 250 ms in total.
+  // Delay each event by this many milliseconds. The delays of several events add up; a read waits for at most 250 ms in
+  // total.
   p.projectionDelay.ms = 25;
   for (let n = 0; n < 5; n++) {
     const { status, body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: `one-${n}` } });
@@ -50,13 +51,13 @@ test("a tenant's agent count includes an agent that the caller has just created;
   await p.close();
 });
 
-/** The fastest of three runs, because a busy machine may delay one of them. */
+/** The shortest time of three runs in milliseconds, because a busy machine can delay a single run. */
 const fastest = async <T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> => {
   const all = [await timed(work()), await timed(work()), await timed(work())];
   return all.toSorted((a, b) => a.ms - b.ms)[0]!;
 };
 
-test('a read does not wait for the projections if its caller has no recent writes', async () => {
+test('a read by a caller without recent writes does not wait for the projections', async () => {
   const p = await createInMemoryPlatform();
   const auditor = await addMember(p, 'AUDITOR');
   await p.waitForProjections();
@@ -68,7 +69,7 @@ test('a read does not wait for the projections if its caller has no recent write
   await p.close();
 });
 
-test('a projection that is far behind delays the first read of a list by 250 ms, and does not delay the next reads', async () => {
+test('if a projection is far behind, the first read of a list waits 250 ms, and the next reads do not wait', async () => {
   const p = await createInMemoryPlatform();
   await p.waitForProjections();
   p.projectionDelay.ms = 3_000;
@@ -130,7 +131,7 @@ test('a change that the projection has not applied yet is read from the aggregat
   await p.close();
 });
 
-test('a read does not wait if the aggregate cache has the agent; with a token beyond the cached state, it waits for the projection', async () => {
+test('a read of an agent in the aggregate cache does not wait, unless its consistency token is beyond the cached state', async () => {
   const p = await createInMemoryPlatform();
   const admin = await addMember(p, 'ADMIN');
   await p.waitForProjections();
@@ -169,7 +170,7 @@ test("a read waits for the caller's latest write, unless that is more than two s
   assert.equal(waits, []);
 });
 
-test("if a read has timed out, the caller's next reads wait for the projection only after one second", async () => {
+test("after a read has timed out, the caller's reads do not wait for that projection during the next second", async () => {
   let clock = 0;
   let waits = 0;
   const late = async () => {

@@ -17,7 +17,9 @@ type Document = { paths: Record<string, Record<string, object>> };
 
 const MISSING = `c${'0'.repeat(24)}`;
 
-/** Starts the platform behind a real HTTP server, because Node and its Hono adapter also set headers. */
+/**
+ * Starts the platform behind a real HTTP server, because Node and Hono's adapter for Node also set response headers.
+ */
 const startServer = async (options: Parameters<typeof createInMemoryPlatform>[0] = {}) => {
   const p = await createInMemoryPlatform(options);
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
@@ -80,8 +82,8 @@ const FIELDS = [
   'limit',
 ];
 /**
- * Matches internal details that a response must not contain: stack frames, files, SQL, names of drivers, and their
- * errors.
+ * Matches internal details that a response must not contain: stack frames, file names, SQL, the names of drivers, and
+ * errors of drivers.
  */
 const INTERNAL_DETAILS =
   /\n\s+at |node_modules|node:internal|file:\/\/|\.[cm]?[jt]s\b|\/work\/|\/home\/|\bselect\b.+\bfrom\b|\binsert into\b|postgres|\bpg_|ECONN|ENOENT|\bSQLSTATE\b|eventstore|\bnats\b/i;
@@ -137,7 +139,7 @@ const plain: Record<string, readonly [number, string | undefined, string]> = {
   'post /auth/logout': [401, 'application/problem+json', 'no-store'],
 };
 
-test('each plain route has the status, Content-Type and Cache-Control that this test lists, and every plain route is listed', async () => {
+test('every route outside the operation tables has the status, Content-Type and Cache-Control that this test lists for it', async () => {
   const found: typeof plain = {};
   for (const { name, method, path, filled } of routes.filter(({ path }) => path in plainPaths)) {
     const { status, headers } = await ask(method, filled);
@@ -158,7 +160,7 @@ test('the type URL of each problem returns its description', async () => {
   for (const none of ['not_found', 'constructor', '', 'x', 'not-found/']) assert.is((await ask('GET', `/problems/${none}`)).status, 404);
 });
 
-/** The refusal codes that a single request cannot cause. The tests of their areas cover them. */
+/** The refusal codes that a single request cannot cause. Other tests cover them. */
 const COVERED_ELSEWHERE = [
   'conflict',
   'idempotency_in_flight',
@@ -276,6 +278,6 @@ test('every unknown path gets the same 404 for every caller, except for the path
   assert.is(found.size, 1, [...found].join('\n'));
 });
 
-test('the server stops', close);
+test('the server stops without an error', close);
 
 test.run();

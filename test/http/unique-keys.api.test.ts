@@ -59,7 +59,7 @@ test('if 50 requests reuse the unique key of a deleted agent or account at once,
   await p.close();
 });
 
-test('if two OWNERs try 50 times at once to take that role from each other, the tenant keeps an OWNER', async () => {
+test('if two OWNERs demote each other with 50 concurrent requests, only one of them is demoted', async () => {
   const p = await createInMemoryPlatform();
   const owner = (await p.send('GET', '/me')).body as { user: { id: string } };
   const invited = (await p.send('POST', `${p.tenant}/members`, { body: { email: 'second@race.test', role: 'OWNER' } })).body as {
@@ -75,7 +75,7 @@ test('if two OWNERs try 50 times at once to take that role from each other, the 
   await p.close();
 });
 
-test('creating an agent with a slug that many deleted agents had does not read the streams of these agents', async () => {
+test('creating an agent with a slug that many deleted agents had does not read the streams of the deleted agents', async () => {
   const p = await createInMemoryPlatform();
   const again = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Again', slug: 'again' } });
   for (let n = 0; n < 10; n++) await p.send('DELETE', (await again()).headers.get('location')!);

@@ -6,7 +6,7 @@ import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platf
 
 const ACCOUNTS = '/admin/allowed-accounts';
 
-test('an allowed e-mail address is listed and cannot be allowed twice; after it was disallowed, it can be allowed again as another account', async () => {
+test('an allowed e-mail address is listed and cannot be allowed twice; allowing it again after it was disallowed creates a new account', async () => {
   const p = await createInMemoryPlatform();
   const allow = (email: string) => p.send('POST', ACCOUNTS, { body: { email } });
   const first = await allow('Ada@Example.com');

@@ -15,7 +15,7 @@ test('the checksum of an API key is CRC-32 (IEEE) in base62, most significant di
   assert.is(checksum(''), '000000');
 });
 
-test('an API key is ann_, 8 characters, _, 32 characters, and the checksum of all these', () => {
+test('an API key consists of ann_, 8 characters, _, 32 characters, and the checksum of the text before it', () => {
   const key = buildKey('pub1icId', SECRET);
   assert.is(key.length, 51);
   assert.ok(key.startsWith(`ann_pub1icId_${SECRET}`));

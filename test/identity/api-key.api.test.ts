@@ -47,7 +47,7 @@ test('an API key is shown only in the response to its creation; no list, audit l
   }
 });
 
-test('with a tenant key, the caller is its creator, in its tenant only; with a runner key, the caller is its agent', async () => {
+test("a tenant key authenticates the user who created it, only in the key's tenant; a runner key authenticates its agent", async () => {
   const { key } = await createKey();
   const { user, tenants, actor } = (await me(key)).body as { user: Json; tenants: Json[]; actor: Json };
   assert.equal([user.email, tenants.length, actor.kind], ['admin@annals.localhost', 1, 'user']);
@@ -60,7 +60,7 @@ test('with a tenant key, the caller is its creator, in its tenant only; with a r
   assert.equal([(runner.agent as Json).id, (runner.actor as Json).kind, runner.user], [agent, 'agent', null]);
 });
 
-test('a revoked API key of any kind is refused at once and no longer listed', async () => {
+test('after an API key of any kind is revoked, it is refused at once and no longer listed', async () => {
   for (const path of KEY_PATHS) {
     const { id, key } = await createKey(path);
     assert.is((await me(key)).status, 200);
@@ -126,7 +126,7 @@ test('without a credential, every operation that is not public gets 401', async 
   }
 });
 
-test("with a runner key, a caller may read its agent and manage the agent's runner credentials, and nothing else", async () => {
+test("a runner key allows reading its agent and managing that agent's runner credentials, and nothing else", async () => {
   const { key } = await createKey(`${A}/runner-keys`);
   const other = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as CreatedKey).id;
   await p.waitForProjections();
@@ -169,7 +169,7 @@ test('the use of an API key is recorded at most once an hour', async () => {
   assert.is(uses(), 2);
 });
 
-test('the name of an API key has 1 to 255 characters', async () => {
+test('a name of an API key is accepted if it has 1 to 255 characters', async () => {
   for (const [length, status] of [
     [0, 422],
     [1, 201],
@@ -181,6 +181,6 @@ test('the name of an API key has 1 to 255 characters', async () => {
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('the platform stops', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

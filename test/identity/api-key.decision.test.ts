@@ -29,7 +29,7 @@ test('revoking an API key again emits no event', () => {
   given(ApiKey, created, revoked).when(ApiKey.revoke(isInTenant)).emits();
 });
 
-test('revoking an API key of another tenant or agent is refused like revoking an absent one', () => {
+test('revoking an API key of another tenant or agent is refused with the same error as revoking one that does not exist', () => {
   given(ApiKey)
     .when(ApiKey.revoke(() => true))
     .refuses('not_found');
@@ -61,7 +61,7 @@ test('the first use of an API key is recorded at once, the next one after an hou
     .emits();
 });
 
-test('an API key matches only its full digest; an absent key matches nothing, not even the placeholder digest', () => {
+test('a stored API key matches only its full digest; a missing API key matches no digest, not even the placeholder', () => {
   const { state } = given(ApiKey, created);
   assert.ok(ApiKey.matches(state, DIGEST));
   assert.not(ApiKey.matches(state, `${DIGEST.slice(0, -2)}ac`));

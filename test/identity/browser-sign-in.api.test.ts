@@ -85,93 +85,96 @@ signInTest('a session cookie is valid for twelve hours, and not if it was altere
   assert.is((await byCookie(p, cookie)).status, 401);
 });
 
-signInTest('a sign-in is refused if it is repeated, late, incomplete, mixed with another one, or from another issuer', async (stage) => {
-  const { p, issuer } = stage;
-  await allowAccount(stage);
-  await allowAccount(stage, 'victim@example.com');
-  const assertRefused = async (what: string, status: number, back: string, cookie: string) => {
-    const answer = await finishSignIn(p, back, cookie);
-    assert.is(answer.status, status, `${what}: ${answer.text}`);
-    assert.not.ok(
-      answer.headers.getSetCookie().some((one) => /^annals_session=[^;]/.test(one)),
-      what,
+signInTest(
+  'a sign-in callback is refused if it is repeated, late, incomplete, mixed with another sign-in, or from another issuer',
+  async (stage) => {
+    const { p, issuer } = stage;
+    await allowAccount(stage);
+    await allowAccount(stage, 'victim@example.com');
+    const assertRefused = async (what: string, status: number, back: string, cookie: string) => {
+      const answer = await finishSignIn(p, back, cookie);
+      assert.is(answer.status, status, `${what}: ${answer.text}`);
+      assert.not.ok(
+        answer.headers.getSetCookie().some((one) => /^annals_session=[^;]/.test(one)),
+        what,
+      );
+    };
+    const newSignIn = async (login = 'somebody') => {
+      const started = await startSignIn(p);
+      return { ...started, back: await signInAtIssuer(started.location, login) };
+    };
+    const changed = (back: string, change: (query: URLSearchParams) => void): string => {
+      const url = new URL(back);
+      change(url.searchParams);
+      return url.href;
+    };
+
+    const used = await newSignIn();
+    assert.is((await finishSignIn(p, used.back, used.cookie)).status, 303);
+    await assertRefused('replayed', 401, used.back, used.cookie);
+
+    const [mine, theirs] = [await newSignIn('victim'), await newSignIn()];
+    await assertRefused("another browser's cookie", 401, mine.back, theirs.cookie);
+    const withOtherCode = changed(mine.back, (query) => query.set('code', new URL(theirs.back).searchParams.get('code')!));
+    await assertRefused("another sign-in's code", 401, withOtherCode, mine.cookie);
+    const own = await newSignIn();
+    await assertRefused(
+      "another sign-in's state",
+      401,
+      changed(own.back, (query) => query.set('state', new URL(mine.back).searchParams.get('state')!)),
+      own.cookie,
     );
-  };
-  const newSignIn = async (login = 'somebody') => {
-    const started = await startSignIn(p);
-    return { ...started, back: await signInAtIssuer(started.location, login) };
-  };
-  const changed = (back: string, change: (query: URLSearchParams) => void): string => {
-    const url = new URL(back);
-    change(url.searchParams);
-    return url.href;
-  };
+    const renamed = await newSignIn();
+    const [name] = renamed.cookie.split('=');
+    await assertRefused('a cookie under another name', 401, renamed.back, `${name}=${theirs.cookie.split('=')[1]}`);
+    const stateless = await newSignIn();
+    await assertRefused(
+      'no state',
+      401,
+      changed(stateless.back, (query) => query.delete('state')),
+      stateless.cookie,
+    );
+    const bare = await newSignIn();
+    await assertRefused('no cookie, so no verifier', 401, bare.back, '');
+    const altered = await newSignIn();
+    await assertRefused('an altered cookie', 401, altered.back, `${altered.cookie.slice(0, -3)}abc`);
+    const codeless = await newSignIn();
+    await assertRefused(
+      'no code',
+      401,
+      changed(codeless.back, (query) => query.delete('code')),
+      codeless.cookie,
+    );
+    const mixed = await newSignIn();
+    await assertRefused(
+      'another issuer',
+      401,
+      changed(mixed.back, (query) => query.set('iss', 'https://elsewhere.example')),
+      mixed.cookie,
+    );
+    const unnamed = await newSignIn();
+    await assertRefused(
+      'a missing issuer',
+      401,
+      changed(unnamed.back, (query) => query.delete('iss')),
+      unnamed.cookie,
+    );
+    const denied = await startSignIn(p);
+    const state = new URL(denied.location).searchParams.get('state')!;
+    const no = `${CALLBACK}?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer.url)}`;
+    await assertRefused('denied at the issuer', 403, no, denied.cookie);
+    const stranger = await newSignIn('stranger');
+    await assertRefused('an address that is not allowed', 403, stranger.back, stranger.cookie);
+    const unverified = await newSignIn('unverified');
+    await assertRefused('an unverified address', 401, unverified.back, unverified.cookie);
+    const late = await newSignIn();
+    const startedAt = Date.now();
+    p.clock.now = () => startedAt + 11 * 60_000;
+    await assertRefused('too late', 401, late.back, late.cookie);
+  },
+);
 
-  const used = await newSignIn();
-  assert.is((await finishSignIn(p, used.back, used.cookie)).status, 303);
-  await assertRefused('replayed', 401, used.back, used.cookie);
-
-  const [mine, theirs] = [await newSignIn('victim'), await newSignIn()];
-  await assertRefused("another browser's cookie", 401, mine.back, theirs.cookie);
-  const withOtherCode = changed(mine.back, (query) => query.set('code', new URL(theirs.back).searchParams.get('code')!));
-  await assertRefused("another sign-in's code", 401, withOtherCode, mine.cookie);
-  const own = await newSignIn();
-  await assertRefused(
-    "another sign-in's state",
-    401,
-    changed(own.back, (query) => query.set('state', new URL(mine.back).searchParams.get('state')!)),
-    own.cookie,
-  );
-  const renamed = await newSignIn();
-  const [name] = renamed.cookie.split('=');
-  await assertRefused('a cookie under another name', 401, renamed.back, `${name}=${theirs.cookie.split('=')[1]}`);
-  const stateless = await newSignIn();
-  await assertRefused(
-    'no state',
-    401,
-    changed(stateless.back, (query) => query.delete('state')),
-    stateless.cookie,
-  );
-  const bare = await newSignIn();
-  await assertRefused('no cookie, so no verifier', 401, bare.back, '');
-  const altered = await newSignIn();
-  await assertRefused('an altered cookie', 401, altered.back, `${altered.cookie.slice(0, -3)}abc`);
-  const codeless = await newSignIn();
-  await assertRefused(
-    'no code',
-    401,
-    changed(codeless.back, (query) => query.delete('code')),
-    codeless.cookie,
-  );
-  const mixed = await newSignIn();
-  await assertRefused(
-    'another issuer',
-    401,
-    changed(mixed.back, (query) => query.set('iss', 'https://elsewhere.example')),
-    mixed.cookie,
-  );
-  const unnamed = await newSignIn();
-  await assertRefused(
-    'a missing issuer',
-    401,
-    changed(unnamed.back, (query) => query.delete('iss')),
-    unnamed.cookie,
-  );
-  const denied = await startSignIn(p);
-  const state = new URL(denied.location).searchParams.get('state')!;
-  const no = `${CALLBACK}?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer.url)}`;
-  await assertRefused('denied at the issuer', 403, no, denied.cookie);
-  const stranger = await newSignIn('stranger');
-  await assertRefused('an address that is not allowed', 403, stranger.back, stranger.cookie);
-  const unverified = await newSignIn('unverified');
-  await assertRefused('an unverified address', 401, unverified.back, unverified.cookie);
-  const late = await newSignIn();
-  const startedAt = Date.now();
-  p.clock.now = () => startedAt + 11 * 60_000;
-  await assertRefused('too late', 401, late.back, late.cookie);
-});
-
-signInTest('the parameter return_to must be a path on this host', async ({ p }) => {
+signInTest('a sign-in gets 422 if its parameter return_to is not a path on this host', async ({ p }) => {
   for (const to of ['https://elsewhere.example', '//elsewhere.example', '/\\elsewhere.example', 'docs', '/a\tb', '', 'javascript:alert(1)'])
     assert.is((await p.send('GET', `/auth/login?return_to=${encodeURIComponent(to)}`, { key: '' })).status, 422, to);
 });

@@ -16,8 +16,9 @@ import { type Classes, compareTimings, type Difference, welchTest } from '../fix
 
 const MAX_T_VALUE = 4.5;
 /**
- * The smallest difference that counts as a leak, as a share of the whole time. Compiled code differs by about 0.3 of 20
- * µs from process to process, which is far less than a client can measure over the network.
+ * The smallest difference between two run times that counts as a leak, as a share of the run time. Differences of about
+ * 0.3 µs in 20 µs are normal, because Node compiles the code differently in each process. A client cannot measure them
+ * over the network.
  */
 const MIN_SHARE = 0.05;
 const TRIES = 3;
@@ -30,8 +31,8 @@ const leaks = ({ t, share }: Difference): boolean => Math.abs(t) >= MAX_T_VALUE 
 const text = ({ t, share }: Difference): string => `t = ${t.toFixed(1)} (${(share * 100).toFixed(1)} %)`;
 
 /**
- * Fails if the times of the two classes differ in each of three tries. A real leak shows in every try, but noise does
- * not.
+ * Compares the run times of two classes of inputs, up to three times. Fails only if they differ every time: a real leak
+ * always shows, but noise does not.
  */
 const assertSameTime = async <T>(name: string, run: (input: T) => unknown, classes: Classes<T>): Promise<void> => {
   const found: Difference[] = [];
@@ -103,7 +104,7 @@ test('the statistical test detects a comparison that stops at the first differen
   assert.not(leaks(welchTest([1, 2, 3, 4, 100], [1, 2, 3, 4, 900])));
 });
 
-test('checking an API key costs the same for a known public id with a wrong secret and for an unknown one: one digest, two unique ids, one read of the log', async () => {
+test('checking an API key with a wrong secret takes one digest, two unique ids and one read of the log, whether its public id exists or not', async () => {
   const done = async (header: string) => {
     Object.assign(counts, { loads: 0, digests: 0, names: 0 });
     await assertUnauthorized(header);
@@ -117,7 +118,7 @@ test('checking an API key costs the same for a known public id with a wrong secr
   assert.equal(counts, { loads: 0, digests: 0, names: 0 }, 'a verified key is found in memory');
 });
 
-test('an absent API key is compared with a placeholder digest', () => {
+test('the digest of an API key that does not exist is a placeholder of the same form as a real digest', () => {
   assert.is(ApiKey.initial.digest, NO_DIGEST);
   assert.match(NO_DIGEST, /^[0-9a-f]{64}$/);
   assert.is(ApiKey.matches(ApiKey.initial, NO_DIGEST), false);

@@ -95,7 +95,10 @@ test('each request with a guessed API key costs one read, so that the response t
   }
 });
 
-/** Repeats the requests until all of them get this status at once. Returns the milliseconds that this took. */
+/**
+ * Sends all requests again and again, until every one of them gets this status in the same round. @returns the
+ * milliseconds that this took
+ */
 const untilAll = async (requests: readonly (() => Promise<number>)[], status: number): Promise<number> => {
   const startedAt = performance.now();
   for (;;) {

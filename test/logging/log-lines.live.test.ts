@@ -30,15 +30,15 @@ const CREATE_LOGGER = `
   const logger = createLogger({ logLevel: 'info' }, 'test');
 `;
 
-/** Logs each text, in every part of a log line that a caller can influence. */
+/** A script that logs each text in every part of a log line that a caller can influence. */
 const LOG_TEXTS = `${CREATE_LOGGER}
   for (const text of JSON.parse(await new Response(process.stdin).text()))
     logger.error({ err: new Error(text), method: 'GET', path: text, [text.slice(0, 99)]: text, deep: { text } }, text);
 `;
 
 /**
- * Logs many lines over some time. It exits in the same turn of the event loop in which it logs the last line, just
- * after the line before has been written.
+ * A script that logs many lines over some time. It logs the last line just after the previous line has been written,
+ * and exits in the same turn of the event loop.
  */
 const LOG_AND_EXIT = `${CREATE_LOGGER}
   for (let n = 0; n < 100; n++) {
@@ -51,7 +51,7 @@ const LOG_AND_EXIT = `${CREATE_LOGGER}
   process.exit(7);
 `;
 
-/** Logs lines about requests and other lines in turn, and exits before the time in which the former are collected. */
+/** A script that logs request lines and other lines in turn. It exits before the delayed request lines are due. */
 const LOG_REQUESTS_AND_EXIT = `${CREATE_LOGGER}
   const { createRequestLogger } = await import('./infra/logging/logger.ts');
   const requests = createRequestLogger({ logLevel: 'info' }, 'test');
@@ -63,7 +63,7 @@ const LOG_REQUESTS_AND_EXIT = `${CREATE_LOGGER}
   process.exit(7);
 `;
 
-/** Logs more than a pipe can hold, then exits. */
+/** A script that logs more text than a pipe can hold, and exits. */
 const LOG_A_LOT_AND_EXIT = `${CREATE_LOGGER}
   for (let n = 0; n < 1_000; n++) {
     logger.info('x'.repeat(1_000));
@@ -95,7 +95,7 @@ test('a text from a caller is logged as one line of JSON that contains no termin
   }
 });
 
-test('a process that logs to a full disk runs to its end', async () => {
+test('a process whose log cannot be written because the disk is full continues and exits normally', async () => {
   const full = openSync('/dev/full', 'w');
   const running = spawn(...script(LOG_AND_EXIT), { stdio: ['ignore', full, 'inherit'], timeout: 30_000 });
   const [code] = (await once(running, 'exit')) as [number | null];
@@ -103,7 +103,7 @@ test('a process that logs to a full disk runs to its end', async () => {
   assert.is(code, 7);
 });
 
-test('a process whose log output is not read runs to its end', async () => {
+test('a process whose log output nobody reads continues and exits normally', async () => {
   const running = spawn(...script(LOG_A_LOT_AND_EXIT), { stdio: ['ignore', 'pipe', 'inherit'], timeout: 30_000 });
   const [code] = (await once(running, 'exit')) as [number | null];
   running.stdout!.destroy();
@@ -120,14 +120,14 @@ test('when a process exits, all lines that it has logged are written, in order',
   assert.equal(messages, [...Array<string>(100).fill('a line'), 'the last but one', 'the last line']);
 });
 
-test('lines about requests, which are written later than other lines, keep their order and are written when the process exits', async () => {
+test('request lines, whose writing is delayed, are written in order with the other lines, and at the latest when the process exits', async () => {
   const running = promisify(execFile)(...script(LOG_REQUESTS_AND_EXIT));
   const { stdout } = (await running.catch((error: { stdout: string }) => error)) as { stdout: string };
   const messages = [...stdout.matchAll(/"msg":"([^"]+)"/g)].map(([, message]) => message);
   assert.equal(messages, ['request 1', 'request 2', 'another line', 'request 3']);
 });
 
-test('an event is printed as one line of JSON that contains no terminal controls and parses to the same event', () => {
+test('annals replay prints an event as one line of JSON that contains no terminal controls and parses to the same event', () => {
   for (const text of HOSTILE_TEXTS) {
     const [event] = recorded('agent', [{ type: 'AgentUpdated', data: { name: text } } as never]);
     const line = lineOf(event!);

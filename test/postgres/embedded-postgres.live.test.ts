@@ -65,7 +65,7 @@ const answers = (url: string): Promise<boolean> =>
     () => false,
   );
 
-test('the cluster uses UTF-8 with the same case mapping and order everywhere, even with LANG=C', () =>
+test('the database uses UTF-8 with the same case mapping and sort order on every system, even with LANG=C', () =>
   withTempDirectory(async (dir) => {
     const { program: running, url } = await whenStarted(
       startServer(dir, root, { env: { ...process.env, LANG: 'C', LC_ALL: 'C', PGDATA: '/nowhere' } }),
@@ -125,7 +125,7 @@ test('a killed server is restarted on its port, and after SIGTERM no process is 
     equal(pidsWith(dir), []);
   }));
 
-test('after its supervisor was killed, a running server is replaced by a new one with the same rows', () =>
+test('if the supervisor was killed, the next start replaces the server that still runs by a new one with the same rows', () =>
   withTempDirectory(async (dir) => {
     const first = await whenStarted(startServer(dir));
     await flushed(first.url, 'create table kept (id int)');
@@ -224,7 +224,7 @@ asRoot('a copied data directory gets a shared location of its own, and its serve
   }),
 );
 
-test('root runs the server as user postgres or, if there is none, as nobody; without both, the error names DATABASE_URL', () => {
+test('a start by root runs the server as user postgres or, if there is none, as nobody; without both users, the error names DATABASE_URL', () => {
   const line = (name: string, uid: number): string => `${name}:*:${uid}:${uid}::/:/usr/bin/false\n`;
   equal(
     postgresUser(0, () => line('nobody', -2) + line('postgres', 70)),

@@ -45,7 +45,8 @@ const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =
 test('statements that are sent together form one transaction, and after a failure the connection is still usable', async () => {
   const { clients, end } = await connections();
   const [client] = clients;
-  // The first failure: no statement is prepared yet, and the statements before the failing one are valid.
+  // Fail the first transaction on this connection: no statement is prepared yet, and the statements before the failing
+  // one are valid.
   const failed = await failureOf(inTransaction(client, [note([1, 2]), rename(1, 'new'), note([2])]));
   assert.is(failed.code, '23505');
   assert.equal(await notes(client), []);
@@ -81,7 +82,7 @@ test('a transaction of many large statements stores all of its rows', async () =
   await end();
 });
 
-test('a transaction fails if its connection is cut', async () => {
+test('a transaction is rejected with an error if its connection is cut', async () => {
   const { clients, end } = await connections();
   const [mine, other] = clients;
   await inTransaction(mine, [note([1])]);

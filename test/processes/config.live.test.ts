@@ -123,7 +123,7 @@ test('--help exits with code 0', async () => {
   match(running.output(), '--dir=<dir>');
 });
 
-test('a command ends silently if the reader of its output is gone, and prints an error if the disk is full', async () => {
+test('a command ends silently if the reader of its output has closed the pipe, and prints an error if the disk is full', async () => {
   const unread = command(['--help']);
   unread.child.stdout!.destroy();
   is(await unread.ended, 141);
@@ -133,7 +133,7 @@ test('a command ends silently if the reader of its output is gone, and prints an
   is(full.output(), 'annals: the output cannot be written: ENOSPC\n');
 });
 
-test('a service continues to run when the reader of its output is gone', () =>
+test('a service continues to run when the reader of its output has closed the pipe', () =>
   withTempDirectory(async (dir) => {
     const store = command(['store', 'serve', '--dir', dir, '--port', '0']);
     for (const stream of [store.child.stdout!, store.child.stderr!]) stream.destroy();

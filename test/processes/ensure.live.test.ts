@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { root, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
 
-/** A substitute for npm: it records how it was called, and delivers a package that the test has prepared. */
+/** A substitute for npm. It records its arguments, and installs a package that the test has prepared. */
 const NPM = `
 const { appendFileSync, copyFileSync, mkdirSync } = require('node:fs');
 const words = process.argv.slice(2);

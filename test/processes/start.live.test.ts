@@ -47,8 +47,8 @@ const portsOf = (data: string): Record<string, number> => JSON.parse(readFileSyn
 const linesOf = (running: Program): string[] => running.output().trim().split('\n');
 
 /**
- * Checks that no process of the platform still runs: none of the pids `seen`, and none whose command line names the
- * data directory.
+ * Checks that no process of the platform still runs: none with a process id in `seen`, and none whose command line
+ * contains the data directory.
  */
 const nothingLeft = (data: string, seen: readonly number[]): void => {
   equal(
@@ -75,8 +75,8 @@ test('annals start starts all processes, shows the first API key only once, and 
       readFileSync(join(data, 'postgres/url'), 'utf8').trim(),
     );
     match(first.program.output(), /^ {2}API key \(shown once\): ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/m);
-    // The key is printed as soon as it is in the log, so that it is shown even if the start is stopped before it is
-    // ready.
+    // The key must be printed before the platform is ready: no later start shows it, even if this one is stopped in
+    // between.
     ok(first.program.output().indexOf('API key') < first.program.output().indexOf('Annals serves'));
     is(linesOf(first.program).at(-1), `ready ${first.base}`);
     equal(
@@ -196,7 +196,7 @@ test('if the supervisor was killed, the next start ends and replaces all process
     await stops(second);
   }));
 
-test('a Ctrl-C that arrives twice, from the terminal and from npm, counts as one signal', () =>
+test('if Ctrl-C sends SIGINT twice, from the terminal and from npm, the platform stops as after one', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const seen = pidsOf(started.data);

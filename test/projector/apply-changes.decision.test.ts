@@ -25,7 +25,7 @@ const parkedReasons = (events: readonly Recorded[]) =>
     .map(({ reason }) => reason);
 const eventsOf = (...given: EventSpec[]) => recordedEvents(given);
 
-test('a row’s revision is that of its stream: ignored and unknown events raise it, events of other streams do not', () => {
+test('a row has the revision of the last event of its own stream, even if that event is ignored or unknown; events of other streams do not change it', () => {
   const events = eventsOf(
     ['a', 'IdeaNoted', { title: 'one' }],
     ['a', 'IdeaViewed'],
@@ -38,13 +38,13 @@ test('a row’s revision is that of its stream: ignored and unknown events raise
   assert.is(rowOf(events)?.touched, 'idea-t.b@1');
 });
 
-test('an ignored event whose row was removed changes nothing and is not an error', () => {
+test('an ignored event is not parked if its row has been removed, and does not create the row again', () => {
   const store = storeOf(eventsOf(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaDropped'], ['a', 'IdeaViewed']));
   assert.is(store.rows('ideas', 'ideas').size, 0);
   assert.equal(store.unapplied('ideas'), []);
 });
 
-test('an event that changes a missing row is parked, together with the later events of its own stream only', () => {
+test('an event that changes a missing row is parked with all later events of its stream; events of other streams are applied', () => {
   const store = storeOf(
     eventsOf(
       ['a', 'IdeaRenamed', { title: 'x' }],
@@ -77,13 +77,13 @@ test('the first event that a tenant counter counts creates its row, starting at 
   );
 });
 
-test('an event applies all of its changes or none', () => {
+test('if one change of an event cannot be applied, none of its changes is applied', () => {
   const store = storeOf(eventsOf(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaTorn', { title: 'half' }]));
   assert.is(store.rows('ideas', 'ideas').get('t\0a')?.row.title, 'one');
   assert.match(store.unapplied('ideas')[0]!.reason, /no row to patch/);
 });
 
-test('a parked event states the reason: an unknown field, a wrong type, a document that cannot be rendered or an existing row', () => {
+test('a parked event has a reason that names the unknown field, the field of a wrong type, the document that cannot be rendered or the existing row', () => {
   const noted: EventSpec = ['a', 'IdeaNoted', { title: 'one' }];
   assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /has the field colour/);
   assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a string/);
@@ -93,10 +93,10 @@ test('a parked event states the reason: an unknown field, a wrong type, a docume
   assert.equal(parkedReasons(eventsOf(['a', 'IdeaTagged', { tag: 'x' }], ['a', 'IdeaTagged', { tag: 'x' }])), []);
 });
 
-test('after an event was parked, an event of another stream is still applied, even in the same batch', () =>
+test('after a parked event, an event of another stream in the same batch is still applied', () =>
   assert.is(rowOf(eventsOf(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
 
-test('characters that Postgres refuses are escaped, a field __proto__ changes no prototype, and an event with too long a row key is parked', () => {
+test('characters that Postgres refuses are escaped, a field __proto__ changes no prototype, and an event is parked if its row key is too long or its version is unknown', () => {
   const unusualText = JSON.parse('{"title":"a\\u0000b\\ud800","extra":{"__proto__":{"x":1},"k\\u0000":"\\udc00"}}') as Record<
     string,
     unknown
@@ -112,14 +112,14 @@ test('characters that Postgres refuses are escaped, a field __proto__ changes no
 test('event types such as toString and __proto__ are treated as unknown', () =>
   assert.equal(parkedReasons(eventsOf(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
 
-test('compiling a projection with an invalid table fails, and the error says what is wrong', () => {
+test('compiling a projection with an invalid table throws an error that describes the mistake', () => {
   const with_ = (table: Partial<typeof ideasTable>) => () => compileProjection({ ...ideas, tables: [{ ...ideasTable, ...table }] });
   assert.throws(with_({ key: ['nothing'] }), /ideas\.ideas: nothing is not a column/);
   assert.throws(with_({ columns: { ...ideasTable.columns, revision: 'bigint' } }), /two columns have the same name/);
   assert.throws(with_({ name: 'Drop"' }), /is not a valid name/);
 });
 
-test('the rows do not depend on how the log is divided into batches', () =>
+test('the same events yield the same rows, however they are divided into batches', () =>
   fc.assert(
     fc.property(scenario, fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 20 }), (given, sizes) => {
       const events = recordedEvents(given);

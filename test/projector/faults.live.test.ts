@@ -34,7 +34,7 @@ const cutConnections = (databaseUrl: string) =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
   );
 
-test('while the database is down, reads are refused; when it is back, reads and projections recover by themselves', async () => {
+test('while the database is down, reads are refused; when it is back, reads and projections work again without a restart', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { url, ...proxy } = await startTcpProxy(databaseUrl);
@@ -136,7 +136,7 @@ test('while the log is down, rows can still be read; when it is back, they are u
   await close();
 });
 
-test("a schema of another application that has a projection's name is reported and not changed, and the other projections continue", async () => {
+test("if another application's schema has the name of a projection, it is reported and not changed, and the other projections continue", async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await query(databaseUrl, 'create schema ideas');
@@ -166,7 +166,7 @@ test("a schema of another application that has a projection's name is reported a
 
 const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
-test('an event that cannot be applied blocks at most its own stream, and delays no other stream', async () => {
+test('an event that cannot be applied blocks only the later events of its own stream, and delays no other stream', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const unique: AnyProjection = {
@@ -224,7 +224,7 @@ test('the position of a projection advances with the log even if the projection 
   await close();
 });
 
-test('the rows are correct wherever batches end and connections break', () =>
+test('the rows equal the fold of the log, wherever batches end and connections break', () =>
   fc.assert(
     fc.asyncProperty(scenario, fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }), async (given, sizes) => {
       const log = memoryLog();

@@ -61,7 +61,7 @@ const lockHolders = (databaseUrl: string) =>
      where locktype = 'advisory' and datname = current_database() and application_name = 'annals projection locks'`,
   ).then((rows) => rows.map(({ pid }) => pid));
 
-test('a worker that lost its locks continues if no other worker has taken over', async () => {
+test('a worker that has lost its locks takes them again and continues, if no other worker has taken them', async () => {
   const databaseUrl = await freshDatabase();
   const log = memoryLog();
   const lines: string[] = [];
@@ -109,7 +109,7 @@ test('if a worker is suspended, another one takes over within seconds; when the 
     assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', table)), comparableRows(await foldedRows(log, ideasOf('still'), table)));
 });
 
-test(`after the worker was killed ${KILLS} times, the rows are correct and the checkpoint has never gone back`, async () => {
+test(`after the worker was killed ${KILLS} times, the rows equal the fold of the log, and the checkpoint has never moved back`, async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const category = `kill${[...crypto.randomUUID()].filter((letter) => /[a-f]/.test(letter)).join('')}`;

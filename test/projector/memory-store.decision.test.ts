@@ -32,7 +32,7 @@ const refusal = (work: Promise<unknown>): Promise<Refusal> =>
     },
   );
 
-test('a look-up returns the document and the stream’s revision; it finds no soft-deleted row and no row of another tenant', async () => {
+test('looking up a row returns its document and the revision of its stream; soft-deleted rows and rows of other tenants are not found', async () => {
   const { reads } = storeOf(noted('a', 'A'), noted('b', 'B'), ['b', 'IdeaRenamed', { gone: true }]);
   const one = await reads.one(from, { tenant_id: 't', id: 'a' });
   assert.equal([JSON.parse(one!.doc).title, one!.revision], ['A', 0]);
@@ -41,7 +41,7 @@ test('a look-up returns the document and the stream’s revision; it finds no so
   assert.is(await reads.one(from, { tenant_id: 'other', id: 'a' }), null);
 });
 
-test('cursors lead through all pages in ascending and descending order, with nulls placed as in Postgres', async () => {
+test('following the cursors yields every row once, in ascending or descending order, with nulls placed as in Postgres', async () => {
   const { reads } = storeOf(
     noted('a', 'A', { score: 1 }),
     noted('b', 'B'),
@@ -64,7 +64,7 @@ test('cursors lead through all pages in ascending and descending order, with nul
   assert.is(await walk({ column: 'score', descending: false }), 'aecbd');
 });
 
-test('a page contains the rows that meet all conditions: equality, ranges, lists, substrings, rows of other tables', async () => {
+test('a page contains only rows that meet all conditions: equality, ranges, lists, substrings, and conditions on other tables', async () => {
   const { reads } = storeOf(noted('a', 'Red Fox', { score: 1 }), noted('b', 'red hen', { score: 2 }), noted('c', 'Blue'), [
     'a',
     'IdeaTagged',
@@ -108,7 +108,7 @@ test('a read waits for its consistency token, but not longer than its time limit
   assert.is(store.reads.position('ideas'), tokenOf(second!.position));
 });
 
-test('a counter without a row is 0', async () => {
+test('the value of a counter that has no row is 0', async () => {
   const { reads } = storeOf(noted('a', 'A'), ['b', 'IdeaLinked', { to: 'a' }]);
   assert.is(await reads.counter(from, { tenant_id: 't', id: 'a' }, 'links'), 1);
   assert.is(await reads.counter(from, { tenant_id: 't', id: 'z' }, 'links'), 0);

@@ -54,8 +54,9 @@ test('rows in Postgres equal those in memory, for every kind of change and for u
 });
 
 /**
- * A log with a faulty first subscription from the beginning: it delivers nothing until `go` is called, then only the
- * first `few` events, and still reports that it has caught up. All other subscriptions work.
+ * A log in which the first subscription that starts at the beginning is faulty. It delivers nothing until `go` is
+ * called. After that, it delivers only the first `few` events, but reports that it has caught up. All other
+ * subscriptions work.
  */
 const truncatedLog = (log: Log, few: number) => {
   const { promise: gate, resolve: go } = Promise.withResolvers<void>();
@@ -73,7 +74,7 @@ const truncatedLog = (log: Log, few: number) => {
   return { log: { ...log, follow }, go };
 };
 
-test('a new projection that joins the event processor of the live ones applies every event that it has missed', async () => {
+test('a new projection that joins the event processor of the live projections applies every earlier event, even if its catch-up subscription lacks some', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -102,7 +103,7 @@ test('a new projection that joins the event processor of the live ones applies e
   await worker.close();
 });
 
-test('after a restart, a projection continues at its checkpoint with the stored rows', async () => {
+test('after a restart, a projection continues at its checkpoint and keeps the stored rows', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const events = recordedEvents([
@@ -123,7 +124,7 @@ test('after a restart, a projection continues at its checkpoint with the stored 
   assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparableRows(await foldedRows(log, ideas, 'ideas')));
 });
 
-test('readers that wait for a consistency token read what was just written, even if many wait at once', async () => {
+test('a read with the consistency token of a write returns what was written, even if many reads wait at once', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const events = recordedEvents(

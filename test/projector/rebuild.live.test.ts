@@ -153,7 +153,7 @@ test('a new version of a projection is built beside the old one; until its promo
   await older.close();
 });
 
-test('a parked event is listed with the later events of its stream, and a corrected projection applies them all', async () => {
+test('a parked event is listed with the later events of its stream; after the projection is corrected, a retry applies all of them', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const events = recordedEvents([
@@ -206,7 +206,7 @@ test('a parked event is listed with the later events of its stream, and a correc
   await second.close();
 });
 
-test('an interrupted rebuild is completed after a restart, and dropped schemas are created and filled again', async () => {
+test('a restart completes an interrupted rebuild, and creates and fills schemas that were dropped', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await appendEvents(log, recordedEvents(notedEvents(2_000)));
@@ -239,7 +239,7 @@ test('an interrupted rebuild is completed after a restart, and dropped schemas a
   await again.close();
 });
 
-test('a promotion swaps the rows and completes the request in one transaction; after a failure, neither has happened', async () => {
+test('a promotion swaps the rows and marks the request as completed in one transaction; if it fails, it does neither', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await appendEvents(log, recordedEvents(notedEvents(30)));

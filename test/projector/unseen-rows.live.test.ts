@@ -27,7 +27,10 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const noted = (id: string): EventSpec => [id, 'IdeaNoted', { title: id }];
 
-/** Applies each part of the events with a new worker, whose row cache is empty. Returns the parked events. */
+/**
+ * Applies the events in parts. For each part it starts a new worker, whose row cache is empty. Returns the parked
+ * events.
+ */
 const parkedAfter = async (parts: readonly (readonly EventSpec[])[]) => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
@@ -43,7 +46,7 @@ const parkedAfter = async (parts: readonly (readonly EventSpec[])[]) => {
   return query(databaseUrl, 'select stream, revision::integer as revision, reason from annals.parked order by stream, revision');
 };
 
-test('an insert overwrites an existing row of the same stream; if another stream changed the row last, the event is parked', async () => {
+test('an insert overwrites an existing row that the same stream changed last; if another stream did, the event is parked', async () => {
   const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaViewed']],
     [noted('c'), ['b', 'IdeaTagged', { tag: 'x' }], noted('a'), ['b', 'IdeaTagged', { tag: 'y' }], ['c', 'IdeaTagged', { tag: 'z' }]],
@@ -69,7 +72,7 @@ test('if an insert is skipped because its stream is parked, later events of the 
   );
 });
 
-test('if a batch changes no row of a projection, its position is announced at once and its checkpoint is written later', async () => {
+test("if a batch changes no row of a projection, the projection's position is announced at once, and its checkpoint is written later", async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl, pipeline: true });
   await db.connect();
@@ -123,7 +126,7 @@ test('the checkpoint of a projection without changed rows is written within two 
 
 const at = (commit: number): Position => ({ commit: BigInt(commit), prepare: BigInt(commit) });
 
-test('a checkpoint behind the announced position is ignored, but a checkpoint that moves back resets the position', async () => {
+test('a checkpoint that is behind the announced position does not lower it, unless the checkpoint itself has moved back', async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl });
   await db.connect();
@@ -160,7 +163,7 @@ test('the row cache keeps the most recently used rows', () => {
   const step = fc.record({ key: keys, set: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { minLength: 40, maxLength: 100 }), (steps) => {
-      // The budget is enough for five rows: each weighs 300 characters, 256 for the row itself and 44 for its text.
+      // The cache has room for five rows: each counts as 300 characters, 256 for the row itself and 44 for its text.
       const cache = openRowCache(openRowBudget(1_500, 0), false);
       let known: { key: number; text: string }[] = [];
       for (const [index, { key, set }] of steps.entries()) {
@@ -175,7 +178,7 @@ test('the row cache keeps the most recently used rows', () => {
   );
 });
 
-test('if the tables were empty at first, the cache knows that any other row does not exist, until it has evicted a row', () => {
+test('if the tables were empty when the cache was opened, it answers null for a row that it does not contain, until it has evicted a row', () => {
   const cache = openRowCache(openRowBudget(1_500, 0), true);
   assert.is(cache.get('t', 'never'), null);
   for (let key = 0; key < 12; key++) cache.set('t', String(key), storedRow('x'.repeat(44)));

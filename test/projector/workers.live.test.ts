@@ -40,7 +40,7 @@ test('only one of several workers writes; when it ends, another one takes over, 
   await Promise.all(workers.map((worker) => worker.close()));
 });
 
-test('a worker that is cut off from the database does not prevent another one from writing', async () => {
+test('if a worker is cut off from the database, another one writes', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { url, ...proxy } = await startTcpProxy(databaseUrl);

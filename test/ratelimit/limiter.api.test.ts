@@ -127,7 +127,7 @@ test('a signed-in user has the same limit as one API key; a signed-in super-admi
   await p.close();
 });
 
-test('after 20 invalid credentials in a minute, an address gets 429, and its unknown credentials are not looked up', async () => {
+test('after 20 invalid credentials in a minute, an IP address gets 429; only credentials that were valid before are still accepted from it', async () => {
   const p = await createInMemoryPlatform({ limits: createRateLimiter() });
   let now = Date.now();
   p.clock.now = () => now;
@@ -153,7 +153,7 @@ test('after 20 invalid credentials in a minute, an address gets 429, and its unk
   await p.close();
 });
 
-test('a token that was valid before is exempt from the limit on invalid credentials, but a similar token is not', async () => {
+test('after an IP address has sent too many invalid credentials, a token that was valid before still works; one with another signature does not', async () => {
   const { checkAddress, chargeRequest, countFailedCredential } = createRateLimiter();
   const [address, now] = ['192.0.2.1', Date.now()];
   const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;

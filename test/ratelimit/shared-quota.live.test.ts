@@ -33,7 +33,7 @@ const createClient =
     }
   };
 
-/** The value of the header Retry-After: whole seconds, at least one. It is 0 if the request was allowed. */
+/** The header Retry-After for this number of seconds: rounded up, at least 1. Returns 0 if the request was allowed. */
 const retryAfterOf = (wait: number | null): number => (wait === null ? 0 : Math.max(1, Math.ceil(wait)));
 
 /** Starts the rate limiters of several API processes that use the same database. */
@@ -63,7 +63,7 @@ const outage = () => {
   return { rows, state };
 };
 
-test('a lease is 50 requests, but a quarter of a small quota and a thousandth of a large one', () => {
+test('a lease is 50 requests, but at most a quarter of the quota, and at least a thousandth of it', () => {
   const lease = (quota: number) => leaseOf({ name: 'test', quota, seconds: 60 });
   assert.equal([lease(20), lease(1_000), lease(1_000_000), lease(10_000_000)], [5, 50, 1_000, 10_000]);
 });
@@ -126,7 +126,7 @@ test('invalid credentials that one process has received count on the other proce
   await close();
 });
 
-test('without the database, a process counts alone, and an address may send only one lease of invalid credentials', async () => {
+test('while the database is down, a process counts alone, and allows an IP address only one lease of invalid credentials', async () => {
   const { rows, state } = outage();
   let now = Date.now();
   const limits = createRateLimiter(
@@ -155,7 +155,7 @@ test('without the database, a process counts alone, and an address may send only
   limits.checkAddress('192.0.2.1', 'Bearer unknown', Date.now());
 });
 
-test('no request waits while its lease is not spent, and counting a request takes at most two microseconds', () => {
+test('no request waits while the process has a part of its lease left, and counting a request takes at most two microseconds', () => {
   const { chargeRequest, checkAddress } = createRateLimiter(
     RATE_LIMIT_POLICIES,
     createQuotaSync({ charge: async (costs) => new Map(costs) }),
@@ -183,7 +183,7 @@ test('no request waits while its lease is not spent, and counting a request take
   return run();
 });
 
-test('a dead connection to the quota table is replaced', async () => {
+test('if the connection to the quota table does not respond, it is replaced by a new one', async () => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

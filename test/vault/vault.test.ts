@@ -25,7 +25,7 @@ const assertFails = async (work: () => unknown, message?: RegExp): Promise<void>
   if (message) assert.match(error!.message, message);
 };
 
-test('a sealed secret can be opened, also by another process on the same log', async () => {
+test('a vault can decrypt its encrypted secrets, and so can the vault of another process on the same log', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const first = await openVault({ log, masterKeyFile });
@@ -35,13 +35,13 @@ test('a sealed secret can be opened, also by another process on the same log', a
   assert.is((await second.open(location, sealed)).reveal(), 's3cret · 🙂');
 });
 
-test('sealing the same secret twice gives different texts', async () => {
+test('encrypting the same secret twice yields different texts', async () => {
   const vault = await openVault({ log: memoryLog(), masterKeyFile: keyFile() });
   const sealed = await Promise.all(Array.from({ length: 100 }, () => vault.seal(location, secret('x'))));
   assert.is(new Set(sealed).size, 100);
 });
 
-test('a sealed secret can be opened only for the location for which it was sealed', async () => {
+test('an encrypted secret can be decrypted only for the location (such as its tenant and field) for which it was encrypted', async () => {
   const vault = await openVault({ log: memoryLog(), masterKeyFile: keyFile() });
   const locations = ['acme', 'other', 'acm'].flatMap((tenant) =>
     ['integration', 'eintegration'].flatMap((category) =>
@@ -57,10 +57,10 @@ test('a sealed secret can be opened only for the location for which it was seale
   }
 });
 
-test('different lists of fields are encoded differently, even if the fields joined together are the same text', () =>
+test('two different lists of fields have different encodings, even if joining the fields yields the same text', () =>
   assert.not.equal(lengthPrefixed('ab', 'c'), lengthPrefixed('a', 'bc')));
 
-test('a sealed text in which one bit was changed cannot be opened', async () => {
+test('an encrypted text in which one bit was changed cannot be decrypted', async () => {
   const key = { kid: 'k', key: randomBytes(32) };
   const sealed = Buffer.from(encrypt(key, location, Buffer.from('a secret of some length, so that there are bits to flip')));
   const bits = sealed.length * 8;
@@ -68,7 +68,8 @@ test('a sealed text in which one bit was changed cannot be opened', async () => 
     const bit = n < bits ? n : Math.floor(Math.random() * bits);
     const altered = Buffer.from(sealed);
     altered[bit >> 3]! ^= 1 << (bit & 7);
-    // Skip changes of the key's id. The id only selects the key, and this test always decrypts with the same key.
+    // Skip changes of the data key's id in the text. The id only selects the data key, and this test always decrypts
+    // with the same one.
     if (altered.subarray(3, 4).toString() !== 'k') continue;
     await assertFails(() => decrypt(key.key, location, altered.toString('latin1')));
   }
@@ -112,7 +113,7 @@ test('after an outage of the log, or after a key was missing, the vault tries to
   assert.is((await other.open(location, await one.seal(location, secret('s')))).reveal(), 's');
 });
 
-test('only its owner can read the master key, and a lost one is not created again if the log has keys that it encrypted', async () => {
+test('only its owner can read the master key file, and a lost master key is not replaced by a new one if the log has keys that it encrypted', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   await openVault({ log, masterKeyFile });
@@ -147,7 +148,7 @@ test('the log contains no key and no secret in plain text', async () => {
     assert.not.ok(text.includes(hidden));
 });
 
-test('a secret is never printed, whichever way it is formatted', () => {
+test('a decrypted secret is hidden in every way of formatting it as text', () => {
   const hidden = secret('canary');
   const container = { hidden, list: [hidden] };
   const printed = [
@@ -165,7 +166,7 @@ test('a secret is never printed, whichever way it is formatted', () => {
   assert.is(hidden.reveal(), 'canary');
 });
 
-test('a unique id has the format id25, and depends on every part of its unique key and on the name key', async () => {
+test("a unique id has the format id25, and depends on every part of its unique key and on the platform's name key", async () => {
   const [vault, other] = await Promise.all([1, 2].map(() => openVault({ log: memoryLog(), masterKeyFile: keyFile() })));
   const of = vault!.uniqueId;
   const ids = [
@@ -192,7 +193,7 @@ test('all characters of a random id are equally likely', () => {
   assert.ok(chi < 90, `chi square with 35 degrees of freedom: ${chi}`);
 });
 
-test('a digest of the vault is keyed: it differs from the plain SHA-256 of the same text', async () => {
+test("the vault's digest of a text differs from the plain SHA-256 of the text, because it depends on a key", async () => {
   const vault = await openVault({ log: memoryLog(), masterKeyFile: keyFile() });
   assert.match(vault.digest('ann_x'), /^[0-9a-f]{64}$/);
   assert.is.not(vault.digest('ann_x'), createHash('sha256').update('ann_x').digest('hex'));
