@@ -11,7 +11,10 @@ const { packages } = JSON.parse(readFileSync(join(import.meta.dirname, '../../pa
 
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
 
-/** Whether a package at the path `from` can find the package `name`: in its own node_modules or in one further up. */
+/**
+ * Whether the package at the path `from` can import the package `name`: from its own node_modules or one of a parent
+ * directory.
+ */
 const findable = (from: string, name: string): boolean => {
   if (`${from ? `${from}/` : ''}node_modules/${name}` in packages) return true;
   return from !== '' && findable(from.includes('/node_modules/') ? from.slice(0, from.lastIndexOf('/node_modules/')) : '', name);

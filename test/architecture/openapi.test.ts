@@ -104,7 +104,7 @@ test('no object in a request body accepts fields that its schema does not name',
   assert.equal(open, []);
 });
 
-test('the OpenAPI document contains exactly the mounted routes', () => {
+test('the OpenAPI document contains exactly the routes that the application serves', () => {
   const mounted = p.app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`);
@@ -173,7 +173,7 @@ type Sent = { query: Record<string, unknown>; body: unknown };
 
 const WRONG = [null, true, -1, 1.5, 1e15, '', 'x'.repeat(2_000), 'né\u202e', [], {}, ['x'], { x: 1 }];
 
-/** Bodies that are almost valid: a field is missing, there is one field too many, or a field has another type. */
+/** Generates bodies that are almost valid: a field is missing, one is unknown, or one has another type. */
 const almostValid = (body: unknown): fc.Arbitrary<Sent['body']> => {
   const fields = Object.entries((body ?? {}) as Record<string, unknown>);
   const more = fc.constant(Object.fromEntries([...fields, ['is_seed', true]]));

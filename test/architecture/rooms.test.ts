@@ -76,7 +76,7 @@ const IMPORTS = [/^(?:import|export)\b[^;'`]*?\bfrom '([^']+)'/gm, /^import '([^
 const importsOf = (file: string): string[] =>
   IMPORTS.flatMap((pattern) => [...withoutComments(file).matchAll(pattern)].map((found) => found[1]!));
 
-/** The paths, relative to the root, of the files that a file imports by a relative path. */
+/** The paths of the project's files that a file imports, relative to the project's root. */
 const importedFiles = (file: string): string[] =>
   importsOf(file)
     .filter((name) => name.startsWith('.'))
@@ -166,7 +166,7 @@ test('the imports between files form no cycle', () => equal(findCycle(fileGraph)
 for (const room of roomsAndInfra)
   test(`the imports between the folders of ${room} form no cycle`, () => equal(findCycle(folderGraph(room)), []));
 
-test('the search for import cycles finds an existing cycle', () => {
+test('findCycle returns the nodes of a cycle that a graph contains', () => {
   const graph: Graph = new Map([
     ['a', new Set(['b', 'c'])],
     ['b', new Set(['c'])],

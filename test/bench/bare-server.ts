@@ -5,8 +5,8 @@ import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 
 /**
- * This server does the least work that any service must do for a webhook delivery: read it, verify its signature and
- * respond. It stores nothing.
+ * A server that does only the work that every service must do for a webhook delivery: it reads the request, verifies
+ * the signature and responds. It stores nothing.
  */
 const secrets = new Map<string, string>();
 

@@ -14,7 +14,7 @@ export type Connection = {
 const HEAD_END = '\r\n\r\n';
 const LAST_CHUNK = '0\r\n\r\n';
 
-/** The offset at which the response body ends; infinite if the response is not complete yet. */
+/** The byte offset at which the response body ends; infinite if the end of a chunked body has not been received yet. */
 const bodyEndOf = (head: string, bytes: Buffer, bodyAt: number): number => {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (length !== undefined) return bodyAt + Number(length);

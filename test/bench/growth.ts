@@ -45,7 +45,7 @@ const runConcurrently = async (total: number, concurrency: number, task: (index:
 const streamOf = (index: number): string => `order-t.c${index.toString(36).padStart(24, '0')}`;
 
 type Size = { readonly events: number; readonly streams: number };
-/** The size of a store's log, and the position of an event in its middle. */
+/** The size of a store's log, and the log position of an event in the middle of the log. */
 type StoredLog = Size & { readonly middle: Position | typeof START };
 
 const fillStore = async ({ client }: Server, size: Size): Promise<StoredLog> => {
@@ -67,7 +67,10 @@ const drain = async (events: AsyncIterable<unknown>): Promise<void> => {
   for await (const _ of events);
 };
 
-/** Receives `count` events from a subscription, and then ends it: otherwise its call would stay open. */
+/**
+ * Receives `count` events from a subscription, and then ends the subscription, because its call would stay open
+ * otherwise.
+ */
 const readFromSubscription = async (subscription: AllStreamSubscription, count: number): Promise<void> => {
   let seen = 0;
   await new Promise<void>((resolve, reject) => {
@@ -84,7 +87,7 @@ type StoreWorkload = {
   readonly run: (server: Server, held: StoredLog) => Promise<void>;
 };
 
-/** How many events a workload reads: no more than there are after the middle of the log. */
+/** The number of events that a workload reads, at most half of the log: the reads start in its middle. */
 const readCountOf = ({ events }: Size): number => Math.min(MAX_READ, events >> 1);
 
 const storeWorkloads: readonly StoreWorkload[] = [
@@ -185,7 +188,7 @@ export const growthBench = async (events: number): Promise<string> => {
     for (const work of storeWorkloads)
       for (const stage of stages) {
         const figures = await measure(stage, work);
-        // The first round is not recorded: it only warms the stores up.
+        // The results of the first round are discarded. It only warms the stores up.
         if (round > 0) stage.figures.get(work)!.push(figures);
       }
   const starts: StartFigures[] = [];

@@ -8,9 +8,7 @@ import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
 import { eventId, ideasOf } from '../fixtures/test-projection.ts';
 import { startServices } from '../fixtures/test-services.ts';
 
-/**
- * How long it takes, in milliseconds, from the acknowledgement of an append until the read model includes its event.
- */
+/** The milliseconds from the acknowledgement of an append until the read model includes the event. */
 export type LagFigures = {
   readonly perSecond: number;
   readonly events: number;
@@ -27,7 +25,8 @@ const TICK_MS = 10;
 const WARMUP_SECONDS = 3;
 
 /**
- * The writer, which runs in its own thread. It appends single events at a steady rate, however long the responses take.
+ * The writer, which runs in a thread of its own. It appends single events at a steady rate, even if responses take
+ * long.
  */
 const write = async ({ url, perSecond, seconds }: Task): Promise<void> => {
   const log = openLog(url);

@@ -6,13 +6,13 @@ import { nextMessage, runLimitProcess, runLoadProcess, startHelper } from './mea
 import { startCommand } from './platform.ts';
 import { type Bench, deliveryRequests } from './workloads.ts';
 
-/** A limit of the platform's speed: what a driver or a server achieves without the platform. */
+/** An upper limit of the platform's speed: the speed of a driver or a server alone, without the platform. */
 export type Limit = {
   readonly name: string;
-  /** The workloads that cannot be faster than this limit. */
+  /** The names of the workloads that are compared with this limit. */
   readonly workloads: readonly string[];
   readonly run: (bench: Bench) => Promise<Figures>;
-  /** Compare the median response time (p50) instead of the rate. */
+  /** If true, the median response times (p50) are compared instead of the rates. */
   readonly comparesP50?: true;
 };
 

@@ -7,11 +7,11 @@ export type LoadOptions = {
   readonly warmup: number;
   readonly seconds: number;
   /**
-   * Requests per second, however long the responses take. If absent, each connection sends its next request as soon as
-   * it has received a response.
+   * Requests per second. They are sent at this rate even if responses take long. If absent, each connection sends its
+   * next request as soon as it has received the response to the previous one.
    */
   readonly rate?: number;
-  /** Returns the bytes of a request. `due` is the time at which it should be sent. */
+  /** Returns the bytes of a request. `due` is the time at which the request should be sent. */
   readonly request: (number: number, due: number) => Buffer;
   readonly onResponse?: (number: number, response: HttpResponse) => void;
 };
@@ -39,7 +39,7 @@ export const figuresOf = (times: RecordableHistogram, seconds: number, failed = 
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Counts the requests that were due in the measured period and answered before its end. */
+/** Counts the requests that were due in the measured period and answered before the end of that period. */
 const createCounter = (from: number, until: number) => {
   const times = histogram();
   const statuses: Record<number, number> = {};
@@ -74,8 +74,8 @@ const openSocket = async (socket: Connection, port: number): Promise<Connection>
 type Period = { readonly startedAt: number; readonly until: number };
 
 /**
- * Sends each request when it is due, over any free connection. Its time counts from when it was due: so a server that
- * stalls cannot hide the delay.
+ * Sends each request when it is due, over any free connection. The response time is measured from the time at which the
+ * request was due. Otherwise, requests that a stalled server delays before they are sent would look fast.
  */
 const openLoop = (sockets: Connection[], { port, rate = 1 }: LoadOptions, { startedAt, until }: Period, send: Send): Promise<void> =>
   new Promise((resolve) => {

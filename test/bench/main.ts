@@ -44,7 +44,7 @@ type Measurements = { readonly results: Map<string, Figures[]>; readonly costs: 
 
 const append = <T>(to: Map<string, T[]>, name: string, one: T): void => void to.set(name, [...(to.get(name) ?? []), one]);
 
-/** The processor time that each process has used so far, including background work. */
+/** The processor time in microseconds that each process of the platform has used so far, including background work. */
 const processorTimes = ({ platform }: Bench): Record<string, number> =>
   Object.fromEntries(Object.entries(platform.pids()).map(([name, pid]) => [name, pid ? processorTimeOf(pid) : Number.NaN]));
 
@@ -57,7 +57,7 @@ const runOnce = async (bench: Bench, workload: Workload): Promise<{ figures: Fig
   return { figures, cost, settling };
 };
 
-/** Measures every limit and every workload once per run. So a slow phase of the machine affects all of them. */
+/** Measures every limit and every workload once per run. A slow phase of the machine then affects all of them alike. */
 const measure = async (bench: Bench, { selected, runs }: BenchOptions): Promise<Measurements> => {
   const measured: Measurements = { results: new Map(), costs: new Map() };
   const add = (name: string, figures: Figures): void => {

@@ -8,8 +8,8 @@ import { FEATURES, featuresMethod } from '../../infra/eventstore/embedded/server
 import type { Writer } from '../../infra/eventstore/embedded/writer.ts';
 
 /**
- * A store that is as fast as possible. It decodes requests and responds, but it stores nothing on disk, checks no
- * revisions and looks up no ids. A read of $all returns the events that were appended first.
+ * An event store that is as fast as possible, for comparison. It decodes requests and responds, but stores nothing on
+ * disk, checks no revisions and looks up no ids. A read of $all always returns the first events that were appended.
  * Usage: `node null-store.ts <port> <events>`
  */
 const [PORT, MAX_EVENTS] = process.argv.slice(2).map(Number) as [number, number];

@@ -53,7 +53,7 @@ const withServer = async <T>(databaseUrl: string, work: (client: pg.Client) => P
   return work(client).finally(() => client.end());
 };
 
-/** Replaces a database by a copy of the database `template`, to which no client may be connected. */
+/** Replaces a database by a copy of the database `template`. No client may be connected to `template` meanwhile. */
 const replaceDatabase = async (client: pg.Client, name: string, template: string): Promise<void> => {
   await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`);
   await client.query(`create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)}`);
@@ -68,7 +68,7 @@ const copyDatabase = (from: string, to: string): Promise<void> =>
 const hasDatabase = (name: string): Promise<boolean> =>
   withServer(env.DATABASE_URL, async (client) => (await client.query('select from pg_database where datname = $1', [name])).rowCount === 1);
 
-/** Deletes the streams of Annals. Other targets have streams on the same server. */
+/** Deletes the NATS streams of Annals. The streams of other targets on the same server stay. */
 const emptyBroker = async (natsUrl: string): Promise<void> => {
   const nats = await connect({ servers: natsUrl });
   const { streams } = await nats.jetstreamManager();
@@ -76,7 +76,7 @@ const emptyBroker = async (natsUrl: string): Promise<void> => {
   await nats.close();
 };
 
-/** The agents that the benchmark's requests use: an evenly spread sample. */
+/** The agents that the benchmark's requests use: a sample at even intervals from all agents. */
 const sampleOf = ({ agents, tenants }: Dataset): string[][] => {
   const size = Math.min(MAX_SAMPLE_SIZE, agents.length);
   return Array.from({ length: size }, (_, each) => agents[Math.floor((each * agents.length) / size)]!).map(({ id, tenant }) => [

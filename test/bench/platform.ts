@@ -15,7 +15,7 @@ export type ProcessName = (typeof PROCESSES)[number];
 /** A running platform with its own data directory. */
 export type RunningPlatform = {
   readonly port: number;
-  /** An API key of the platform's first administrator. */
+  /** The API key of the platform's first administrator. */
   readonly key: string;
   readonly dir: string;
   readonly pids: () => Partial<Record<ProcessName, number>>;
@@ -51,7 +51,7 @@ const portsIn = (dir: string): Partial<Record<ProcessName, number>> =>
 
 export type StartOptions = { dir?: string; port?: number; key?: string; env?: NodeJS.ProcessEnv };
 
-/** Starts the platform. When it stops, its data is deleted, unless it was started with `dir`. */
+/** Starts the platform. If `dir` is not given, its data is deleted when it stops. */
 export const startPlatform = async ({
   dir: existingDir,
   port: wantedPort,

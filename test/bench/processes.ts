@@ -14,7 +14,7 @@ const descendantsOf = (pid: number, rows: readonly Row[]): Row[] =>
   rows.filter(({ parent }) => parent === pid).flatMap((row) => [row, ...descendantsOf(row.pid, rows)]);
 
 /**
- * The memory of a process in KiB. Memory that it shares with other processes counts in part (Linux's PSS). Undefined if
+ * The memory of a process in KiB, in which memory that n processes share counts as one n-th (Linux's PSS). Undefined if
  * the system does not report it.
  */
 const proportionalMemory = (pid: number): number | undefined => {
@@ -52,8 +52,8 @@ const ticksOf = (pid: number): number => {
 };
 
 /**
- * The processor time of a process and its descendants in microseconds. On a busy machine it varies less than a rate
- * does.
+ * The processor time of a process and its descendants in microseconds. On a busy machine, this figure varies less than
+ * the number of requests per second.
  */
 export const processorTimeOf = (pid: number): number => {
   const family = [pid, ...descendantsOf(pid, processes()).map((row) => row.pid)];

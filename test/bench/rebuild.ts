@@ -19,7 +19,10 @@ export type RebuildFigures = {
   readonly catchUp: number;
   readonly rebuild: number;
   readonly ratio: number;
-  /** This process's processor time per event in microseconds. Other load on the machine does not affect it. */
+  /**
+   * The processor time per event in microseconds that this process used. Unlike the rates, it does not depend on other
+   * load on the machine.
+   */
   readonly cpuUs: { readonly catchUp: number; readonly rebuild: number };
   readonly memoryMb: { readonly start: number; readonly max: number };
 };
@@ -83,7 +86,7 @@ const startPace = (events: number): (() => Pace) => {
 
 const medianPace = (paces: readonly Pace[]): Pace => paces.toSorted((a, b) => a.perSecond - b.perSecond)[paces.length >> 1]!;
 
-/** Measures the client alone: how fast a subscription to one category receives all its events. */
+/** Measures the client alone: how fast a subscription to one category receives all events of the category. */
 const bareCatchUp = (log: Log, category: string, events: number): Promise<Pace> =>
   new Promise((resolve, reject) => {
     const endPace = startPace(events);

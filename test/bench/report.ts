@@ -3,7 +3,7 @@ import { type Limit, limits } from './limits.ts';
 import type { Figures } from './load.ts';
 import { workloads } from './workloads.ts';
 
-/** The figures of all runs, by the name of the workload or limit. */
+/** The figures of every run, by the name of the workload or limit. */
 export type Results = ReadonlyMap<string, readonly Figures[]>;
 
 const medianOf = (runs: readonly Figures[] | undefined, of: keyof Figures): number => median((runs ?? []).map((run) => run[of]));

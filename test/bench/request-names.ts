@@ -1,18 +1,18 @@
 /**
- * Which requests have the same name. `each`: none, every request has its own name. `twice`: every name is sent a second
- * time, about 200 requests later.
+ * How often a name is used. `each`: every request has a different name. `twice`: every name is used again about 200
+ * requests later.
  */
 export type Naming = 'each' | 'twice';
 
 /**
- * Texts of requests, which are sent in turn or at random. The placeholders in a text are replaced by the name of the
+ * Texts of requests, which are sent in turn or at random. Placeholders in a text are replaced by the name of the
  * request.
  */
 export type RequestSet = {
   readonly texts: readonly string[];
   readonly order: 'turn' | 'random';
   readonly naming: Naming;
-  /** Eight hexadecimal digits that are unique to this set. */
+  /** Eight hexadecimal digits that are different for each set of requests. */
   readonly run: string;
 };
 

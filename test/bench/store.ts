@@ -29,14 +29,14 @@ const stores: readonly Candidate[] = [
   },
 ];
 
-/** A store that keeps nothing on disk: its speed shows what the client itself costs. */
+/** A store that writes nothing to the disk. Its speed is the highest that the client allows. */
 const nullStore: Candidate = {
   name: 'null',
   serve: (_, port) => startTracked([join(import.meta.dirname, 'null-store.ts'), String(port), EVENTS_READ]),
   readyLine: /^listening/m,
 };
 
-/** There are many short turns, because the speed of a shared machine changes within seconds. */
+/** Each store gets several short turns, because the speed of a shared machine changes within seconds. */
 const TURNS_PER_RUN = 3;
 const REPETITIONS = 4;
 /** The number of events that one read in bursts.cjs returns. */
@@ -119,8 +119,8 @@ const cells = (ours: readonly Row[], theirs: readonly Row[], nullRows: readonly 
 const HEAD = ['workload', 'embedded /s', 'yardstick /s', 'ratio', 'null store', 'p50 ms', 'p99 ms', 'p99 yardstick'];
 
 /**
- * Compares the embedded store with a simple one (the yardstick), turn by turn. The ratio of the null store is the
- * highest ratio that the client allows.
+ * Compares the embedded store with a simple store (the yardstick), turn by turn. The null store's ratio to the
+ * yardstick is the highest ratio that the client allows.
  */
 export const storeBench = async (runs: number): Promise<string> => {
   if (!existsSync(scripts)) return `skipped: the store's benchmarks are not at ${scripts}`;

@@ -20,7 +20,7 @@ export type Workload = {
   readonly name: string;
   readonly title: string;
   readonly run: (bench: Bench) => Promise<LoadFigures>;
-  /** Whether its requests change data and so cause background work. */
+  /** Whether the workload's requests change data, which causes background work. */
   readonly writes?: true;
 };
 
@@ -134,7 +134,7 @@ export const workloads: readonly Workload[] = [
   { name: 'W6', title: 'post to runner, 100/s', run: runDeliveriesToRunner, writes: true },
 ];
 
-/** Waits until the read models include everything that was written. */
+/** Waits until the read models include every event of the workload. */
 export const waitForProjections = async ({ platform, dataset }: Pick<Bench, 'platform' | 'dataset'>): Promise<void> => {
   const { id, tenant } = dataset.integrations[0]!;
   const owner = dataset.tenants[tenant]!;
@@ -149,7 +149,8 @@ export const waitForProjections = async ({ platform, dataset }: Pick<Bench, 'pla
 };
 
 /**
- * Waits until the read models and the broker have received everything that was written. @returns the seconds it took
+ * Waits until the read models and the broker have received every event of the workload. @returns the seconds that this
+ * took
  */
 export const waitUntilIdle = async (bench: Bench): Promise<number> => {
   const startedAt = performance.now();
@@ -159,7 +160,7 @@ export const waitUntilIdle = async (bench: Bench): Promise<number> => {
 
 const IDLE_MS = 300;
 
-/** Waits until the broker's stream of messages for runners has stopped growing. */
+/** Waits until no new messages for runners arrive in the broker's stream. */
 const waitForRelay = async (annals: RunningPlatform): Promise<void> => {
   const nats = await connectBroker(annals);
   const { streams } = await nats.jetstreamManager();

@@ -23,10 +23,7 @@ const parsed = (text: string, ms: number): Answer => {
   return { status: Number(line.split(' ')[1] ?? 0), headers: Object.fromEntries(entries), body: body.join('\r\n\r\n'), ms };
 };
 
-/**
- * Writes bytes to a new connection. Reads until the server closes the connection or has sent nothing for `quiet`
- * milliseconds.
- */
+/** Writes bytes to a new connection. Reads until the server closes it or has sent nothing for `quiet` ms. */
 const raw = (text: string | readonly string[], quiet = 150): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const startedAt = performance.now();

@@ -47,8 +47,8 @@ const checkRound = ({ answers }: Round): void => {
 };
 
 /**
- * Posts ten deliveries, each in 100 simultaneous copies. Of the copies, one must get 202 and the others 200, all with
- * the same id. Each delivery must lead to one event, one message and one effect.
+ * Posts ten deliveries, each in 100 simultaneous copies. One copy must get 202 and the others 200, all with the same
+ * id. Each delivery must lead to one event, one message and one effect of the runner's command.
  */
 const checkCopies = async (platform: Platform, bases: readonly string[]): Promise<void> => {
   const { agents, hooks } = await createDataset(platform, ONE);
@@ -81,7 +81,7 @@ test('a hundred simultaneous copies of a delivery, sent to four API processes, l
     await checkCopies(platform, [platform.url, ...others]);
   }));
 
-/** The data directory, and the database's own directory if PostgreSQL's user cannot enter the data directory. */
+/** The data directory. If PostgreSQL's user cannot enter it, also the separate directory of the database. */
 const directories = ({ data }: Platform): string[] => {
   const pathFile = join(data, 'postgres', 'place');
   return existsSync(pathFile) ? [data, readFileSync(pathFile, 'utf8').trim()] : [data];

@@ -7,7 +7,7 @@ import { runTrial, TARGETS } from '../faults/trial.ts';
 const KILLS = 3;
 const SHOWN = 5;
 
-test('whichever process is killed under load, no acknowledged delivery is lost, none runs twice, and each agent gets them in order', () =>
+test('whichever process is killed under load, no acknowledged delivery is lost, none has two effects, and each runner gets them in order', () =>
   withPlatform(async (platform) => {
     const { findings, kills, figures } = await runTrial(platform, { kills: KILLS });
     const first = Object.fromEntries(Object.entries(findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));
@@ -15,8 +15,9 @@ test('whichever process is killed under load, no acknowledged delivery is lost, 
     assert.is(kills.length, KILLS * TARGETS.length);
     assert.is(figures['unknown at the end'], 0);
     assert.ok(figures['answered 503 or cut off']! > 0, 'no sender has noticed a kill');
-    // If the broker is killed after it has received an acknowledgement and before it has reported it, it reports it
-    // only when the message has been redelivered and acknowledged again. So some may still be missing here.
+    // The broker may have been killed after it received an acknowledgement and before it reported it. It reports it
+    // only after the message has been delivered and acknowledged again. So some acknowledgements may still be missing
+    // here.
     assert.ok(figures['acknowledgements in the log']! >= figures['events in the log']! - KILLS, 'the log misses acknowledgements');
     assert.ok(figures['events in the log']! > 500, `only ${figures['events in the log']} deliveries were accepted`);
   }));

@@ -11,7 +11,10 @@ import { readAllResponses, waitForIdleLog } from '../faults/read-models.ts';
 import { startRunner } from '../faults/runners.ts';
 import { createDataset } from '../faults/tenants.ts';
 
-/** Shorter than the delay after which a stopping process is killed: every process must end by itself. */
+/**
+ * The longest time a stop may take. It is less than the delay after which the supervisor kills a process, so every
+ * process must end by itself.
+ */
 const MAX_STOP_MS = 12_000;
 
 /** Drops the database while the platform uses it. */
@@ -45,7 +48,7 @@ test('after the database was dropped, the platform restarts and serves the same 
     await readFinalState(platform, load.sent, dataset.hooks, runners);
     await Promise.all(runners.map(({ stop }) => stop()));
 
-    // The first round of requests records in the log that the API keys were used. Later rounds write nothing.
+    // The first round of requests appends events for the use of the API keys. Later rounds append nothing.
     await readAllResponses(platform, dataset, await waitForIdleLog(platform));
     const token = await waitForIdleLog(platform);
     const before = await readAllResponses(platform, dataset, token);

@@ -31,7 +31,10 @@ const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.Pr
   );
 };
 
-/** Waits until the worker has reported for the first time. Before that, `degraded` never includes the worker. */
+/**
+ * Waits until the worker has reported its health for the first time. Before that, `degraded` in /readyz never includes
+ * the worker.
+ */
 const workerReported = (platform: Platform): Promise<void> =>
   eventually('a worker', async () => /^ok .* reported \d/.test(await examined(platform)));
 
@@ -61,7 +64,7 @@ test('the doctor reports how many streams of each projection are parked', () =>
     await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
   }));
 
-test('after a delivery has failed because the disk was full, the service is not ready until a delivery is accepted', () =>
+test('after a delivery has failed because the disk was full, /readyz answers 503 until a delivery is accepted', () =>
   withPlatform(async (platform) => {
     if (process.platform !== 'linux') return;
     const { call, url, data } = platform;

@@ -52,7 +52,7 @@ const addStream = async (connection: NatsConnection): Promise<void> =>
   void (await (await connection.jetstreamManager()).streams.add({ name: 'S', subjects: ['s.>'] }));
 
 test(
-  'a client without credentials of the account is refused, and only the owner can read the key files',
+  "a client without credentials of the account is refused, and only the files' owner can read the key files",
   withServer(async (server, dir) => {
     match(await errorOf(connect({ servers: server.url })), 'Authorization Violation');
     match(await errorOf(connect({ servers: server.url, user: 'a', pass: 'b' })), 'Authorization Violation');
@@ -64,7 +64,7 @@ test(
 );
 
 test(
-  'a NATS user can do only what its permissions allow',
+  'a NATS user can publish and subscribe only to the subjects that its permissions allow',
   withServer(async (server) => {
     const permissions = { publish: { allow: ['mine.>'] }, subscribe: { allow: ['mine.>', '_INBOX.>'] } };
     const user = await connectAs(server, createUserCredentials({ accountSeed: server.accountSeed, name: 'narrow', permissions }));
@@ -136,7 +136,7 @@ test(
   }),
 );
 
-test('after its supervisor was killed, a running server is replaced by a new one with the same keys', () =>
+test('if the supervisor was killed, the next start replaces the server that still runs by a new one with the same keys', () =>
   withTempDirectory(async (dir) => {
     const first = await startServer(dir);
     await first.program.stop('SIGKILL');
@@ -164,7 +164,7 @@ test('an old nats-server on the PATH is not used', () =>
     is((await natsBinary(dir)).startsWith(bin), false);
   }));
 
-test('a nats-server version is unsafe if it may lose streams, or if the text contains no version', () => {
+test('isUnsafeVersion is true for versions of nats-server that can lose streams, and for a text without a version', () => {
   const unsafe = ['2.9.10', 'nats-server: v2.10.22', '1.99.99', '', 'devel'];
   const safe = ['2.10.23', 'nats-server: v2.10.27', '2.11.0-RC.1', '2.100.0', '3.0.0'];
   equal([...unsafe, ...safe].filter(isUnsafeVersion), unsafe);

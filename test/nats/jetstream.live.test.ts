@@ -32,7 +32,10 @@ const outgoing = (n: number): OutgoingMessage => ({
   payload: encoder.encode(String(n)),
 });
 
-/** Publishes messages if the last stored message is `expectedLast`. @throws if one of them was not stored */
+/**
+ * Publishes messages as a chain after the last stored message `expectedLast`. @throws Error if one of them was not
+ * stored
+ */
 const publish = async (expectedLast: ExpectedLastMessage, messages: readonly OutgoingMessage[]): Promise<void> => {
   let count = 0;
   const publisher = createChainedPublisher(nats, expectedLast, (batch) => {
@@ -93,7 +96,7 @@ test('a stream that another application created is not changed, and the error na
   }
 });
 
-test('all messages of a chain are stored in order, each of them once', async () => {
+test('the messages of a chain are stored once and in order', async () => {
   await publish({ sequence: 0, messageId: null }, numbers(0, 700).map(outgoing));
   assert.is(await lastSequence(NAME), 700);
   const last = await streams.getMessage(NAME, { last_by_subj: subject('>') });
@@ -157,7 +160,7 @@ test("a user that was created with the account's seed has only the permissions i
   }
 });
 
-test('streams can be deleted', async () => {
+test('the streams of these tests can be deleted', async () => {
   for (const name of [NAME, ADVISORIES]) await streams.delete(name);
   const error = await streams.info(NAME).catch((thrown: unknown) => thrown);
   assert.is(errorCode(error), 10_059);

@@ -48,7 +48,7 @@ const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = asyn
   return { p, databaseUrl, statuses, rebuild };
 };
 
-test('a rebuild over HTTP is compared with the live rows, waits for its promotion, and then replaces them', async () => {
+test('a rebuild that is requested over HTTP compares its rows with the live rows, and replaces them when its promotion is requested', async () => {
   const { p, databaseUrl, rebuild } = await staged();
   await waitUntil(
     'the agents',
@@ -88,7 +88,7 @@ test('a rebuild over HTTP is compared with the live rows, waits for its promotio
   assert.is((await p.send('POST', `${path}/abort`)).status, 409);
 });
 
-test('an aborted rebuild keeps the live rows and records no event', async () => {
+test('aborting a rebuild keeps the live rows and records no event', async () => {
   const { p, rebuild } = await staged();
   const path = (await p.send('POST', `${AGENTS}/rebuild`)).headers.get('location')!;
   await waitUntil(

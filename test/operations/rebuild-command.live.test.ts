@@ -15,7 +15,7 @@ const run = async ({ data, url }: Platform, ...words: readonly string[]): Promis
 
 type Event = { type: string; data: { projection?: string }; metadata: { actor: { kind: string; id: string } } };
 
-/** The promotions that the log has recorded, each as its projection and its actor. */
+/** The promotions that are recorded in the log: the projection and the actor of each. */
 const promotions = async (platform: Platform): Promise<[string | undefined, string][]> => {
   const [, output] = await run(platform, 'replay');
   const events = output

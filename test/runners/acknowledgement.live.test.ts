@@ -54,7 +54,7 @@ const publishDeliveries = async (nats: NatsConnection, count: number, limits: Co
   return log;
 };
 
-/** The ids of AGENT's deliveries. */
+/** The ids of AGENT's deliveries among the first `count` ones. */
 const ownDeliveries = (count: number): string[] => Array.from({ length: Math.ceil(count / 3) }, (_, index) => deliveryOf(index * 3));
 
 /** Fetches `count` messages of AGENT and replies to each with `reply`. */
@@ -98,7 +98,7 @@ test(
 );
 
 test(
-  'after the stream was created again, old acknowledgements do not count for new messages with the same sequence numbers',
+  'after the stream is deleted and created again, earlier acknowledgements are not recorded for new messages with the same sequence numbers',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 30);
@@ -118,7 +118,7 @@ test(
 );
 
 test(
-  'acknowledgements survive outages of the log and of the broker, and a refilled stream omits acknowledged messages',
+  'acknowledgements are not lost in outages of the log or the broker, and acknowledged messages are not published again to a new stream',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 300);
@@ -132,7 +132,7 @@ test(
     await broker.start();
     await waitUntil(() => ensureConsumer(nats, TENANT, AGENT).then(Boolean, () => false));
     let acknowledged = 60;
-    // If the broker was killed before it stored an acknowledgement, it delivers that message again. A message that is
+    // The killed broker may not have stored every acknowledgement. It delivers those messages again. A message that is
     // acknowledged twice counts once, so repeat until 70 different messages are recorded.
     for (; acknowledged < 70; acknowledged = await acknowledgedCount(log)) {
       await settle(nats, 70 - acknowledged, 'ack');

@@ -59,7 +59,7 @@ test('every reference in the AsyncAPI document resolves', () => {
   }
 });
 
-test('the first delivery_id in the text of a message is its own, even if its body contains another', () => {
+test('the first delivery_id in the text of a message is that of its delivery, even if the body contains another one', () => {
   const text = textOf(accepted('{"delivery_id":"another"}', { provider_delivery_id: 'mine' }));
   assert.is(/"delivery_id":"([^"]+)"/.exec(text)?.[1], 'mine');
 });

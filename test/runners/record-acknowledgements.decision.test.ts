@@ -22,8 +22,8 @@ const deliveriesIn = (events: Events): string[] =>
   events.flatMap(({ type, data }) => (type === 'DeliveriesAcknowledged' ? data.deliveries : [data])).map(({ delivery_id }) => delivery_id);
 
 /**
- * Acknowledgement streams in memory. Just before the first append, the events in `rival` are stored, as if by another
- * process. The first append then conflicts and stores nothing.
+ * Acknowledgement streams in memory. If there are events in `rival`, they are stored just before the first append, as
+ * if by another process. That append conflicts and stores nothing.
  */
 const memoryStreams = (rival: Events = []) => {
   const streams = new Map<string, Acknowledgement.AcknowledgementEvent[]>();
@@ -45,7 +45,7 @@ const memoryStreams = (rival: Events = []) => {
   return { log, eventsOf };
 };
 
-test('advisories that the stream already holds are not recorded again', () => {
+test('advisories that are already recorded in the stream are not recorded again', () => {
   const advisories = [advisory(3), advisory(4, 'terminated'), advisory(5)];
   const [acknowledged, dead] = Acknowledgement.recordAdvisories('e', advisories)({ capture: { epoch: 'e', sequence: 3 } });
   assert.equal(acknowledged?.type === 'DeliveriesAcknowledged' && acknowledged.data.deliveries.map(({ delivery_id }) => delivery_id), [
@@ -56,7 +56,7 @@ test('advisories that the stream already holds are not recorded again', () => {
   assert.is(Acknowledgement.recordAdvisories('another', advisories)({ capture: { epoch: 'e', sequence: 5 } }).length, 2);
 });
 
-test('the advisories of each agent are recorded in its own stream, and recording them again adds nothing', async () => {
+test("the advisories of each agent are recorded in that agent's stream, and recording them again adds no event", async () => {
   const { log, eventsOf } = memoryStreams();
   const advisories = [addressed('a', advisory(1)), addressed('b', advisory(2)), addressed('a', advisory(3, 'max_deliveries'))];
   for (let round = 0; round < 2; round++) await recordAcknowledgements(log, 'e', advisories);

@@ -34,7 +34,8 @@ const accepted = (body: string): Recorded => ({
 
 const parse = (payload: Uint8Array) => JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>;
 
-test('the relay publishes accepted deliveries and nothing else', () => assert.equal(relayedEventTypes, ['WebhookAccepted']));
+test('the relay publishes events of the type WebhookAccepted and of no other type', () =>
+  assert.equal(relayedEventTypes, ['WebhookAccepted']));
 
 test('a message goes to the subject of its agent and carries the event id, the log position and the delivery id', () => {
   const { payload, ...message } = outgoingMessage(accepted('{"a":1}'), 'https://annals.test', MAX_INLINE_BYTES);
@@ -47,12 +48,12 @@ test('a message goes to the subject of its agent and carries the event id, the l
   assert.equal(parse(payload).data, { a: 1 });
 });
 
-test('if a body is above the limit, the message contains its URL instead', () => {
+test("if a delivery's body exceeds the limit, the message contains the body's URL instead", () => {
   const { payload } = outgoingMessage(accepted('[1,2,3]'), 'https://annals.test', 6);
   assert.is(parse(payload).dataref, `https://annals.test/tenant/${TENANT}/deliveries/${DELIVERY}/body`);
 });
 
-test('the size limit of a body in a message leaves room for Base64 and the envelope, and is never negative', () => {
+test('the limit for a body within a message is small enough that its Base64 form and the envelope fit into the message, and never negative', () => {
   assert.equal([8_388_608, 1_048_576].map(inlineLimit), [MAX_INLINE_BYTES, MAX_INLINE_BYTES]);
   assert.is(inlineLimit(16_384 + 4_000), 3_000);
   assert.is(inlineLimit(1_000), 0);

@@ -37,7 +37,10 @@ const publishedIds = async (nats: NatsConnection): Promise<string[]> => {
 /** The ids of the log's events from index `from` up to, but not including, index `count`. */
 const ids = (count: number, from = 0): string[] => Array.from({ length: count - from }, (_, index) => eventIdOf(from + index));
 
-/** Compares only the length and the first difference: a report about thousands of ids would be unreadable. */
+/**
+ * Compares the number of ids and the first id that differs. A report with all of the thousands of ids would be
+ * unreadable.
+ */
 const assertPublished = async (nats: NatsConnection, expected: readonly string[]): Promise<void> => {
   const found = await publishedIds(nats);
   const firstWrong = found.findIndex((id, index) => id !== expected[index]);
@@ -164,7 +167,7 @@ test(
 );
 
 test(
-  'if the stream is full, the relay reports it, and publishes the waiting messages when there is space again',
+  'if the stream is full, the relay reports it as an error, and publishes the waiting messages when there is space again',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);

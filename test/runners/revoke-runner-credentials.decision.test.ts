@@ -6,7 +6,7 @@ import { TENANT } from '../fixtures/given.ts';
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** An event that happened `after` ms after START. */
+/** An event that happened `after` milliseconds after START. */
 const event = (type: string, id: string, after: number, data: object = {}, key_id = 'k'): RecordedAccessEvent =>
   ({ type, id, tenant: TENANT, at: new Date(START + after).toISOString(), actor: { kind: 'agent', id: 'a', key_id }, data }) as never;
 
@@ -27,7 +27,7 @@ const revokedAfter = (...events: RecordedAccessEvent[]): string[] => {
   return Object.keys(list.current(START + 10_000));
 };
 
-test('a credential that is issued just after its API key was revoked is revoked at once', () => {
+test('a credential that was requested with an API key, and is issued just after that key was revoked, is revoked at once', () => {
   const list = createRevocationList();
   assert.not(list.apply(issue('c1', 0, 'k1')));
   assert.ok(list.apply(event('ApiKeyRevoked', 'k1', 1_000)));
@@ -51,7 +51,7 @@ test('the revocation list forgets a credential when it expires, and a revoked AP
   assert.ok(busy.apply(event('ApiKeyRevoked', 'k9', 10 * HOUR_MS)));
 });
 
-test('a credential is revoked when a resource that it depends on ends or is suspended, and by no other resource', () => {
+test('a credential is revoked when its API key, agent, tenant or owner is removed or suspended, but not when another one is', () => {
   const ends: [string, string, object?][] = [
     ['RunnerCredentialRevoked', 'c1'],
     ['ApiKeyRevoked', 'k1'],
@@ -69,7 +69,7 @@ test('a credential is revoked when a resource that it depends on ends or is susp
   assert.equal(revokedAfter(issue('c1', 0, 'k1', 'ann'), another), []);
 });
 
-test('a reinstated resource allows new credentials and leaves the old ones revoked', () => {
+test('after an agent, tenant or owner is reinstated, new credentials are valid, and earlier ones stay revoked', () => {
   const reinstatements: [string, string, string, object?][] = [
     ['AgentDeleted', 'AgentRestored', 'a'],
     ['TenantSuspended', 'TenantResumed', TENANT],
@@ -83,7 +83,7 @@ test('a reinstated resource allows new credentials and leaves the old ones revok
   }
 });
 
-test('a resource that ended over an hour ago is forgotten, even if one that ended before it has ended again since', () => {
+test('the end of a resource is forgotten after an hour, even if a resource that had ended before it has ended again since', () => {
   const list = createRevocationList();
   list.apply(event('AgentDeleted', 'b', 0));
   list.apply(event('ApiKeyRevoked', 'k1', 1_000));
@@ -91,7 +91,7 @@ test('a resource that ended over an hour ago is forgotten, even if one that ende
   assert.not(list.apply(issue('c1', HOUR_MS + 2_000, 'k1')));
 });
 
-test('a revoked public key is listed with the second in which the list is read: credentials issued until then are void', () => {
+test('the revocation list contains each revoked public key with the Unix time in seconds at which the list is read', () => {
   const list = createRevocationList();
   list.apply(issue('c1', 0));
   list.apply(event('RunnerCredentialRevoked', 'c1', 1_000));

@@ -37,7 +37,7 @@ const issueCredential = async (
   owner_id?: string,
 ) => {
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-  // Retried, because the NATS server does not answer while it applies an update of the account.
+  // Retry: while the NATS server applies an update of the account, it does not answer.
   const make = () => brokerUserFactory(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
   const user = await retryTransient(make, () => {}, AbortSignal.timeout(10_000));
   const data = { agent_id: agent, owner_id, public_key: user.public_key, subject: '', stream: '', consumer: '', expires_at };
@@ -102,7 +102,7 @@ test(
 );
 
 test(
-  'suspending or removing an owner, tenant or agent ends connections; after its reinstatement, only new credentials can connect',
+  'suspending or removing an owner, tenant or agent ends its connections; after it is reinstated, only new credentials can connect',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();

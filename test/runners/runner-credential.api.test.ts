@@ -17,7 +17,7 @@ const issued = {
 const issuedEvent = { type: 'RunnerCredentialIssued', data: issued } as const;
 const revokedEvent = { type: 'RunnerCredentialRevoked', data: {} } as const;
 
-test('a credential is issued once and revoked once, and only for its own agent', () => {
+test('a credential that is issued or revoked again emits no second event, and another agent cannot revoke it', () => {
   given(RunnerCredential).when(RunnerCredential.issue(issued)).emits(issuedEvent);
   given(RunnerCredential, issuedEvent).when(RunnerCredential.issue(issued)).emits();
   given(RunnerCredential, issuedEvent)
@@ -29,7 +29,7 @@ test('a credential is issued once and revoked once, and only for its own agent',
   given(RunnerCredential).when(RunnerCredential.revoke(issued.agent_id)).refuses('not_found');
 });
 
-test('the NATS permissions of a credential cover one consumer, its acknowledgements and one inbox', () =>
+test("a credential's NATS permissions allow only its agent's consumer, the acknowledgements to that consumer, and one inbox", () =>
   assert.equal(RunnerCredential.permissionsOf('a', RunnerCredential.inboxOf('c')), {
     publish: ['$JS.API.CONSUMER.MSG.NEXT.AGENTS.runner-a', '$JS.ACK.AGENTS.runner-a.>'],
     subscribe: ['_INBOX_c.>'],

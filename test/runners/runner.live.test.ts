@@ -33,7 +33,7 @@ const publish = async (nats: NatsConnection, index: number, event: object = clou
 };
 
 const consumerInfo = async (nats: NatsConnection) => (await manager(nats)).consumers.info(STREAM, consumerName(AGENT));
-/** Whether the first `count` messages are acknowledged and none is waiting for its acknowledgement. */
+/** Whether the first `count` messages are acknowledged and no delivered message is unacknowledged. */
 const areAcknowledged = (nats: NatsConnection, count: number): Promise<boolean> =>
   consumerInfo(nats).then(
     ({ ack_floor, num_ack_pending }) => ack_floor.stream_seq >= count && num_ack_pending === 0,
@@ -152,7 +152,7 @@ test(
 );
 
 test(
-  'after a lost acknowledgement, the stored event ids prevent a second run of the command',
+  'if an acknowledgement is lost and the message is delivered again, the command does not run again',
   withRunnerTest({ ackWaitMs: 1_000 }, async ({ nats, start, lines, broker }) => {
     await publish(nats, 0);
     const stop = start('echo $ANNALS_EVENT_ID >> out; echo started >> started; sleep 0.3');
@@ -241,7 +241,7 @@ test(
 );
 
 test(
-  'a credential gives access to its own consumer and to nothing else',
+  "a runner's credential gives access to its agent's consumer and to nothing else",
   withRunnerTest({}, async ({ nats, broker, service }) => {
     const { connect, jwtAuthenticator } = await import('nats');
     const response = await fetch(`${service.url}/tenant/${TENANT}/agents/${AGENT}/runner-credentials`, {

@@ -15,7 +15,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 const LARGE = 100_000;
 
 for (const backwards of [false, true])
-  test(`reading a stream ${backwards ? 'backwards' : 'forwards'} in pages returns every event, and pages of large events hold fewer`, async () => {
+  test(`reading a stream ${backwards ? 'backwards' : 'forwards'} in pages returns every event, and a page of large events contains fewer of them`, async () => {
     const store = openStore(storeDir(), rethrow);
     for (let at = -1; at < 39; at++) await append(store, 'large', at, [proposedEvent(at % 10 === 0 ? 10 : LARGE)]);
     for (let at = -1; at < 600; at += 100)
@@ -63,7 +63,10 @@ const batchPart = (stream: string, custom: Buffer, isFinal: boolean): Buffer =>
     uintField(4, isFinal ? 1 : 0),
   );
 
-/** Connects with a flow-control window of 0: the connection receives headers and trailers, but no response messages. */
+/**
+ * Connects to a store with an HTTP/2 flow-control window of 0. So the store can send headers and trailers, but no
+ * response messages.
+ */
 const connectWithoutReading = async (options = {}) => {
   const store = await startStore(options);
   const session = connect(`http://127.0.0.1:${store.port}`, { settings: { initialWindowSize: 0 } });
@@ -86,7 +89,7 @@ const connectWithoutReading = async (options = {}) => {
   };
 };
 
-/** Writes `total` bytes to a call. @returns false if the store has accepted nothing for a second */
+/** Writes `total` bytes to a call. @returns false if the store stops receiving them for a second */
 const acceptsAll = async (call: ClientHttp2Stream, part: () => Buffer, total: number): Promise<boolean> => {
   for (let sent = 0; sent < total; ) {
     const next = part();
@@ -114,7 +117,7 @@ test('a read of large events reaches the end of the stream', async () => {
   await client.dispose();
 });
 
-test('the store rejects an append above the size limit, and a call whose unfinished appends together are too large', async () => {
+test('the store rejects an append above the size limit, and a call whose unfinished appends exceed a limit together', async () => {
   const startCall = await connectWithoutReading();
   const custom = Buffer.alloc(4 << 20, 1);
   const append = startCall(`${STREAMS}/Append`);
@@ -126,7 +129,7 @@ test('the store rejects an append above the size limit, and a call whose unfinis
   assert.is(await Promise.race([once(batch.call, 'response').then(() => 'refused'), batch.status]), 'refused');
 });
 
-test('a caller without the secret cannot send large messages', async () => {
+test("a large message from a caller without the store's secret is rejected", async () => {
   const startCall = await connectWithoutReading({ open: false });
   const { call, status } = startCall('/event_store.client.server_features.ServerFeatures/GetSupportedMethods');
   call.write(framedMessage(Buffer.alloc(2_000)));
@@ -147,7 +150,7 @@ test('a call that the client ends before its first message, or in the middle of 
     assert.match(await statusOf(`${STREAMS}/${method}`, half), /^8 half a message/);
 });
 
-test('a stream name too long for a response header does not end the connection', async () => {
+test('after an error about a stream whose name is too long for a response header, the connection still works', async () => {
   const startCall = await connectWithoutReading();
   const name = '🙂'.repeat(50_000);
   for (let n = 0; n < 3; n++) {

@@ -73,7 +73,7 @@ test('an append that is repeated with the same event ids and revision is stored 
   assert.equal(await labels(client.readStream(stream('b'))), ['once', 'more']);
 });
 
-test('a stream can be read in both directions, in part, and from its end', async () => {
+test('reading a stream forwards, backwards, from a revision or with a maximum count returns the requested events in order', async () => {
   await client.appendToStream(
     stream('c'),
     Array.from({ length: 600 }, (_, i) => event(String(i))),
@@ -117,14 +117,14 @@ test('a tombstoned stream can be neither read nor written', async () => {
   assert.is(await typeOf(client.appendToStream(stream('f'), event('1'), { expectedRevision: ANY })), 'stream-deleted');
 });
 
-test('when a deleted stream is written again, its revisions continue after the last one', async () => {
+test('when a deleted stream is written again, its revisions continue after its last revision before the deletion', async () => {
   await client.appendToStream(stream('g'), [event('0'), event('1')]);
   await client.deleteStream(stream('g'));
   const { nextExpectedRevision } = await client.appendToStream(stream('g'), event('2'), { expectedRevision: NO_STREAM });
   assert.is(nextExpectedRevision, 2n);
 });
 
-test('binary data and metadata are read back unchanged', async () => {
+test('a read returns binary data and metadata unchanged', async () => {
   const data = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
   const metadata = new Uint8Array([1, 2, 3]);
   await client.appendToStream(stream('h'), { id: randomUUID(), type: 'raw', contentType: 'application/octet-stream', data, metadata });
@@ -146,7 +146,7 @@ const seen = (log: Log, from: Position, prefix: string, count: number): Promise<
     });
   });
 
-test("the platform's event log client can append, read and subscribe", async () => {
+test("the platform's event log client can append to this store, read from it and subscribe to it", async () => {
   const log = openLog(externalUrl ?? embedded!.url);
   try {
     await log.ping();
@@ -170,7 +170,7 @@ test("the platform's event log client can append, read and subscribe", async () 
   }
 });
 
-test('all streams of this run can be deleted', async () => {
+test('all streams of this test run can be deleted', async () => {
   for (const name of createdStreams) await client.deleteStream(name).catch(() => {});
   await client.dispose();
   assert.is((await embedded?.end()) ?? 0, 0);

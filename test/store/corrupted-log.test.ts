@@ -22,8 +22,8 @@ const change = (log: Log, revision: number, name: string) =>
   ]);
 
 /**
- * A log that can act as damaged. Calling an entry of `ends` ends that subscription as damage would. While `isDamaged`
- * is set, the log cannot be read.
+ * A log that simulates damage. `ends` has one function per subscription, which ends it with the error for a damaged
+ * log. While `isDamaged` is true, reading the whole log fails.
  */
 const damageableLog = () => {
   const log = memoryLog();
@@ -46,7 +46,7 @@ const damageableLog = () => {
   return { log: { ...log, follow, readAll }, state };
 };
 
-test('the aggregate cache is empty while its subscription is down, and holds aggregates again after it has resubscribed', async () => {
+test('the aggregate cache is empty while its subscription is down, and caches aggregates again after it has resubscribed', async () => {
   const { log, state } = damageableLog();
   const cache = openAggregateCache(log, [Plan]);
   await change(log, -1, 'One');

@@ -25,7 +25,9 @@ const logOf = ({ url }: StoreProcess): Log => {
   return log;
 };
 
-/** Reads all events. @returns their labels, and the kind of the error that ended the read, or null */
+/**
+ * Reads all events. @returns their labels, and the kind of the error that ended the read; null if there was no error
+ */
 const labels = async (events: AsyncIterable<{ data: unknown }>): Promise<[string[], string | null]> => {
   const found: string[] = [];
   try {
@@ -42,7 +44,9 @@ const failure = (work: Promise<unknown>): Promise<LogError> =>
     (error) => error,
   );
 
-/** Creates a store with three streams, whose events alternate, and stops it. @returns its directory */
+/**
+ * Creates a store with three streams, whose events alternate in the log, and stops the store. @returns its directory
+ */
 const createStore = async (): Promise<string> => {
   const store = await startStore();
   const log = logOf(store);
@@ -104,7 +108,7 @@ test('a subscription ends with an error at a damaged event, and one that starts 
   await store.end();
 });
 
-test('a subscription can resume after an event that was damaged after its delivery', async () => {
+test('a subscription that has received an event can resume after it, even if the event has been damaged since', async () => {
   const dir = await createStore();
   const running = await startStore({ dir });
   const entries = (await Array.fromAsync(logOf(running).readAll())).map(
@@ -171,7 +175,7 @@ test('a read fails if the metadata of the stream is damaged', async () => {
   await again.end();
 });
 
-test('scavenging removes nothing from a segment with a damaged event', async () => {
+test('scavenging fails at a segment with a damaged event, and removes nothing from it', async () => {
   const dir = await createStore();
   const running = await startStore({ dir });
   const client = clientOf(running);
@@ -208,7 +212,7 @@ type Found = Map<number, string>;
 
 type Page = { readonly bytes: Buffer; readonly next: number };
 
-/** Reads the log page by page. @returns the records by position, and whether damage ended the read */
+/** Reads the log page by page. @returns the records by position, and whether a damaged record ended the read */
 const readPages = (from: number, pageAt: (position: number) => Page): [Found, boolean] => {
   const found: Found = new Map();
   try {
@@ -243,7 +247,7 @@ const readEach = (log: ReturnType<typeof openLog>, positions: Iterable<number>):
 const isPartOf = (found: Found, written: Found): boolean => [...found].every(([position, record]) => written.get(position) === record);
 
 for (const packed of [false, true])
-  test(`one damaged byte anywhere in a ${packed ? 'scavenged' : 'plain'} segment makes one event unreadable, and no read skips or changes another`, async () => {
+  test(`one damaged byte anywhere in a ${packed ? 'scavenged' : 'plain'} segment makes one event unreadable, and no read omits or changes another event`, async () => {
     const dir = await createStore();
     const store = await startStore({ dir });
     const client = clientOf(store);

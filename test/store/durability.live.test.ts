@@ -21,8 +21,8 @@ const writtenEvent = (id?: string) => jsonEvent({ ...(id ? { id } : {}), type: '
 type WriteLog = { acknowledged: Map<string, string>; conflicts: number; running: boolean };
 
 /**
- * Appends events one after another, each at the stream's last known revision. After an error it sends the same event
- * again at the same revision.
+ * Appends events one after another, each after the last acknowledged revision. After an error, it sends the same event
+ * again with the same expected revision.
  */
 const write = async (client: EventStoreDBClient, stream: string, writes: WriteLog): Promise<void> => {
   let expectedRevision: AppendExpectedRevision = NO_STREAM;
@@ -42,7 +42,10 @@ const write = async (client: EventStoreDBClient, stream: string, writes: WriteLo
   }
 };
 
-/** Subscribes to the writers' streams. When the store is down, it subscribes again after its last position. */
+/**
+ * Subscribes to the writers' streams. When the subscription breaks, it subscribes again after the last position that it
+ * has received.
+ */
 const follow = async (client: EventStoreDBClient, seen: string[], writes: { running: boolean }): Promise<void> => {
   let fromPosition: { commit: bigint; prepare: bigint } | 'start' = 'start';
   while (writes.running) {

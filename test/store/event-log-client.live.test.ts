@@ -49,7 +49,7 @@ test('the client rejects invalid and too large events before it sends them', () 
     assert.is(await log.last('item-platform.a'), null);
   }));
 
-test('thousands of cancelled reads and reads of missing streams do not disturb other calls', () =>
+test('after thousands of cancelled reads and reads of missing streams, other calls still work', () =>
   withLog(async (log) => {
     const stream = 'item-platform.long';
     await log.append(
@@ -76,7 +76,7 @@ test('a repeated append returns the first result; any other append at that revis
     assert.equal(first.revision, 1);
   }));
 
-test('bytes are read back as bytes and JSON as JSON, and events of other applications are left out', () =>
+test('a read returns bytes as bytes and JSON as JSON, and leaves out events of other applications', () =>
   withLog(async (log) => {
     const data = new Uint8Array([0, 255, 10]);
     await log.append('item-platform.a', 'none', [happened({ data }), happened({ data: { ä: ['🙂'] } })]);
@@ -112,8 +112,8 @@ test("connection errors are classified as 'unavailable', and unknown errors as '
 });
 
 /**
- * A proxy that ends its first connection. On later ones it forwards everything up to a conflict response, and then
- * nothing.
+ * Starts a TCP proxy that ends its first connection. On later connections, it forwards everything up to the first
+ * response that reports a conflict, and after that nothing.
  */
 const startFreezingProxy = async (port: number): Promise<number> => {
   let connections = 0;
@@ -159,14 +159,15 @@ test("an append to a store with a full disk is 'unavailable', and succeeds when 
   await store.end();
 });
 
-/** Follows the log through a real client. `event` gets a function that breaks the subscription. */
+/** Follows the log through a real client. The callback `event` gets a function that breaks the subscription. */
 const followBreakable = (client: EventStoreDBClient, event: (recorded: Recorded, breakOff: () => void) => void | Promise<void>) => {
   let breakOff = (): void => {};
   const watched = Object.create(client, {
     subscribeToAll: {
       value: (...options: Parameters<EventStoreDBClient['subscribeToAll']>) => {
         const subscription = client.subscribeToAll(...options);
-        // The broken call is not cancelled, so that events that were already received are still delivered.
+        // Do not cancel the call when the subscription breaks: events that it has already received must still be
+        // delivered.
         const { unsubscribe } = subscription;
         afterTest(() => unsubscribe.call(subscription));
         subscription.unsubscribe = async () => {};
@@ -182,11 +183,11 @@ const followBreakable = (client: EventStoreDBClient, event: (recorded: Recorded,
   });
 };
 
-test('a follower whose subscription breaks gets every event once, in order, and never two at a time', () =>
+test('a follower whose subscription breaks and is re-established gets every event once, in order, one at a time', () =>
   withLog(async (log, url) => {
     const many = Array.from({ length: 20 }, () => happened());
     await log.append('item-platform.many', 'none', many);
-    // The follower's filter rejects these streams, so they produce only checkpoints.
+    // The follower's filter rejects the events of these streams, so the follower gets only checkpoints for them.
     for (let n = 0; n < 3; n++)
       await log.append(
         `other-platform.${n}`,

@@ -37,10 +37,10 @@ const createStore = async (): Promise<string> => {
 
 const segmentOf = (dir: string): string => join(dir, 'log', readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.log'))[0]!);
 
-/** The file's size without preallocated zeros. */
+/** The size of a segment file without its preallocated zeros. */
 const writtenSize = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
 
-test('only one process serves a directory, and the lock of a killed process is released', async () => {
+test('a second process cannot serve the same directory, until the first one has ended or was killed', async () => {
   const first = await startStore();
   const second = runStoreCommand('serve', '--dir', first.dir, '--port', '0');
   assert.is.not(second.code, 0);
@@ -51,7 +51,7 @@ test('only one process serves a directory, and the lock of a killed process is r
   assert.is(await third.end(), 0);
 });
 
-test('appends, reads and deletions without the secret are denied', async () => {
+test("appends, reads and deletions without the store's secret are denied", async () => {
   const store = await startStore({ open: false });
   assert.is(statSync(join(store.dir, 'secret')).mode & 0o777, 0o600);
   await withClient(store, async (client) => void (await client.appendToStream('mine', event('0'))));
@@ -69,7 +69,7 @@ test('appends, reads and deletions without the secret are denied', async () => {
   await store.end();
 });
 
-test('verify names a damaged event, and a store that must rebuild its index from a damaged log does not start', async () => {
+test('verify names the damaged event, and a store that must rebuild its index from a damaged log does not start', async () => {
   const dir = await createStore();
   assert.is(runStoreCommand('verify', '--dir', dir).code, 0);
   const segment = segmentOf(dir);
@@ -84,7 +84,7 @@ test('verify names a damaged event, and a store that must rebuild its index from
   );
 });
 
-test('the next start removes an append that a crash left incomplete', async () => {
+test('a start removes an append that a crash has left incomplete', async () => {
   const store = await startStore();
   await withClient(store, async (client) => {
     await client.appendToStream('items', [event('a'), event('b')]);
@@ -102,7 +102,7 @@ test('the next start removes an append that a crash left incomplete', async () =
   assert.is(runStoreCommand('verify', '--dir', store.dir).code, 0);
 });
 
-test('a damaged index is rebuilt from the log', async () => {
+test('if the index is damaged, a start rebuilds it from the log', async () => {
   const dir = await createStore();
   for (const name of readdirSync(join(dir, 'index')).filter((each) => each.endsWith('.table')))
     writeFileSync(join(dir, 'index', name), 'no table');
@@ -111,7 +111,7 @@ test('a damaged index is rebuilt from the log', async () => {
   await store.end();
 });
 
-test('a backup taken during appends is a complete store', async () => {
+test('a backup that is made while events are appended is a complete store, from which a process can start', async () => {
   const store = await startStore();
   const to = join(storeDir(), 'copy');
   await withClient(store, async (client) => {
@@ -192,7 +192,7 @@ test('the read buffer no longer returns a cached record after its segment was sc
   readBuffer.remember(50, segment, read('event'));
   assert.is(readBuffer.copyOf(50)?.toString(), 'event');
   assert.is(readBuffer.copyOf(51), undefined);
-  // Scavenging turns the segment into a packed one.
+  // Scavenging replaces the segment by a packed one.
   Object.assign(segment, { packed: { positions: new Float64Array(), offsets: new Float64Array(), bytes: 0 } });
   assert.is(readBuffer.copyOf(50), undefined);
   readBuffer.remember(60, segment, read('another'));

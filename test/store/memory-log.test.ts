@@ -47,7 +47,7 @@ test('invalid events are rejected, and calls fail as unavailable during an outag
   assert.is(await kindOf(log.append('agent-t.1', 'none', [event()])), null);
 });
 
-test('positions increase with gaps, and a read from a position without an event is a wrong request', async () => {
+test('positions increase with gaps, and a read from a position between two events fails as a wrong request', async () => {
   const log = memoryLog();
   for (let n = 0; n < 3; n++) await log.append(`agent-t.${n}`, 'none', [event(`Type${'x'.repeat(n)}`)]);
   const [one, two, three] = await all(log.readAll());
@@ -64,7 +64,7 @@ test('positions increase with gaps, and a read from a position without an event 
   assert.is(await kindOf(all(log.readAll({ from: odd }))), 'wrong-request');
 });
 
-test('a follower gets stored and new events one at a time, and a checkpoint for events that its filter rejects', async () => {
+test('a follower gets stored and new events one at a time, and a checkpoint in place of events that its filter rejects', async () => {
   const log = memoryLog();
   await log.append('agent-t.1', 'none', [event('A'), event('B')]);
   await log.append('model-t.1', 'none', [event('C')]);
@@ -92,7 +92,7 @@ test('a follower gets stored and new events one at a time, and a checkpoint for 
   assert.equal(received, ['A', 'B', 'checkpoint true', 'caught up', 'D']);
 });
 
-test('a subscription ends with the error that its follower throws; a subscription from the end gets only new events', async () => {
+test('if a follower throws, its subscription ends with that error; a subscription from the end of the log gets only new events', async () => {
   const log = memoryLog();
   await log.append('agent-t.1', 'none', [event('A')]);
   const broken = log.follow({

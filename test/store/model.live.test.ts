@@ -21,7 +21,10 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 const CLIENTS = 3;
 const STREAMS = ['a', 'b', 'c'];
 
-/** The store under test, with several clients. Stream names begin with `prefix`, which is different in each run. */
+/**
+ * The store under test, with several clients. The names of all streams begin with `prefix`, which is different in each
+ * run.
+ */
 type Real = { store: StoreProcess; clients: EventStoreDBClient[]; prefix: string };
 
 const uuid = (prefix: string, label: string): string => {
@@ -69,8 +72,8 @@ const command = (name: string, run: (model: Model, real: Real) => Promise<void>)
 const anyClient = fc.nat(CLIENTS - 1);
 const anyStream = fc.constantFrom(...STREAMS);
 /**
- * Chooses what an append expects: mostly the stream's last revision, otherwise one next to it, or any, no_stream or
- * stream_exists. `choice` is 0 to 9.
+ * Chooses the expected revision of an append by `choice` (0 to 9): mostly the stream's last revision, otherwise a
+ * revision next to it, or any, no_stream or stream_exists.
  */
 const expectedOf = (model: Model, name: string, choice: number): Expected => {
   const last = BigInt((model.streams.get(name)?.ids.length ?? 0) - 1);
@@ -171,7 +174,7 @@ const everything = async (real: Real): Promise<string[]> => {
   return found;
 };
 
-test('random commands of several clients, and restarts, have the same results in the store as in a simple model', async () => {
+test('for random commands of several clients and restarts, the store returns the same results as a simple model', async () => {
   const store = await startStore();
   const shared: Real = { store, clients: Array.from({ length: CLIENTS }, () => clientOf(store)), prefix: '' };
   const commands = fc.commands([appends, appends, appends, repeats, races, reads, reads, removals, tombstones, metadataSets, restarts], {
@@ -185,7 +188,7 @@ test('random commands of several clients, and restarts, have the same results in
     for (const name of STREAMS) assert.equal(await readBack(shared, 1, name), read(model, name));
     assert.equal(await everything(shared), model.log);
   };
-  // At its time limit, fast-check does not wait for the run in progress. That run must end before the store is stopped.
+  // At its time limit, fast-check does not wait for the run in progress. Wait for it here, before the store is stopped.
   let running = Promise.resolve();
   const property = fc.asyncProperty(commands, (all) => {
     running = compareWithModel(all);

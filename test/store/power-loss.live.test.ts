@@ -9,12 +9,12 @@ import { append, proposedEvent, rethrow, withFailingFunction, withReplacedFuncti
 import { segmentsOf } from '../fixtures/store-files.ts';
 import { storeDir } from '../fixtures/store-process.ts';
 
-/** The original functions, for use while the tests replace them. */
+/** The original functions of node:fs. The replacements that the tests install call them. */
 const { fdatasync, fdatasyncSync, fsync, fsyncSync, writeSync } = { ...fs };
 
 const pathOf = (file: number): string => readlinkSync(`/proc/self/fd/${file}`);
 
-/** Copies the directory as a power cut or a SIGKILL would leave it at this moment. The store keeps running. */
+/** Copies the directory of a running store, in the state in which a SIGKILL at this moment would leave it. */
 const snapshot = (dir: string): string => {
   const copy = storeDir();
   cpSync(dir, copy, { recursive: true });
@@ -35,7 +35,7 @@ const reopened = async (store: Store, dir: string): Promise<Store> => {
   return openStore(dir, rethrow);
 };
 
-test('every directory that a store creates is synced to the disk, and so are its parents', async () => {
+test("a store flushes every directory that it creates, and that directory's parents, to the disk", async () => {
   const dir = join(storeDir(), 'above', 'store');
   const synced = new Set<string>();
   const recordSync = (file: number): void => {
@@ -62,7 +62,7 @@ test('a new segment file gets its final name only after its header is on the dis
   await store.close();
 });
 
-test('preallocated zeros at the end of an earlier segment are no damage, but other bytes there are', async () => {
+test('zeros after the records of an earlier segment are accepted as preallocated space; other bytes there are reported as damage', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -77,7 +77,7 @@ test('preallocated zeros at the end of an earlier segment are no damage, but oth
   assert.throws(() => openStore(dir, rethrow), /damaged at position/);
 });
 
-test('a starting store writes and syncs the last batch again, because it may never have reached the disk', async () => {
+test('a starting store writes and flushes the last batch again, because that batch may not have reached the disk', async () => {
   const dir = storeDir();
   const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -102,7 +102,7 @@ test('a starting store writes and syncs the last batch again, because it may nev
   assert.equal([first![0], first![1], second![1]], [from, second![0], to]);
 });
 
-test('the store detects a failed write of a batch even if the sync of preallocated zeros fails first', async () => {
+test('the store reports a failed write of a batch, even if the system first reports it to the flush of preallocated zeros', async () => {
   const failed = new Map<string, Set<number>>();
   const reportOnce = (file: number): void => {
     const reported = failed.get(pathOf(file));
@@ -112,7 +112,7 @@ test('the store detects a failed write of a batch even if the sync of preallocat
   };
   const ended = Promise.withResolvers<unknown>();
   const store = openStore(storeDir(), ended.resolve);
-  // This imitates the system, which reports a failed write only once per open file.
+  // Simulate the operating system, which reports a failed write only once per open file.
   const failingFdatasync = ((file, done) => {
     failed.set(pathOf(file), new Set());
     fdatasync(file, () => {
@@ -136,7 +136,7 @@ test('the store detects a failed write of a batch even if the sync of preallocat
   });
 });
 
-test('a store that was killed after scavenging starts again, even if its index names events that were removed', async () => {
+test('a store that was killed after scavenging can start, even if its index refers to events that were removed', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);
@@ -148,7 +148,7 @@ test('a store that was killed after scavenging starts again, even if its index n
   await append(store, 'other', 0);
   await scavenge(store);
   assert.is(await lastOf(snapshot(dir), 'a'), 1);
-  // The same, but with the older index from `before`, as an older version of the program may have left it.
+  // Now test a start with the older index from `before`, as an earlier version of the program may have left it.
   store = await reopened(store, dir);
   await scavenge(store);
   await store.close();
@@ -158,7 +158,7 @@ test('a store that was killed after scavenging starts again, even if its index n
   assert.is(await lastOf(dir, 'other'), 1);
 });
 
-test('an index that does not match the log, or cannot be read, is rebuilt', async () => {
+test('a start rebuilds an index that does not match the log or cannot be read', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -189,7 +189,7 @@ test('appends go to the new segment even if truncating the previous one failed',
 
 const unfinished = (dir: string): string[] => readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.next'));
 
-test('failed scavenging deletes its unfinished file, and a start deletes one that a crash left', async () => {
+test('when scavenging fails, it deletes its unfinished file; a start deletes the unfinished file that a crash has left', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);

@@ -47,7 +47,7 @@ const written = (event: ProposedEvent): Buffer => {
 
 const textOf = (span: Span): string => viewOf(span).toString();
 
-test('an event of a BatchAppend message is parsed and written to a record with all its fields', () => {
+test('the record of an event from a BatchAppend message contains all fields of the event', () => {
   const { events, final, rejection } = batchPartOf(batch(one, two));
   assert.equal([final, rejection], [true, undefined]);
   assert.equal(

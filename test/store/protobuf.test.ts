@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { bytesField, cursorOf, readVarint, skipField, uintField } from '../../infra/eventstore/embedded/protobuf.ts';
 
-test('after an unknown length-delimited field is skipped, the next field is read', () => {
+test('the parser skips an unknown length-delimited field and reads the field after it', () => {
   for (const size of [0, 3, 127, 128, 20_000]) {
     const message = Buffer.concat([bytesField(9, Buffer.alloc(size, 1)), uintField(2, 7)]);
     const cursor = cursorOf(message);

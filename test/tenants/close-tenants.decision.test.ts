@@ -8,8 +8,8 @@ const AT = '2026-02-01T00:00:00.000Z';
 const closing = (closes_at: string): Tenant.Tenant => ({ ...Tenant.initial, status: 'closing', closes_at });
 
 /**
- * Creates a `transact` over these tenants, which are given by id. It behaves as if tenants that are not listed were
- * erased.
+ * Creates a substitute for `transact` that knows only these tenants, by id. Any other tenant is treated as erased.
+ * `closed` collects the ids of the tenants that were closed, `options` the options of each call.
  */
 const tenantsOf = (tenants: Readonly<Record<string, Tenant.Tenant>>) => {
   const closed: string[] = [];
@@ -23,7 +23,7 @@ const tenantsOf = (tenants: Readonly<Record<string, Tenant.Tenant>>) => {
   return { transact, closed, options };
 };
 
-test('a tenant is closed only if its waiting period is over, even if the read model lists others as due', async () => {
+test('of the tenants that the read model lists as due, only those are closed whose waiting period is over', async () => {
   const active: Tenant.Tenant = { ...Tenant.initial, status: 'active' };
   const { transact, closed } = tenantsOf({ due: closing(AT), early: closing('2026-02-01T00:00:00.001Z'), active });
   await closeDueTenants(transact, ['due', 'early', 'active'], AT);
@@ -36,13 +36,13 @@ test('if one of the due tenants has been erased, the others are still closed', a
   assert.equal(closed, ['due']);
 });
 
-test('an error other than a missing tenant is passed on to the caller', async () => {
+test('if closing a tenant fails for another reason than a missing tenant, the error is thrown', async () => {
   const unavailable = new Refusal('unavailable', 'the log is down');
   const error = await closeDueTenants(() => Promise.reject(unavailable), ['due'], AT).catch((thrown: unknown) => thrown);
   assert.is(error, unavailable);
 });
 
-test('the platform is the actor of the event, and its id is always derived from the same seed', async () => {
+test('the platform is the actor of a closing event, whose id is always derived from the same seed', async () => {
   const { transact, options } = tenantsOf({ due: closing(AT) });
   await closeDueTenants(transact, ['due'], AT);
   assert.equal(options, [{ actor: { kind: 'system', id: 'annals' }, at: AT, seed: 'closed' }]);

@@ -17,7 +17,7 @@ import { createSecondTenant, type InMemoryPlatform } from '../fixtures/users.ts'
 const DAY = 86_400_000;
 const reason = { reason: 'a test' };
 
-/** Runs the tenant closer for all tenants. */
+/** Runs the tenant closer on the ids of all tenants, as if the read model listed each of them as due. */
 const closeDue = async (p: InMemoryPlatform): Promise<void> => {
   const ids = p.eventsOf('TenantCreated').map(({ id }) => id);
   await tenantCloser(p.log)(ids, new Date(p.clock.now()).toISOString());
@@ -34,7 +34,7 @@ const createTenant = async (p: InMemoryPlatform, slug: string) => {
   return { id, tenant, key, runner: runner.key, hook: `/hooks/inbound/${hook.id}`, agent: `${tenant}/agents/${agent.id}` };
 };
 
-test('30 days after a tenant started to close, API keys, webhooks and reopening no longer work, and its slug is free', async () => {
+test('30 days after a tenant started to close, its API keys and webhooks are refused, it cannot be reopened, and its slug can be used again', async () => {
   const p = await createInMemoryPlatform();
   let now = Date.now();
   p.clock.now = () => now;

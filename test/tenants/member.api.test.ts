@@ -34,7 +34,7 @@ const tenantWithMembers = async (p: Platform) => {
 const agentIn = async (p: Platform, tenant: string, key: string, slug: string): Promise<string> =>
   bodyOf<{ id: string }>(await p.send('POST', `${tenant}/agents`, { key, body: { name: 'Agent', slug } })).id;
 
-test('a member sees only agents on which they have a role or grant', async () => {
+test('the list of agents shows a member only agents on which they have a role or grant', async () => {
   const p = await createInMemoryPlatform();
   const { tenant, owner, member, auditor } = await tenantWithMembers(p);
   const agent = await agentIn(p, tenant, owner, 'one');
@@ -121,7 +121,7 @@ test('the only owner of a new agent cannot be removed, even if the read model la
   await p.close();
 });
 
-test('each effective permission names the event that decided it, or null if no event did', async () => {
+test('each effective permission names the event that allowed it; a permission that is not allowed names none', async () => {
   const p = await createInMemoryPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -143,7 +143,7 @@ test('each effective permission names the event that decided it, or null if no e
   await p.close();
 });
 
-test("callers who see the agent may read their own permissions, and those who manage its roles may read others' permissions", async () => {
+test("members who may read an agent can read their own permissions on it; members who manage its roles can read everyone's", async () => {
   const p = await createInMemoryPlatform();
   const { tenant, owner, member, admin } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -220,7 +220,7 @@ test('a tenant cannot switch external mail on again after the platform has switc
   await p.close();
 });
 
-test('the list of users shows their tenants, and super-admins cannot take away their own access', async () => {
+test("the list of users shows each user's tenants, and a super-admin cannot remove their own access", async () => {
   const p = await createInMemoryPlatform();
   const { id, member } = await tenantWithMembers(p);
   const rows = bodyOf<{ id: string; email: string; tenant_count: number; primary_tenant: unknown }[]>(

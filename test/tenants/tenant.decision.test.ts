@@ -23,7 +23,7 @@ test('a new tenant is active, and its owner is the only member', () => {
 const closing: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-02-01T00:00:00.000Z' } };
 const closed: Tenant.TenantEvent = { type: 'TenantClosed', data: {} };
 
-test('the slug of a tenant is taken until the tenant is closed for good', () => {
+test("no other tenant can use a tenant's slug until the tenant is closed for good", () => {
   for (const events of [story, [...story, closing]])
     given(Tenant, ...events)
       .when(Tenant.create(fields, ACTOR))
@@ -115,7 +115,7 @@ const setByTenant = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
   data: { external_mail_enabled },
 });
 
-test('when the platform switches external mail off, this is recorded, whether it was on or off before', () => {
+test("the platform can switch external mail off whatever the tenant's setting is; afterwards the tenant cannot switch it on", () => {
   const switchOff = Tenant.update({ external_mail_enabled: false }, null);
   const enableByTenant = Tenant.changeSettings({ external_mail_enabled: true });
   for (const before of [

@@ -5,7 +5,9 @@ const permit = (name: string, from: string, to: string): Mutant => ({
   edits: [['commands/access/authorize.ts', from, to]],
 });
 
-/** The guards that limit callers to their tenants and to their permissions. */
+/**
+ * Mutants without one of the guards that limit callers to their tenants and permissions. Each name describes the fault.
+ */
 export const CALLER_GUARDS: readonly Mutant[] = [
   permit('a tenant key works in every tenant', 'principal.bound_to !== null && principal.bound_to !== tenant_id', 'false'),
   {

@@ -15,7 +15,10 @@ import type { PrincipalName } from './expected-access.ts';
 type Platform = Awaited<ReturnType<typeof createInMemoryPlatform>>;
 type Created = { id: string; user_id: string; key: string; secret: string; url: string };
 
-/** The types of resources. Of each, every tenant has one, or the platform has one. */
+/**
+ * The types of resources in the dataset. Each tenant has one resource of each type, except of the platform-wide types,
+ * of which the platform has one.
+ */
 export type ResourceType =
   | 'tenant'
   | 'agent'
@@ -81,7 +84,7 @@ const issueCredential = (p: Platform, tenant: string, agent_id: string): Promise
   return ctx.transact(RunnerCredential, ctx.newId(), RunnerCredential.issue({ ...fields, agent_id }), { expectNew: true });
 };
 
-/** Creates a tenant with one resource of every type and a member for every role. */
+/** Creates a tenant with one resource of every type, and with one member for every role. */
 const seedTenant = async (p: Platform, slug: string) => {
   const { id, tenant, key: owner } = await createSecondTenant(p, slug);
   const post = (path: string, body?: unknown) => request(p, 'POST', `${tenant}${path}`, owner, body);
@@ -128,14 +131,14 @@ const seedTenant = async (p: Platform, slug: string) => {
   return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, second, sibling, resources };
 };
 
-/** A token of a test issuer. It contains the e-mail address, and the platform of this dataset accepts it. */
+/** A sign-in token for the user with this e-mail address. The platform of this dataset accepts it without an issuer. */
 const tokenOf = (email: string): string => `${Buffer.from(email).toString('base64url')}.of.test`;
 const verify = async (token: string) => ({ email: Buffer.from(token.split('.')[0]!, 'base64url').toString(), name: null });
 
 const SIGNED_IN = 'signed.in@annals.test';
 const LEFT = 'left@annals.test';
 
-/** Creates a tenant with an owner, a runner key, and as members the users who sign in with tokens. */
+/** Creates a tenant with an owner, a runner key, and the users who sign in with tokens as members. */
 const seedInactiveTenant = async (p: Platform, slug: string) => {
   const { id, tenant, key } = await createSecondTenant(p, slug);
   const agent = await request(p, 'POST', `${tenant}/agents`, key, { name: 'One', slug: 'one' });
@@ -155,7 +158,10 @@ const seedInactiveTenants = async (p: Platform) => {
   return { suspended, closed };
 };
 
-/** Creates super-admin access that is no longer valid: in `home` it has expired, and `away` has disallowed it. */
+/**
+ * Creates break-glass access of a super-admin that is no longer valid: in the tenant `home` it has expired, and the
+ * tenant `away` has disallowed it.
+ */
 const endSuperAdminAccess = async (p: Platform, home: SeededTenant, away: SeededTenant, outside: string, guest: string): Promise<void> => {
   const before = new Date(Date.now() - 1_000).toISOString();
   await p.systemContext(home.id).transact(Tenant, home.id, Tenant.openToSuperAdmin(outside, 'a test', before));
@@ -208,7 +214,7 @@ const seedPlatform = async (p: Platform): Promise<Resources> => {
   };
 };
 
-/** Texts in a response that show data of this tenant: its ids and the domain of its e-mail addresses. */
+/** Texts that show that a response contains data of this tenant: its ids and the domain of its e-mail addresses. */
 const marksOf = (slug: string, { ids, resources }: SeededTenant): readonly string[] => [
   ...Object.values(ids),
   ...Object.values(resources),
@@ -246,8 +252,8 @@ export const createDataset = async () => {
   });
   const old = await createInvalidCredentials(p, home);
   await p.waitForProjections();
-  // The user's first request in an hour records an event. Send it now, so that it does not happen while responses are
-  // compared.
+  // The first request of a user in an hour appends an event. Send that request now, so that no event is appended while
+  // responses are compared.
   await request(p, 'GET', '/me', tokenOf(SIGNED_IN));
   await p.waitForProjections();
   const keys: Record<PrincipalName, string> = {
@@ -281,7 +287,7 @@ export const createDataset = async () => {
     document,
     own: { ...platform, ...home.resources },
     foreign: away.resources,
-    /** Appends an event to the tenant `away`. */
+    /** Appends an event to a stream of the tenant `away`. */
     changeOtherTenant: async (): Promise<void> => {
       await request(p, 'PATCH', away.tenant, away.owner, { name: `Away ${changeCount++}` });
       await p.waitForProjections();

@@ -1,6 +1,6 @@
 /**
- * The principals with a role in the tenant `home`. `role` is their tenant role. `labels` says what they may do on its
- * agent: `*` means everything, otherwise it is a key of LABELS.
+ * The principals with a role in the tenant `home`. `role` is their tenant role. `labels` lists what they may do on the
+ * tenant's agent: `*` means everything. Otherwise it is a key of LABELS.
  */
 export const HOLDERS = {
   owner: { role: 'OWNER', labels: '*' },
@@ -22,8 +22,8 @@ export const HOLDERS = {
 } as const;
 
 /**
- * Principals without a role in the tenant `home`, except `elsewhere` (an ADMIN of both tenants who uses a key of
- * `away`) and the runners.
+ * Principals without a role in the tenant `home`. There are two exceptions: `elsewhere` is an ADMIN of both tenants and
+ * uses an API key of `away`, and the runners use runner keys.
  */
 const OTHERS = ['stranger', 'elsewhere', 'runner', 'other runner', 'strange runner', 'super-admin', 'guest', 'demoted'] as const;
 const REFUSED = {
@@ -66,9 +66,9 @@ const LABELS: Record<string, readonly string[]> = {
 };
 
 /**
- * The permission that each operation requires, as in spec/operations.md. `+ runner`: the runner key of the agent in the
- * path is allowed, too. `in body`: the permission is required on the agent in the body. `on delivery`:
- * tenant:integrations:read is required, or agent:chat:read on the delivery's agent.
+ * The permission that each operation requires, as in spec/operations.md. `+ runner`: the operation also accepts the
+ * runner key of the agent in the path. `in body`: the permission is required on the agent whose id is in the body. `on
+ * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
@@ -143,8 +143,8 @@ const rules = new Map(
 );
 
 /**
- * The rule of an operation that is not in the table, read from its description. It is null if the description says more
- * than which permissions are required.
+ * The access rule of an operation, read from the operation's description in the OpenAPI document. It is null if the
+ * description contains more than the required permissions: the table above has the rules of such operations.
  */
 const ruleFromDescription = (description: string): Rule | null => {
   if (description === 'Requires any valid credential.') return ruleOf('any');
@@ -153,7 +153,7 @@ const ruleFromDescription = (description: string): Rule | null => {
   return ruleOf(`${[...description.matchAll(/`([\w:]+)`/g)].map((found) => found[1]).join(' & ')}${runner}`);
 };
 
-/** The rule of an operation. @throws Error if neither the table nor the operation's description contains a rule */
+/** The access rule of an operation. @throws Error if neither the table nor the operation's description contains one */
 export const ruleFor = (method: string, path: string, description: string): Rule => {
   const known = rules.get(`${method.toUpperCase()} ${path}`);
   // All operations below /admin have the same rule.
@@ -163,12 +163,13 @@ export const ruleFor = (method: string, path: string, description: string): Rule
 };
 
 /**
- * Which resource an id belongs to, or what is wrong with the id. `sibling`: a resource of another agent. `hidden`: an
- * admin-only agent. `suspended` and `closed`: a tenant in this state, in which the principal `signed in` is an ADMIN.
+ * Which resource an id in a request identifies, or what is wrong with the id. `sibling`: a resource of another agent.
+ * `hidden`: an admin-only agent. `suspended` and `closed`: a tenant in this state, in which the principal `signed in`
+ * is an ADMIN.
  */
 export type State = 'own' | 'foreign' | 'missing' | 'malformed' | 'other type' | 'sibling' | 'hidden' | 'suspended' | 'closed';
 
-/** Principals whose credential is for the tenant `away`. */
+/** Principals whose credentials are valid in the tenant `away`. */
 export const OTHER_TENANT_PRINCIPALS: readonly PrincipalName[] = ['stranger', 'elsewhere', 'strange runner'];
 
 /**
@@ -183,7 +184,7 @@ export type Target = {
   readonly read: boolean;
 };
 
-/** The permissions of a super-admin with temporary access to a tenant. All of them are for reading. */
+/** The permissions of a super-admin with break-glass (temporary) access to a tenant. All of them are for reading. */
 const GUEST_PERMISSIONS = [
   'tenant:read',
   'tenant:audit:read',
@@ -210,7 +211,10 @@ const asGuest = (permission: string, { read, agent }: Target): number => {
   return permission.startsWith('agent:') && agent !== 'own' ? 404 : 200;
 };
 
-/** The status that a principal should get in the tenant in the path, for one permission. 200 means allowed. */
+/**
+ * The expected status of a request by a principal, if the operation requires this permission in the tenant in the path.
+ * 200 means allowed.
+ */
 const statusInTenant = (who: PrincipalName, permission: string, target: Target): number => {
   const isThere = target.tenant === 'own' || target.tenant === 'foreign' || target.tenant === 'suspended';
   if (who === 'super-admin') return isThere ? 403 : 404;
@@ -238,20 +242,20 @@ const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonl
 };
 
 /**
- * Whether a principal's access to agents comes only from roles and grants on them. Admin-only agents are hidden from
- * such principals.
+ * Whether a principal has access to agents only by roles and grants on them. Admin-only agents are hidden from such
+ * principals.
  */
 export const hasOnlyAgentRoles = (who: PrincipalName): boolean => HOLDERS[who as Holder]?.role === 'MEMBER';
 
 /** Whether a principal has no access to any agent. */
 export const seesNoAgent = (who: PrincipalName): boolean => hasOnlyAgentRoles(who) && HOLDERS[who as Holder].labels === '';
 
-/** The statuses that a response may have. 200 stands for every success status. */
+/** The statuses that a response may have. 200 means any success status. */
 export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
   const allowed = statusesByRule(who, rule, target);
-  // If the agent's id is in the body, the body is validated before the request is authorized.
+  // If the agent's id is in the body, the platform validates the body before it checks the permission.
   const unread = rule.inBody && target.body.includes('malformed') && statusInTenant(who, 'tenant:read', target) === 200;
   if (unread && (target.read || who !== 'guest')) return [422];
   if (!allowed.includes(200)) return allowed;

@@ -1,8 +1,12 @@
-/** How to remove a guard: in `file`, replace the text `from`, which must occur there, by `to`. */
+/**
+ * An edit that removes a guard (an access check): in `file`, the text `from` is replaced by `to`. `from` must occur in
+ * the file.
+ */
 export type Edit = readonly [file: string, from: string, to: string];
 /**
- * A copy of the code without one guard. If several guards protect the same data, and each alone would be enough, the
- * copy is without all of them. `by` is the test that must detect this; by default, the probes of tenant isolation.
+ * The edits that make a copy of the code without one guard. If several guards protect the same data, and each alone
+ * would be enough, all of them are removed. `by` is the test that must fail for this copy. By default, it is the test
+ * with the tenant isolation probes.
  */
 export type Mutant = { readonly name: string; readonly edits: readonly Edit[]; readonly by?: string };
 

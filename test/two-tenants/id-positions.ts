@@ -31,13 +31,13 @@ export type Document = {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 
-/** A position in a request where an id is sent. */
+/** A place in a request (path, query or body) where an id is sent. */
 export type IdPosition = { readonly in: 'path' | 'query' | 'body'; readonly name: string; readonly type: ResourceType };
 export type Call = OperationEntry & { readonly method: string; readonly path: string; readonly idPositions: readonly IdPosition[] };
 
 const ID = '^c[a-z0-9]{24}$';
 
-/** For each collection (the path segment before an id), the type of the resources in it. */
+/** The type of the resource whose id follows this segment in a path. */
 const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   'runner-keys': 'runner key',
   'webhook-integrations': 'integration',
@@ -89,7 +89,7 @@ const bodyOf = (document: Document, { requestBody }: OperationEntry): Schema | n
   return schema ? resolved(document, schema) : null;
 };
 
-/** The positions of ids in a body, including those in nested objects. */
+/** The places of ids in a body, including nested objects. */
 const inBody = (document: Document, path: string, schema: Schema | null): IdPosition[] =>
   Object.entries(schema?.properties ?? {}).flatMap(([name, field]): IdPosition[] => {
     if (containsId(document, field)) return [{ in: 'body', name, type: resourceTypeOf(path, name, 'body') }];
@@ -107,7 +107,7 @@ const idPositionsOf = (document: Document, path: string, call: OperationEntry): 
   return [...inPath, ...inQuery, ...inBody(document, path, bodyOf(document, call))];
 };
 
-/** All operations in the document that accept a bearer credential, with the positions of their ids. */
+/** All operations in the document that accept a bearer credential, with the places of the ids in their requests. */
 export const callsOf = (document: Document): Call[] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)

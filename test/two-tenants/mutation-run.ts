@@ -24,7 +24,9 @@ const apply = (dir: string, [file, from, to]: Edit): void => {
   writeFileSync(join(dir, file), text.replaceAll(from, to));
 };
 
-/** Runs the test in the copy and returns whether it fails. @throws Error if the test does not start */
+/**
+ * Runs a test file in the copy of the project and returns whether it fails. @throws Error if the test does not start
+ */
 const fails = (dir: string, test: string): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const env = { ...process.env, TWO_TENANTS: 'first' };

@@ -14,7 +14,10 @@ import {
 } from './expected-access.ts';
 import { bodyFor, type Call, type Document, type IdPosition } from './id-positions.ts';
 
-/** Which ids a request sends: the state of the resource in each position. */
+/**
+ * A choice of the ids that a probe sends. `states` has the state of the resource for each place of an id in the
+ * request. `differs` is the place at which the id is not the caller's own.
+ */
 export type Variant = {
   readonly label: string;
   readonly states: readonly State[];
@@ -23,18 +26,23 @@ export type Variant = {
 };
 
 const STATES: readonly State[] = ['foreign', 'missing', 'malformed', 'other type', 'sibling', 'hidden', 'suspended', 'closed'];
-/** Types of resources that belong to one agent. So there can also be one of another agent. */
+/** Types of resources that belong to one agent. For these, a probe also sends the id of a resource of another agent. */
 const SIBLINGS: readonly ResourceType[] = ['runner key', 'runner credential'];
-/** Types of resources of which some are visible only to a few callers. */
+/** Types of which the dataset has a resource that only some callers may see, such as an admin-only agent. */
 const HIDDEN: readonly ResourceType[] = ['agent', 'model'];
-/** For some types, the most similar other type. Its ids are sent in place of the right ones. */
+/**
+ * For some types, another type that is as similar as possible. A probe sends an id of that type as an id of the wrong
+ * type; for all other types, an agent's id.
+ */
 const OTHERS: Partial<Record<ResourceType, ResourceType>> = {
   agent: 'integration',
   'api key': 'runner key',
   'runner key': 'api key',
   'platform key': 'api key',
 };
-/** Types of resources that belong to the platform. So there is none of another tenant. */
+/**
+ * Types of resources that belong to the platform and not to a tenant, so that no probe can use one of another tenant.
+ */
 const PLATFORM_WIDE: readonly ResourceType[] = [
   'user',
   'model',
@@ -47,7 +55,7 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
 ];
 const MISSING_ID = 'cmissing00000000000000000';
 
-/** Types of resources that are named by any text. So there is no malformed id. */
+/** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
 const NAMED_TYPES: readonly ResourceType[] = ['projection', 'rebuild', 'parked event'];
 
 const isApplicable = (call: Call, position: IdPosition, state: State): boolean => {
@@ -64,8 +72,8 @@ const ownStates = (call: Call): State[] => call.idPositions.map(({ in: where }) 
 const has = (call: Call, parameter: string): boolean => call.parameters?.some(({ name }) => name === parameter) ?? false;
 
 /**
- * The choices of ids to try: own ids in all positions; in each position in turn, every other state; foreign ids in all
- * positions; missing ids in all positions. If the operation accepts `as_of`, some of these are also tried as of now.
+ * The variants to try: own ids in all places; in each place in turn, an id in every other state; foreign ids in all
+ * places; missing ids in all places. If the operation accepts `as_of`, some of these variants are also tried as of now.
  */
 export const variantsOf = (call: Call): Variant[] => {
   const base: Variant = { label: 'own', states: ownStates(call), differs: null };
@@ -102,7 +110,10 @@ const idFor = ({ own, foreign, sibling, hidden, inactive }: Dataset, { type }: I
   return type === 'projection' ? 'nosuch' : MISSING_ID;
 };
 
-/** The ids that are sent. An optional id in the query is sent only if it is the one that differs from the own ids. */
+/**
+ * The ids that the variant sends, with their places. An optional id in the query is sent only if it is the one that
+ * differs.
+ */
 const sentIds = (call: Call, { states, differs }: Variant) =>
   call.idPositions
     .map((position, index) => ({ position, state: states[index]! }))
@@ -125,8 +136,8 @@ const requiredQuery = (call: Call): [string, string][] =>
   (call.parameters ?? []).filter((one) => one.in === 'query' && one.required).map(({ name }) => [name, '2026-01-01T00:00:00Z']);
 
 /**
- * Query parameters for an as-of read of the present. A list is limited to its newest item. So the page would be empty
- * if that was an item to which the caller has no access.
+ * Query parameters for a read as of now. A list is limited to one item, the newest. If items without access counted
+ * against that limit, the page could be empty, which the test would notice.
  */
 const asOfNow = (call: Call): [string, string][] => [
   ['as_of', new Date().toISOString()],
@@ -148,13 +159,13 @@ export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: P
   });
 };
 
-/** Headers that do not depend on the resource, but on the request or on the end of the log. */
+/** Response headers that depend on the request or on the end of the log, and not on the resource. */
 const VARYING_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'projection-position'];
 
 const withoutSentIds = (dataset: Dataset, call: Call, variant: Variant, text: string): string =>
   sentIds(call, variant).reduce((rest, { position, state }) => rest.replaceAll(idFor(dataset, position, state), ''), text);
 
-/** Audit log entries with these actions only repeat what the caller has sent. */
+/** The actions of audit log entries that only repeat what the caller has sent. */
 const ECHOED_ACTIONS = ['access.refused', 'super_admin.read'];
 
 const withoutEchoes = ({ body, text, headers }: Answer): string => {
@@ -165,7 +176,9 @@ const withoutEchoes = ({ body, text, headers }: Answer): string => {
     : text;
 };
 
-/** The texts in a response that show data to which the caller has no access. Ids that the caller sent do not count. */
+/**
+ * The texts in a response that show data to which the caller has no access. Ids that the caller has sent are ignored.
+ */
 export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who: PrincipalName, answer: Answer): string[] => {
   if (!call.path.startsWith('/tenant/') && call.path !== '/me') return [];
   const { suspended, closed } = dataset.inactive;
@@ -203,26 +216,26 @@ export const expectedStatuses = (call: Call, variant: Variant, who: PrincipalNam
 const SUPER_ADMINS: readonly PrincipalName[] = ['super-admin', 'guest'];
 
 /**
- * Whether the response must equal the one for a missing resource. This does not hold for super-admins, who may know
- * which tenants exist, nor for a member of a suspended tenant.
+ * Whether a response without access must equal the response for a missing resource. It need not if the id of a tenant
+ * differs, and the caller is a super-admin, who may know which tenants exist, or a member of that suspended tenant.
  */
 export const isComparable = (who: PrincipalName, { differs, label }: Variant): boolean =>
   !(differs?.type === 'tenant' && (SUPER_ADMINS.includes(who) || (who === 'signed in' && label.endsWith('suspended'))));
 
 /**
- * Whether the variant uses the id of the admin-only agent and the principal may see that agent. If so, the principal
- * can use it like any other agent.
+ * Whether the variant sends the id of the admin-only agent, and the principal may see that agent. If so, the principal
+ * can use the agent like any other one.
  */
 export const canSeeHidden = (who: PrincipalName, { label, differs }: Variant): boolean =>
   differs?.type === 'agent' && label.endsWith('hidden') && !hasOnlyAgentRoles(who);
 
-/** Whether the response names a position of the log. Events of other tenants must not influence it. */
+/** Whether the response contains a log position. Events of other tenants must not influence that position. */
 export const showsPosition = (call: Call, { asOf, differs }: Variant): boolean =>
   differs === null && (asOf === true || call.operationId === 'exportAuditLogs');
 
 /**
- * What is wrong with the position that a read names; null if it is right. It must be the position of one of the
- * tenant's own events, and the current items must exist there.
+ * Describes what is wrong with the log position in a response; null if nothing is. It must be the position of one of
+ * the tenant's own events. A list as of that position must not be empty if the current list has items.
  */
 export const positionError = (
   dataset: Dataset,
@@ -241,7 +254,8 @@ export const positionError = (
 };
 
 /**
- * Whether the foreign tenant of this variant is the principal's own tenant. Then the rules of this test do not apply.
+ * Whether the foreign tenant of this variant is the principal's own tenant. The expectations of this test do not apply
+ * to such a variant.
  */
 export const isOwnTenant = (who: PrincipalName, call: Call, { states }: Variant): boolean =>
   OTHER_TENANT_PRINCIPALS.includes(who) && call.idPositions.some(({ type }, index) => type === 'tenant' && states[index] === 'foreign');

@@ -3,7 +3,10 @@ import { type Mutant, mutant, mutantSeenBy } from './guard.ts';
 const TENANT_IS = "{ column: 'tenant_id', op: '=', value: tenant_id },";
 const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw notFound();';
 
-/** The guards that hide or protect the resources of a tenant, or of an agent, from callers without access. */
+/**
+ * Mutants without one of the guards that hide or protect resources of a tenant or an agent from callers without access.
+ * Each name describes the fault.
+ */
 export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     "keys: the tenant list shows every tenant's",

@@ -23,7 +23,10 @@ const STATES: States = {
   [`plan-platform.${FREE_PLAN}`]: planWith(10),
 };
 
-/** Eligibility checks over STATES with these changes. All states are in memory (`isCached`), or only in the log. */
+/**
+ * Creates the eligibility checks for the aggregate states in STATES, with these changes. If `isCached`, all states are
+ * in memory, otherwise only in the log.
+ */
 const eligibilityOver = (changes: States, isCached: boolean) => {
   const states = { ...STATES, ...changes };
   const find = ({ category, initial }: { category: string; initial: unknown }, tenant: string, id: string) =>
@@ -38,7 +41,10 @@ const eligibilityOver = (changes: States, isCached: boolean) => {
   });
 };
 
-/** Asks with all states in memory, and with none. Both answers must be equal; the first must come without a promise. */
+/**
+ * Runs a check twice: with all states in memory, and with none. Both results must be equal, and the first must be
+ * returned without a promise.
+ */
 const ask = async <T>(changes: States, question: (eligibility: ReturnType<typeof eligibilityOver>) => T | Promise<T>): Promise<T> => {
   const warm = question(eligibilityOver(changes, true));
   assert.not.ok(warm instanceof Promise);
@@ -49,14 +55,14 @@ const ask = async <T>(changes: States, question: (eligibility: ReturnType<typeof
 const accepts = async (changes: States, id = INTEGRATION): Promise<boolean> =>
   (await ask(changes, (eligibility) => eligibility.integration(id))) !== null;
 
-test('an integration accepts deliveries while it is connected', async () => {
+test('only an existing, connected integration accepts deliveries', async () => {
   assert.ok(await accepts({}));
   assert.not.ok(await accepts({ [`integration-platform.${INTEGRATION}`]: { ...integration, status: 'disconnected' } }));
   assert.not.ok(await accepts({}, idOf('x')));
   assert.not.ok(await accepts({}, 'not an id'));
 });
 
-test('a tenant accepts deliveries while it is active or closing, and not suspended', async () => {
+test('a tenant accepts deliveries only while it is active or closing, and not suspended', async () => {
   const acceptsWith = (fields: Partial<Tenant.Tenant>) => accepts({ [`tenant-${TENANT}.${TENANT}`]: { ...tenant, ...fields } });
   assert.ok(await acceptsWith({ status: 'closing' }));
   assert.not.ok(await acceptsWith({ status: 'closed' }));
@@ -65,7 +71,7 @@ test('a tenant accepts deliveries while it is active or closing, and not suspend
   assert.not.ok(await acceptsWith({ status: 'closing', is_suspended: true }));
 });
 
-test('an agent counts as active if it exists and is switched on', async () => {
+test('an agent is active for deliveries only if it exists, is not deleted and is switched on', async () => {
   const isActiveWith = (fields: Partial<Agent.Agent>) =>
     ask({ [`agent-${TENANT}.${AGENT}`]: { ...Agent.initial, status: 'live', is_active: true, ...fields } }, ({ isAgentActive }) =>
       isAgentActive(TENANT, AGENT),
@@ -76,7 +82,7 @@ test('an agent counts as active if it exists and is switched on', async () => {
   assert.not.ok(await isActiveWith({ status: 'absent' }));
 });
 
-test("the quota is that of the tenant's plan, or of the free plan once the plan is canceled", async () => {
+test("a tenant's delivery quota is that of its plan, or that of the free plan if its plan is canceled", async () => {
   const quotaWith = (fields: Partial<Tenant.Tenant>) =>
     ask({ [`tenant-${TENANT}.${TENANT}`]: { ...tenant, ...fields } }, ({ quotaOf }) => quotaOf(TENANT));
   assert.is(await quotaWith({}), 100);

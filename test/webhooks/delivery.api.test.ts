@@ -11,7 +11,7 @@ const listOf = async (given: Awaited<ReturnType<typeof createWebhookPlatform>>, 
   return JSON.parse(answer.text) as Listed[];
 };
 
-test('deliveries are listed newest first, can be filtered by outcome and time, and are paged', async () => {
+test('the list of deliveries is ordered newest first, divided into pages, and can be filtered by outcome and time', async () => {
   const given = await createWebhookPlatform({ event_filter: ['push'] });
   let now = Date.parse('2026-01-01T00:00:00Z');
   given.clock.now = () => now;
@@ -75,7 +75,7 @@ test('a delivery is shown with its payload unchanged, whatever numbers and chara
   await given.close();
 });
 
-test('the body is returned unchanged, as a download that no browser interprets', async () => {
+test('the body of a delivery is returned unchanged, with headers that make browsers download and not display it', async () => {
   const given = await createWebhookPlatform();
   const body = '{"html":"<script>alert(1)</script>"}';
   const { json } = await given.deliver(body);
@@ -117,7 +117,7 @@ test('a payload that is not JSON is shown as text; a rejected delivery has no pa
   await given.close();
 });
 
-test('if the integration marks replays, a delivery that repeats a body under another delivery id within three days is marked', async () => {
+test('if the integration marks replays, a delivery with the same body as one within the last three days, but another delivery id, is marked', async () => {
   for (const replay_guard of ['mark', 'off']) {
     const given = await createWebhookPlatform({ replay_guard });
     let now = Date.parse('2026-01-01T00:00:00Z');
@@ -138,7 +138,7 @@ test('if the integration marks replays, a delivery that repeats a body under ano
   }
 });
 
-test('a delivery shows whether a runner acknowledged it or it became a dead letter', async () => {
+test('a read of a delivery shows whether a runner acknowledged it or it became a dead letter', async () => {
   const given = await createWebhookPlatform();
   const ids = [(await given.deliver('1')).json.id, (await given.deliver('2', { 'x-github-delivery': 'd-2' })).json.id] as string[];
   const at = new Date().toISOString();

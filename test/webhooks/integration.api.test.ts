@@ -21,7 +21,7 @@ test('the secret of a new integration is shown only in the response that creates
   await given.close();
 });
 
-test('a repeated request with the same Idempotency-Key creates no second integration and does not show the secret again', async () => {
+test('repeating the creation with the same Idempotency-Key creates no second integration and does not show the secret again', async () => {
   const given = await createWebhookPlatform();
   const body = { provider: 'github', agent_id: given.agent, label: 'Once' };
   const post = () => given.call('POST', 'webhook-integrations', body, { 'idempotency-key': 'k' });
@@ -81,7 +81,7 @@ test('deliveries change last_delivery_at of an integration, but not its revision
   await given.close();
 });
 
-test('a disconnected integration is not shown, but its deliveries are', async () => {
+test('reads do not return a disconnected integration, but still return its deliveries', async () => {
   const given = await createWebhookPlatform();
   await given.deliver();
   assert.is((await given.call('DELETE', `webhook-integrations/${given.hook}`)).status, 204);

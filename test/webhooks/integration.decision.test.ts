@@ -38,7 +38,7 @@ test('an update that changes nothing emits no event', () => {
   assert.equal(Integration.update('t', { label: 'Other' })(after(connected)), [{ type: 'IntegrationUpdated', data: { label: 'Other' } }]);
 });
 
-test('resuming clears the reason for the pause', () => {
+test('resuming a paused integration removes the reason for the pause', () => {
   const paused = after(connected, { type: 'IntegrationUpdated', data: { is_paused: true, paused_reason: 'moving' } });
   assert.equal(Integration.update('t', { is_paused: false })(paused), [
     { type: 'IntegrationUpdated', data: { is_paused: false, paused_reason: null } },
@@ -69,7 +69,7 @@ test('after a rotation, the previous secret is valid until the overlap ends; wit
   assert.equal([rotated(0).sealed_previous_secret, Integration.acceptsPreviousSecret(rotated(0), at)], [null, false]);
 });
 
-test('if several rules block a delivery, the reason is chosen in a fixed order', () => {
+test('if several rules block a delivery, the recorded reason is that of the first rule in a fixed order', () => {
   const input = {
     integration: { is_paused: false, event_filter: [] as string[] },
     isAgentActive: true,
@@ -86,7 +86,7 @@ test('if several rules block a delivery, the reason is chosen in a fixed order',
   assert.equal([reason({ json: 'not_json' }), reason({ json: 'too_deep' })], ['not_json', 'too_deep']);
 });
 
-test('content types, forms and delivery ids are parsed strictly', () => {
+test('only the supported content types, well-formed forms and delivery ids of 1 to 255 characters without control characters are accepted', () => {
   assert.equal(
     ['application/json', 'Application/JSON; charset=utf-8', 'application/x-www-form-urlencoded', 'text/json', '', 'application/jsonp'].map(
       mediaOf,

@@ -156,7 +156,7 @@ test('after a crash that left some or all chunks of a delivery, the next request
   }
 });
 
-test('chunks that the store already holds are skipped, even if it no longer recognises their event ids', async () => {
+test('chunks that are already stored are not written again, even if the store no longer recognises their event ids', async () => {
   const hook = await given();
   const body = json(3_000_000);
   const integration = (await hook.ports.eligibility.integration(hook.hook))!;
@@ -171,7 +171,7 @@ test('chunks that the store already holds are skipped, even if it no longer reco
   assert.ok((await hook.bytes(id)).equals(body));
 });
 
-test('a large body with a forged signature, longer than its Content-Length or cut off leaves no chunk', async () => {
+test('no chunk is stored of a large body that is forged, longer than its Content-Length or cut off', async () => {
   const hook = await given();
   const body = json(2_000_000);
   for (const header of [null, 'sha256=nothing', sign('another')])
@@ -221,7 +221,7 @@ test('a large form is accepted if its JSON field payload is valid, and it is ret
   assert.ok((await hook.bytes(answer.json.id)).equals(form));
 });
 
-test('a message to a runner refers to a large body by URL; list and detail show its size, and nothing shows its chunks', async () => {
+test("a runner's message refers to a large body by URL; the API shows the body's size, and never its chunks", async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [event] = hook.accepted();
@@ -239,7 +239,7 @@ test('a message to a runner refers to a large body by URL; list and detail show 
   assert.is((await hook.call('HEAD', `deliveries/${id}/body`)).headers.get('content-length'), '2000000');
 });
 
-test('if a stored body was altered, the response breaks off instead of returning it completely', async () => {
+test('if a stored body was altered, the response is aborted before its end', async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [first] = hook.chunks();
@@ -262,7 +262,7 @@ test('while the log is down, a large body gets 503; when it is sent again afterw
   assert.is((await hook.deliver(body)).status, 202);
 });
 
-test('when the memory for large bodies is full, the next one gets 503 before it is read; small ones are still accepted', async () => {
+test('when the memory for large bodies is full, the next large body gets 503 before it is read; small bodies are still accepted', async () => {
   const hook = await given();
   const stalled: ReadableStreamDefaultController[] = [];
   const stalling = () =>

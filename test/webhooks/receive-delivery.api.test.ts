@@ -38,7 +38,7 @@ test('of 100 parallel requests with the same delivery, one gets 202, 99 get 200,
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 0);
 });
 
-test('redeliveries with another body are answered as duplicates, and together record one WebhookRedeliveryDiffered', async () => {
+test('all redeliveries with another body get 200 as duplicates, and together append one event WebhookRedeliveryDiffered', async () => {
   const given = await createWebhookPlatform();
   await given.deliver('{"n":1}');
   const others = await Promise.all(Array.from({ length: 20 }, () => given.deliver('{"n":2}')));
@@ -48,7 +48,7 @@ test('redeliveries with another body are answered as duplicates, and together re
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 1);
 });
 
-test('a request with a missing or malformed signature gets 401, and its body is stored nowhere', async () => {
+test('a request with a missing or malformed signature gets 401, and its body is not stored', async () => {
   const given = await createWebhookPlatform();
   const body = '{"canary":"never to be kept"}';
   const right = sign(body);
@@ -92,7 +92,7 @@ test('a body that differs from the signed one only in an invalid UTF-8 byte gets
   await given.close();
 });
 
-test("a signature with another integration's secret gets 401, and a secret of fewer than 24 bytes cannot be chosen", async () => {
+test("a delivery signed with another integration's secret gets 401, and a secret of fewer than 24 bytes is refused", async () => {
   const given = await createWebhookPlatform();
   const other = (await given.connect({ secret: 'another secret of over 24 bytes' })).json.id as string;
   assert.is((await given.deliver('{}', {}, other)).status, 401);
@@ -162,7 +162,7 @@ test('after an integration is disconnected, its next delivery gets 404', async (
   await given.close();
 });
 
-test('while its tenant is suspended, even if it is also closing, an integration answers like an unknown one and records nothing', async () => {
+test('while a tenant is suspended, even if it is also closing, deliveries to its integrations get 404 and are not recorded', async () => {
   const given = await createWebhookPlatform();
   const ctx = given.systemContext(given.tenant_id);
   const answered = ({ status, json }: Awaited<ReturnType<typeof given.deliver>>) => [status, { ...json, instance: '', request_id: '' }];
@@ -203,7 +203,7 @@ test('the signature of a form covers the whole form, and the payload is the JSON
   await given.close();
 });
 
-test('a body that is not JSON, or nests too deeply, gets 202 and is blocked', async () => {
+test('a delivery whose body is not JSON, or nests too deeply, gets 202 and is recorded as blocked', async () => {
   const given = await createWebhookPlatform();
   const bodies = { not_json: '{"a":', too_deep: '['.repeat(65) + ']'.repeat(65) };
   for (const [reason, body] of Object.entries(bodies)) {
@@ -219,7 +219,7 @@ test('a body that is not JSON, or nests too deeply, gets 202 and is blocked', as
   await given.close();
 });
 
-test('deliveries to a paused integration or an inactive agent, and deliveries of filtered events, are blocked', async () => {
+test('deliveries to a paused integration or an inactive agent, and deliveries of filtered events, are recorded as blocked', async () => {
   const given = await createWebhookPlatform({ event_filter: ['push'] });
   const outcome = async (id: string, event = 'push') =>
     (await given.deliver('{}', { 'x-github-delivery': id, 'x-github-event': event })).json.outcome;
@@ -256,7 +256,7 @@ test('while the log is down, deliveries get 503 with a Retry-After of 5 to 60 se
   await given.close();
 });
 
-test('if the integration blocks replays, a known body is blocked under another delivery id, and is a duplicate under its own', async () => {
+test('if the integration blocks replays, a known body with another delivery id is blocked, and one with its own delivery id is a duplicate', async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' });
   const outcome = async (id: string) => (await given.deliver('{"a":1}', { 'x-github-delivery': id })).json.outcome;
   assert.equal(
@@ -269,7 +269,7 @@ test('if the integration blocks replays, a known body is blocked under another d
   await given.close();
 });
 
-test('if the store does not answer, only a limited number of deliveries wait for it, and further ones are refused', async () => {
+test('while the event store does not answer, a limited number of deliveries wait for it, and further ones are refused at once', async () => {
   const { record } = createDeliveryRecorder({ ...memoryLog(), append: () => new Promise(() => {}) });
   const integration = { id: 'c1', tenant_id: 'c2' };
   const delivery = (id: string) =>

@@ -14,7 +14,7 @@ import { createWebhookPlatformOver, sign } from '../fixtures/webhook-platform.ts
 type Stage = {
   readonly store: StoreProcess;
   readonly given: Awaited<ReturnType<typeof createWebhookPlatformOver>>;
-  /** Starts another platform process, simulated in this one, with its own connection to the store. */
+  /** Starts another platform in this process, with its own connection to the store, to simulate a second process. */
   readonly beside: () => ReturnType<Stage['given']['startSecondProcess']>;
 };
 
@@ -73,7 +73,10 @@ live('the store returns bodies unchanged', async ({ given }) => {
 
 type Posted = { readonly status: number; readonly id: string };
 
-/** Starts a request on a connection of its own. The caller writes the body; the response may come before its end. */
+/**
+ * Starts a request on a new connection. The caller writes the body. The response may arrive before the body is
+ * complete.
+ */
 const startPost = (port: number, hook: string, body: Uint8Array): { post: ClientRequest; answer: Promise<Posted> } => {
   const headers = {
     'content-type': 'application/json',
@@ -83,7 +86,7 @@ const startPost = (port: number, hook: string, body: Uint8Array): { post: Client
     'x-hub-signature-256': sign(body),
   };
   const post = request({ port, path: `/hooks/inbound/${hook}`, method: 'POST', headers, agent: false });
-  // After an early response, the server may close the connection before it has read the whole body. That is no failure.
+  // If the server responds before it has read the whole body, it may close the connection. This error is expected then.
   post.on('error', () => {});
   const answer = once(post, 'response').then(async ([response]) => ({
     status: response.statusCode,
@@ -104,9 +107,9 @@ const manyValues = (size: number): Buffer => {
   return Buffer.concat([Buffer.from(text), Buffer.alloc(size, ' ')]).subarray(0, size);
 };
 
-// Measured on a machine with two shared processors: the response takes 0.6 to 1.3 s and the download 0.5 s. The event
-// loop is blocked for 14 to 18 ms at most (once for 68 ms, under other load). If the body were checked in the event
-// loop, that would block it for 180 to 220 ms.
+// Measured on a machine with two shared processors: the response takes 0.6 to 1.3 s, and the download 0.5 s. The event
+// loop is blocked for 14 to 18 ms at most (68 ms once, under other load). Checking the body in the event loop would
+// block it for 180 to 220 ms.
 live('a body of 25 MiB is accepted and returned without blocking the event loop', async ({ given }) => {
   const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
   afterTest(server.close);

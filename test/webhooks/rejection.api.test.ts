@@ -16,7 +16,7 @@ const rejection = (ip: string | null): Rejection => ({
 });
 const at = (second: number, minute = 0) => new Date(Date.UTC(2026, 0, 1, 12, minute, second)).toISOString();
 
-test('60 rejections a minute are recorded as events of their own; the others are recorded after the minute as a count per IP address', () => {
+test('60 rejections a minute are recorded as single events; the others are recorded at the end of the minute, as a count per IP address', () => {
   const { add, take } = rejectionCounter();
   for (let n = 0; n < 100; n++) add(rejection(n % 2 ? '192.0.2.1' : '192.0.2.2'), at(n % 60));
   assert.is(take(at(59), false).length, 60);
@@ -31,13 +31,13 @@ test('60 rejections a minute are recorded as events of their own; the others are
   );
 });
 
-test('in each minute, up to 60 rejections are recorded as events of their own', () => {
+test('in each new minute, up to 60 rejections are again recorded as single events', () => {
   const { add, take } = rejectionCounter();
   for (const minute of [0, 1]) for (let n = 0; n < 60; n++) add(rejection('192.0.2.1'), at(0, minute));
   assert.is(take(at(0, 1), false).length, 120);
 });
 
-test('during a long outage, only the oldest 1,000 events wait to be recorded', () => {
+test('during a long outage of the log, the oldest 1,000 rejection events wait to be recorded, and newer ones are dropped', () => {
   const { add, take, putBack } = rejectionCounter();
   for (let minute = 0; minute < 40; minute++) {
     for (let n = 0; n < 60; n++) add(rejection('192.0.2.1'), at(0, minute));
@@ -47,7 +47,7 @@ test('during a long outage, only the oldest 1,000 events wait to be recorded', (
   assert.equal([pending.length, pending[0]!.at], [1_000, at(0, 0)]);
 });
 
-test('after the first 100 IP addresses, all others are counted together, so that they do not fill the log', () => {
+test('rejections are counted per IP address for the first 100 addresses; all other addresses are counted together', () => {
   const { add, take } = rejectionCounter();
   for (let n = 0; n < 10_000; n++) add(rejection(`2001:db8::${n.toString(16)}`), at(1));
   const counted = take(at(1), true).slice(60);
@@ -58,7 +58,7 @@ test('after the first 100 IP addresses, all others are counted together, so that
   );
 });
 
-test('events that were put back are returned again, before newer ones', () => {
+test('events that could not be recorded and were put back are returned again, before newer events', () => {
   const { add, take, putBack } = rejectionCounter();
   add(rejection('192.0.2.1'), at(1));
   const taken = take(at(2), false);
@@ -70,7 +70,7 @@ test('events that were put back are returned again, before newer ones', () => {
   );
 });
 
-test('a counter is not idle before the minute of its last rejection is over', () => {
+test('a rejection counter becomes idle only when the minute of its last rejection is over', () => {
   const { add, take, isIdle } = rejectionCounter();
   add(rejection('192.0.2.1'), at(1));
   take(at(2), false);

@@ -29,10 +29,10 @@ test('the signature of test case 2 in RFC 4231 is valid', () =>
     verify('sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843', 'what do ya want for nothing?', keysOf('Jefe')).ok,
   ));
 
-test('an absent or empty header counts as a missing signature', () =>
+test('a delivery without a signature header, or with an empty one, is rejected with the reason signature_missing', () =>
   assert.equal([reasonOf(undefined), reasonOf('')], ['signature_missing', 'signature_missing']));
 
-test('a signature must have exactly 64 lower-case hex digits', () => {
+test('a signature without exactly 64 lower-case hexadecimal digits is rejected with the reason signature_malformed', () => {
   const right = sign('secret', 'x');
   const digits = right.slice(7);
   const malformed = [
@@ -56,7 +56,7 @@ test('a signature must have exactly 64 lower-case hex digits', () => {
   for (const header of malformed) assert.is(reasonOf(header), 'signature_malformed', header.slice(0, 80));
 });
 
-test('a body that differs from the signed one by a space, a BOM or a line end does not match', () => {
+test('a signature does not match a body that differs from the signed one by a space, a byte order mark or a line end', () => {
   const header = sign('secret', '{"a":1}\n');
   for (const body of ['{"a":1}\n ', '\ufeff{"a":1}\n', '{"a":1}\r\n', '{ "a": 1 }\n'])
     assert.is(reasonOf(header, body), 'signature_mismatch');
