@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 /** SQLite's result code for a database that another connection has locked. */
@@ -12,7 +12,9 @@ export type ProcessLock = { readonly release: () => void };
  * @returns undefined if another process holds the lock @throws Error if the file cannot be opened
  */
 export const lockFile = (file: string): ProcessLock | undefined => {
-  closeSync(openSync(file, 'a', 0o600));
+  // Closing any descriptor of a file releases all locks of this process on it. So an existing file, which this process
+  // may have locked already, is not opened here.
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     // This transaction is never committed. It holds the lock until the database is closed.

@@ -1,0 +1,26 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import * as assert from 'uvu/assert';
+import { lockFile } from '../../infra/process-lock.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const moduleUrl = new URL('../../infra/process-lock.ts', import.meta.url).href;
+
+/** Whether another process can lock the file. */
+const isFree = (file: string): boolean => {
+  const script = `import { lockFile } from '${moduleUrl}'; process.stdout.write(String(lockFile(process.argv[1]) !== undefined));`;
+  return execFileSync(process.execPath, ['--input-type=module', '-e', script, file], { encoding: 'utf8' }) === 'true';
+};
+
+test('a file stays locked until its lock is released, even if the same process tries to lock it again', () => {
+  const file = join(createTempDirectory().dir, 'lock');
+  const lock = lockFile(file);
+  assert.not(isFree(file));
+  assert.is(lockFile(file), undefined);
+  assert.not(isFree(file));
+  lock?.release();
+  assert.ok(isFree(file));
+});
+
+test.run();
