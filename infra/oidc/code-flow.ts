@@ -72,7 +72,7 @@ const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
  * keeps the state in an encrypted cookie.
  */
 export const createCodeFlow = (options: Options): CodeFlow => {
-  const { issuer, publicUrl, logger } = options;
+  const { issuer, publicUrl, logger, now } = options;
   const callback = `${publicUrl}/auth/callback`;
 
   return {
@@ -99,7 +99,7 @@ export const createCodeFlow = (options: Options): CodeFlow => {
           pkceCodeVerifier: verifier,
           idTokenExpected: true,
         });
-        return { claims: identityClaims(await claimsOf(configuration, tokens)), state, returnTo };
+        return { claims: identityClaims(await claimsOf(configuration, tokens), now()), state, returnTo };
       } catch (error) {
         if (error instanceof Refusal) throw error;
         logger.warn({ err: error }, 'a sign-in failed at the issuer');

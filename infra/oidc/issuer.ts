@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client';
 import type { Logger } from 'pino';
 import type { Claims } from '../../commands/identity/sign-in.ts';
+import { cleanDisplayText, displayText } from '../../domain/fields.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 
@@ -47,14 +48,26 @@ export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClien
 
 export type Issuer = ReturnType<typeof createIssuer>;
 
+/** How far the issuer's clock may be ahead of ours, in seconds. */
+export const MAX_CLOCK_SKEW_SECONDS = 30;
+const MAX_NAME_LENGTH = 255;
+const AddressText = displayText(3, 253);
+
+/** @throws Refusal unauthorized if the token was issued in the future. `now` is in milliseconds. */
+const assertIssued = (iat: unknown, now: number): void => {
+  if (iat === undefined || (typeof iat === 'number' && iat <= now / 1_000 + MAX_CLOCK_SKEW_SECONDS)) return;
+  throw new Refusal('unauthorized', 'The token is issued in the future: check the clock of the issuer');
+};
+
 /**
- * Reads a user's identity from an issuer's claims.
- * @throws Refusal unauthorized if they contain no verified e-mail address
+ * Reads a user's identity from an issuer's claims. The name is cleaned, because the issuer may let users choose any
+ * text. `now` is in milliseconds.
+ * @throws Refusal unauthorized if the claims contain no verified e-mail address, or were issued in the future
  */
-export const identityClaims = ({ email, email_verified, name }: Readonly<Record<string, unknown>>): Claims => {
-  if (typeof email !== 'string' || email.length > 253 || !/^[^\s@]+@[^\s@]+$/.test(email))
+export const identityClaims = ({ iat, email, email_verified, name }: Readonly<Record<string, unknown>>, now: number): Claims => {
+  assertIssued(iat, now);
+  if (typeof email !== 'string' || !AddressText.safeParse(email).success || !/^[^\s@]+@[^\s@]+$/.test(email))
     throw new Refusal('unauthorized', 'The token contains no e-mail address: request the scope email');
-  if (email_verified !== true && email_verified !== 'true')
-    throw new Refusal('unauthorized', 'The issuer has not verified the e-mail address');
-  return { email: email.toLowerCase(), name: typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 255) : null };
+  if (email_verified !== true) throw new Refusal('unauthorized', 'The issuer has not verified the e-mail address');
+  return { email: email.toLowerCase(), name: typeof name === 'string' ? cleanDisplayText(name, MAX_NAME_LENGTH) : null };
 };

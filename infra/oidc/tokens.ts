@@ -2,7 +2,7 @@ import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jos
 import type { Logger } from 'pino';
 import type { Claims } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { type Issuer, type IssuerConfig, identityClaims, issuerUnavailable } from './issuer.ts';
+import { type Issuer, type IssuerConfig, identityClaims, issuerUnavailable, MAX_CLOCK_SKEW_SECONDS } from './issuer.ts';
 
 /**
  * Only asymmetric signatures: with a symmetric one, an attacker could sign with the issuer's public key as the secret.
@@ -13,7 +13,6 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
  * are refused.
  */
 const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
-const MAX_CLOCK_SKEW_SECONDS = 30;
 const KEY_SET_OPTIONS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
 
 /**
@@ -51,7 +50,7 @@ export const createTokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId
         requiredClaims: ['sub', 'exp'],
       });
       if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw new errors.JWTInvalid('not an ID token or access token');
-      return identityClaims(payload);
+      return identityClaims(payload, Date.now());
     } catch (error) {
       if (error instanceof Refusal) throw error;
       if (isKeySetError(error)) {

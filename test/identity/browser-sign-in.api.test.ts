@@ -65,6 +65,16 @@ signInTest('a browser can sign in by the authorization-code flow, read, make a c
   assert.not.ok(JSON.stringify(p.log.events.map(({ data }) => data)).includes(cookie.split('.')[1]!));
 });
 
+signInTest('a sign-in is refused if the issuer says that it took place in the future', async (stage) => {
+  const { p } = stage;
+  await allowAccount(stage);
+  p.clock.now = () => Date.now() - 3_600_000;
+  const started = await startSignIn(p);
+  const answer = await finishSignIn(p, await signInAtIssuer(started.location, 'somebody'), started.cookie);
+  assert.is(answer.status, 401, answer.text);
+  assert.match(answer.text, /in the future/);
+});
+
 signInTest('a session cookie is valid for twelve hours, and not if it was altered', async (stage) => {
   const { p } = stage;
   await allowAccount(stage);

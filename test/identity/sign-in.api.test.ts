@@ -177,6 +177,10 @@ signInTest('a token that the issuer did not issue for this service gets 401', as
     'no expiry': await issuer.sign({ exp: undefined as never }),
     'not valid yet': await issuer.sign({ nbf: now + 120 }),
     'a logout token': await issuer.sign({}, { typ: 'logout+jwt' }),
+    'issued in the future': await issuer.sign({ iat: now + 7_200 }),
+    'a time of issue that is no number': await issuer.sign({ iat: '0' as never }),
+    'an address that is verified only as a text': await issuer.sign({ email_verified: 'true' }),
+    'an address with a control character': await issuer.sign({ email: 'some\u0000body@example.com' }),
     'no address': await issuer.sign({ email: undefined as never }),
     'an unverified address': await issuer.sign({ email_verified: false }),
     'an address without email_verified': await issuer.sign({ email_verified: undefined as never }),
@@ -189,7 +193,27 @@ signInTest('a token that the issuer did not issue for this service gets 401', as
     assert.ok((answer.headers.get('content-type') ?? '').includes('problem+json'));
   }
   assert.is((await bearer(p, await issuer.sign({ exp: now - 10 }))).status, 200, 'a clock skew of 10 s is accepted');
+  assert.is((await bearer(p, await issuer.sign({ iat: now + 10 }))).status, 200, 'and in the time of issue');
   assert.is((await bearer(p, good)).status, 200);
+});
+
+signInTest('the name in a token is cleaned and cut once, so that every read shows the same text', async (stage) => {
+  const { p, issuer } = stage;
+  const names = {
+    nul: ['a\u0000b', 'a b'],
+    escape: ['\u001b[31mred\n\u202eevil', '[31mred evil'],
+    surrogate: ['a\ud800b', 'ab'],
+    long: ['x'.repeat(9_000), 'x'.repeat(255)],
+    blank: ['\u0000 \u200b', null],
+  } as const;
+  for (const [login, [name, expected]] of Object.entries(names)) {
+    const email = `${login}@example.com`;
+    await allowAccount(stage, email);
+    const { user } = (await bearer(p, await issuer.sign({ email, name }))).body as { user: { id: string; name: string | null } };
+    await p.waitForProjections();
+    const rows = (await p.send('GET', '/api/v1/admin/users')).body as { id: string; name: string | null }[];
+    assert.equal([user.name, rows.find(({ id }) => id === user.id)!.name], [expected, expected], login);
+  }
 });
 
 signInTest('tokens with a new key of the issuer are accepted; while the issuer cannot be reached, a token gets 503', async (stage) => {
