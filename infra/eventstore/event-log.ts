@@ -15,7 +15,10 @@ export type Expected = 'none' | number;
 export type Filter = { streamPrefixes: readonly string[] } | { eventTypes: readonly string[] };
 
 export type Follower = {
-  /** Delivery starts after this position. Absent: it starts with the log's first event. 'end': only new events. */
+  /**
+   * Delivery starts after this log position. If it is not set, delivery starts with the log's first event. If it is
+   * 'end', only new events are delivered.
+   */
   from?: Position | 'end' | undefined;
   filter?: Filter | undefined;
   /**
@@ -25,7 +28,7 @@ export type Follower = {
   event: (event: Recorded) => void | Promise<void>;
   /** Called when every event up to this position was either delivered or rejected by the filter. */
   checkpoint?: (position: Position) => void | Promise<void>;
-  /** Called when all events stored so far were delivered. Every later event is new. */
+  /** Called when all events stored so far have been delivered. Every event after that is new. */
   caughtUp?: () => void;
 };
 
@@ -49,14 +52,14 @@ export type Log = {
   /** The stream's last event, or null if it has none. @throws LogError gone, unavailable, damaged */
   last: (stream: string) => Promise<Recorded | null>;
   /**
-   * All application events (those whose type does not begin with `$`), from the position of an event on. A forward read
-   * includes that event.
+   * All application events (those whose type does not begin with `$`). If `from` is set, it must be the position of an
+   * event, and reading starts there. Only a forward read includes that event.
    * @throws LogError unavailable, damaged
    */
   readAll: (options?: { from?: Position; backwards?: boolean; limit?: number }) => AsyncIterable<Recorded>;
   /**
-   * Delivers the log's events to the follower until it is stopped. After a connection error it waits a little and
-   * subscribes again at its last position.
+   * Delivers the log's events to the follower until it is stopped. After a connection error, it pauses for a short time
+   * and subscribes again at the last handled position.
    */
   follow: (follower: Follower) => Subscription;
   /** Checks with one cheap read that the store answers. @throws LogError unavailable */
@@ -67,7 +70,7 @@ export type Log = {
 export type Subscription = {
   /** Ends the subscription. Resolves when it has ended. */
   stop: () => Promise<void>;
-  /** The position up to which every event is handled. Undefined if no position is known yet. */
+  /** The log position up to which the follower has handled every event. Undefined if no position is known yet. */
   readonly position: () => Position | undefined;
   /** Resolves when the subscription ends: with the error that ended it, or null if it was stopped. */
   readonly failure: Promise<Error | null>;

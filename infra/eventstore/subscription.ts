@@ -116,8 +116,8 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
   });
 
 /**
- * Delivers the log's events to the follower until it is stopped. After a connection error it subscribes again at the
- * last handled position. An error of the follower or a damaged record ends the subscription.
+ * Delivers the log's events to the follower until it is stopped. After a connection error, it pauses and subscribes
+ * again at the last handled position. An error of the follower or a damaged record ends the subscription.
  */
 export const follow = (client: () => EventStoreDBClient, follower: Follower, toLogError = classify): Subscription => {
   const control = new AbortController();

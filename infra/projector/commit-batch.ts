@@ -15,8 +15,9 @@ export const CHECKPOINT_CHANNEL = 'annals_moved';
 const MAX_NOTICE_LENGTH = 7_500;
 
 /**
- * Moves checkpoints. If one of them is not at its expected position, the statement divides by zero on purpose. This
- * error rolls back the transaction, including the later statements, which have been sent already.
+ * Moves the stored checkpoints of projections to new log positions. If a checkpoint is not at its expected position,
+ * the statement divides by zero on purpose. This error rolls back the transaction, including the later statements,
+ * which have been sent already.
  */
 const moveStatement = preparedStatement(`
   with wanted as (
@@ -54,8 +55,8 @@ const checkpointConflict = (writeSets: readonly WriteSet[]): Error =>
   });
 
 /**
- * Whether another process has moved a checkpoint. This process's position and cached rows of the projection may then be
- * out of date.
+ * Whether an error means that another process has moved a checkpoint. If so, this process's position and cached rows of
+ * the projection can be out of date.
  */
 export const isCheckpointConflict = (error: unknown): boolean => error instanceof Error && 'isCheckpointConflict' in error;
 

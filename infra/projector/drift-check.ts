@@ -43,8 +43,8 @@ const sample = async (db: ClientBase, projection: AnyProjection, rowsPerTable: n
       `select commit_position || ':' || prepare_position as token from annals.checkpoints where name = $1 and version = $2 and shape = $3`,
       [projection.name, projection.version, shapeOf(projection)],
     );
-    // Stored rows of another version of the projection cannot be checked with this version's code. They stay in use
-    // only until this version has been rebuilt.
+    // Stored rows of another version of the projection cannot be checked with this version's code. Queries use them
+    // only until the rows of this version have been rebuilt.
     if (checkpoints.length === 0) return { position: null, token: null, rows: [] };
     const { token } = checkpoints[0]!;
     const rows: SampledRow[] = [];

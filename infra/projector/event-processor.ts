@@ -24,7 +24,9 @@ const LONG_BATCH_MS = 600;
  */
 const BUSY_BATCH = 16;
 const GATHER_MS = 25;
-/** If a projection has no rows to write, its stored checkpoint may lag behind its position for this time. */
+/**
+ * While a projection has no rows to write, its stored checkpoint may lag behind the processed position for this time.
+ */
 const CHECKPOINT_DELAY_MS = 100;
 /** The initial value of `averageGap`, used until real distances have been measured. */
 const INITIAL_GAP = 200;
@@ -39,7 +41,9 @@ export type EventProcessor = {
   /** The average over the last five seconds. */
   readonly eventsPerSecond: () => number;
   readonly queueSize: () => number;
-  /** The average distance between the positions of two neighbouring events. It serves to estimate a lag in events. */
+  /**
+   * The average distance between the log positions of two neighbouring events. The lag in events is estimated from it.
+   */
   readonly averageGap: () => number;
   readonly isCaughtUp: () => boolean;
   /**

@@ -9,7 +9,7 @@ const EVENTS_PER_STEP = 500;
 /** A row read from the database, with its table and the text of its key. */
 export type SampledRow = { readonly table: CompiledTable; readonly key: string; readonly row: StoredRow };
 
-/** Returns the row with the key of a sampled row that the events folded so far yield; undefined if they yield none. */
+/** Returns the row that the events folded so far yield for the key of a sampled row; undefined if they yield none. */
 export type FoldedRow = (sampled: SampledRow) => StoredRow | undefined;
 
 export type FoldOptions = {
@@ -17,7 +17,7 @@ export type FoldOptions = {
   readonly rows: readonly SampledRow[];
   /** The position of the last event to fold. */
   readonly until: Position;
-  /** Called after every folded event. Without it, events are folded in larger steps. */
+  /** Called after every folded event. If it is not set, events are folded in larger steps, which is faster. */
   readonly onEvent?: (rowOf: FoldedRow, event: Recorded) => void;
 };
 

@@ -24,8 +24,8 @@ const retry = async ({ log, processors }: Projector, name: string, stream: strin
 };
 
 /**
- * Retries the parked events of a projection once, after this process has begun to write it: this version of the program
- * may be able to apply them.
+ * Retries the parked events of a projection once, after this process has begun to write it. This process may run a
+ * newer version of the program, which can apply events that an older version could not.
  */
 const retryOnce = async (projector: Projector, running: RunningProjection): Promise<void> => {
   const { name } = running.projection;

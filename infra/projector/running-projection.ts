@@ -19,13 +19,13 @@ export type RunningProjection = {
   /** Whether this process still has to retry the projection's parked events. */
   isParkedRetryDue: boolean;
   lastRebuild: RebuildResult | null;
-  /** The number of failures in a row. It starts from 0 again after a longer time without failures. */
+  /** The number of failures in a row. It starts from 0 again after 30 seconds without a failure. */
   failures: number;
-  /** The earliest time to open it again, in milliseconds of the monotonic clock. */
+  /** The earliest time at which a lost projection is opened again (performance.now()). */
   retryAt: number;
 };
 
-/** What the tasks of this process's projector share. */
+/** The services and state that the tasks of this process's projector share. */
 export type Projector = {
   readonly log: Log;
   readonly pool: pg.Pool;

@@ -5,8 +5,8 @@ import type { ColumnType, Table } from '../../projections/table.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 
 /**
- * The advisory lock for everything that creates or renames schemas. It prevents conflicts in PostgreSQL's catalog
- * between processes that start at the same time.
+ * The number of the advisory lock that a process holds while it creates, renames or drops schemas. The lock prevents
+ * conflicts in PostgreSQL's catalog between processes that start at the same time.
  */
 const SCHEMA_LOCK = 7_204_118_302;
 

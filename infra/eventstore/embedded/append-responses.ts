@@ -106,7 +106,7 @@ export const batchInvalidEvent = (reference: BatchReference, reason: string): Bu
 export const batchTooLarge = (reference: BatchReference, limit: number): Buffer =>
   batchError(reference, 3, 'MaximumAppendSizeExceeded', uintField(1, limit));
 
-/** The next four are the responses to Read that contain no event. */
+/** The responses to Read that contain no event are this one and the next three. */
 export const confirmation = (id: string): Buffer => framedMessage(messageField(2, textField(1, id)));
 export const checkpoint = (position: number): Buffer => framedMessage(positionMessage(3, position));
 export const streamNotFound = (identifier: Buffer): Buffer => framedMessage(messageField(4, bytesField(1, identifier)));

@@ -99,8 +99,7 @@ const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMe
 /**
  * Returns the function that decides requests, one after another in the order of the log. Each decision takes the
  * earlier ones into account, even if they are not on disk yet. The function adds the events of a request to the log's
- * batch.
- * @throws (the function) if a record that the decision needs is damaged; it has added nothing then
+ * batch. If a record that the decision needs is damaged, the function throws before it adds anything.
  */
 export const createConcurrencyCheck = (parts: Parts) => {
   const { streams } = parts;

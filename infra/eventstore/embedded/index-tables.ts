@@ -11,7 +11,10 @@ export const MEMTABLE_ENTRIES = 32_768;
 /** How many tables of one level (of similar size) are merged into one table of the next level. */
 const MERGE_FAN_IN = 4;
 
-/** The tables contain all events before the log position `checkpoint`. `next` is the number of the next table file. */
+/**
+ * The contents of manifest.json. `tables` are the file names of the tables, newest first. They contain all events
+ * before the log position `checkpoint`. `next` is the number of the next table file.
+ */
 type Manifest = { checkpoint: number; next: number; tables: string[] };
 
 const readManifest = (dir: string): Manifest => {

@@ -88,7 +88,8 @@ export const readIntactPage = (segments: Segment[], position: number, size: numb
 };
 
 /**
- * The file offset at which the records before a position end. @throws if a damaged record makes it impossible to find
+ * The file offset at which the records before a position end.
+ * @throws if a damaged record makes it impossible to find that offset
  */
 const offsetBefore = (segment: Segment, position: number): number => {
   if (position >= segment.base + segment.length) return recordsEnd(segment);

@@ -48,7 +48,7 @@ const findMissedRecord = (segments: Segment[], position: number): Buffer | undef
 };
 
 /**
- * For a position without an intact record: whether scavenging may have removed an event there.
+ * Whether scavenging may have removed an event at a position. Call it only if no intact record begins there.
  * @throws if a damaged event is there
  */
 const isFreeable = (segment: Segment, position: number): boolean => {
@@ -58,7 +58,9 @@ const isFreeable = (segment: Segment, position: number): boolean => {
   return false;
 };
 
-/** Reads the log: the current batch from memory, everything before it from the segments. */
+/**
+ * Creates the functions that read the log: the current batch from memory, and everything before it from the segments.
+ */
 export const createLogReader = (segments: Segment[], batch: LogBatch) => {
   const readBuffer = createReadBuffer();
 
@@ -80,8 +82,9 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
       batch.contains(position) ? batch.page(position, size) : readPage(segments, position, size),
 
     /**
-     * Verified records from a position on, up to the first damaged one. The batch in memory is trusted.
-     * @throws if the first is damaged
+     * Verified records from a position on, up to the first damaged one. Records of the batch in memory are not
+     * verified.
+     * @throws if the first record is damaged
      */
     intactPage: (position: number, size = PAGE_BYTES): Page =>
       batch.contains(position) ? batch.page(position, size) : readIntactPage(segments, position, size),

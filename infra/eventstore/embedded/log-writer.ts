@@ -18,7 +18,7 @@ const appendTo = (segment: Segment, bytes: Buffer, onDiskFull: () => void): void
   segment.length += bytes.length;
 };
 
-/** Appends batches to the last segment and begins a new segment when that one is full. */
+/** Creates the functions that append batches to the last segment, and begin a new segment when the last one is full. */
 export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatch) => {
   let preallocation: Preallocation | undefined;
   const last = (): Segment => segments.at(-1)!;

@@ -19,8 +19,8 @@ const openSegments = (dir: string): Segment[] => {
 };
 
 /**
- * Opens the log in a directory. It consists of segment files. Batches are appended to the last one and synced, and
- * records can be read from any position.
+ * Opens the log in a directory. The log consists of segment files. Batches are appended to the last file and synced.
+ * Records can be read from any position.
  * @throws if a segment is damaged before its end
  */
 export const openLog = (dir: string) => {

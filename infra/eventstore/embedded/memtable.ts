@@ -4,8 +4,8 @@ import { TOMBSTONE_REVISION } from './record.ts';
 export type Entry = { revision: number; position: number };
 
 /**
- * The positions of one stream's events, beginning with revision `first`. Events that scavenging removed are ABSENT.
- * `tombstone` is the position of the tombstone, or -1.
+ * The positions of one stream's events, beginning with revision `first`. The position of an event that scavenging has
+ * removed is ABSENT. `tombstone` is the position of the tombstone, or -1.
  */
 type StreamEntries = { first: number; positions: number[]; tombstone: number };
 

@@ -35,7 +35,8 @@ export const metadataOf = (recorded: Buffer): StreamMetadata => {
 export const isDeleted = (metadata: StreamMetadata | null): boolean => metadata !== null && metadata.truncateBefore >= DELETED;
 
 /**
- * The text of the same metadata with `$tb` set to `revision`. It is written when an append revives a deleted stream.
+ * The text of a stream's metadata with `$tb` set to `revision`. An append that revives a deleted stream writes this
+ * text.
  */
 export const truncatedBefore = (metadata: StreamMetadata | null, revision: number): string =>
   JSON.stringify({ ...parsed(metadata?.raw ?? '{}'), $tb: revision });

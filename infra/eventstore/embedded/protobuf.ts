@@ -134,7 +134,7 @@ const taggedBuffer = (field: number, wireType: number, size: number): [Buffer, n
   return [out, writeVarint(out, 0, tag)];
 };
 
-/** Each of these four functions encodes one field. */
+/** This function and the next three encode one field of a message each. */
 export const uintField = (field: number, value: Wide): Buffer => {
   const [out, at] = taggedBuffer(field, 0, varintSize(value));
   writeVarint(out, at, value);

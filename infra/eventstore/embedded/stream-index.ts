@@ -8,7 +8,7 @@ export type Index = ReturnType<typeof openIndex>;
 
 type IndexState = {
   readonly tables: ReturnType<typeof openIndexTables>;
-  /** Receives new entries. */
+  /** The memtable that receives new entries. */
   active: Memtable;
   /** `active` contains the entries of all events from this log position on. */
   activeFrom: number;

@@ -75,7 +75,7 @@ const findings = function* (segment: Segment): Generator<Finding> {
 
 const printable = (bytes: Buffer): string => JSON.stringify(bytes.toString().slice(0, 200));
 
-/** Describes the damaged event, as far as its header is readable. */
+/** Describes a damaged event as far as the header of its record is readable. */
 const describeDamage = (segment: Segment, { offset, bytes }: Extract<Finding, { isIntact: false }>): string => {
   const isComplete = bytes.length >= OVERHEAD_BYTES && hasPlausibleSize(bytes, 0);
   // In a packed segment, only the record's header says its position. That position is accepted if it lies within the

@@ -21,7 +21,7 @@ type Parts = {
   onFatalError: (error: unknown) => void;
 };
 
-/** Space for the metadata event that an append adds if it revives a deleted stream. */
+/** An upper bound of the size of the metadata event that an append adds if it revives a deleted stream. */
 const METADATA_BYTES = 4096;
 /** A UTF-16 code unit of a stream's name takes at most three bytes in UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
@@ -55,7 +55,10 @@ const writeBatch = ({ log, decide }: Parts, jobs: Job[]): AppendResult[] => {
   return results;
 };
 
-/** @returns the results, or undefined after a fatal error: then no request may be answered */
+/**
+ * Writes the requests as one batch.
+ * @returns the results; undefined after a fatal error, after which no request may be answered
+ */
 const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined => {
   try {
     return writeBatch(parts, jobs);
@@ -69,8 +72,8 @@ const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined =>
 export type Writer = ReturnType<typeof createWriter>;
 
 /**
- * Group commit: the requests that arrive in one turn of the event loop are decided, written and synced together, and
- * then answered.
+ * Creates the writer, which commits in groups: the requests that arrive in one turn of the event loop are decided,
+ * written and synced together, and then answered.
  */
 export const createWriter = (parts: Parts) => {
   const { log } = parts;
