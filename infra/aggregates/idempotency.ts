@@ -72,7 +72,7 @@ const replayOf = (outcome: Outcome, seed: string, oneTimeSecret: boolean): Execu
  * request claims the key there before it appends anything else. The last event of that stream records the outcome: the
  * refusal, or the streams and revisions from which a repeat creates the response again.
  */
-export const runIdempotent = ({ log, context, now }: Deps): Runtime['runIdempotent'] => {
+export const createRunIdempotent = ({ log, context, now }: Deps): Runtime['runIdempotent'] => {
   const claims = createKeyClaims(log, now);
 
   return async <T extends Loaded<unknown>>(

@@ -17,7 +17,7 @@ import { membershipPages } from '../../projections/identity/user.queries.ts';
 import { users } from '../../projections/identity/user.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
-import { runIdempotent } from '../aggregates/idempotency.ts';
+import { createRunIdempotent } from '../aggregates/idempotency.ts';
 import { createContextFactory } from '../aggregates/request-context.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { verifiedKeyCache } from '../http/verified-key-cache.ts';
@@ -71,7 +71,7 @@ const createRuntime = ({ log, cache, reads, logger, address, authenticate, autho
   authenticate,
   authorize,
   context: (request) => context(request),
-  runIdempotent: runIdempotent({ log, context, now }),
+  runIdempotent: createRunIdempotent({ log, context, now }),
   recordSuperAdminRead: async (request, read) => {
     await context(request).transact(SuperAdminRead, context(request).newId(), SuperAdminRead.recordRead(read), { expectNew: true });
   },

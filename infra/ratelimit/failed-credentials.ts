@@ -2,7 +2,7 @@ import type { RateLimitPolicy } from '../../domain/access/rate-limit-policy.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { createLruMap } from '../lru-map.ts';
 import type { QuotaSync } from './shared-quota.ts';
-import { createTokenBucket, type TakeResult } from './token-bucket.ts';
+import { createTokenBuckets, type TakeResult } from './token-buckets.ts';
 
 const MAX_VALID_CREDENTIALS = 50_000;
 
@@ -48,7 +48,7 @@ const tooManyFailures = (retryAfter: number): Refusal =>
  * Otherwise one careless client would lock out all other clients behind the same address.
  */
 export const createFailedCredentialLimit = (policy: RateLimitPolicy, sync?: QuotaSync) => {
-  const bucket = createTokenBucket(policy, { sync });
+  const buckets = createTokenBuckets(policy, { sync });
   const valid = createLruMap<string, true>({ capacity: MAX_VALID_CREDENTIALS / 2 });
   return {
     /**
@@ -56,7 +56,7 @@ export const createFailedCredentialLimit = (policy: RateLimitPolicy, sync?: Quot
      * @throws Refusal rate_limited
      */
     checkAddress: (address: string | null, credential: string | undefined, now: number): void => {
-      const { allowed, retry } = bucket.peek(clientOf(address), now);
+      const { allowed, retry } = buckets.peek(clientOf(address), now);
       if (!allowed && !valid.peek(identifierOf(credential ?? ''))) throw tooManyFailures(retry);
     },
     /**
@@ -65,8 +65,8 @@ export const createFailedCredentialLimit = (policy: RateLimitPolicy, sync?: Quot
      */
     countFailedCredential: async (address: string | null, now: number): Promise<Refusal | null> => {
       const client = clientOf(address);
-      const take = (): TakeResult => bucket.take(client, now);
-      const { allowed, retry } = sync ? await sync.decideWhenSettled(() => bucket.isLeaseSpent(client), take) : take();
+      const take = (): TakeResult => buckets.take(client, now);
+      const { allowed, retry } = sync ? await sync.decideWhenSettled(() => buckets.isLeaseSpent(client), take) : take();
       return allowed ? null : tooManyFailures(retry);
     },
     rememberValid: (credential: string): void => valid.set(identifierOf(credential), true),

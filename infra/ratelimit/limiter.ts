@@ -11,7 +11,7 @@ import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { createFailedCredentialLimit } from './failed-credentials.ts';
 import type { QuotaSync } from './shared-quota.ts';
-import { createTokenBucket, type TakeResult, type TokenBucket } from './token-bucket.ts';
+import { createTokenBuckets, type TakeResult, type TokenBuckets } from './token-buckets.ts';
 
 /** The values of the headers RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-10. */
 export type RateLimitHeaders = { readonly policy: string; readonly state: string };
@@ -36,19 +36,19 @@ const tooManyRequests = (policy: RateLimitPolicy, retryAfter: number): Refusal =
  * Creates the function that returns the token buckets of a policy. The function creates them when it is first called
  * with that policy.
  */
-const createBuckets = (sync: QuotaSync | undefined) => {
-  const buckets = new Map<RateLimitPolicy, TokenBucket>();
-  return (policy: RateLimitPolicy): TokenBucket => {
-    const known = buckets.get(policy);
+const createBucketsByPolicy = (sync: QuotaSync | undefined) => {
+  const byPolicy = new Map<RateLimitPolicy, TokenBuckets>();
+  return (policy: RateLimitPolicy): TokenBuckets => {
+    const known = byPolicy.get(policy);
     if (known) return known;
-    const created = createTokenBucket(policy, { sync });
-    buckets.set(policy, created);
+    const created = createTokenBuckets(policy, { sync });
+    byPolicy.set(policy, created);
     return created;
   };
 };
 
 /** Creates the function that takes the tokens for a request, or refuses the request. */
-const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync: QuotaSync | undefined) => {
+const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, sync: QuotaSync | undefined) => {
   /**
    * Takes one token from the bucket of each charge, in order. After the first empty bucket, takes no more tokens. Calls
    * `report` with the headers of the response.
@@ -58,8 +58,8 @@ const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync:
     let refused: Refused | null = null;
     let state = '';
     for (const charge of charges) {
-      const bucket = bucketOf(charge.policy);
-      const result: TakeResult = refused ? bucket.peek(charge.key, now) : bucket.take(charge.key, now);
+      const buckets = bucketsOf(charge.policy);
+      const result: TakeResult = refused ? buckets.peek(charge.key, now) : buckets.take(charge.key, now);
       if (!result.allowed) refused ??= { charge, result };
       state += `${state && ', '}${stateText(charge.policy, result)}`;
     }
@@ -73,14 +73,14 @@ const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync:
    */
   const refuseWith = ({ charge: { policy, key }, result }: Refused, now: number): Promise<void> => {
     if (!sync) throw tooManyRequests(policy, result.retry);
-    const bucket = bucketOf(policy);
-    return bucket.refresh(key).then(() => {
-      throw tooManyRequests(policy, bucket.peek(key, now).retry);
+    const buckets = bucketsOf(policy);
+    return buckets.refresh(key).then(() => {
+      throw tooManyRequests(policy, buckets.peek(key, now).retry);
     });
   };
 
   return (request: Charges, now: number, report: Report): void | Promise<void> => {
-    const hasToWait = (): boolean => request.charges.some(({ policy, key }) => bucketOf(policy).isLeaseSpent(key));
+    const hasToWait = (): boolean => request.charges.some(({ policy, key }) => bucketsOf(policy).isLeaseSpent(key));
     if (sync && hasToWait())
       return sync
         .decideWhenSettled(hasToWait, () => take(request, now, report))
@@ -97,7 +97,7 @@ const createCharger = (bucketOf: (policy: RateLimitPolicy) => TokenBucket, sync:
  * requests.
  */
 export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLICIES, sync?: QuotaSync) => {
-  const charge = createCharger(createBuckets(sync), sync);
+  const charge = createCharger(createBucketsByPolicy(sync), sync);
   const { checkAddress, countFailedCredential, rememberValid } = createFailedCredentialLimit(policies.badCredentials, sync);
   const credentialText = policyText(policies.credential);
   const tenantText = `${credentialText}, ${policyText(policies.tenant)}`;

@@ -4,14 +4,14 @@ import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Refusal } from '../../domain/refusal.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
-import { createTokenBucket } from '../../infra/ratelimit/token-bucket.ts';
+import { createTokenBuckets } from '../../infra/ratelimit/token-buckets.ts';
 import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 const policy = { name: 'test', quota: 10, seconds: 60 };
 
 test('a bucket allows its whole quota at once, then one request for each refilled token, and says when to retry', () => {
-  const { take, peek } = createTokenBucket(policy);
+  const { take, peek } = createTokenBuckets(policy);
   const start = 1_000_000;
   const takeAt = (now: number) => take('key', now);
   assert.equal(
@@ -27,21 +27,21 @@ test('a bucket allows its whole quota at once, then one request for each refille
 });
 
 test('of ten thousand requests within a minute, only the quota and the tokens refilled meanwhile are allowed', () => {
-  const { take } = createTokenBucket({ name: 'test', quota: 100, seconds: 60 });
+  const { take } = createTokenBuckets({ name: 'test', quota: 100, seconds: 60 });
   let passed = 0;
   for (let index = 0; index < 10_000; index++) if (take('key', 5_000 + index * 6).allowed) passed++;
   assert.ok(passed >= 199 && passed <= 201, String(passed));
 });
 
 test('if the clock is set back, a bucket refuses requests for at most one window', () => {
-  const { take } = createTokenBucket(policy);
+  const { take } = createTokenBuckets(policy);
   for (let index = 0; index < 10; index++) take('key', 10_000_000);
   assert.is(take('key', 1_000).allowed, false);
   assert.is(take('key', 1_000 + 6_000).allowed, true);
 });
 
 test('the number of buckets is bounded, and the most recently used are kept', () => {
-  const { take, peek } = createTokenBucket(policy, { capacity: 100 });
+  const { take, peek } = createTokenBuckets(policy, { capacity: 100 });
   for (let index = 0; index < 1_000; index++) take(`key${index}`, 1_000);
   assert.is(peek('key999', 1_000).remaining, 9);
   assert.is(peek('key0', 1_000).remaining, 10);

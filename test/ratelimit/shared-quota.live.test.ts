@@ -8,7 +8,7 @@ import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { openQuotaTable } from '../../infra/ratelimit/quota-table.ts';
 import type { QuotaTable } from '../../infra/ratelimit/settlement-queue.ts';
 import { createQuotaSync } from '../../infra/ratelimit/shared-quota.ts';
-import { leaseOf } from '../../infra/ratelimit/token-bucket.ts';
+import { leaseOf } from '../../infra/ratelimit/token-buckets.ts';
 import { silentLogger } from '../fixtures/live-projections.ts';
 import { startTcpProxy } from '../fixtures/tcp-proxy.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';

@@ -58,7 +58,7 @@ type BucketOptions = { readonly capacity?: number; readonly sync?: QuotaSync | u
  * at which it will be full again. `sync` shares the buckets with the other processes. At most twice `capacity` buckets
  * are in memory; the least recently used ones are dropped.
  */
-export const createTokenBucket = (policy: RateLimitPolicy, { capacity = DEFAULT_CAPACITY, sync }: BucketOptions = {}) => {
+export const createTokenBuckets = (policy: RateLimitPolicy, { capacity = DEFAULT_CAPACITY, sync }: BucketOptions = {}) => {
   const rates = ratesOf(policy, sync !== undefined);
   const states = createLruMap<string, BucketState>({ capacity });
 
@@ -104,4 +104,4 @@ export const createTokenBucket = (policy: RateLimitPolicy, { capacity = DEFAULT_
   };
 };
 
-export type TokenBucket = ReturnType<typeof createTokenBucket>;
+export type TokenBuckets = ReturnType<typeof createTokenBuckets>;
