@@ -5,6 +5,7 @@ import { type Position, parseToken, tokenOf } from '../../domain/event.ts';
 import { entriesUntil, latestEntry } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
+import { BEFORE_LOG } from '../http/as-of.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { parseQuery } from '../http/mount.ts';
 import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
@@ -23,8 +24,6 @@ const Query = z.strictObject({
     .optional()
     .meta({ description: "A Consistency-Token; default: the position of the tenant's latest audit log entry" }),
 });
-
-const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /**
  * Returns the log position up to which to export: the requested one, or by default that of the tenant's latest entry.

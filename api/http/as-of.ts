@@ -9,7 +9,7 @@ import type { Ctx } from './operation.ts';
 export const AS_OF_PROJECTION = audit.name;
 
 /** The position before the first event of the log. */
-const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
+export const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /**
  * Returns null if the log has reached `position`, otherwise the position of the log's last event. Queries the event
