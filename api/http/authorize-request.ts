@@ -17,6 +17,8 @@ export type AuthorizedRequest = {
   readonly id: string | undefined;
 };
 
+const MAX_USER_AGENT_LENGTH = 512;
+
 const anonymous = { kind: 'system', name: 'nobody' } as const;
 
 const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
@@ -45,7 +47,7 @@ export const requestInfoOf = (c: Context, runtime: Runtime, principal: Principal
   tenant: tenant_id ?? PLATFORM,
   requestId: c.get('requestId'),
   ip: runtime.address(c),
-  userAgent: c.req.header('user-agent')?.slice(0, 512) ?? null,
+  userAgent: c.req.header('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
   ifMatch: null,
 });
 
