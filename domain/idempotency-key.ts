@@ -42,7 +42,7 @@ export const evolve = (key: Idempotency, event: Recorded<IdempotencyEvent>): Ide
  * How long an unfinished request holds its Idempotency-Key, in milliseconds. After that, a repeat of the request can
  * take over the Idempotency-Key.
  */
-export const CLAIM_TIMEOUT_MS = 30_000;
+const CLAIM_TIMEOUT_MS = 30_000;
 
 /** Whether an unfinished request holds the Idempotency-Key at the time `at` (RFC 3339). */
 export const isClaimed = (key: Idempotency, at: string): boolean =>

@@ -11,7 +11,7 @@ export const etagOf = (revision: number): string => `"${revision}"`;
  * `W/`. The ETag of a compressed response has this prefix, because compression makes ETags weak. Returns an empty list
  * if the header is malformed.
  */
-export const etagsIn = (header: string): readonly string[] => (ETAG_LIST.test(header) ? (header.match(/"[^"]*"/g) ?? []) : []);
+const etagsIn = (header: string): readonly string[] => (ETAG_LIST.test(header) ? (header.match(/"[^"]*"/g) ?? []) : []);
 
 /** Returns the revisions in a list of ETags. Ignores ETags that this platform did not create. */
 export const revisionsIn = (header: string): readonly number[] =>

@@ -89,7 +89,7 @@ const assertExactNumber = (value: number): void => {
  * Postgres cannot store.
  * @throws Refusal invalid
  */
-export const parseStrictJson = (text: string): unknown => {
+const parseStrictJson = (text: string): unknown => {
   let visited = 0;
   const value = JSON.parse(text, function (this: unknown, name: string, one: unknown) {
     if (typeof one === 'string') assertStorableText(one);

@@ -75,7 +75,7 @@ const pointer = (root: string, path: readonly PropertyKey[]): string =>
   root + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /** Converts the issues of a zod error to field errors. `root` is the start of their JSON pointers. */
-export const faultsOf = (error: z.core.$ZodError, root: string): FieldError[] =>
+const fieldErrorsOf = (error: z.core.$ZodError, root: string): FieldError[] =>
   error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => ({
@@ -88,7 +88,7 @@ export const faultsOf = (error: z.core.$ZodError, root: string): FieldError[] =>
 
 /** Converts a zod error to a refusal with at most 50 field errors. */
 export const refusalFrom = (error: z.core.$ZodError, root: string): Refusal => {
-  const errors = faultsOf(error, root).slice(0, 50);
+  const errors = fieldErrorsOf(error, root).slice(0, 50);
   return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'The request is not valid', {
     errors,
   });

@@ -13,7 +13,7 @@ const MEMBER = `${MEMBERS}/:user_id`;
 const permit = 'tenant:members:write';
 const permissionNote = 'Requires the permission `tenant:members:write`; changes of OWNERs require the role OWNER.';
 
-export const MemberRead = z
+const MemberRead = z
   .object({ user_id: Id25, email: z.string(), name: z.string().nullable(), role: z.enum(Tenant.TENANT_ROLES), created_at: z.string() })
   .meta({ id: 'MemberRead' });
 

@@ -57,7 +57,7 @@ export type IntegrationView = Integration.Integration & {
 /** The length of a secret that the platform creates. So many base62 characters can hold 32 random bytes. */
 const SECRET_LENGTH = 43;
 
-const secretPlace = (tenant: string, id: string): SecretLocation => ({ tenant, category: Integration.category, id, field: 'secret' });
+const secretLocation = (tenant: string, id: string): SecretLocation => ({ tenant, category: Integration.category, id, field: 'secret' });
 
 const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>, plaintext?: string): Loaded<IntegrationView> => ({
   ...loaded,
@@ -97,7 +97,7 @@ export const connectIntegration = async (
   await checkAgent(ctx, input.agent_id);
   const id = ctx.newId();
   const plaintext = chosen ?? ctx.random(SECRET_LENGTH);
-  const sealed_secret = await ctx.seal(secretPlace(ctx.tenant, id), secret(plaintext));
+  const sealed_secret = await ctx.seal(secretLocation(ctx.tenant, id), secret(plaintext));
   const data = { ...connection, tenant_id, sealed_secret, secret_hint: Integration.secretHint(plaintext) };
   return viewOf(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plaintext);
 };
@@ -136,7 +136,7 @@ export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, '
   Integration.checkSecret(chosen);
   const plaintext = chosen ?? ctx.random(SECRET_LENGTH);
   const rotated = {
-    sealed_secret: await ctx.seal(secretPlace(ctx.tenant, id), secret(plaintext)),
+    sealed_secret: await ctx.seal(secretLocation(ctx.tenant, id), secret(plaintext)),
     secret_hint: Integration.secretHint(plaintext),
   };
   return viewOf(

@@ -109,7 +109,7 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
 };
 
 /** Whether the platform can verify the signatures of this provider. */
-export const hasSignatureScheme = (provider: Provider): provider is SignedProvider => provider in signatureSchemes;
+const hasSignatureScheme = (provider: Provider): provider is SignedProvider => provider in signatureSchemes;
 
 const MIN_SECRET_BYTES = 24;
 

@@ -67,4 +67,4 @@ const isPlain = (text: string): boolean => {
 };
 
 /** The SHA-256 of the bytes, in hex. */
-export const sha256Of = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');
+const sha256Of = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');

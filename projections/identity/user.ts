@@ -15,7 +15,7 @@ const fields = {
   last_login_at: z.string().nullable(),
 };
 
-export const AdminUserPrimaryTenant = z.object({ id: Id25, name: z.string(), role: z.string() }).meta({ id: 'AdminUserPrimaryTenant' });
+const AdminUserPrimaryTenant = z.object({ id: Id25, name: z.string(), role: z.string() }).meta({ id: 'AdminUserPrimaryTenant' });
 
 export const AdminUserRow = z
   .object({ ...fields, tenant_count: z.int(), primary_tenant: AdminUserPrimaryTenant.nullable() })
