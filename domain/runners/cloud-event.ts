@@ -51,8 +51,8 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   provider: facts.provider,
   ...(facts.event === null ? {} : { providerevent: facts.event }),
   deliveryid: facts.provider_delivery_id,
-  // The same value as `deliveryid`, under the name that the rest of the API uses. CloudEvents allows no underscore in
-  // attribute names, so `deliveryid` is the attribute that conforms to the standard.
+  // The same value as `deliveryid`, for runners that read it under this name. CloudEvents allows no underscore in
+  // attribute names, so only `deliveryid` conforms to the standard.
   delivery_id: facts.provider_delivery_id,
 });
 
