@@ -44,7 +44,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly permissionNote?: string;
   readonly query?: Query;
   readonly body?: Body;
-  /** The schema of the response body. Without it the response has the status 204. */
+  /** The schema of the response body. Without a schema, the response has no body and the status 204. */
   readonly reply?: z.ZodType;
   readonly status?: 200 | 201 | 202 | 204;
   /**

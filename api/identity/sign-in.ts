@@ -15,9 +15,15 @@ import type { SignInCookies } from './sign-in-cookies.ts';
  * state of the flow in a cookie.
  */
 export type CodeFlow = {
-  /** @throws Refusal not_configured, unavailable */
+  /**
+   * Starts a flow. `location` is the URL of the issuer to open, `sealed` the encrypted state for the cookie.
+   * @throws Refusal not_configured, unavailable
+   */
   readonly begin: (returnTo: string) => Promise<{ location: string; state: string; sealed: string }>;
-  /** @throws Refusal unauthorized, forbidden, unavailable */
+  /**
+   * Finishes a flow. `query` is the query string of the callback, `sealed` the content of the cookie.
+   * @throws Refusal unauthorized, forbidden, unavailable
+   */
   readonly finish: (query: string, sealed: string) => Promise<{ claims: Claims; state: string; returnTo: string }>;
 };
 

@@ -6,8 +6,8 @@ import { rejectTruncated } from '../http/json-body.ts';
 export type AdmitBody = (size: number) => Promise<Uint8Array>;
 
 /**
- * Reads a body that may be large. Up to the size of one chunk, the body is held in ordinary memory. A larger body is
- * read into the memory that `admit` returns. `declared` is the Content-Length, or NaN if there is none.
+ * Reads a body of any size. Up to the size of one chunk, the body is held in ordinary memory. A larger body is read
+ * into the memory that `admit` returns. `declared` is the Content-Length, or NaN if there is none.
  * @throws Refusal malformed, and the errors of `admit`
  */
 export const readLargeBody = async ({ body }: Request, declared: number, admit: AdmitBody): Promise<Uint8Array> => {

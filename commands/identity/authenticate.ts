@@ -12,7 +12,8 @@ export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
   /** Called for each request that a user authenticates by token or cookie, that is, without an API key. */
   readonly onUserSeen: (user: User.User) => void;
   /**
-   * Verifies a token of the configured issuer, and returns its claims. Null if no issuer is configured.
+   * Verifies a token of the configured issuer, and returns the claims in it. The field is null if no issuer is
+   * configured.
    * @throws Refusal unauthorized, unavailable
    */
   readonly verifyToken: ((token: string) => Promise<Claims>) | null;

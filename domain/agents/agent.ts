@@ -107,7 +107,7 @@ export type Agent = AgentSettings & {
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
   Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref'>;
 
-/** The default values of the fields that an AgentCreate request may omit. */
+/** The default values of the fields that a request to create an agent can omit. */
 export const defaults = {
   can_author_skills: false,
   description: null,
@@ -240,7 +240,7 @@ export const evolve = (agent: Agent, event: Recorded<AgentEvent>, transient?: Tr
     ? created(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>)
     : { ...agent, ...applyEvent(agent, event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, transient), updated_at: event.at };
 
-/** @throws Refusal not_found if the agent does not exist or is deleted */
+/** Checks that the agent exists. @throws Refusal not_found if it does not exist or is deleted */
 export const assertExists = (agent: Agent): void => {
   if (agent.status !== 'live') throw new Refusal('not_found', 'There is no such agent');
 };

@@ -14,7 +14,7 @@ export type SettledDelivery = { delivery_id: string; event_id: string; at: strin
  */
 export type AdvisoryCursor = { epoch: string; sequence: number };
 
-/** Each agent has one such stream: `acknowledgement-<tenant>.<agent>`. */
+/** Each agent has one stream of these events: `acknowledgement-<tenant>.<agent>`. */
 export type AcknowledgementEvent =
   | { type: 'DeliveriesAcknowledged'; data: { deliveries: readonly SettledDelivery[]; capture: AdvisoryCursor } }
   | { type: 'DeliveryDeadLettered'; data: SettledDelivery & { reason: 'max_deliveries' | 'terminated'; capture: AdvisoryCursor } };

@@ -15,8 +15,8 @@ export const SPEC_VERSION = '1.0';
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
 /**
- * A message for a runner: its CloudEvents attributes (whose names may have only lower-case letters and digits) and its
- * body.
+ * A message for a runner: its CloudEvents attributes and its body. The names of attributes can have only lower-case
+ * letters and digits.
  */
 export type Message = {
   readonly agent: string;

@@ -59,7 +59,7 @@ const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, 
 };
 
 /**
- * Removes a member. `agents` must contain every agent that the user owns; it may contain others.
+ * Removes a member. `agents` must contain every agent that the user owns; it can contain others.
  * @throws Refusal not_found, forbidden, conflict if the tenant or an agent would lose its last OWNER (with the ids of
  * the agents)
  */

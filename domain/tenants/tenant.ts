@@ -37,8 +37,8 @@ export type TenantSettings = Pick<
 >;
 
 /**
- * `by` is the event that gave the member their present role. `since` is the sort key of the log position at which the
- * membership began.
+ * A member of the tenant. `by` is the event that gave the member their present role. `since` is the sort key of the log
+ * position at which the membership began.
  */
 export type Member = { role: TenantRole; created_at: string; since: string; by: EventRef };
 
@@ -145,7 +145,7 @@ export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, transient?:
 /** Whether the tenant is closed for good. It cannot be reopened, and all access to its data is refused. */
 export const isClosed = ({ status }: Tenant): boolean => status === 'closed';
 
-/** @throws Refusal not_found if the tenant does not exist or is closed for good */
+/** Checks that the tenant exists. @throws Refusal not_found if it does not exist or is closed for good */
 export const assertExists = (tenant: Tenant): void => {
   if (tenant.status === 'absent' || isClosed(tenant)) throw new Refusal('not_found', 'There is no such tenant');
 };

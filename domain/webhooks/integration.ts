@@ -142,7 +142,10 @@ export const inboundPath = (id: string): string => `/hooks/inbound/${id}`;
 /** A hint that shows the last four characters of a secret, so that users can tell their secrets apart. */
 export const secretHint = (secret: string): string => `…${secret.slice(-4)}`;
 
-/** @throws Refusal not_found if the integration is not connected or belongs to another tenant */
+/**
+ * Checks that the integration is connected.
+ * @throws Refusal not_found if it is not, or if it belongs to another tenant
+ */
 export const assertConnected = (integration: Integration, tenant_id: string): void => {
   if (integration.status !== 'connected' || integration.tenant_id !== tenant_id)
     throw new Refusal('not_found', 'There is no such webhook integration');

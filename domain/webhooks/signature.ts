@@ -17,8 +17,8 @@ export type Verification =
   | { readonly ok: false; readonly matched: null; readonly reason: SignatureFault };
 
 /**
- * How a provider signs its deliveries with HMAC. `shape` is the form of the signature header; its first group is the
- * encoded digest.
+ * How a provider signs its deliveries with HMAC. `shape` is the pattern of the signature header. Its first group
+ * matches the encoded digest.
  */
 export type SignatureScheme = {
   readonly header: string;
@@ -26,7 +26,10 @@ export type SignatureScheme = {
   readonly encoding: 'hex' | 'base64';
   readonly algorithm: 'sha256' | 'sha1';
   readonly key: (secret: string) => Uint8Array;
-  /** Returns the signed bytes, in parts; null if a header that belongs to them is missing or malformed. */
+  /**
+   * Returns the bytes that the provider signs, in parts. If they include a header, and it is missing or malformed,
+   * returns null.
+   */
   readonly message: (request: SignedRequest) => readonly Uint8Array[] | null;
 };
 
