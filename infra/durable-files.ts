@@ -17,12 +17,13 @@ export const readInto = (bytes: Buffer, file: number, at: number): Buffer => {
   return bytes.subarray(0, done);
 };
 
-/** Reads `length` bytes from offset `at`, or fewer if the file ends before. */
+/** Reads `length` bytes from offset `at`, or fewer if the file ends earlier. */
 export const readUpTo = (file: number, at: number, length: number): Buffer => readInto(Buffer.allocUnsafe(length), file, at);
 
 /**
- * Wraps a sync function so that its error has no `code`. After a failed sync it is unknown what is on the disk. So
- * callers must not take the error for a full disk (see `isDiskFull`), after which they could continue.
+ * Wraps a sync function so that its error has no `code`. A caller that recognises a full disk by the code (see
+ * `isDiskFull`) continues to write later. After a failed sync that is not safe, because the content on the disk is
+ * unknown.
  */
 const withoutErrorCode =
   (sync: (file: number) => void) =>
@@ -36,7 +37,7 @@ const withoutErrorCode =
 
 /** Flushes a file's bytes and metadata to the disk. @throws Error; after it, the content on the disk is unknown */
 export const syncFile = withoutErrorCode((file) => fs.fsyncSync(file));
-/** Like `syncFile`, but of the file's metadata it flushes only the size. */
+/** Like `syncFile`, but flushes no metadata of the file except its size. */
 export const syncBytes = withoutErrorCode((file) => fs.fdatasyncSync(file));
 
 /** Flushes a directory, so that files created or renamed in it survive a power failure. */

@@ -1,5 +1,5 @@
-// Installs the packages of the lock file; npm's scripts run it before anything else. It is plain JavaScript without
-// dependencies, because it runs on whatever Node the machine has.
+// Installs the packages of the lock file. The pre-scripts in package.json run this file first. It is plain JavaScript
+// without dependencies, because any Node that the machine has must be able to run it.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -45,8 +45,8 @@ const hash = createHash('sha256')
 const isInstalled = () => (purpose === 'test' ? ['test'] : ['test', 'start']).some((kind) => read(stampOf(kind)) === hash);
 
 /**
- * The command that runs npm. If npm runs this script, it is the same npm with the same Node; otherwise the npm on the
- * PATH.
+ * The command that runs npm. If npm has started this script, it is the same npm with the same Node. Otherwise it is the
+ * npm on the PATH.
  */
 const npmCommand = () => {
   const { npm_execpath: script = '', npm_node_execpath: node = process.execPath } = process.env;
@@ -79,7 +79,7 @@ const installPackages = (...options) => {
 const matches = (allowed, actual) => allowed === undefined || [allowed].flat().includes(actual);
 
 /**
- * The optional packages of the lock file that match this platform: Node and PostgreSQL. They are nine tenths of the
+ * The optional packages of the lock file that match this platform: Node and PostgreSQL. They make up nine tenths of the
  * download.
  */
 const binaries = () =>
@@ -125,8 +125,8 @@ const movePackage = ({ path, name }, work) => {
 const WORK = '.packages-';
 
 /**
- * Downloads the binary packages while npm installs all others, which halves the time. If one of them fails, npm
- * installs everything.
+ * Downloads the binary packages while npm installs all others, which halves the time. If a download fails, npm installs
+ * all packages.
  * @returns the exit code
  */
 const installInParallel = async (work) => {

@@ -1,5 +1,6 @@
 /**
- * A map of bounded size: it keeps the most recently used entries and drops the others. A value must not be undefined.
+ * A map of bounded size. It contains the most recently used entries and drops the others. A value must not be
+ * undefined.
  */
 export type LruMap<K, V> = {
   /** Returns the value of a key, and marks the entry as used. */
@@ -20,9 +21,9 @@ type Bounds<V> = {
 
 /**
  * Creates a map with two generations of entries. New entries, and entries that are read, go into the young generation.
- * When it is full, it becomes the old generation, and the previous old one is dropped. So the map keeps at least the
- * `capacity` most recently used entries (fewer if they exceed `maxWeight`), and always fewer than twice `capacity`.
- * Reading an entry of the young generation takes one look-up.
+ * When the young generation is full, it becomes the old generation, and the previous old generation is dropped. So the
+ * map keeps at least the `capacity` most recently used entries (fewer if they exceed `maxWeight`), and always fewer
+ * than twice `capacity`. Reading an entry of the young generation takes one look-up.
  */
 export const createLruMap = <K, V>({ capacity, maxWeight = Number.POSITIVE_INFINITY, weightOf }: Bounds<V>): LruMap<K, V> => {
   let young = new Map<K, V>();

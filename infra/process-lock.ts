@@ -7,8 +7,9 @@ const SQLITE_BUSY = 5;
 export type ProcessLock = { readonly release: () => void };
 
 /**
- * Locks a file until `release` is called or this process ends. SQLite takes a lock of the operating system, which is
- * freed even if the process is killed. So no stale lock can remain. Creates the file if it does not exist.
+ * Locks a file until `release` is called or this process ends. The lock is SQLite's lock on a database file. The
+ * operating system releases it even if the process is killed, so no stale lock can remain. Creates the file if it does
+ * not exist.
  * @returns undefined if another process holds the lock @throws Error if the file cannot be opened
  */
 export const lockFile = (file: string): ProcessLock | undefined => {

@@ -1,6 +1,9 @@
 import type { ArgsDef, CommandContext, CommandDef } from 'citty';
 
-/** Creates an error of usage. The CLI then shows how the command is used, and exits with code 2. */
+/**
+ * Creates the error for wrong arguments. When a command throws it, the CLI shows how the command is used and exits with
+ * code 2.
+ */
 export const usageError = (message: string): Error => Object.assign(new Error(message), { name: 'CLIError' });
 
 const camel = (name: string): string => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -8,14 +11,14 @@ const camel = (name: string): string => name.replace(/-(.)/g, (_, letter: string
 const argumentsOf = <T extends ArgsDef>(command: CommandDef<T>): ArgsDef => (command.args as ArgsDef | undefined) ?? {};
 
 /**
- * Whether an option has no value: its text is empty or is the next option. The user left the value out, or used a shell
- * variable that is not set.
+ * Whether an option has no value: its text is empty or is the next option. That happens if the user omitted the value
+ * or used a shell variable that is not set.
  */
 const isMissing = (value: unknown): boolean => typeof value === 'string' && (value.trim() === '' || value.startsWith('--'));
 
 /**
- * Refuses unknown options, empty values and extra words, which citty would accept: a mistyped command must not start
- * something else.
+ * Refuses unknown options, empty values and extra words. The library citty would accept them and run something else
+ * than the user meant.
  * @throws a usage error
  */
 export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: CommandContext<T>): void => {

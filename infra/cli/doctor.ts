@@ -15,7 +15,7 @@ import {
 } from './health-checks.ts';
 import { locateServices, reasonOf } from './locate-services.ts';
 
-/** The result of one check. `advice` is set if the part does not work. */
+/** The result of the check of one part of the platform. If the part does not work, `advice` says what to do. */
 type Finding = { readonly part: string; readonly message: string; readonly advice?: string };
 
 const CHECK_TIMEOUT_MS = 5_000;
@@ -45,8 +45,8 @@ const PARKED_ADVICE =
   'GET /admin/projections/<name>/parked shows the reason; once it is fixed, POST /admin/projections/<name>/parked/<event_id>/retry';
 
 /**
- * Checks the database and the parts that store their state in it. If the database does not work, returns only that
- * result.
+ * Checks the database and the parts that store their state in it. If the database does not work, the other parts are
+ * not checked.
  */
 const examineDatabase = async (config: Config, url: string): Promise<[Finding, ...Finding[]]> => {
   const advice = config.databaseUrl ? 'start it, or correct DATABASE_URL' : startAdvice(config);

@@ -14,8 +14,8 @@ import { loadMasterKey } from '../vault/master-key.ts';
 import { readWrappedKeys, unwrapKey } from '../vault/wrapped-keys.ts';
 import type { ServiceLocations } from './locate-services.ts';
 
-// Each check returns one line that describes a part that works. If the part does not work, the check throws an error of
-// one line.
+// Each check function below returns one line about its part of the platform. If the part does not work, it throws an
+// error of one line.
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_POSTGRES_VERSION = 150_000;
@@ -43,8 +43,8 @@ export const withPostgres = async <T>(url: string, work: (client: pg.Client) => 
 type ServerRow = { version: string; number: number; may_create: boolean; foreign_schemas: string | null };
 
 /**
- * Finds schemas of another application. A schema that has a projection's name is not ours if the table of checkpoints
- * does not exist.
+ * `foreign_schemas` lists schemas of another application: they have the name of a projection, but the table of
+ * checkpoints, which Annals creates first, does not exist.
  */
 const SERVER_QUERY = `select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
   has_database_privilege(current_database(), 'create') as may_create,
@@ -59,7 +59,9 @@ export const checkPostgres = async (client: pg.Client): Promise<string> => {
   return `version ${version}`;
 };
 
-/** The statuses that workers have published; empty if no worker has created the tables yet. */
+/**
+ * The projection statuses that workers have published in the database. Empty if no worker has created the tables yet.
+ */
 const statuses = async (client: pg.Client): Promise<PublishedStatus[]> => {
   const { rows } = await client.query<{ ran: boolean }>("select to_regclass('annals.reactors') is not null as ran");
   return rows[0]!.ran ? publishedStatuses(client) : [];
@@ -98,8 +100,8 @@ export const checkNats = async (config: Pick<ServiceLocations, 'natsUrl' | 'nats
 };
 
 /**
- * The platform's wrapped keys in the log. The result is empty if the log is empty. It is also empty if the log is
- * unreachable, which the check of the event store reports.
+ * The platform's data keys in the log, encrypted with the master key. The result is empty if the log is empty, and also
+ * if the log is unreachable, which the check of the event store reports.
  */
 const wrappedKeysIn = async (url: string): Promise<WrappedKeys> => {
   const log = openLog(url);

@@ -16,7 +16,8 @@ const loadScript = async (): Promise<DocsScript> => {
 };
 
 /**
- * Returns a function that loads and compresses the script of the API reference page. It does so at the first call only.
+ * Returns a function that loads and compresses the script of the API reference page at its first call. Later calls
+ * return the same result.
  */
 export const lazyDocsScript = (): (() => Promise<DocsScript>) => {
   let loaded: Promise<DocsScript> | undefined;

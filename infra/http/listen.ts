@@ -40,16 +40,16 @@ const drain = (server: Server): Promise<void> =>
   });
 
 /**
- * Serves an application over HTTP. `close` accepts no more connections. It closes each open connection after the
- * response to its next request, gives running requests at most 10 s to finish, and closes the rest.
+ * Serves an application over HTTP. `close` stops accepting connections, and closes each open connection after the
+ * response to its next request. Requests that still run after 10 s are aborted.
  * @throws Error of one line if the port is taken
  */
 export const listen = async (app: Hono, address: Address): Promise<{ port: number; close: () => Promise<void> }> => {
   const respond = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
   let isClosing = false;
   const onRequest: RequestListener = (incoming, outgoing) => {
-    // Ask the client to close its connection. A client that kept it busy would lose it in the middle of a later
-    // request.
+    // Tell the client to close its connection after this response. Otherwise, a client that sends request after request
+    // would lose the connection in the middle of one.
     if (isClosing) outgoing.setHeader('connection', 'close');
     const refusal = refusalFor(incoming);
     void (refusal ? refuse(outgoing, refusal) : respond(incoming, outgoing));
@@ -57,7 +57,7 @@ export const listen = async (app: Hono, address: Address): Promise<{ port: numbe
   const server = createServer(SERVER_OPTIONS, onRequest);
   server.on('clientError', answerClientError);
   server.on('connect', refuseTunnel);
-  // Serves a request with an unknown Expect header as if it had none (HTTP allows a server to ignore it). By default,
+  // Serve a request with an unknown Expect header as if it had none (HTTP allows a server to ignore it). By default,
   // Node would answer 417, without a problem document.
   server.on('checkExpectation', onRequest);
   return {

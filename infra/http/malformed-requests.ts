@@ -6,7 +6,10 @@ import { problemResponse } from '../../api/http/problem.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
 const MAX_HEADERS = 200;
-/** Matches a path that contains `.` or `..` as a segment, also percent-encoded. In a query they are harmless. */
+/**
+ * Matches a request target whose path contains `.` or `..` as a segment, plain or percent-encoded. The query is not
+ * checked, because dots have no meaning there.
+ */
 const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 /** Of all transfer codings, Node decodes only `chunked`. */
 const TRANSFER_ENCODING = /^(?:chunked)?$/i;
@@ -18,8 +21,8 @@ const isHostName = (text: string, index: number): boolean => index % 2 === 0 && 
 const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
 
 /**
- * Checks what the application could not see: Node drops headers beyond 2,000 and all Host headers but the first, and
- * parsing a URL removes dot segments.
+ * Checks a request before the application gets it, for faults that the application could not see. Node drops headers
+ * beyond 2,000 and all Host headers but the first. Parsing a URL removes dot segments.
  * @returns the refusal to answer with; null if the request is well-formed
  */
 export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
@@ -79,8 +82,8 @@ const serialize = ({ status, headers, text }: RenderedProblem): string => {
 };
 
 /**
- * Answers a CONNECT request, for which Node would only close the connection. Node no longer handles this socket's
- * errors, so they are handled here.
+ * Answers a CONNECT request. By default, Node would close the connection without a response. Node does not handle
+ * errors of the socket of such a request, so this function does.
  */
 export const refuseTunnel = async (_: IncomingMessage, socket: Duplex): Promise<void> => {
   socket.on('error', () => socket.destroy());
@@ -91,13 +94,13 @@ export const refuseTunnel = async (_: IncomingMessage, socket: Duplex): Promise<
 /** A socket of Node's HTTP server. The internal field holds the response that Node is sending on it. */
 type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
 
-/** Sockets with an invalid request that will be answered after the responses to the requests before it. */
+/** Sockets that have received an invalid request, and whose earlier requests are not answered yet. */
 const waitingSockets = new WeakSet<Duplex>();
 
 /**
- * Answers an invalid request. Its response must follow the responses to the complete requests before it: otherwise the
- * client would take it for one of those. If the response to the invalid request itself has already begun, the
- * connection is closed.
+ * Answers an invalid request after all earlier requests of its connection are answered. Otherwise the client would take
+ * this response for one of theirs. If the response to the invalid request has already begun, only closes the
+ * connection.
  */
 export const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {
   const current = (socket as HttpSocket)._httpMessage;

@@ -3,12 +3,12 @@ import { isatty } from 'node:tty';
 import { createBackoff } from '../backoff.ts';
 
 const STDOUT = 1;
-/** When this many characters wait for a slow reader, further lines are dropped. */
+/** When this many characters wait for a slow reader of the log, further lines are dropped. */
 const MAX_BUFFERED = 4 << 20;
 const RETRY = { minMs: 5, maxMs: 100 };
 /** How long `writeLater` collects lines before it writes them. */
 const COLLECT_MS = 100;
-/** How long a process that exits waits for a slow reader. */
+/** How long a process that exits waits for a slow reader of the log. */
 const EXIT_TIMEOUT_MS = 500;
 const EXIT_POLL_MS = 10;
 const EMPTY = Buffer.alloc(0);
@@ -24,7 +24,8 @@ const openOutput = (): number => {
   // writes to it do not wait for a reader.
   if (!isatty(STDOUT)) return process.stdout.fd;
   try {
-    // The shell uses the same descriptor of the terminal and expects blocking writes. So open a separate one.
+    // The shell shares the terminal's descriptor with this process and expects it to block. So open a separate
+    // descriptor.
     return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return STDOUT;

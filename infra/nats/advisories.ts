@@ -6,7 +6,8 @@ import { ADVISORY_STREAM, manager, STREAM } from './jetstream.ts';
 import { isMissingMessage } from './jetstream-errors.ts';
 
 /**
- * The server deletes the consumer of a reader that has sent no request for this long, because it has probably ended.
+ * If a reader has sent no request for this long, the server deletes the reader's consumer, because the reader has
+ * probably ended.
  */
 const INACTIVE_THRESHOLD_MS = 60_000;
 const MAX_BATCH = 4_000;
@@ -22,8 +23,8 @@ const outcomes: Readonly<Record<string, Advisory['outcome']>> = {
 };
 
 /**
- * The outcome that an advisory reports; undefined for other kinds of advisories. The last part of the type determines
- * it, for example `consumer_ack` in `io.nats.jetstream.metric.v1.consumer_ack`.
+ * The outcome of a delivery that an advisory reports; undefined if it reports something else. It depends on the last
+ * part of the advisory's type, for example `consumer_ack` in `io.nats.jetstream.metric.v1.consumer_ack`.
  */
 const outcomeOf = ({ type }: AdvisoryPayload): Advisory['outcome'] | undefined => outcomes[type.split('.').at(-1) ?? ''];
 
@@ -37,7 +38,10 @@ const parsePayload = (message: JsMsg): AdvisoryPayload | null => {
 
 type DescribedMessage = { readonly tenant: string; readonly agent: string; readonly eventId: string; readonly delivery: string };
 
-/** Returns the message that an advisory is about; null if the stream no longer contains it. */
+/**
+ * Returns the message of the runners' stream that an advisory is about; null if the stream no longer contains that
+ * message.
+ */
 const findMessage = async (nats: NatsConnection, sequence: number): Promise<DescribedMessage | null> => {
   const { streams } = await manager(nats);
   const found = await streams.getMessage(STREAM, { seq: sequence }).catch((error: unknown) => {
@@ -82,8 +86,8 @@ const readAdvisories = async (nats: NatsConnection, messages: readonly JsMsg[]):
 export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories: readonly AddressedAdvisory[] };
 
 /**
- * Opens a reader of the advisory stream. It reads in stream order, from the oldest message on. Several readers can run
- * at the same time, because each has a consumer of its own.
+ * Opens a reader of the advisory stream, which reads in stream order from the oldest message on. Several readers can
+ * run at the same time, because each has its own consumer.
  */
 export const openAdvisories = async (nats: NatsConnection) => {
   const { streams, consumers } = await manager(nats);
@@ -98,8 +102,8 @@ export const openAdvisories = async (nats: NatsConnection) => {
   const consumer = await nats.jetstream().consumers.get(ADVISORY_STREAM, name);
   return {
     /**
-     * The time at which the advisory stream was created. It identifies the sequences: if a stream is deleted and
-     * created again, its sequences start from 1 again.
+     * The time at which the advisory stream was created. Sequence numbers are unique only together with it: after a
+     * stream is deleted and created again, they start from 1 again.
      */
     epoch,
     /**

@@ -11,7 +11,7 @@ type WarningLogger = Pick<Logger, 'warn'>;
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RETRY = { minMs: 50, maxMs: 2_000 };
-/** The broker may start slightly later than this process. There is a warning only if it takes longer than this. */
+/** The broker may start later than this process, without a warning until this time has passed. */
 const WARN_AFTER_MS = 5_000;
 const WARN_INTERVAL_MS = 60_000;
 
@@ -69,7 +69,8 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
   };
 
   const warning = setInterval(() => warn('no answer from NATS_URL'), WARN_AFTER_MS).unref();
-  // The NATS client may wait for a server for ever. The race lets `close` finish without waiting for it.
+  // The NATS client may wait for a server without a time limit. Because of the race, `close` need not wait for the
+  // client.
   const connecting = Promise.race([connect(), closed.promise]).finally(() => clearInterval(warning));
 
   return {

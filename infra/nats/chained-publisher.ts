@@ -24,7 +24,8 @@ const headersOf = ({ id, token, delivery }: OutgoingMessage, { sequence, message
   messageHeaders.set('Annals-Position', token);
   messageHeaders.set('Annals-Delivery', delivery);
   messageHeaders.set('Nats-Expected-Last-Sequence', String(sequence));
-  // The sequence alone is not enough: another process may have stored its own message with the sequence of ours.
+  // Also send the id of the expected last message. Its sequence alone is not enough, because another process may have
+  // stored its own message at that sequence.
   if (messageId) messageHeaders.set('Nats-Expected-Last-Msg-Id', messageId);
   return messageHeaders;
 };
@@ -47,8 +48,8 @@ const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[]
 };
 
 /**
- * Returns the number of messages in the next batch. The first message of all is sent alone, because its error names the
- * cause of a failure. Later messages would only report that the message before them is missing.
+ * Returns the number of messages in the next batch. The very first message is sent alone: if it fails, its error names
+ * the cause. Errors of later messages would only report that the previous message is missing.
  */
 const batchSize = (pending: readonly OutgoingMessage[], { messageId }: ExpectedLastMessage): number => {
   if (messageId === null) return 1;
@@ -106,7 +107,10 @@ const sendNextBatch = (publisher: Publisher): Promise<void> => {
   return acknowledged;
 };
 
-/** Sends batches until no messages are pending. While a batch is in flight, only full batches are sent after it. */
+/**
+ * Sends batches until no messages are pending. While a batch is not acknowledged yet, only full batches are sent after
+ * it.
+ */
 const sendPending = async (publisher: Publisher): Promise<void> => {
   // Wait, so that all messages added in the same turn of the event loop are sent in one batch.
   await new Promise((resolve) => setImmediate(resolve));

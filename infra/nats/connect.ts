@@ -5,7 +5,10 @@ import { createUserCredentials } from './jwt.ts';
 const RECONNECT_DELAY_MS = 250;
 const PING_INTERVAL_MS = 20_000;
 
-/** The user and password in a URL. The NATS client ignores them there, so they must be passed to it separately. */
+/**
+ * The user and password in the URL of a NATS server. The NATS client does not read them from the URL, so they must be
+ * passed to it as options.
+ */
 const passwordIn = (url: string): { user?: string; pass?: string } => {
   const { username, password } = new URL(url);
   return username ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : {};

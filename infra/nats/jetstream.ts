@@ -24,8 +24,8 @@ const DAY_MS = 86_400_000;
 /** How long the stream keeps messages. The relay does not publish events that are older. */
 export const MAX_MESSAGE_AGE_MS = 14 * DAY_MS;
 /**
- * The server drops a message that is sent again within this time, which saves a round trip. Correctness does not depend
- * on it.
+ * The server drops a message with the same id if it is sent again within this time. Nothing relies on that: the
+ * expected sequence already prevents duplicates.
  */
 const DUPLICATE_WINDOW_MS = 120_000;
 const CLUSTER_REPLICAS = 3;
@@ -35,8 +35,8 @@ export const manager = (nats: NatsConnection): Promise<JetStreamManager> => nats
 const replicas = (nats: NatsConnection): number => ((nats.info as { cluster?: string } | undefined)?.cluster ? CLUSTER_REPLICAS : 1);
 
 /**
- * Finds an object, or creates it if it does not exist. If another process creates it at the same time, that one is
- * returned.
+ * Finds an object, or creates it if it does not exist. If another process creates the same object at the same time,
+ * returns the object of the other process.
  */
 const findOrCreate = async <T>(find: () => Promise<T | null>, create: () => Promise<T>): Promise<T> =>
   (await find()) ??
@@ -47,8 +47,8 @@ const findOrCreate = async <T>(find: () => Promise<T | null>, create: () => Prom
   }));
 
 /**
- * The description by which Annals recognises the streams that it created. Metadata would be the better place, but
- * servers before 2.10 do not store it. Earlier versions of Annals used metadata.
+ * The description by which Annals recognises the streams that it created. Earlier versions of Annals put this mark into
+ * the stream's metadata, which servers before 2.10 do not store.
  */
 const MARK = 'made by Annals';
 const isOurs = ({ config: { description, metadata } }: StreamInfo): boolean => description === MARK || metadata?.['made-by'] === 'annals';
@@ -135,8 +135,8 @@ export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> =
 export type LastMessage = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
 
 /**
- * Reads the end of the stream. The sequence is read before the last message: if a message arrives in between, the
- * result contains the higher sequence.
+ * Reads the end of the stream. It reads the sequence, and then the last message. If a message arrives in between, it
+ * returns the higher sequence.
  */
 export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   const { streams } = await manager(nats);
@@ -165,7 +165,7 @@ const consumerConfig = (
     ack_wait: nanos(ackWaitMs),
     max_deliver: maxDeliveries,
     max_ack_pending: 1_000,
-    // Makes the server report every acknowledgement to the advisory stream.
+    // With this setting, the server writes an advisory for every acknowledgement.
     sample_freq: '100%',
   }) satisfies Partial<ConsumerConfig>;
 

@@ -15,7 +15,7 @@ export type UserClaims = {
   publicKey: string;
   /** By default, the user may do everything in the account. */
   permissions?: Permissions;
-  /** The time at which the server ends the connection. By default, it does not. */
+  /** The time at which the server ends the user's connections. By default, the user does not expire. */
   expiresAt?: Date;
 };
 
@@ -24,7 +24,9 @@ export type AccountClaims = {
   name: string;
   /** Whether the account may use JetStream. */
   jetstream: boolean;
-  /** By public key of a user: JWTs issued to that user up to this second (Unix time) are revoked. */
+  /**
+   * Revoked users: from a user's public key to a Unix time in seconds. JWTs issued to that user up to then are revoked.
+   */
   revocations?: Readonly<Record<string, number>>;
 };
 
@@ -46,7 +48,7 @@ const sign = (issuer: KeyPair, claims: { sub: string; name: string; nats: object
   return `${text}.${base64url(issuer.sign(new TextEncoder().encode(text)))}`;
 };
 
-/** Creates the JWT of an operator, which the operator signs itself. */
+/** Creates the JWT of an operator, signed by the operator itself. */
 export const operatorJwt = (operator: KeyPair, systemAccount: string): string =>
   sign(operator, { sub: operator.getPublicKey(), name: 'annals', nats: { type: 'operator', version: 2, system_account: systemAccount } });
 

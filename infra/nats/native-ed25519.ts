@@ -12,9 +12,9 @@ const privateKey = (seed: Uint8Array): KeyObject =>
 const publicKey = (key: KeyObject): Buffer => Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x!, 'base64url');
 
 /**
- * Makes nkeys.js use Node's own Ed25519, also within the NATS client. The JavaScript implementation in nkeys.js blocks
- * the event loop for 25 to 60 ms per set of user credentials; Node needs 0.3 ms. `@nats-io/jwt` would be no
- * alternative: it takes 40 to 80 ms, and the NATS client would still need nkeys.js.
+ * Makes nkeys.js use Node's own Ed25519, also within the NATS client. To create credentials, the JavaScript
+ * implementation in nkeys.js blocks the event loop for 25 to 60 ms; Node's takes 0.3 ms. `@nats-io/jwt` is no
+ * alternative: it takes 40 to 80 ms, and the NATS client needs nkeys.js in any case.
  */
 export const installNativeEd25519 = (): void => {
   const { fromSeed: _, sign: __, ...others } = getEd25519Helper();

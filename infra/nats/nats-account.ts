@@ -44,8 +44,8 @@ export const openAccount = async (parts: AccountParts, onReconnect: () => void) 
   })();
   return {
     /**
-     * Makes the server reject these users and close their connections. `revocations` maps each public key to a second
-     * (Unix time): credentials issued up to then are revoked.
+     * Makes the server reject these users and close their connections. `revocations` maps a user's public key to a Unix
+     * time in seconds. Credentials issued up to that time are revoked.
      * @throws if the server does not accept the update
      */
     revoke: async (revocations: Readonly<Record<string, number>>): Promise<void> => {

@@ -56,12 +56,13 @@ const NOT_FOUND =
 
 /**
  * Returns the path of a usable nats-server: one cached by an earlier start, an installed one, or a new download. Needs
- * no root permissions. If the package's cache directory cannot be written to, `ownDir` is the cache.
+ * no root permissions. Downloads are cached in this package's cache directory or, if that cannot be written to, in
+ * `ownDir`.
  * @throws if none can be found or downloaded
  */
 export const natsBinary = async (ownDir: string): Promise<string> => {
   const caches = [packageCache, ownDir];
-  // The version of a server is checked before the server is cached, so it needs no check here.
+  // A cached server needs no check, because its version was checked before it was cached.
   const alreadyCached = caches.map((dir) => join(dir, 'nats-server')).find((file) => existsSync(file));
   const found = alreadyCached ?? (await firstUsable(installedBinaries()));
   if (found) return found;

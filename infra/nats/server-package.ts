@@ -9,8 +9,9 @@ const APT_TIMEOUT_MS = 60_000;
 const DOWNLOAD_TIMEOUT_MS = 20_000;
 
 /**
- * Debian packages of nats-server with their SHA-256, by architecture. They are tried first, because this is one small
- * download without apt. Debian deletes such a file when it rebuilds the package. Then the other sources are used.
+ * Debian packages of nats-server with their SHA-256, by architecture. They are tried first, because they are one small
+ * download and need no apt. When Debian rebuilds the package, it deletes the old file. From then on, this download
+ * fails and the other sources are used.
  */
 const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string }>> = {
   x64: { file: 'nats-server_2.10.27-1+b2_amd64.deb', sha256: '6d913ac987b78734c08537c2adeb1526cf735f216173a9170d94b185fcfe6f8a' },
@@ -31,8 +32,8 @@ const downloadPinned: Download = async (dir) => {
 };
 
 /**
- * Runs apt with its own package lists and cache in `dir`. So it needs no root permissions and changes nothing on the
- * system.
+ * Downloads the package with apt, which uses package lists and a cache in `dir`. This needs no root permissions and
+ * changes nothing on the system.
  */
 const downloadWithApt = async (dir: string, options: readonly string[]): Promise<void> => {
   const lists = join(dir, 'lists');

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { accountJwt, createUserCredentials, credentialsFile, keyPairOf, operatorJwt } from './jwt.ts';
 import { ensureSeeds, type ServerSeeds } from './server-keys.ts';
 
-// This program writes the files that the embedded server needs: its keys (at the first start), its configuration, and
-// credentials for NATS' own tools. It runs as a separate process, because the supervisor runs for months and should not
-// hold the library for NATS keys in memory. Arguments: directory, port.
+// This program writes the files of the embedded NATS server: its keys (at the first start only), its configuration, and
+// credentials for the NATS command-line tools. It runs as a separate process, so that the long-running supervisor need
+// not load the library for NATS keys. Arguments: directory, port.
 
 const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 const MAX_MEMORY_BYTES = 256 * 1024 * 1024;

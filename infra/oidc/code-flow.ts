@@ -20,7 +20,7 @@ const isIssuerDown = (error: unknown): boolean => {
   return error.code === 'OAUTH_TIMEOUT' || (error.cause instanceof Response && error.cause.status >= 500);
 };
 
-/** The refusal that tells the user why the issuer did not confirm the sign-in. The log has the details. */
+/** The refusal with the reason why the issuer did not confirm the sign-in. The details are only logged. */
 const refusalOf = (error: unknown): Refusal => {
   if (error instanceof oidc.AuthorizationResponseError) return new Refusal('forbidden', `The issuer answered ${error.error}`);
   if (isIssuerDown(error)) return issuerUnavailable();
@@ -60,7 +60,10 @@ const unseal = async (sealed: string, { key, now }: Options): Promise<PendingSig
 
 type Tokens = oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers;
 
-/** The claims of the ID token. If it contains no e-mail address, those of the issuer's userinfo endpoint are added. */
+/**
+ * The claims of the ID token. If they contain no e-mail address, the claims from the issuer's userinfo endpoint are
+ * added.
+ */
 const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
   const claims = tokens.claims()!;
   if (claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint) return claims;
@@ -68,8 +71,8 @@ const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
 };
 
 /**
- * Creates the authorization code flow with PKCE. The platform stores nothing between the two requests: the browser
- * keeps the state in an encrypted cookie.
+ * Creates the authorization code flow with PKCE. Between the two requests of a sign-in, the platform stores nothing: an
+ * encrypted cookie in the browser contains the state.
  */
 export const createCodeFlow = (options: Options): CodeFlow => {
   const { issuer, publicUrl, logger, now } = options;

@@ -6,7 +6,9 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 
 const TIMEOUT_SECONDS = 5;
-/** After a failed discovery, requests do not contact the issuer again for this time. */
+/**
+ * After the issuer's discovery document could not be fetched, requests are refused for this time without a new attempt.
+ */
 const RETRY_DELAY_MS = 1_000;
 
 export type IssuerConfig = Partial<Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret'>>;

@@ -6,8 +6,8 @@ import type { Vault } from '../vault/vault.ts';
 import type { IssuerConfig } from './issuer.ts';
 
 /**
- * How people sign in. `verify` checks a token of the issuer; it is null if no issuer is configured. `flow` signs people
- * in who use a browser.
+ * The ways in which people sign in. `verify` checks a token of the issuer; it is null if no issuer is configured.
+ * `flow` is for people who use a browser.
  */
 export type SignInMethods = { readonly verify: ((token: string) => Promise<Claims>) | null; readonly flow: CodeFlow };
 

@@ -5,19 +5,20 @@ import { Refusal } from '../../domain/refusal.ts';
 import { type Issuer, type IssuerConfig, identityClaims, issuerUnavailable, MAX_CLOCK_SKEW_SECONDS } from './issuer.ts';
 
 /**
- * Only asymmetric signatures: with a symmetric one, an attacker could sign with the issuer's public key as the secret.
+ * The accepted signature algorithms. All are asymmetric: if a symmetric one were accepted, an attacker could sign a
+ * token with the issuer's public key as the secret.
  */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 /**
- * The accepted values of a token's header `typ`: those of ID tokens and access tokens. Others, such as logout tokens,
- * are refused.
+ * The accepted values of a token's header `typ`, namely those of ID tokens and access tokens. Tokens of other kinds,
+ * such as logout tokens, are refused.
  */
 const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
 const KEY_SET_OPTIONS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
 
 /**
- * Whether an error means that the issuer's keys could not be fetched. If the response is not 200 or not JSON, jose
- * throws its most general error.
+ * Whether an error means that the issuer's keys could not be fetched. This includes jose's most general error, which
+ * jose throws if the response with the keys is not 200 or not JSON.
  */
 const isKeySetError = (error: unknown): boolean =>
   !(error instanceof errors.JOSEError) ||

@@ -3,8 +3,8 @@ import pg from 'pg';
 import { CONNECTION_TIMEOUT_MS, connectionConfig } from './pool.ts';
 
 /**
- * If a session has sent nothing for this long, the server ends it, which releases its locks. The process probably
- * hangs, or its machine is unreachable.
+ * If a session has sent nothing for this long, the database server ends it, which releases the session's locks. The
+ * process that opened it probably hangs, or its machine is unreachable.
  */
 const IDLE_TIMEOUT_MS = 4_000;
 const HEARTBEAT_INTERVAL_MS = 1_000;
@@ -26,8 +26,8 @@ export type AdvisoryLocks = {
 const keyOf = (name: string): string => createHash('sha256').update(`annals projection ${name}`).digest().readBigInt64BE().toString();
 
 /**
- * Sends a query every second, so that the server does not end the session. Waits for the answer before it sends the
- * next one. Calls `onSilence` if a query fails.
+ * Sends a query every second, so that the server does not end the session, and waits for each answer before the next
+ * query. Calls `onSilence` if a query fails.
  */
 const startHeartbeat = (client: pg.Client, onSilence: () => void): void => {
   let isWaiting = false;

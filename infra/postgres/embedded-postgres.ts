@@ -25,8 +25,8 @@ const SUPERUSER = 'postgres';
 const NAME = 'annals';
 const PARTIAL_PREFIX = 'data.new.';
 /**
- * The cluster may be stored outside the directory `dir`. Then LOCATION_FILE in `dir` names the cluster's location, and
- * OWNER_FILE at that location names `dir`.
+ * If the cluster is stored outside the directory `dir`, LOCATION_FILE in `dir` contains the path of the cluster's
+ * location, and OWNER_FILE at that location contains the path of `dir`.
  */
 const LOCATION_FILE = 'place';
 const OWNER_FILE = 'holder';
@@ -44,8 +44,8 @@ const INITDB = [
 ];
 
 /**
- * Without these settings, glibc returns memory to the system after each transaction and allocates it again. That takes
- * a tenth of the time of a small batch.
+ * Settings that make glibc keep freed memory. Without them, it returns memory to the system after each transaction and
+ * allocates it again, which takes a tenth of the time of a small batch.
  */
 const MALLOC_SETTINGS = {
   MALLOC_TOP_PAD_: String(1 << 20),
@@ -54,8 +54,8 @@ const MALLOC_SETTINGS = {
 };
 
 /**
- * The environment variables of PostgreSQL. Inherited ones that would change its behaviour (PGDATA, LC_ALL) are left
- * out.
+ * The environment variables of PostgreSQL. No others are inherited, because some would change its behaviour (PGDATA,
+ * LC_ALL).
  */
 const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...MALLOC_SETTINGS };
 
@@ -66,8 +66,8 @@ const settings = (port: number): Record<string, string | number> => ({
   max_connections: 200,
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Rows and their checkpoint are committed together and come from the log. So transactions that are lost in a crash
-  // are projected again.
+  // A crash may lose committed transactions. That is safe: rows and their checkpoint are committed together, so the
+  // projections apply the lost events of the log again.
   synchronous_commit: 'off',
   wal_level: 'minimal',
   max_wal_senders: 0,
@@ -75,7 +75,7 @@ const settings = (port: number): Record<string, string | number> => ({
   checkpoint_timeout: '15min',
   shared_buffers: '256MB',
   jit: 'off',
-  // Parallel queries need shared memory, of which containers have little.
+  // Parallel queries need more shared memory than many containers have.
   max_parallel_workers_per_gather: 0,
 });
 
@@ -88,7 +88,7 @@ export type PostgresOptions = {
   /** The directory with the cluster's password, and with the cluster or the file that names its location. */
   dir: string;
   port: number;
-  /** False in tests: then nothing is flushed to disk. */
+  /** Whether data is flushed to the disk. False in tests. */
   durable?: boolean;
 };
 
@@ -102,8 +102,9 @@ const changeOwner = (path: string, user: OsUser | undefined): void => {
 };
 
 /**
- * Whether a location belongs to another directory. A copy of a data directory still names the location of the original:
- * two servers on that cluster would stop each other and mix the data of two platforms.
+ * Whether the cluster at a location belongs to another data directory than `dir`. That is so if `dir` is a copy,
+ * because it still refers to the location of the original. Two servers on one cluster would stop each other and mix the
+ * data of two platforms.
  */
 const belongsToOther = (location: string, dir: string): boolean => {
   const owner = readText(join(location, OWNER_FILE));
@@ -157,15 +158,15 @@ const initdb = async (run: Run, binary: string, args: string[]): Promise<void> =
 };
 
 /**
- * Removes incomplete clusters, which interrupted starts have left behind. If an interrupted initdb is still running,
- * some files stay, and a later start removes them.
+ * Removes the incomplete clusters of interrupted starts. If the initdb of such a start is still running, some files
+ * remain, and a later start removes them.
  */
 const removePartialClusters = (location: string): void => {
   for (const name of readdirSync(location).filter((each) => each.startsWith(PARTIAL_PREFIX)))
     try {
       rmSync(join(location, name), { recursive: true, force: true });
     } catch {
-      // Another process is still writing to this directory: a later start removes it.
+      // An initdb is still writing to this directory. A later start removes it.
     }
 };
 
@@ -194,8 +195,8 @@ const urlOf = (user: string, password: string, port: number, database: string): 
 
 /**
  * Creates the role and the database of Annals if they do not exist. If the database was dropped, the next start creates
- * an empty one. This runs in a separate process, because the supervisor runs for months and should not hold the
- * PostgreSQL client in memory.
+ * an empty one. This runs in a separate process, so that the long-running supervisor need not load the PostgreSQL
+ * client.
  */
 const ensureDatabase = async (superuserUrl: string, password: string, ended: AbortSignal): Promise<void> => {
   const env = { ...process.env, SUPERUSER_URL: superuserUrl, DATABASE_NAME: NAME, ROLE_PASSWORD: password };

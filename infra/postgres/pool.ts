@@ -5,8 +5,8 @@ import type { Logger } from 'pino';
 const TIMESTAMPTZ = 1184;
 
 /**
- * Converts times to RFC 3339 in UTC with milliseconds, which is how projections write them. Converts 64-bit integers to
- * numbers, because all of Annals' integers are small enough for that.
+ * Parsers for values from the database. They convert times to RFC 3339 in UTC with milliseconds, as projections write
+ * them, and 64-bit integers to numbers, because all integers of Annals are small enough.
  */
 const parsers: Partial<Record<number, (text: string) => unknown>> = {
   [pg.types.builtins.INT8]: Number,
@@ -19,14 +19,15 @@ const types: pg.CustomTypesConfig = {
 
 const STATEMENT_TIMEOUT_MS = 60_000;
 /**
- * If a query has no answer after this time, its connection must be dead: otherwise the server would have cancelled the
- * statement earlier. The operating system alone would take a quarter of an hour to notice.
+ * After this time without an answer, a connection counts as dead, because a working server would have cancelled the
+ * statement earlier. The operating system would report a dead connection only after a quarter of an hour.
  */
 export const CONNECTION_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
 
 /**
- * The queries of Annals find rows by key or in index order. So table scans are switched off: PostgreSQL would choose
- * them while the statistics of a new table are misleading. JIT compilation never pays off for such queries.
+ * Options for every session. Table scans are switched off: all queries of Annals can use an index, but PostgreSQL would
+ * choose a scan while it has no statistics about a new table. JIT compilation is off, because it makes such short
+ * queries slower.
  */
 const COMMON_OPTIONS = `-c timezone=UTC -c datestyle=ISO -c jit=off -c enable_seqscan=off -c statement_timeout=${STATEMENT_TIMEOUT_MS}`;
 
@@ -41,8 +42,8 @@ export const connectionConfig = (databaseUrl: string, name: string, options = ''
 });
 
 /**
- * Opens a connection pool. It connects when the first query is sent. From then on it keeps at least one connection
- * open, because the first query on a new connection can take tens of milliseconds more. `name` is shown in the server's
+ * Opens a connection pool. It connects when the first query is sent. From then on at least one connection stays open,
+ * because the first query on a new connection can take tens of milliseconds longer. `name` is shown in the server's
  * list of activity. A query fails if it has no answer after `queryTimeoutMs` milliseconds (0: no limit). Its connection
  * is then closed, so that a late answer cannot be taken for that of another query.
  */
@@ -61,7 +62,8 @@ export const openPool = (
     idleTimeoutMillis: 60_000,
   });
   pool.on('error', ({ message }) => logger.debug({ pool: name, reason: message }, 'a database connection was lost'));
-  // If a connection is lost during a query, the query itself fails with the error. So this handler does nothing.
+  // Without this handler, the error of a lost connection would end the process. The handler does nothing, because a
+  // query on that connection fails with the error anyway.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 };
@@ -75,8 +77,8 @@ export const preparedStatement = (text: string): { name: string; text: string } 
 });
 
 /**
- * Error classes that mean the database is unavailable: connection, operator intervention, resources, missing database
- * and authentication. None of them is caused by the statement.
+ * The classes of SQLSTATE codes that mean the database is unavailable: connection, operator intervention, resources,
+ * missing database and authentication. The statement causes none of these errors.
  */
 const UNAVAILABLE_CODES = /^(08|57|53|3D|28|25P0[34])/;
 const NETWORK_CODES = new Set([
@@ -114,8 +116,8 @@ const element = (value: unknown): string => {
 };
 
 /**
- * Formats values as the text of a PostgreSQL array. The driver's own function would take up a large part of the time of
- * a batch.
+ * Formats values as the text of a PostgreSQL array. It replaces the driver's function, which would take a large part of
+ * the time of a batch.
  */
 export const arrayText = (values: readonly unknown[]): string => {
   let text = '{';

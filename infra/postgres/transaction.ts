@@ -19,8 +19,8 @@ type Wire = {
 };
 
 /**
- * Data is sent in parts of this size. A large batch is sent in several parts so that the server can begin to process it
- * early; more parts would wake the server too often.
+ * The size of the parts in which a batch is sent. The server can process the first part of a large batch while the next
+ * ones are sent. Smaller parts would wake the server too often.
  */
 const PART_BYTES = 64 << 10;
 
@@ -29,7 +29,7 @@ const unpreparedStatements = ({ parsedStatements }: Wire, statements: readonly S
 
 const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap<string, string>): void => {
   for (const [name, text] of missing) {
-    // The connection may still have a statement of this name from a failed transaction, so close it first.
+    // The server may still have a prepared statement of this name from a failed transaction, so close that one first.
     wire.close({ type: 'S', name });
     wire.parse({ name, text });
   }
@@ -44,8 +44,8 @@ const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap
 };
 
 /**
- * Buffers what `work` writes to the connection and sends it at the end. If `work` throws half-way, the connection is
- * destroyed: otherwise, the Sync message of the next query would commit the part that was already written.
+ * Buffers what `work` writes to the connection, and sends it when `work` is done. If `work` throws, the connection is
+ * destroyed. Otherwise, the Sync message of the next query would commit the statements that were already written.
  */
 const corked = ({ stream }: Wire, work: () => void): void => {
   stream.cork();

@@ -10,16 +10,13 @@ import * as Integration from '../../domain/webhooks/integration.ts';
 import { type AggregateCache, openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/**
- * Aggregates that frequent requests read without appending to them. One subscription keeps their cached states up to
- * date.
- */
+/** The aggregates that most requests read without changing them. One subscription updates their cached states. */
 const followed = [Agent, AllowedAccount, ApiKey, Integration, Model, Plan, SignIn, Tenant, User];
 
 /**
- * For these aggregates, the cache also remembers that one does not exist: every request with a token looks up its user.
- * The number of such entries is bounded, because this look-up needs a valid token of the issuer. A caller who guesses
- * does not reach it.
+ * The aggregates of which the cache also remembers that one does not exist, because every request with a sign-in token
+ * looks up its user. Callers cannot fill the cache with guesses: the look-up happens only after the token has been
+ * verified.
  */
 const cacheAbsent = [AllowedAccount, User];
 

@@ -40,9 +40,9 @@ export type ApplicationOptions = {
   readonly address: (c: Context) => string | null;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly onResponse?: (c: Context, status: number, milliseconds: number) => void;
-  /** Without it, requests are not limited. */
+  /** The rate limiter. Without it, requests are not limited. */
   readonly limits?: RateLimiter;
-  /** Without it, callers authenticate by API key only. */
+  /** The ways in which people sign in. Without them, callers authenticate by API key only. */
   readonly signIn?: SignInMethods;
   readonly now?: () => number;
 };

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 /**
- * The directory with the compiled code of the files that our processes load. It halves the time that a process takes to
- * start.
+ * The directory in which Node stores the compiled code of the files that our processes load. The cache halves the time
+ * that a process takes to start.
  */
 export const COMPILE_CACHE = join(import.meta.dirname, '../../node_modules/.cache/annals/compiled');

@@ -6,10 +6,10 @@ import type { ManagedProcess } from '../supervision/managed-process.ts';
 import { freePort, isPortFree } from '../supervision/ports.ts';
 import type { Supervised } from '../supervision/supervisor.ts';
 
-/** The ports of the services that run on this machine. A service with a configured URL has none. */
+/** The ports of the embedded services. A service with a configured URL is not embedded and has no port here. */
 export type ServicePorts = Partial<Record<'store' | 'postgres' | 'nats', number>>;
 
-/** The environment variables that contain the URLs of the services. These values contain secrets. */
+/** The environment variables with the URLs of the services. Their values contain secrets. */
 export type ServiceUrls = {
   readonly EVENTSTORE_URL: string;
   readonly DATABASE_URL: string;
@@ -34,7 +34,10 @@ export type EmbeddedServices = {
   readonly ready: Promise<unknown>;
 };
 
-/** The port of the last start, or a free one if another program now uses that port. */
+/**
+ * Returns the port that a service used at the last start. If another program uses that port now, or there was no start,
+ * returns a free port.
+ */
 const portFor = async (last: number | undefined): Promise<number> => (last !== undefined && (await isPortFree(last)) ? last : freePort());
 
 export type StartServicesOptions = {
@@ -47,8 +50,8 @@ export type StartServicesOptions = {
 };
 
 /**
- * Starts each service that has no configured URL. Resolves as soon as all URLs are known, although the services may not
- * be up yet. So the processes that use them can start at the same time.
+ * Starts each service that has no configured URL. Resolves when the URLs of all services are known, which may be before
+ * the services are up. So the processes that use the services can start at the same time as the services.
  */
 export const startEmbeddedServices = async ({ config, lastPorts, run, onStarting }: StartServicesOptions): Promise<EmbeddedServices> => {
   const ports: ServicePorts = { ...lastPorts };

@@ -10,7 +10,7 @@ export const fail = (error: unknown): never => {
   process.exit(1);
 };
 
-/** Exits with a code as soon as standard output has been written, or cannot be written. */
+/** Exits with this code when everything printed to standard output has been written, or cannot be written. */
 export const finish = async (code: number): Promise<never> => {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   return process.exit(code);

@@ -15,12 +15,12 @@ import { type ServiceConfig, type ServicePorts, type ServiceUrls, startEmbeddedS
 export type LaunchConfig = ServiceConfig & { readonly host: string; readonly port: number };
 
 /**
- * The message with which the process `serve` passes on the API key that it has created in an empty log. The key itself
- * is stored nowhere.
+ * The message with which the process `serve` sends the supervisor the API key that it has created in an empty log. The
+ * text of the key is not stored anywhere.
  */
 export type FirstKey = { kind: 'first-key'; key: string; tenant_id: string };
 
-/** A platform of which all processes run on this machine. */
+/** A running platform, whose processes all run on this machine. */
 export type Launched = {
   /** The URL that the HTTP service listens on. */
   readonly url: string;
@@ -42,11 +42,14 @@ export type Launch = {
 export type LaunchEvents = {
   /** Receives lines for the operator, for example that a process had to be restarted. */
   readonly report: (line: string) => void;
-  /** Receives the first API key as soon as it exists. If the start fails later, nothing else shows the key. */
+  /**
+   * Receives the first API key as soon as it exists. It should show the key at once: if the start fails later, the key
+   * is not shown again.
+   */
   readonly onFirstKey?: (first: FirstKey) => void;
 };
 
-/** `close` waits at most this long for services whose start is still being prepared. */
+/** How long `close` waits for services whose start is still being prepared. */
 const PREPARATION_TIMEOUT_MS = 1_000;
 
 const requirePort = async ({ port, host }: LaunchConfig): Promise<void> => {
@@ -92,7 +95,7 @@ const begin = async (launching: Launching): Promise<Launched> => {
     serveProcess({ env, base: loopback(url), report: dirs.report, onMessage: (message) => receive(launching, message) });
 
   launching.lock = lockDataDirectory(annalsData);
-  // Processes that an earlier start has left running may still listen on the port.
+  // First end processes that an earlier start has left running, because they may still listen on the port.
   await Promise.all([serve(baseEnv), workProcess(baseEnv)].map((spec) => replaceProcess(spec, dirs)));
   await requirePort(config);
   const { urls, ports, ready } = await startEmbeddedServices({

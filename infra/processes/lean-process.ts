@@ -10,7 +10,10 @@ type Program =
 
 /** What a process passes on to the process that replaces it. */
 type Handover = Program & {
-  /** The user's value of NODE_COMPILE_CACHE, which the programs started by this process get; null: not set. */
+  /**
+   * The value of NODE_COMPILE_CACHE that the user has set, for the programs that this process starts; null if it is not
+   * set.
+   */
   readonly userCache: string | null;
   readonly isRetry: boolean;
 };
@@ -19,8 +22,8 @@ const VARIABLE = 'ANNALS_LEAN_PROCESS';
 const LEAN_MAIN = join(import.meta.dirname, 'lean-main.mjs');
 
 /**
- * Flags that save memory by a small heap. The process of `start` only supervises others, so it also runs without
- * optimizing compilers.
+ * Node flags that save memory by a smaller heap. The process of `start` only supervises other processes, so it needs no
+ * optimizing compilers either.
  */
 const V8_FLAGS = {
   start: ['--max-semi-space-size=1', '--optimize-for-size', '--no-opt', '--no-maglev', '--no-sparkplug'],
@@ -40,14 +43,15 @@ const replaceThisProcess = (handover: Handover): never => {
 
 /**
  * Replaces this process with one that loads only what a long-running command needs. The process id and the standard
- * streams stay the same. This frees about 40 MiB, which parsing the command line and the configuration has taken.
+ * streams stay the same. This frees about 40 MiB of memory, which this process needed to parse the command line and the
+ * configuration.
  */
 export const becomeLean = (program: Program): never =>
   replaceThisProcess({ ...program, userCache: process.env.NODE_COMPILE_CACHE ?? null, isRetry: false });
 
 /**
- * Whether Node has loaded its TypeScript compiler, which takes 18 MiB. Node does so if a file is missing in the compile
- * cache.
+ * Whether Node has loaded its TypeScript compiler, which takes 18 MiB. Node loads it if a file that this process
+ * imports is missing in the compile cache.
  */
 const hasLoadedCompiler = (): boolean =>
   ((process as { moduleLoadList?: string[] }).moduleLoadList ?? []).some((name) => name.includes('amaro'));
@@ -65,8 +69,8 @@ const load = async (program: Program): Promise<() => Promise<number>> => {
 export const runLean = async (): Promise<number> => {
   const handover = JSON.parse(process.env[VARIABLE]!) as Handover;
   const run = await load(handover);
-  // After an installation or an update, this process has only now filled the compile cache. Its replacement runs from
-  // the cache, without the TypeScript compiler.
+  // The first process after an installation or an update has to compile and fill the compile cache. Replace it once
+  // more: the next process runs from the cache, without the TypeScript compiler.
   if (!handover.isRetry && hasLoadedCompiler()) replaceThisProcess({ ...handover, isRetry: true });
   delete process.env[VARIABLE];
   if (handover.userCache === null) delete process.env.NODE_COMPILE_CACHE;

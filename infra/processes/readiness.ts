@@ -3,10 +3,10 @@ import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { PostgresReads } from '../readmodel/postgres-read-model.ts';
 
-/** /readyz may be requested often, so a status is reused for this long. */
+/** How long the status of a part is reused, because /readyz may be requested often. */
 export const STATUS_TTL_MS = 500;
 
-/** Runs `ask` at most once every `ttlMs` milliseconds. Calls in between get the last result. */
+/** Returns a function that runs `ask` at most once every `ttlMs` milliseconds. Calls in between get the last result. */
 export const memoizeFor = <T>(ttlMs: number, ask: () => Promise<T>): (() => Promise<T>) => {
   let askedAt = Number.NEGATIVE_INFINITY;
   let answer: Promise<T>;

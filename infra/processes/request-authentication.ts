@@ -22,7 +22,8 @@ export type RequestAuthentication = {
   /** Identifies the caller by the cookie alone. @throws Refusal unauthorized, forbidden, rate_limited … */
   readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
   /**
-   * Runs one step of a sign-in. A failed step counts against the client address's limit of invalid credentials.
+   * Runs one step of a sign-in. If the step fails, it counts against the limit of invalid credentials for the client's
+   * IP address.
    * @throws Refusal rate_limited, and what `work` throws
    */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
@@ -39,7 +40,8 @@ export const requestAuthentication = ({
   now,
 }: RequestAuthenticationDeps): RequestAuthentication => {
   /**
-   * Runs `find` within the rate limits. `credential` is the header or cookie by which the limits recognize the caller.
+   * Identifies the caller with `find`, and applies the rate limits before and after it. `credential` is the value of
+   * the caller's Authorization header or cookie.
    */
   const withinLimits = async <T extends Principal>(c: Context, credential: string | undefined, find: () => Promise<T>): Promise<T> => {
     const from = address(c);

@@ -40,13 +40,14 @@ import { openApplicationCache } from './application-cache.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
 import { seed } from './seed.ts';
 
-/** How long /readyz waits for the database to report whether workers are running. */
+/** How long /readyz waits for the database when it asks which workers have reported. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
 const STORE_RETRY_DELAY = { minMs: 25, maxMs: 1_000 };
 const { version } = packageJson;
 
 /**
- * Repeats `work` until the event store, which may still be starting, is available. `what` names the work in log lines.
+ * Repeats `work` while the event store is unavailable, because it may still be starting. `what` names the work in log
+ * lines.
  */
 const retryUntilAvailable = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
   for (const backoff = createBackoff(STORE_RETRY_DELAY); ; ) {
@@ -96,8 +97,8 @@ const openConnections = async (config: Config, logger: Logger) => {
 type Connections = Awaited<ReturnType<typeof openConnections>>;
 
 /**
- * Creates the function that lists, for /readyz, the parts that do not work. Deliveries are accepted even without these
- * parts.
+ * Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries even if
+ * these parts do not work.
  */
 const degradedParts = ({ corruption, reads, broker, projectionAdmin }: Connections): (() => Promise<string[]>) => {
   const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });

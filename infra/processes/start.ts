@@ -20,7 +20,10 @@ const row = (name: string, value: string): string => `  ${name.padEnd(10)}${valu
 /** Quotes a path for a POSIX shell, if it needs quotes. */
 const shellQuoted = (path: string): string => (/^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
-/** The lines that tell the operator where everything is and how to connect to it. They contain no secret. */
+/**
+ * The lines that the start prints: the URLs, directories and commands with which the operator reaches the services.
+ * They contain no secret.
+ */
 const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): string[] => {
   const path = relative(process.cwd(), annalsData);
   const data = path.startsWith('..') ? annalsData : path || '.';
@@ -37,7 +40,7 @@ const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): st
 };
 
 /**
- * Runs the platform in the foreground until it gets a signal. A second signal kills everything.
+ * Runs the platform in the foreground until it gets a signal, then stops all processes. A second signal kills them.
  * @returns the exit code
  */
 export const start = (config: StartConfig): Promise<number> =>

@@ -19,8 +19,8 @@ export type UsageRecorderDeps = {
 };
 
 /**
- * Records that an API key or a user is in use, at most once an hour for each. No request waits for the append. If an
- * append fails, only the time of last use is outdated.
+ * Records the use of API keys and users, at most once an hour for each. Requests do not wait for the append. If an
+ * append fails, the failure is only logged, because only the time of last use is outdated.
  */
 export const createUsageRecorder = ({ systemContext, logger, now }: UsageRecorderDeps): UsageRecorder => {
   const lastHours = createLruMap<string, number>({ capacity: 50_000 });

@@ -3,12 +3,12 @@ import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.
 import type { Log } from '../eventstore/event-log.ts';
 
 /**
- * Returns the first 64 bits of a UUID, which are random. In a set of a million ids, about one look-up in 10^13 finds an
- * id that is not in the set.
+ * Returns the first 64 bits of a random UUID, which stand for the whole id in the set. In a set of a million ids, about
+ * one look-up in 10^13 wrongly finds an id that was not added.
  */
 const keyOf = (id: string): bigint => BigInt(`0x${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}`);
 
-/** A set of event ids that needs eight bytes per id. The first look-up after an addition sorts the set. */
+/** Creates a set of event ids that needs eight bytes per id. The first look-up after an addition sorts the set. */
 export const createIdSet = () => {
   let keys = new BigUint64Array(1024);
   let size = 0;

@@ -11,14 +11,14 @@ import { quoteIdentifier } from '../postgres/pool.ts';
 
 const INTERVAL_MS = 5 * 60_000;
 const RETRY_DELAY_MS = 5_000;
-/** Each delay varies randomly by this share (±10 %). */
+/** The share by which each delay is randomly shorter or longer (±10 %). */
 const JITTER = 0.1;
-/** The most tenants closed in one run. The others are closed after the next interval. */
+/** The maximum number of tenants that one check closes. The next check closes the others. */
 const MAX_TENANTS = 200;
 const LOCK = 'reactor tenant closings';
 /**
- * The error codes for a missing table and a missing column. They mean that this version of the projection has not been
- * built yet.
+ * The SQLSTATE codes for a missing table and a missing column. They mean that the workers have not built this version
+ * of the projection yet.
  */
 const MISSING_TABLE = ['42P01', '42703'];
 
@@ -44,8 +44,8 @@ export type TenantCloserParts = {
 };
 
 /**
- * A lock which ensures that only one process at a time closes tenants. Its methods throw the driver's error if the
- * database is unavailable.
+ * Opens the lock that ensures that only one process at a time closes tenants. Its methods throw the driver's error if
+ * the database is unavailable.
  */
 const openLock = (databaseUrl: string) => {
   let isHeld = false;
@@ -54,7 +54,7 @@ const openLock = (databaseUrl: string) => {
   });
   return {
     connect: locks.connect,
-    /** Tries to take the lock if this process does not have it. Returns whether it has the lock now. */
+    /** Tries to acquire the lock if this process does not hold it. Returns whether this process holds the lock now. */
     acquire: async (): Promise<boolean> => {
       isHeld ||= (await locks.acquire([LOCK])).length > 0;
       return isHeld;
@@ -64,8 +64,9 @@ const openLock = (databaseUrl: string) => {
 };
 
 /**
- * Checks every five minutes whether tenants are due to be closed for good, and closes them. If there are none, a check
- * costs one index look-up. A lock ensures that only one process does this at a time. The others are on standby.
+ * Checks every five minutes whether tenants are due to be closed for good, and closes them. If none is due, a check
+ * costs one index look-up. A lock ensures that only one process does this. The other processes try to take the lock at
+ * each check.
  */
 export const startTenantCloser = ({ log, databaseUrl, logger, now = Date.now, intervalMs = INTERVAL_MS }: TenantCloserParts) => {
   const close = tenantCloser(log);

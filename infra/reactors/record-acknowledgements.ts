@@ -22,7 +22,8 @@ const RETRY = { minMs: 500, maxMs: 10_000 };
 const streamOf = (tenant: string, agent: string): string => streamName(Acknowledgement.category, tenant, agent);
 
 /**
- * Loads the state of an acknowledgement stream. Its last event contains the whole state, so only that event is read.
+ * Loads the state of an acknowledgement stream from its last event, which contains everything that later decisions
+ * need.
  */
 const loadStream = async (log: Log, stream: string): Promise<AcknowledgementStream> => {
   const last = (await log.last(stream)) as Recorded<Acknowledgement.AcknowledgementEvent> | null;
@@ -50,15 +51,16 @@ const acknowledgementLog = (log: Log): AcknowledgementLog => ({
 });
 
 /**
- * Records in the log which messages runners have acknowledged and which the broker has given up. The results of several
- * messages are combined: one event per agent is written every few seconds. Any number of processes may run this.
+ * Records in the log which messages runners have acknowledged and which the broker has given up. The results of many
+ * messages are combined: every few seconds, it appends one event per agent. Any number of processes can run this
+ * recorder.
  */
 export const startAcknowledgementRecorder = ({ log, nats, logger, intervalMs = INTERVAL_MS }: RecorderParts) => {
   const closing = new AbortController();
   const { signal } = closing;
   const streams = acknowledgementLog(log);
   const retry = createBackoff(RETRY);
-  /** Whether the current failure has been logged as a warning. */
+  /** Whether the current failure has already been logged as a warning. */
   let hasWarned = false;
 
   const recordUntilFailure = async (): Promise<void> => {

@@ -12,8 +12,8 @@ import { acknowledgedIdsSince, type IdSet } from './acknowledged-ids.ts';
 import { resumePosition } from './resume-position.ts';
 
 /**
- * `relaying`: the relay is following the log. `waiting`: a service is unavailable, or another relay has published
- * first. The relay will try again.
+ * `state` is `relaying` while the relay follows the log. It is `waiting` before a new attempt, after a service was
+ * unavailable or another relay has published first.
  */
 export type RelayStatus = {
   readonly state: 'starting' | 'relaying' | 'waiting' | 'closed';
@@ -57,7 +57,7 @@ const whenAborted = (signal: AbortSignal): Promise<void> =>
 
 /**
  * Checks regularly that the stream's last message is still the one that this relay published last. Rejects if it is
- * not: the stream was purged, created again, or written to by another relay.
+ * not: the stream was purged or created again, or another relay has written to it.
  */
 const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublisher, signal: AbortSignal): Promise<never> => {
   for (;;) {
@@ -71,8 +71,8 @@ const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublishe
 };
 
 /**
- * Returns a function that publishes the events of the subscription. If an event cannot be encoded, it is logged and
- * skipped, so that it does not block the events after it.
+ * Returns the function that publishes each event of the subscription. An event that cannot be encoded is logged and
+ * skipped, so that later events are still published.
  */
 const publishEvents = ({ nats, logger, publicUrl }: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
   const maxBodyBytes = inlineLimit(nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
@@ -99,8 +99,8 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   const from = await resumePosition(log, tip, signal);
   const acknowledged = await acknowledgedIdsSince(log, from, signal);
   relay.position = tip.token ?? relay.position;
-  // The server remembers message ids for a limited time, so it may not know the last id. For the first message, it
-  // therefore checks only the sequence, which has just been read.
+  // The server remembers message ids only for a limited time, so it may not know the id of the last message any more.
+  // For the first message, let it check only the sequence, which has just been read.
   const publisher = createChainedPublisher(nats, { sequence: tip.sequence, messageId: null }, (batch) => recordPublished(relay, batch));
   relay.publisher = publisher;
   const subscription = log.follow({
@@ -152,9 +152,9 @@ const run = async (relay: RunningRelay, closing: AbortSignal): Promise<void> => 
 };
 
 /**
- * Publishes every relayed event of the log to the stream, exactly once and in log order. This holds however often the
- * relay is restarted, and if several relays run at the same time. The relay stores no state of its own: the stream's
- * last message holds the position.
+ * Publishes every event of the relayed types to the NATS stream, exactly once and in log order, even if the relay is
+ * restarted or several relays run at the same time. The relay stores no state: the stream's last message contains the
+ * log position from which it continues.
  */
 export const startRelay = async (parts: RelayParts): Promise<Relay> => {
   const closing = new AbortController();

@@ -3,8 +3,8 @@ import type { Log } from '../eventstore/event-log.ts';
 import { type LastMessage, MAX_MESSAGE_AGE_MS, STREAM } from '../nats/jetstream.ts';
 
 /**
- * Reads the log backwards. @returns the position of the last event that is older than `ageMs`; undefined if all events
- * are younger
+ * Reads the log backwards. @returns the position of the last event that is older than `ageMs` milliseconds; undefined
+ * if there is none
  * @throws the reason of the aborted signal
  */
 export const lastPositionOlderThan = async (log: Log, ageMs: number, signal: AbortSignal): Promise<Position | undefined> => {
@@ -27,8 +27,9 @@ const requireReached = async (log: Log, position: Position): Promise<Position> =
 };
 
 /**
- * Returns the position after which the relay publishes. That is the position of the stream's last message. If the
- * stream is empty, it is the last position older than MAX_MESSAGE_AGE_MS. Undefined means the start of the log.
+ * Returns the log position after which the relay publishes events. It is that of the stream's last message. If the
+ * stream is empty, it is that of the last event older than MAX_MESSAGE_AGE_MS, or undefined (the start of the log) if
+ * there is none.
  * @throws Error if the stream holds messages of another log
  */
 export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {

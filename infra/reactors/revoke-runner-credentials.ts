@@ -28,8 +28,8 @@ const retryUntilDone = async <T>(work: () => Promise<T>, signal: AbortSignal, on
 };
 
 /**
- * Creates a flag that one part of the program raises and another part waits for. If it is raised several times before
- * the next wait, that counts once.
+ * Creates a flag that one part of the program raises and another part waits for. Raising it several times before the
+ * next wait has the same effect as raising it once.
  */
 const createWakeUp = () => {
   let raised = Promise.withResolvers<void>();
@@ -46,7 +46,7 @@ const createWakeUp = () => {
 type Publication = {
   readonly account: Account;
   readonly list: RevocationList;
-  /** Raised when the broker must receive the revocation list again. */
+  /** This flag is raised when the revocation list must be sent to the broker again. */
   readonly changed: ReturnType<typeof createWakeUp>;
   readonly signal: AbortSignal;
   readonly logger: Logger;
@@ -65,9 +65,9 @@ const publishList = async ({ account, list, changed, signal, logger }: Publicati
 };
 
 /**
- * Follows the log and closes the broker connections of credentials as soon as they are no longer valid. That is the
- * case if the credential was revoked, or if its API key, agent, tenant, owner or membership ended. Revocation needs the
- * operator key of the embedded server. On any other broker, credentials are valid until they expire.
+ * Follows the log, and closes the broker connections of each credential as soon as the credential is no longer valid.
+ * That is so if it was revoked, or if its API key, agent, tenant, owner or the owner's membership has ended. Revocation
+ * needs the operator key of the embedded server. On any other broker, credentials are valid until they expire.
  */
 export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
   const { log, logger } = parts;

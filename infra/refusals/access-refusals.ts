@@ -24,8 +24,8 @@ const kind: RefusalKind<RefusedRequest, EventWithOrigin> = {
 const withoutOrigin = ({ type, data }: EventWithOrigin): DomainEvent => ({ type, data });
 
 /**
- * Records requests of known callers that were refused with 403. They are recorded after the response, in the log of the
- * tenant named in the request's path. Per minute, 60 refusals are recorded one by one, and the others as one count per
+ * Records refusals of requests with 403, for callers that are known. It records them after the response, in a stream of
+ * the tenant in the request's path. Each minute, 60 refusals are recorded one by one, and the others as one count per
  * caller.
  */
 export const accessRefusalWriter = (deps: BatchDeps & { readonly address: (c: Context) => string | null }) => {

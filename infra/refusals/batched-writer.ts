@@ -22,8 +22,8 @@ export type BatchOptions<T, E extends DomainEvent> = {
 };
 
 /**
- * Records refusals in batches, after the responses have been sent. So a flood of refused requests does not cause a
- * write per request.
+ * Records refusals in batches, after the responses have been sent, so that a flood of refused requests does not cause
+ * one append per request.
  */
 export const batchedWriter = <T, E extends DomainEvent>(
   { log, logger, now }: BatchDeps,

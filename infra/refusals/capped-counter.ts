@@ -2,7 +2,8 @@ const MAX_SINGLE_PER_MINUTE = 60;
 const MAX_CALLERS = 100;
 const MAX_PENDING = 1_000;
 /**
- * If more than `MAX_CALLERS` callers are refused in a minute, the additional ones are counted together under this name.
+ * The name under which refusals are counted together whose caller is unknown, or one more than `MAX_CALLERS` in that
+ * minute.
  */
 const OTHERS = 'others';
 
@@ -26,8 +27,8 @@ export type RefusalKind<T, E> = {
 const MINUTE_LENGTH = 16;
 
 /**
- * Turns refusals into a limited number of events, so that a flood of refusals does not fill the log. In each minute, 60
- * refusals become an event each. The others become one count per caller.
+ * Turns refusals into a limited number of events, so that a flood of refusals does not fill the log. The first 60
+ * refusals of each minute become one event each. The others become one event per caller, with their count.
  */
 export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = () => false }: RefusalKind<T, E>) => {
   let minute = '';
@@ -63,7 +64,7 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       else count(callerOf(refused) ?? OTHERS, at);
     },
     /**
-     * Removes and returns the pending events. With `includeCurrentMinute`, they include the counts of the current
+     * Removes and returns the pending events. If `includeCurrentMinute` is true, they include the counts of the current
      * minute.
      */
     take: (at: string, includeCurrentMinute: boolean): readonly TimedEvent<E>[] => {
@@ -73,11 +74,13 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       pending = [];
       return events;
     },
-    /** Puts back events that could not be recorded. At most the oldest 1,000 are kept, to limit the memory. */
+    /** Puts back events that could not be recorded. To limit the memory, all but the oldest 1,000 are dropped. */
     putBack: (events: readonly TimedEvent<E>[]): void => {
       pending = [...events, ...pending].slice(0, MAX_PENDING);
     },
-    /** Whether the counter may be dropped: nothing is pending, and the minute of the last refusal is over. */
+    /**
+     * Whether the counter can be discarded: no event or count is pending, and the minute of the last refusal is over.
+     */
     isIdle: (at: string): boolean => pending.length === 0 && sums.size === 0 && at.slice(0, MINUTE_LENGTH) !== minute,
   };
 };

@@ -4,7 +4,7 @@ import { createBackoff } from '../backoff.ts';
 
 const RESPONSE_TIMEOUT_MS = 15_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
-/** Retries follow each other quickly, so only every tenth failure is reported. */
+/** Only every tenth failure in a row is reported, because retries follow each other quickly. */
 const FAILURES_PER_REPORT = 10;
 
 const AgentName = z.object({ id: z.string(), slug: z.string() });
@@ -33,8 +33,8 @@ const refusalOf = async (response: Response): Promise<Refusal> => {
 };
 
 /**
- * Sends a runner's requests to the HTTP service, with the runner's API key. @throws Refusal. Only the code
- * `unavailable` is worth a retry.
+ * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. Its methods throw a
+ * Refusal. Only after the code `unavailable` can a retry succeed.
  */
 export const apiClient = ({ url, key }: { url: string; key: string }) => {
   const base = url.replace(/\/+$/, '');
@@ -61,8 +61,8 @@ export const apiClient = ({ url, key }: { url: string; key: string }) => {
   };
 
   /**
-   * Turns `not_found` into a message about ANNALS_URL. Every Annals service has /me, so without it the URL leads to
-   * another service or has a wrong path.
+   * Turns the refusal `not_found` of /me into a message about ANNALS_URL. Every Annals service has /me. If it is not
+   * found, the URL belongs to another service or has a wrong path.
    */
   const wrongAddress = (error: Refusal): never => {
     throw error.code === 'not_found' ? new Refusal('not_found', `there is no Annals service at ${base}: correct ANNALS_URL`) : error;
@@ -88,7 +88,7 @@ export const apiClient = ({ url, key }: { url: string; key: string }) => {
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),
     /**
-     * Fetches a body that was too large for its message. Only the path of the URL in the message is used, so that the
+     * Fetches a body that was too large for its message. It uses only the path of the URL in the message, so that the
      * API key is never sent to another host.
      */
     body: async (reference: string): Promise<Uint8Array> => {

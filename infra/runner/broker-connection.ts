@@ -3,13 +3,13 @@ import { Refusal } from '../../domain/refusal.ts';
 import { inboxOf } from '../../domain/runners/runner-credential.ts';
 import type { Credential } from './api-client.ts';
 
-/** Credentials are renewed once this share of their lifetime has passed. */
+/** Credentials are renewed after this share of their lifetime. */
 const RENEW_AT = 0.75;
 export const RENEWAL_RETRY_DELAY_MS = 5_000;
 
 /**
- * A connection to the broker. `interrupted` resolves when the connection is re-established or closed: requests that
- * were sent before get no answer, and the NATS client does not report that.
+ * A connection to the broker. `interrupted` resolves when the connection is re-established or closed. Requests sent
+ * before that get no answer, which the NATS client does not report.
  */
 export type BrokerConnection = {
   readonly nats: NatsConnection;
@@ -67,8 +67,8 @@ export type CredentialSource = {
 };
 
 /**
- * Keeps a connection to the broker open. Its credentials are renewed before they expire. Setting `renewAt` to an
- * earlier time renews them sooner.
+ * Keeps a connection to the broker open. Before its credentials expire, it opens a new connection with new ones.
+ * Setting `renewAt` of a connection to an earlier time renews its credentials sooner.
  */
 export const keepConnected = ({ issue, retry, onRenewed, lingerMs }: CredentialSource): RenewingConnection => {
   let current: BrokerConnection | null = null;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Msg, nanos } from 'nats';
 import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
 
-/** A pull request waits this long for a message. The next pull uses the newest credentials. */
+/** How long one request to the broker waits for a message. The next request uses the newest credentials. */
 const PULL_TIMEOUT_MS = 5_000;
 const SETTLE_TIMEOUT_MS = 5_000;
 const MAX_SETTLE_ATTEMPTS = 4;
@@ -23,8 +23,8 @@ export const messageConsumer = (issue: CredentialSource['issue'], retry: Credent
   const connection = keepConnected({ issue, retry, onRenewed: resetMisses, lingerMs: 2 * PULL_TIMEOUT_MS });
 
   /**
-   * Called when a pull gets no proper answer. If that happens twice in a row, the server may have lost the consumer or
-   * the runner's user. Then this renews the credentials, which makes both known to the server again.
+   * Handles a pull without a valid answer. After two such pulls in a row, the server may have lost the consumer or the
+   * runner's user. So this function renews the credentials soon, which creates both on the server again.
    */
   const missed = async (): Promise<null> => {
     const latest = connection.latest();
@@ -39,8 +39,8 @@ export const messageConsumer = (issue: CredentialSource['issue'], retry: Credent
       const { nats, credential, interrupted } = await connection.get();
       const request = JSON.stringify({ batch: 1, expires: nanos(PULL_TIMEOUT_MS) });
       const subject = `$JS.API.CONSUMER.MSG.NEXT.${credential.stream}.${credential.consumer}`;
-      // `noMux`: by default, the NATS client receives all answers through a shared inbox. A message keeps its own
-      // subject, so the shared inbox would not recognise it as the answer.
+      // By default, the NATS client receives all answers through a shared inbox and recognises an answer by its
+      // subject. A message keeps its own subject, so it needs a separate inbox (`noMux`).
       const response = nats.request(subject, request, { noMux: true, timeout: PULL_TIMEOUT_MS + 2_000 }).catch(() => undefined);
       const answer = await Promise.race([response, interrupted.promise]);
       if (answer === null) return null;

@@ -1,7 +1,10 @@
 import { closeSync, fdatasyncSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** The ids of the events that a runner has processed. An id is on disk before its event is acknowledged. */
+/**
+ * The ids of the events that a runner has processed. When `add` returns, the id is on the disk. Runners add an event's
+ * id before they acknowledge its message.
+ */
 export type ProcessedIds = { readonly has: (id: string) => boolean; readonly add: (id: string) => void };
 
 const MIN_REMEMBERED = 100_000;
@@ -78,8 +81,8 @@ export const openProcessedIds = (file: string, minRemembered = MIN_REMEMBERED): 
   closeSync(openSync(file, 'a', 0o600));
   sync(dirname(file));
   refresh();
-  // A crash may have left an incomplete last line. The file is rewritten without it, because the next id would be
-  // appended to that line.
+  // A crash may have left an incomplete last line, to which the next id would be appended. So rewrite the file without
+  // that line.
   if (statSync(file).size > readUpTo.size) rewrite(file, ids);
   return {
     has: (id) => {

@@ -7,9 +7,9 @@ export type CommandRun = {
   /** Called every `progressMs` milliseconds while the command runs. */
   readonly onProgress: () => void;
   readonly progressMs: number;
-  /** Aborted to end the command and the processes that it has started: sends SIGTERM. */
+  /** When this signal is aborted, the command and the processes that it has started get SIGTERM. */
   readonly kill: AbortSignal;
-  /** Aborted to kill the command and these processes: sends SIGKILL. */
+  /** When this signal is aborted, the command and the processes that it has started get SIGKILL. */
   readonly force: AbortSignal;
 };
 
@@ -19,7 +19,7 @@ export type CommandRun = {
  */
 export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, force }: CommandRun): Promise<number | string> =>
   new Promise((resolve) => {
-    // The command gets a process group of its own. So Ctrl-C in a terminal reaches only the runner, which lets the
+    // Run the command in its own process group, so that Ctrl-C in a terminal reaches only the runner, which lets the
     // command finish.
     const child = spawn('/bin/sh', ['-c', exec], {
       detached: true,
@@ -31,7 +31,7 @@ export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, for
       try {
         if (child.pid) process.kill(-child.pid, signal);
       } catch {
-        // The command has ended already.
+        // The process group does not exist any more, because the command has ended.
       }
     };
     const [terminate, forceEnd] = [send('SIGTERM'), send('SIGKILL')];
@@ -45,7 +45,7 @@ export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, for
     force.addEventListener('abort', forceEnd);
     child.once('error', (error) => finish(error.message));
     child.once('exit', (code, signal) => finish(code ?? `signal ${signal}`));
-    // A command may exit without reading its input. The resulting write error is ignored.
+    // Ignore the write error that occurs if a command exits without reading its input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

@@ -60,13 +60,13 @@ const withBody = ({ dataref: _, ...event }: CloudEvent, body: Uint8Array): Uint8
     const text = decoder.decode(body);
     if (isJsonType(event.datacontenttype) && JSON.parse(text) !== undefined) return Buffer.from(`${head},"data":${text}}`);
   } catch {
-    // The body is not valid JSON, although its content type may say so. It is passed as base64.
+    // The body is not valid JSON, even if its content type is JSON. Pass it as base64.
   }
   return Buffer.from(`${head},"data_base64":"${body.toBase64()}"}`);
 };
 
 /**
- * Returns how often a message has been delivered. The reply subject contains the count:
+ * Returns how often a message has been delivered. The count is part of the message's reply subject,
  * `$JS.ACK.<stream>.<consumer>.<count>.…`. Newer servers insert the domain and the account before the stream.
  */
 const attemptsOf = ({ reply = '' }: Msg): number => {
@@ -106,9 +106,9 @@ const runFor = async (worker: Worker, message: Msg, event: CloudEvent): Promise<
 };
 
 /**
- * Processes one message and tells the broker the result. A message whose event is already processed is only
- * acknowledged. If the command fails, the broker delivers the message again. A message that is not understood is
- * dropped.
+ * Processes one message and sends the broker the result. If the event has been processed before, the message is only
+ * acknowledged. If the command fails, the broker delivers the message again. A message that is not a valid CloudEvent
+ * is dropped.
  */
 const handle = async (worker: Worker, message: Msg): Promise<void> => {
   const { messages, processed } = worker;
@@ -158,8 +158,9 @@ const handleMessages = async (worker: Worker, stop: AbortSignal): Promise<void> 
 };
 
 /**
- * Runs a command for each delivery to an agent, and repeats it until the command exits with 0. The event's id is on
- * disk before the message is acknowledged: if the broker delivers the message again, the command is not run again.
+ * Runs a command for each delivery to an agent, again and again until the command exits with code 0. It writes the
+ * event's id to the disk before it acknowledges the message. So the command does not run again if the broker delivers
+ * the message again.
  * @returns the exit code
  * @throws Refusal with a message of one line, if the runner cannot start
  */

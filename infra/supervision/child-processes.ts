@@ -12,13 +12,16 @@ const annalsCommand = (name: string, args: readonly string[], env: NodeJS.Proces
   cwd: process.cwd(),
   env,
   stopSignal: 'SIGTERM',
-  // Opens an IPC channel. When the channel closes, the process knows that its supervisor has ended.
+  // Opens an IPC channel to the process. When the supervisor ends, the channel closes, and the process stops.
   onMessage: () => {},
 });
 
 export type StoreProcess = ManagedProcess & {
   readonly url: () => string;
-  /** Whether `url` works before the store is up: only if the file with its secret exists already. */
+  /**
+   * Whether `url` can be called before the store is up. It needs the file with the secret, which the store creates at
+   * its first start.
+   */
   readonly isUrlKnown: () => boolean;
 };
 
@@ -43,7 +46,7 @@ export type ServeOptions = {
   onMessage: (message: unknown) => void;
 };
 
-/** The HTTP service. It counts as up when it accepts deliveries. */
+/** The process of the HTTP service. It counts as up when the service accepts deliveries. */
 export const serveProcess = ({ env, base, report, onMessage }: ServeOptions): ManagedProcess => ({
   ...annalsCommand('serve', ['serve'], env),
   graceMs: 15_000,

@@ -26,11 +26,11 @@ export type ManagedProcess = {
   readyPattern?: RegExp;
   /** Runs each time the process has come up, before others may rely on it. `ended` is aborted when the process ends. */
   prepare?: (ended: AbortSignal) => Promise<void>;
-  /** Whether the process gives way to the others when the machine is busy. */
+  /** Whether the process gets less CPU time than the others when the machine is busy. */
   isLowPriority?: boolean;
   /**
-   * If set, an IPC channel to the process is opened, and this function receives its messages. The channel also lets the
-   * process notice that its supervisor has ended.
+   * If set, the supervisor opens an IPC channel to the process, and this function receives its messages. When the
+   * channel closes, the process notices that its supervisor has ended.
    */
   onMessage?: (message: unknown) => void;
 };
@@ -43,8 +43,8 @@ export type ProcessDirs = {
 };
 
 /**
- * A nice value: a lower priority than that of the processes that accept deliveries. The process still gets a third of a
- * normal share of the CPU, so it never waits for long.
+ * The nice value of a process with low priority. On a busy machine, such a process still gets a third of the CPU time
+ * of a normal one, so it never waits for long.
  */
 const LOW_PRIORITY = 5;
 
@@ -71,7 +71,8 @@ export const lowerPriority = (pid: number): void => {
     // between groups.
     writeFileSync(`/proc/${pid}/autogroup`, String(LOW_PRIORITY));
   } catch {
-    // The process has already ended, which its exit event reports, or the system has no scheduling groups.
+    // Nothing to do: the process has already ended (its exit event reports that), or the system has no scheduling
+    // groups.
   }
 };
 
@@ -105,7 +106,7 @@ export const replaceProcess = async (
   );
   for (const leftover of leftovers) await endProcess(leftover, stopSignal, graceMs);
   removePidFile(pidFile);
-  // Another process may now have the pid in a stale pid file, especially in a container. PostgreSQL would take that
-  // process for its own server and not start, so remove the file.
+  // The pid in a stale pid file may now belong to another process, especially in a container. PostgreSQL would take
+  // that process for its own server and refuse to start. So remove the file.
   if (ownPidFile && leftovers.length === 0) removePidFile(ownPidFile.file);
 };

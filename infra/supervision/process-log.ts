@@ -11,9 +11,9 @@ export const rotateLog = (file: string): void => {
 };
 
 /**
- * Shortens a log larger than 10 MiB that a process is still writing: copies it to `<file>.1`, then truncates it. The
- * process has opened the file for appending, so it continues at the start of the empty file. If there is no space for
- * the copy, the older lines are lost.
+ * Truncates a log larger than 10 MiB to which a process is still writing, after copying it to `<file>.1`. The process
+ * has opened the log for appending, so its next line is at the start of the empty file. If the disk has no space for
+ * the copy, the lines are lost.
  */
 export const truncateLog = (file: string): void => {
   if (sizeOf(file) <= MAX_LOG_BYTES) return;
@@ -47,8 +47,8 @@ const messageIn = (line: string): string => {
 };
 
 /**
- * The line of a log that best explains why the process ended: the last line that mentions an error. If there is none,
- * the last line.
+ * The line of a log that best explains why the process ended: the last line that mentions an error or, if there is
+ * none, the last line.
  */
 export const reasonIn = (text: string): string => {
   const lines = text.trimEnd().split('\n');

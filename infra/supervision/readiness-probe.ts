@@ -5,14 +5,14 @@ const POLL_INTERVAL_MS = 20;
 const REQUEST_TIMEOUT_MS = 5_000;
 const REPORT_INTERVAL_MS = 10_000;
 /**
- * When deliveries are accepted, the other parts of the platform get this long to come up. Then the start counts as
- * complete, whether they are up or not.
+ * How long a start waits for the other parts of the platform after deliveries are accepted. After that, the start is
+ * complete, even if a part is not up.
  */
 const DEGRADED_TIMEOUT_MS = 10_000;
 
 type Readiness = { readonly status: number; readonly degraded: readonly string[] };
 
-// Avoids `fetch` and an import of `node:http`: both load all of undici, at a time when the starting processes need the
+// Do not use `fetch` or import `node:http`: both load all of undici, at a time when the starting processes need the
 // CPU.
 const { get } = process.getBuiltinModule('node:http');
 

@@ -33,7 +33,10 @@ export type Supervised = {
 
 const MAX_START_ATTEMPTS = 5;
 const RESTART_DELAY = { minMs: 50, maxMs: 2_000 };
-/** If a process was up for this long, its end is not a failed start: the restart delay begins at its minimum again. */
+/**
+ * If a process was up for at least this long, its end does not count as a failed start, and it is restarted after the
+ * minimum delay.
+ */
 const STABLE_AFTER_MS = 1_000;
 const LOG_CHECK_INTERVAL_MS = 60_000;
 /** How long a process may take to come up. After a crash, PostgreSQL and the event store may have much to repair. */
@@ -78,8 +81,8 @@ const waitUntilServing = async (
 };
 
 /**
- * Writes the pid file. If that fails, the process runs all the same, but after a crash of the supervisor the next start
- * cannot find it.
+ * Writes the pid file, with which the next start finds the process if the supervisor crashes. A failure is only
+ * reported, and the process continues to run.
  */
 const recordPid = ({ spec, dirs, pidFile }: Supervision, pid: number): void => {
   try {
@@ -120,7 +123,7 @@ const runOnce = async (supervision: Supervision): Promise<Run> => {
   const over = new AbortController();
   const ended = exitOf(child).finally(() => over.abort());
   let servedAt = Number.POSITIVE_INFINITY;
-  // The log must not be truncated before the process is up: until then, it is read from `offset` on.
+  // Do not truncate the log before the process is up: until then, the supervisor reads it from `offset` on.
   const logCheck = setInterval(() => Number.isFinite(servedAt) && limitLog(supervision), LOG_CHECK_INTERVAL_MS).unref();
   over.signal.addEventListener('abort', () => clearInterval(logCheck));
   const startup = waitUntilServing(spec, child, over.signal, readLog).then(

@@ -10,8 +10,8 @@ import { deliveryStream, toRetryLater } from './record-delivery.ts';
 
 const CHUNK_TIMEOUT_MS = 3_000;
 /**
- * The time limit for writing all chunks of a body. The event of the delivery is written after them, and providers wait
- * ten seconds for the response.
+ * The time limit for writing all chunks of a body. It leaves time to write the delivery's event after them: providers
+ * wait ten seconds for the response.
  */
 const BODY_TIMEOUT_MS = 6_000;
 
@@ -29,8 +29,8 @@ export const isRecorded = async (log: Log, delivery: Pick<LargeDelivery, 'integr
   (await withDeadline(CHUNK_TIMEOUT_MS, log.last(deliveryStream(delivery))).catch(toRetryLater)) !== null;
 
 /**
- * Writes each chunk of a body exactly once, even if another process writes the same chunks, or an earlier attempt has
- * written some of them.
+ * Writes each chunk of a body exactly once, even if another process is writing the same chunks, or an earlier attempt
+ * has written some of them.
  * @throws Refusal unavailable
  */
 export const writeChunks = async (log: Log, delivery: LargeDelivery): Promise<void> => {
@@ -61,8 +61,7 @@ export async function* readChunks(log: Log, tenant: string, id: string, { parts 
   const digest = createHash('sha256');
   let size = 0;
   for (let index = 0; index < parts; index++) {
-    // Each chunk is read separately: one read of the whole stream would buffer chunks faster than the caller takes
-    // them.
+    // Read each chunk separately. A read of the whole stream would buffer chunks faster than the caller consumes them.
     const [event] = await Array.fromAsync(log.read(stream, { from: index, limit: 1 })).catch(throwAsRefusal);
     if (!event) throw new Error(`chunk ${index} of ${parts} is missing in ${stream}`);
     const bytes = event.data as Uint8Array;

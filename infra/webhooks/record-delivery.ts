@@ -16,7 +16,7 @@ const APPEND_TIMEOUT_MS = 3_000;
 const LOOKUP_TIMEOUT_MS = 900;
 /** The most appends that may wait for the event store. It handles this many in about half a second. */
 const MAX_WAITING = 1_500;
-/** For this long after a failed append, recording counts as failing, unless an append succeeds in the meantime. */
+/** How long after a failed append recording counts as failing, unless a later append succeeds. */
 const FAILURE_TTL_MS = 5_000;
 const MIN_RETRY_AFTER_SECONDS = 5;
 const MAX_RETRY_AFTER_SECONDS = 60;
@@ -25,16 +25,16 @@ const NO_BYTES = new Uint8Array(0);
 export type DeliveryRecorder = {
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
   /**
-   * Whether the last append failed, less than FAILURE_TTL_MS ago. This is needed to notice a full disk: reads still
-   * work then.
+   * Whether the last append failed, less than FAILURE_TTL_MS ago. /readyz needs this to detect a full disk, on which
+   * reads still work.
    */
   readonly isFailing: () => boolean;
 };
 
 /**
- * Records each delivery as the first event of a stream that is named after the delivery's id. This is where a
- * redelivery is recognised: its stream already exists, so the append conflicts. The chunks of a large body must be
- * written before.
+ * Records each delivery as the first event of a stream whose name contains the delivery's id. The append of a
+ * redelivery conflicts, because its stream already exists: that is how redeliveries are recognised. The chunks of a
+ * large body must be written before this event.
  */
 export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
   let waiting = 0;
@@ -63,7 +63,7 @@ export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
   const timeoutAt = (startedAt: number): number =>
     Math.min(startedAt + APPEND_TIMEOUT_MS, Math.max(startedAt, lastAnswerAt) + STORE_SILENCE_TIMEOUT_MS);
 
-  // Times out with its own timer, because the client's deadline does not include the time for connecting.
+  // Uses its own timer, because the deadline of the event store client does not include the time for connecting.
   const record = (delivery: NewDelivery): Promise<RecordedDelivery> => {
     if (waiting >= MAX_WAITING) throw retryLater();
     const startedAt = performance.now();
@@ -78,8 +78,8 @@ export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
         failedAt = performance.now();
         reject(retryLater());
       };
-      // If this process was busy, an answer may have arrived without being read yet. So the event loop runs once more
-      // before the append is failed.
+      // If this process was busy, the answer may have arrived but not been read yet. So let the event loop run once
+      // more before the append fails.
       const onTimeout = (): void => void setImmediate(failOrWait);
       let timer = setTimeout(onTimeout, STORE_SILENCE_TIMEOUT_MS);
       append(delivery)
@@ -99,7 +99,7 @@ export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integrati
 
 /**
  * Creates the refusal that asks the sender to repeat the delivery. The delay is random, so that the senders do not all
- * return at the same time.
+ * repeat their deliveries at the same time.
  */
 export const retryLater = (): Refusal => {
   const range = MAX_RETRY_AFTER_SECONDS - MIN_RETRY_AFTER_SECONDS + 1;

@@ -46,7 +46,7 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
     try {
       await compare(redelivery);
     } catch (error) {
-      // Another process has appended to the stream in the meantime, most likely the same event. So compare again.
+      // Another process has appended to the stream since it was read, most likely the same event. So compare again.
       if (error instanceof LogError && error.kind === 'conflict') return enqueue(redelivery);
       logger.warn({ error: (error as Error).message, stream: redelivery.stream }, 'a redelivery could not be compared with its delivery');
     }
@@ -65,11 +65,11 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
   };
 
   return {
-    /** Remembers a delivery that has just been recorded. A redelivery soon afterwards then needs no read. */
+    /** Remembers a delivery that has just been recorded, so that its redeliveries in the near future need no read. */
     remember: (delivery: NewDelivery): void => digests.set(deliveryStream(delivery), delivery.facts.sha256),
     /**
-     * Whether it is certain that the log contains this delivery. This never becomes outdated, because events are never
-     * removed. False means only that the delivery is not in memory.
+     * Whether this process knows that the log contains this delivery. True is never outdated, because events are never
+     * removed. False means only that this process does not remember the delivery.
      */
     isKnown: (delivery: Pick<NewDelivery, 'integration' | 'id'>): boolean => digests.get(deliveryStream(delivery)) !== undefined,
     /**

@@ -10,8 +10,8 @@ import { toRetryLater } from './record-delivery.ts';
 const APPEND_TIMEOUT_MS = 500;
 
 /**
- * Records each body in a stream of its own. Returns whether the body is a replay: it arrived before under another
- * delivery id. (The same id again is a redelivery, see record-delivery.ts.)
+ * Creates the function that records a body in a stream of its own, and returns whether the body is a replay: the same
+ * body arrived before with another delivery id. (A repeated delivery id is a redelivery, see record-delivery.ts.)
  * @throws Refusal unavailable
  */
 export const createReplayGuard =
@@ -28,8 +28,8 @@ export const createReplayGuard =
   };
 
 /**
- * Whether a body that was recorded before is a replay. A body that was last seen long ago is not: it is recorded again
- * as if it were new. If another process records it first, that event is checked instead.
+ * Whether a body that was recorded before is a replay. If it was last recorded long ago, it is not a replay and is
+ * recorded again. If another process records it first, the event of that process is checked.
  */
 const isKnownReplay = async (log: Log, stream: string, integration: Integration, facts: DeliveryFacts): Promise<boolean> => {
   for (;;) {

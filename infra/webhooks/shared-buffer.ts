@@ -5,9 +5,9 @@ import { retryLater } from './record-delivery.ts';
 const MAX_BUFFERED_BYTES = 128 * 1024 * 1024;
 
 /**
- * Allocates memory for large bodies, which is shared with the worker thread. All bodies use ranges of one buffer. It is
- * created for the first body and then reused. With one SharedArrayBuffer per body, memory could grow without limit:
- * each buffer is freed only after the garbage collectors of both threads have run.
+ * Allocates memory for large bodies, which is shared with the worker thread. All bodies use ranges of one buffer, which
+ * is created for the first body and then reused. With one SharedArrayBuffer per body, memory could grow without limit,
+ * because each is freed only after the garbage collectors of both threads have run.
  * @throws Refusal unavailable if no free range is large enough
  */
 export const sharedBuffer = (maxBytes = MAX_BUFFERED_BYTES): ((bytes: number) => BodyBuffer) => {

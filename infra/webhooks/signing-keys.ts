@@ -9,14 +9,14 @@ import { toRetryLater } from './record-delivery.ts';
 const MAX_CACHED = 10_000;
 
 /**
- * The decrypted secrets of an integration, and the encrypted texts they were decrypted from. If the integration's
- * encrypted texts differ from these, the entry is out of date.
+ * The decrypted secrets of an integration, and the encrypted texts from which they were decrypted. The entry is
+ * outdated if the integration now has other encrypted texts.
  */
 type CachedKeys = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
 
 /**
- * Returns a function that gets the keys with which an integration's deliveries are verified. Keys are decrypted once
- * and cached. The function throws Refusal unavailable or not_found.
+ * Returns a function that gets the signing keys of an integration, with which its deliveries are verified. It decrypts
+ * keys once and caches them. It throws Refusal unavailable or not_found.
  */
 export const createSigningKeys = (vault: Pick<Vault, 'open'>) => {
   const cache = createLruMap<string, CachedKeys>({ capacity: MAX_CACHED });

@@ -19,7 +19,7 @@ export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
     started.on('message', ({ id, result }: TaskResult) => {
       pending.get(id)?.resolve(result);
       pending.delete(id);
-      // While no task is pending, the thread must not keep the process alive.
+      // Let this process exit although the thread is running, because no task is pending.
       if (pending.size === 0) started.unref();
     });
     started.on('error', (error) =>

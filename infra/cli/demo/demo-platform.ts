@@ -18,8 +18,8 @@ export type DemoPlatform = {
 
 const PREPARATION_TIMEOUT_MS = 5_000;
 /**
- * The mode of the demo's directory. PostgreSQL never runs as root, so it must be able to pass through a directory that
- * root owns.
+ * The mode of the demo's directory: other users may pass through it. If root runs the demo, PostgreSQL runs as another
+ * user and must reach its own directory inside.
  */
 const PASSABLE = 0o711;
 
@@ -45,7 +45,8 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
     return { url, key, tenant: firstKey()?.tenant_id ?? null, dir, close: running.close };
   } catch (error) {
     await running.close().catch(() => {});
-    // Wait for a database that is still being created: it would go on writing files after the directory was removed.
+    // If a database is still being created, wait for it. Otherwise it would write files after the directory has been
+    // removed.
     const settled = running.ready.then(
       () => {},
       () => {},

@@ -62,8 +62,8 @@ const count = <T>(items: readonly T[], matches: (item: T) => boolean): number =>
 type Sent = { posts: number; retried: number; accepted: number; redelivered: number; rejected: number; others: number };
 
 /**
- * Whether a delivery was accepted. If it was stored although the response was 503, the repeated post gets 200, as a
- * redelivery.
+ * Whether a delivery was accepted. A delivery can be recorded although its response was 503. The repeated post then
+ * gets 200, as a redelivery.
  */
 const isAccepted = ({ status, posts }: Answer): boolean => status === 202 || (status === 200 && posts > 1);
 
@@ -85,7 +85,7 @@ const send = async (hook: string, secret: string, deliveries: readonly Delivery[
 
 type Observed = { listed: number; delivered: number; distinct: number; unchanged: number };
 
-/** Counts what the service lists and what the runner has recorded, as soon as both have every delivery. */
+/** Waits until the service lists every delivery and the runner has recorded every event, then counts both. */
 const observe = async (api: Client, platform: DemoPlatform, setup: Setup, deliveries: readonly Delivery[]): Promise<Observed> => {
   const path = `/tenant/${setup.tenant}/webhook-integrations/${setup.integration}/deliveries?outcome=accepted&limit=200`;
   await eventually(
