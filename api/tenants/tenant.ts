@@ -52,8 +52,8 @@ const statisticsOf = async ({ reads }: Ctx, id: string): Promise<TenantStatistic
 const lastKnownStatistics = staleIfError<TenantStatistics>({ agent_count: 0, last_active_at: null });
 
 /**
- * Like `statisticsOf`, but for the response to a mutation. If the read models are unavailable, it returns the last
- * known values, or else 0 and null, because the mutation is already recorded.
+ * Like `statisticsOf`, but for the response to a mutation. The mutation is already recorded, so the response must not
+ * fail: if the read models are unavailable, this returns the last known values, or else 0 and null.
  */
 const statisticsOrLastKnown = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<TenantStatistics> =>
   ctx.sideEffect(() => lastKnownStatistics(ctx.reads, id, statisticsOf(ctx, id)));
