@@ -1,6 +1,6 @@
 import { Refusal } from '../../domain/refusal.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
-import { chunkCount, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import { MAX_BODY_BYTES, partsField } from '../../domain/webhooks/delivery-body.ts';
 import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
 import { eventName, type Media, mediaOf, presetOf } from '../../domain/webhooks/provider.ts';
 import { refusalOf, rejectionCauseOf, rejectionOf } from './delivery-rejection.ts';
@@ -106,7 +106,7 @@ const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest):
     content_type,
     sha256,
     size_bytes: body.length,
-    ...chunkCount(body.length),
+    ...partsField(body.length),
     matched_secret: matchedSecret,
     received_at: receivedAt,
     ...evaluateGuardrails({ integration, isAgentActive, event, json }),

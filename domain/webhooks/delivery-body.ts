@@ -20,7 +20,7 @@ export type DeliveryBodyEvent = { type: 'DeliveryBodyPart'; data: Uint8Array };
  * Returns the field `parts` for a delivery with a body of `size` bytes: the number of chunks. Returns no field if the
  * delivery's own event holds the complete body.
  */
-export const chunkCount = (size: number): { parts?: number } => (size > CHUNK_BYTES ? { parts: Math.ceil(size / CHUNK_BYTES) } : {});
+export const partsField = (size: number): { parts?: number } => (size > CHUNK_BYTES ? { parts: Math.ceil(size / CHUNK_BYTES) } : {});
 
 /** Returns the bytes of one chunk of a body. `part` is the index of the chunk, starting at 0. */
 export const chunkAt = (body: Uint8Array, part: number): Uint8Array => body.slice(part * CHUNK_BYTES, (part + 1) * CHUNK_BYTES);

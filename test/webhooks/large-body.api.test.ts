@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { encodeCloudEvent, runnerMessages } from '../../domain/runners/cloud-event.ts';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
-import { chunkAt, chunkCount, chunkStream } from '../../domain/webhooks/delivery-body.ts';
+import { chunkAt, chunkStream, partsField } from '../../domain/webhooks/delivery-body.ts';
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
 import { writeChunks } from '../../infra/webhooks/body-chunks.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
@@ -130,7 +130,7 @@ test('two processes that receive one large delivery at the same time record one 
 /** Writes the chunks of a delivery without its event, as a crash before that event would leave them. */
 const writeChunksOnly = async (hook: Awaited<ReturnType<typeof given>>, body: Uint8Array, log: Log) => {
   const integration = (await hook.ports.eligibility.integration(hook.hook))!;
-  const facts = { sha256: sha256(body), size_bytes: body.length, ...chunkCount(body.length), received_at: '2026-01-01T00:00:00.000Z' };
+  const facts = { sha256: sha256(body), size_bytes: body.length, ...partsField(body.length), received_at: '2026-01-01T00:00:00.000Z' };
   const id = hook.ports.recording.deliveryId(integration, 'd-1');
   return writeChunks(log, { integration, id, facts: facts as never, body });
 };
