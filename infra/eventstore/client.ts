@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BACKWARDS, END, EventStoreDBClient, FORWARDS, NO_STREAM, START } from '@eventstore/db-client';
 import { firstEvent, readEvents } from './client-read.ts';
 import { withDeadline } from './deadline.ts';
@@ -10,8 +11,6 @@ const RETRY_DELAY_MS = 100;
 const ATTEMPT_TIMEOUT_MS = 5_000;
 const PING_TIMEOUT_MS = 2_000;
 const DEFAULT_DEADLINE_MS = 10_000;
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const expectedRevisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
 

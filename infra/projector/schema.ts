@@ -74,7 +74,7 @@ const tableSql = (schema: string, table: Table): string[] => {
 };
 
 /** The SQL statements that create a projection's tables in a new schema of this name. */
-export const schemaSql = (schema: string, { tables }: AnyProjection): string[] => [
+const schemaSql = (schema: string, { tables }: AnyProjection): string[] => [
   `create schema ${quoteIdentifier(schema)}`,
   ...tables.flatMap((table) => tableSql(schema, table)),
 ];

@@ -52,7 +52,7 @@ const columnsOf = ({ columns, docs }: CompiledTable) => [
   { name: 'touched', type: 'text', read: (stored: StoredRow) => stored.touched as unknown },
 ];
 
-export const openTableStore = (schema: string, compiled: CompiledTable): TableStore => {
+const openTableStore = (schema: string, compiled: CompiledTable): TableStore => {
   const { table, keyText } = compiled;
   const name = `${quoteIdentifier(schema)}.${quoteIdentifier(table.name)}`;
   const keys = table.key.map(quoteIdentifier);

@@ -19,7 +19,7 @@ const PACKED_MAGIC = 'annals pack1';
 const RECORDS_PER_MARK = 32;
 
 /** The file name of the segment that begins at a position. */
-export const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.log`;
+const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.log`;
 
 const headerOf = (magic: string, base: number, table: number): Buffer => {
   const header = Buffer.alloc(SEGMENT_HEADER_BYTES);

@@ -6,7 +6,7 @@ export const FEATURES = '/event_store.client.server_features.ServerFeatures/GetS
 export const GOSSIP = '/event_store.client.gossip.Gossip/Read';
 
 /** The version of EventStoreDB whose behaviour the store reproduces. */
-export const VERSION = '23.10.6';
+const VERSION = '23.10.6';
 
 const method = (name: string, features: string[] = []): Buffer =>
   messageField(
