@@ -19,14 +19,14 @@ export const text = (min: number, max: number) =>
         issues.addIssue({ code: 'too_big', maximum: max, origin: 'string', inclusive: true, message: `at most ${max} characters` });
     });
 
-/** Control characters, line breaks, characters that change the direction of text, and unpaired surrogates. */
+/** Matches control characters, line breaks, characters that change the direction of text, and unpaired surrogates. */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\u206a-\u206f\ufff9-\ufffb]/u;
-/** No language needs more combining marks in a row than this. */
+/** The maximum number of combining marks (such as accents) in a row. No language needs more. */
 const MAX_MARKS = 8;
 const EXCESSIVE_MARKS = new RegExp(`(\\p{M}{${MAX_MARKS}})\\p{M}+`, 'u');
 const VISIBLE = /[^\p{Z}\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/u;
 
-/** Why a text cannot be shown on one line as it is; null if it can. */
+/** Returns why a text cannot be shown on one line as it is; null if it can. */
 const displayFault = (value: string): string | null => {
   if (UNSAFE.test(value)) return 'must not contain control characters, line breaks or characters that change the direction of text';
   if (EXCESSIVE_MARKS.test(value)) return `must not contain more than ${MAX_MARKS} combining marks in a row`;
@@ -39,20 +39,20 @@ const refuseUnsafe = (value: string, issues: { addIssue: (issue: { code: 'custom
 };
 
 /**
- * A text that is shown on one line, such as a name, a label or a reason: `min` to `max` characters, as `text` counts
- * them. It cannot disguise what is shown around it.
+ * A schema for texts that are shown on one line, such as names, labels and reasons. They have `min` to `max`
+ * characters, counted as in `text`. Such a text cannot disguise what is shown around it.
  */
 export const displayText = (min: number, max: number) => text(min, max).superRefine(refuseUnsafe);
 
-/** Like `displayText`, without a length limit of its own. */
+/** A schema like `displayText`, but without a length limit. */
 export const DisplayLine = z.string().superRefine(refuseUnsafe);
 
 /**
- * Turns a text of another system into one that `displayText(1, max)` accepts: removes what it refuses and cuts the rest.
- * Returns null if no visible character is left.
+ * Converts a text from another system to one that `displayText(1, max)` accepts. Removes or replaces the characters
+ * that it refuses, and cuts the text to `max` characters. Returns null if no visible character is left.
  */
 export const cleanDisplayText = (value: string, max: number): string | null => {
-  // A text that is far too long is cut first, so that cleaning it takes no time.
+  // Cut a text that is far too long first, so that the time to clean it stays short.
   const cleaned = value
     .slice(0, max * 8)
     .replace(/\p{Cs}/gu, '')
@@ -68,8 +68,8 @@ const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
 /**
- * Whether the time, converted to UTC, is in the years 0001 to 9999. Because of its offset, a time can fall into the
- * year 0, which Postgres cannot store, or into the year 10000, which RFC 3339 cannot represent.
+ * Whether the time, converted to UTC, is in the years 0001 to 9999. Its offset can move a time into the year 0 or
+ * 10000. Postgres cannot store the first, and RFC 3339 cannot represent the second.
  */
 const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
 
@@ -92,11 +92,11 @@ export const Slug = z
   .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 characters of a-z, 0-9 and -, and must not start with -');
 
 /**
- * The pattern of HTML `<input type=email>`, but without a dot at the start or the end of the local part and without two
- * dots in a row (RFC 5321, 4.1.2). It needs linear time.
+ * The pattern of HTML `<input type=email>`, with one difference: the local part must not start or end with a dot, or
+ * contain two dots in a row (RFC 5321, 4.1.2). The time to match it is linear in the length of the text.
  */
 const EMAIL =
   /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@[a-zA-Z\d](?:[a-zA-Z\d-]{0,61}[a-zA-Z\d])?(?:\.[a-zA-Z\d](?:[a-zA-Z\d-]{0,61}[a-zA-Z\d])?)*$/;
 
-/** An e-mail address of 3 to 253 characters. */
+/** A schema for e-mail addresses of 3 to 253 characters. */
 export const Email = z.email({ pattern: EMAIL, error: 'must be an e-mail address' }).min(3).max(253);

@@ -32,7 +32,8 @@ const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
 const isResourceId = (name: string): boolean => name === 'id' || name.endsWith('_id');
 
 /**
- * Treats a malformed id in the path, and a name that Postgres cannot compare with, like an unknown one.
+ * Refuses a malformed id in the URL path like the id of an unknown resource. Also refuses a name with the character
+ * NUL, because Postgres cannot compare with it.
  * @throws Refusal not_found
  */
 const assertParameters = (names: readonly string[], params: Record<string, string>): void => {

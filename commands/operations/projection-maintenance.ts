@@ -15,8 +15,8 @@ export type RebuildProgress = {
 
 /**
  * Whether the caller must request this decision about a rebuild. False if the same decision is already requested.
- * @throws Refusal conflict if the rebuild has ended, if the other decision is already requested, or if the rebuild is
- * to be promoted before it has caught up
+ * @throws Refusal conflict if the rebuild has ended, has not caught up (for `promote`), or if the other decision is
+ * already requested
  */
 export const mustRequest = (decision: RebuildDecision, { state, requested }: RebuildProgress): boolean => {
   if (state === 'promoted' || state === 'aborted') throw new Refusal('conflict', `The rebuild has already been ${state}`);

@@ -123,8 +123,8 @@ export const checkSecret = (secret: string | undefined): void => {
 };
 
 /**
- * Checks that the platform can verify the provider's signatures, that no other source of the delivery id is set, and
- * that the secret is long enough.
+ * Checks the arguments of a new integration. The platform must be able to verify the provider's signatures. No other
+ * source of the delivery id may be set, and the secret must be long enough.
  * @throws Refusal invalid
  */
 export const checkConnection = (provider: Provider, delivery_id_source: string | null, secret: string | undefined): void => {
