@@ -76,8 +76,8 @@ const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
 });
 
 /**
- * Returns the usage and the tasks of the last 30 days. All numbers are zero, because the platform does not run tasks
- * yet.
+ * Returns the usage and the tasks of the last 30 days. All numbers are zero, because the platform does not run sessions
+ * of agents yet.
  */
 const usageSummaries = (ctx: Ctx) => {
   const start = new Date(Date.parse(ctx.at()) - 30 * 86_400_000).toISOString();

@@ -3,9 +3,9 @@ const PERCENT = 0x25;
 const PLUS = 0x2b;
 
 /**
- * Returns the decoded value of the first field named `payload` in a form (application/x-www-form-urlencoded). Returns
- * null if there is no such field, its name is percent-encoded, or its value has an invalid percent-encoding. Do not
- * verify a signature with this value: providers sign the complete form.
+ * Returns the decoded value of the first field named `payload` in a form (application/x-www-form-urlencoded). Fields
+ * with a percent-encoded name are ignored. Returns null if there is no such field, or its value has an invalid
+ * percent-encoding. Do not verify a signature with this value: providers sign the complete form.
  */
 export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   const start = fieldStart(form);
