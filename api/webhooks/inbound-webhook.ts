@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { admitLarge, type DeliveryOutcome, receive } from '../../commands/webhooks/receive-delivery.ts';
-import type { BodyBuffer, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
-import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import type { BodyMemory, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
+import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import { rejectTruncated } from '../http/json-body.ts';
 import {
   documentPlainRoutes,
@@ -25,31 +25,28 @@ const receiveWebhook =
   async (c: Context): Promise<Response> => {
     const header = headersOf(c);
     const head = { integration_id: c.req.param('integration_id')!, header, ip: address(c) };
-    const receiveBody = (body: Uint8Array) => receive(ports, { ...head, body }, (headers) => c.set('limits', headers));
+    const receiveBody = (body: ReceivedBody) => receive(ports, { ...head, body }, (headers) => c.set('limits', headers));
     const declared = Number(header('content-length') ?? Number.NaN);
     if (declared <= CHUNK_BYTES) return respond(await receiveBody(new Uint8Array(await c.req.raw.arrayBuffer().catch(rejectTruncated))));
     return respond(
-      await withBuffers(
+      await withMemory(
         (size) => admitLarge(ports, head, size),
         async (admit) => receiveBody(await readLargeBody(c.req.raw, declared, admit)),
       ),
     );
   };
 
-/**
- * Runs `work` with a function that allocates memory. After `work`, releases all memory that this function has
- * allocated.
- */
-const withBuffers = async <T>(allocate: (size: number) => Promise<BodyBuffer>, work: (admit: AdmitBody) => Promise<T>): Promise<T> => {
-  const buffers: BodyBuffer[] = [];
+/** Runs `work` with a function that provides memory, and releases that memory at the end. */
+const withMemory = async <T>(provide: (size: number) => Promise<BodyMemory>, work: (admit: AdmitBody) => Promise<T>): Promise<T> => {
+  const provided: BodyMemory[] = [];
   try {
     return await work(async (size) => {
-      const buffer = await allocate(size);
-      buffers.push(buffer);
-      return buffer.bytes;
+      const memory = await provide(size);
+      provided.push(memory);
+      return memory;
     });
   } finally {
-    for (const { release } of buffers) release();
+    for (const { release } of provided) release();
   }
 };
 
@@ -90,7 +87,7 @@ const routes = [
     path: '/hooks/inbound/:integration_id',
     operationId: 'receiveWebhook',
     summary: "Receive a provider's delivery",
-    description: `Verifies the provider's signature over the received bytes before it reads anything else. A body has at most ${MAX_BODY_BYTES} bytes; a larger one is refused with 413 and recorded as rejected with the reason \`too_large\`. Bodies of more than ${CHUNK_BYTES} bytes share a limited buffer; when it is full, the response is 503 with \`Retry-After\`. New deliveries beyond the plan's \`webhooks_per_minute\` are refused with 429; the provider can send them again later.`,
+    description: `Verifies the provider's signature over the received bytes before it reads anything else. A body has at most ${MAX_BODY_BYTES} bytes; a larger one is refused with 413 and recorded as rejected with the reason \`too_large\`. Bodies of more than ${CHUNK_BYTES} bytes share limited memory; if none is free for several seconds, the response is 503 with \`Retry-After\`. Such a body must arrive with at least 64 KiB per second, otherwise the response is 408. New deliveries beyond the plan's \`webhooks_per_minute\` are refused with 429; the provider can send them again later.`,
     tag: 'Webhooks in',
     security: [],
     parameters: [

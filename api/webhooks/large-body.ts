@@ -1,40 +1,98 @@
+import type { BodyMemory } from '../../commands/webhooks/webhook-ports.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import { rejectTruncated } from '../http/json-body.ts';
 
-/** Returns memory for a body of `size` bytes. @throws Refusal if the body is too large, or no memory is free */
-export type AdmitBody = (size: number) => Promise<Uint8Array>;
+/** Returns memory for a body of `size` bytes. @throws Refusal if the body is too large */
+export type AdmitBody = (size: number) => Promise<BodyMemory>;
+
+const FIRST_BUFFER_BYTES = 65_536;
 
 /**
- * Reads a body of any size. Up to the size of one chunk, the body is held in ordinary memory. A larger body is read
- * into the memory that `admit` returns. `declared` is the Content-Length, or NaN if there is none.
- * @throws Refusal malformed, and the errors of `admit`
+ * Reads a body that may be large. Up to the size of one chunk, the body is held in ordinary memory. What is larger is
+ * held in chunks, which are allocated as the bytes arrive. `admit` is called before a body that declares to be large is
+ * read, and before any other body grows larger than one chunk. `declared` is the Content-Length, or NaN if there is
+ * none.
+ * @throws Refusal malformed, too_slow, unavailable, and the errors of `admit`
  */
-export const readLargeBody = async ({ body }: Request, declared: number, admit: AdmitBody): Promise<Uint8Array> => {
+export const readLargeBody = async ({ body }: Request, declared: number, admit: AdmitBody): Promise<ReceivedBody> => {
   const maxSize = Number.isNaN(declared) ? MAX_BODY_BYTES : declared;
-  const small: Uint8Array[] = [];
-  let large: Uint8Array | null = null;
+  const small = createSmallBuffer();
+  let memory = declared > CHUNK_BYTES ? await admit(maxSize) : null;
+  let large: ReturnType<typeof createChunkWriter> | null = null;
   let size = 0;
-  if (declared > CHUNK_BYTES) large = await admit(maxSize);
-  for await (const bytes of incoming(body)) {
-    const at = size;
+  for await (const bytes of incoming(body, () => memory?.failed)) {
     size += bytes.length;
+    memory?.countBytes(bytes.length);
     if (size > maxSize && declared >= 0) throw new Refusal('malformed', 'The body is longer than its Content-Length');
     if (size > maxSize) await admit(size);
-    if (!large && size > CHUNK_BYTES) {
-      large = await admit(maxSize);
-      large.set(Buffer.concat(small));
+    if (!large && size <= CHUNK_BYTES) {
+      small.add(bytes);
+      continue;
     }
-    if (large) large.set(bytes, at);
-    else small.push(bytes);
+    memory ??= await admit(maxSize);
+    if (!large) {
+      large = createChunkWriter(memory);
+      await large.add(small.bytes());
+    }
+    await large.add(bytes);
   }
-  return large ? large.subarray(0, size) : Buffer.concat(small);
+  memory?.complete();
+  return large ? { length: size, chunks: large.chunks() } : small.bytes();
 };
 
-async function* incoming(body: Request['body']) {
+/** Yields the bytes of a body as they arrive. @throws Refusal if the connection breaks, or the error of `failed` */
+async function* incoming(body: Request['body'], failed: () => Promise<never> | undefined): AsyncGenerator<Uint8Array> {
+  if (!body) return;
+  const reader = body.getReader();
   try {
-    yield* body ?? [];
-  } catch (error) {
-    rejectTruncated(error);
+    for (;;) {
+      const reading = reader.read().catch(rejectTruncated);
+      const { done, value } = await Promise.race([reading, failed() ?? reading]);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
   }
 }
+
+/** Collects up to CHUNK_BYTES bytes. One buffer that grows, because many small arrays would need much more memory. */
+const createSmallBuffer = () => {
+  let buffer = new Uint8Array(0);
+  let size = 0;
+  return {
+    add: (bytes: Uint8Array): void => {
+      const needed = size + bytes.length;
+      if (needed > buffer.length) {
+        const larger = new Uint8Array(Math.min(CHUNK_BYTES, Math.max(needed, 2 * buffer.length, FIRST_BUFFER_BYTES)));
+        larger.set(buffer.subarray(0, size));
+        buffer = larger;
+      }
+      buffer.set(bytes, size);
+      size = needed;
+    },
+    bytes: (): Uint8Array<ArrayBuffer> => buffer.subarray(0, size),
+  };
+};
+
+/** Writes bytes to chunks. Takes each chunk only when the one before it is full. */
+const createChunkWriter = (memory: BodyMemory) => {
+  const chunks: Uint8Array[] = [];
+  let filled = CHUNK_BYTES;
+  return {
+    add: async (bytes: Uint8Array): Promise<void> => {
+      for (let at = 0; at < bytes.length; ) {
+        if (filled === CHUNK_BYTES) {
+          chunks.push(await memory.nextChunk());
+          filled = 0;
+        }
+        const next = bytes.subarray(at, at + CHUNK_BYTES - filled);
+        chunks.at(-1)!.set(next, filled);
+        filled += next.length;
+        at += next.length;
+      }
+    },
+    chunks: (): readonly Uint8Array[] => [...chunks.slice(0, -1), chunks.at(-1)!.subarray(0, filled)],
+  };
+};

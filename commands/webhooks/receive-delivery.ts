@@ -4,7 +4,7 @@ import { MAX_BODY_BYTES, partsField } from '../../domain/webhooks/delivery-body.
 import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
 import { eventName, type Media, mediaOf, presetOf } from '../../domain/webhooks/provider.ts';
 import { refusalOf, rejectionCauseOf, rejectionOf } from './delivery-rejection.ts';
-import type { BodyBuffer, NewDelivery, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
+import type { BodyMemory, NewDelivery, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
 import { userAgentOf, type VerifiedRequest, type WebhookRequest, type WebhookRequestHead } from './webhook-request.ts';
 
 /**
@@ -46,11 +46,11 @@ export const receive = async (ports: WebhookPorts, request: WebhookRequest, repo
 };
 
 /**
- * Reserves memory for a large body of `size` bytes before the body is read. First checks the size and that the
- * integration exists. Records a rejection if the size is above the limit.
- * @throws Refusal too_large, not_found, unavailable if no memory is free
+ * Called before a large body of `size` bytes is read: checks the size and that the integration exists, and returns the
+ * memory for the body. Records a rejection if the size is above the limit.
+ * @throws Refusal too_large, not_found, unavailable
  */
-export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHead, size: number): Promise<BodyBuffer> => {
+export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHead, size: number): Promise<BodyMemory> => {
   const integration = await ports.eligibility.integration(request.integration_id);
   if (size > MAX_BODY_BYTES) {
     if (integration) {
@@ -63,7 +63,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
     throw refusalOf('too_large');
   }
   if (!integration) throw unknownAddress();
-  return ports.verification.allocateBody(size);
+  return ports.verification.bodyMemory({ tenant: integration.tenant_id, integration: integration.id }, size);
 };
 
 /**

@@ -1,4 +1,5 @@
 import type { DeliveryEvent, DeliveryFacts } from '../../domain/webhooks/delivery.ts';
+import type { ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
 import type { InspectedBody, Media } from '../../domain/webhooks/provider.ts';
 import type { Rejection } from '../../domain/webhooks/rejection.ts';
@@ -12,7 +13,7 @@ export type NewDelivery = {
   readonly integration: Integration;
   readonly id: string;
   readonly type: Extract<DeliveryEvent['type'], 'WebhookAccepted' | 'WebhookBlocked'>;
-  readonly body: Uint8Array;
+  readonly body: ReceivedBody;
   readonly facts: DeliveryFacts;
   readonly ip: string | null;
   readonly user_agent: string | null;
@@ -21,11 +22,25 @@ export type NewDelivery = {
 /** `token` is the consistency token of the recorded event; null if the delivery was already recorded before. */
 export type RecordedDelivery = { readonly token: string | null };
 
-/**
- * Memory for one body, shared between threads. It can contain bytes of an earlier body until it is overwritten. After
- * `release` it must not be used, because it can then hold another body.
- */
-export type BodyBuffer = { readonly bytes: Uint8Array; readonly release: () => void };
+/** The ids of the integration that receives a body, and of its tenant. */
+export type BodyOwner = { readonly tenant: string; readonly integration: string };
+
+/** Memory for one large body, shared between threads. It is taken in chunks as the bytes of the body arrive. */
+export type BodyMemory = {
+  /**
+   * Returns memory for the next CHUNK_BYTES. It may contain bytes of an older body. Waits while other bodies use all
+   * memory that this body may have. @throws Refusal unavailable, too_slow
+   */
+  readonly nextChunk: () => Promise<Uint8Array>;
+  /** Counts bytes that have arrived: a body that arrives too slowly is given up. */
+  readonly countBytes: (count: number) => void;
+  /** Rejects with a Refusal when the body is given up. Never resolves. */
+  readonly failed: Promise<never>;
+  /** Says that all bytes have arrived. From then on, the body is not given up. */
+  readonly complete: () => void;
+  /** Frees the memory. Do not use it afterwards: it may then hold another body. */
+  readonly release: () => void;
+};
 
 /** Decides whether a delivery may be accepted. A method returns a promise only if the answer is not in memory. */
 export type EligibilityPort = {
@@ -54,9 +69,9 @@ export type VerificationPort = {
   /** Verifies the signature of a request. `keys` is null for an unknown integration. @throws Refusal unavailable */
   readonly verify: (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null) => Verification | Promise<Verification>;
   /** Computes the digest of a body and checks whether it is JSON. @throws Refusal unavailable */
-  readonly inspectBody: (media: Media, body: Uint8Array) => InspectedBody | Promise<InspectedBody>;
-  /** Reserves memory for a large body. @throws Refusal unavailable if not enough memory is free */
-  readonly allocateBody: (bytes: number) => BodyBuffer;
+  readonly inspectBody: (media: Media, body: ReceivedBody) => InspectedBody | Promise<InspectedBody>;
+  /** Provides memory for a large body of at most `maxBytes`. The caller must release it. */
+  readonly bodyMemory: (owner: BodyOwner, maxBytes: number) => BodyMemory;
 };
 
 /** Records deliveries and rejections. */

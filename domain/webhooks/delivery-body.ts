@@ -14,6 +14,14 @@ export const CHUNK_BYTES = 900_000;
 /** The largest body that a provider may deliver: 25 MiB. */
 export const MAX_BODY_BYTES = 26_214_400;
 
+/** A body of more than CHUNK_BYTES, as received: its size in bytes, and its bytes in chunks of CHUNK_BYTES. */
+export type ChunkedBody = { readonly length: number; readonly chunks: readonly Uint8Array[] };
+
+/** The bytes of a body as received. Only a body of more than CHUNK_BYTES is held in chunks. */
+export type ReceivedBody = Uint8Array | ChunkedBody;
+
+export const chunksOf = (body: ReceivedBody): readonly Uint8Array[] => (body instanceof Uint8Array ? [body] : body.chunks);
+
 export type DeliveryBodyEvent = { type: 'DeliveryBodyPart'; data: Uint8Array };
 
 /**
@@ -22,8 +30,9 @@ export type DeliveryBodyEvent = { type: 'DeliveryBodyPart'; data: Uint8Array };
  */
 export const partsField = (size: number): { parts?: number } => (size > CHUNK_BYTES ? { parts: Math.ceil(size / CHUNK_BYTES) } : {});
 
-/** Returns the bytes of one chunk of a body. `part` is the index of the chunk, starting at 0. */
-export const chunkAt = (body: Uint8Array, part: number): Uint8Array => body.slice(part * CHUNK_BYTES, (part + 1) * CHUNK_BYTES);
+/** Returns a copy of one chunk of a body. `part` is the number of the chunk, starting at 0. */
+export const chunkAt = (body: ReceivedBody, part: number): Uint8Array =>
+  body instanceof Uint8Array ? body.slice(part * CHUNK_BYTES, (part + 1) * CHUNK_BYTES) : body.chunks[part]!.slice();
 
 export const chunkStream = (tenant: string, delivery_id: string, sha256: string): string =>
   streamName(category, tenant, `${delivery_id}.${sha256}`);

@@ -1,10 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { chunksOf, type ReceivedBody } from './delivery-body.ts';
 
 /**
  * A request as received. `header` returns a header by its lower-case name; the values of a repeated header are joined
  * with `, `.
  */
-export type SignedRequest = { readonly header: (name: string) => string | undefined; readonly body: Uint8Array };
+export type SignedRequest = { readonly header: (name: string) => string | undefined; readonly body: ReceivedBody };
 
 /** The secrets of one integration, as bytes. `previous` is null if no previous secret is valid. */
 export type SigningKeys = { readonly current: Uint8Array; readonly previous: Uint8Array | null };
@@ -43,7 +44,7 @@ export const signatureSchemes = {
     encoding: 'hex',
     algorithm: 'sha256',
     key: utf8Key,
-    message: ({ body }) => [body],
+    message: ({ body }) => chunksOf(body),
   },
 } as const satisfies Record<string, SignatureScheme>;
 

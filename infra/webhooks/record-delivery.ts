@@ -47,7 +47,7 @@ export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
   };
 
   const append = async (delivery: NewDelivery): Promise<RecordedDelivery> => {
-    const data = delivery.facts.parts === undefined ? delivery.body : NO_BYTES;
+    const data = delivery.facts.parts === undefined && delivery.body instanceof Uint8Array ? delivery.body : NO_BYTES;
     const event = { id: randomUUID(), type: delivery.type, data, meta: metadata(delivery) };
     const appended = log.append(deliveryStream(delivery), 'none', [event], { deadline: APPEND_TIMEOUT_MS });
     const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), onAppendError);

@@ -1,11 +1,25 @@
 import { parentPort } from 'node:worker_threads';
-import { inspectBody, type Media } from '../../domain/webhooks/provider.ts';
+import { type ChunkedBody, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import { type InspectedBody, inspectBody, type Media } from '../../domain/webhooks/provider.ts';
 import { matchSecret, type SignatureClaim } from '../../domain/webhooks/signature.ts';
+
+let contiguous: Uint8Array | undefined;
+
+/** Copies a body into memory that is reused for the next body. */
+const joinChunks = ({ length, chunks }: ChunkedBody): Uint8Array => {
+  contiguous ??= new Uint8Array(MAX_BODY_BYTES);
+  let at = 0;
+  for (const chunk of chunks) {
+    contiguous.set(chunk, at);
+    at += chunk.length;
+  }
+  return contiguous.subarray(0, length);
+};
 
 /** The functions that this thread runs. Their running time grows with the size of the body. */
 const tasks = {
   matchSecret,
-  inspectBody: ({ media, body }: { media: Media; body: Uint8Array }) => inspectBody(media, body),
+  inspectBody: ({ media, body }: { media: Media; body: ChunkedBody }): InspectedBody => inspectBody(media, joinChunks(body)),
 };
 
 export type Tasks = typeof tasks;

@@ -10,7 +10,6 @@ import type {
   WebhookPorts,
 } from '../../commands/webhooks/webhook-ports.ts';
 import { PLATFORM } from '../../domain/event.ts';
-import { CHUNK_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { inspectBody } from '../../domain/webhooks/provider.ts';
 import { rejectedVerification, signatureClaim, verificationOf, verifySignature } from '../../domain/webhooks/signature.ts';
 import type { Log } from '../eventstore/event-log.ts';
@@ -18,10 +17,10 @@ import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { rejectionWriter } from '../refusals/webhook-rejections.ts';
 import type { Vault } from '../vault/vault.ts';
 import { isRecorded, writeChunks } from './body-chunks.ts';
+import { createBodyMemory } from './body-memory.ts';
 import { createDeliveryRecorder, type DeliveryRecorder, withTimeout } from './record-delivery.ts';
 import { createRedeliveryComparison } from './redelivery-comparison.ts';
 import { createReplayGuard } from './replay-guard.ts';
-import { sharedBuffer } from './shared-buffer.ts';
 import { createSigningKeys } from './signing-keys.ts';
 import { openVerificationClient } from './verification-client.ts';
 
@@ -85,13 +84,13 @@ const verificationPort = ({ vault, logger }: Deps): VerificationPort & Closable 
   return {
     signingKeys: (integration, at) => withTimeout(signingKeys(integration, at)),
     verify: (scheme, request, keys) => {
-      if (request.body.length <= CHUNK_BYTES) return verifySignature(scheme, request, keys);
+      if (request.body instanceof Uint8Array) return verifySignature(scheme, request, keys);
       const claim = signatureClaim(scheme, request, keys);
       if (typeof claim === 'string') return rejectedVerification(claim);
       return run('matchSecret', claim).then((matched) => verificationOf(keys, matched));
     },
-    inspectBody: (media, body) => (body.length <= CHUNK_BYTES ? inspectBody(media, body) : run('inspectBody', { media, body })),
-    allocateBody: sharedBuffer(),
+    inspectBody: (media, body) => (body instanceof Uint8Array ? inspectBody(media, body) : run('inspectBody', { media, body })),
+    bodyMemory: createBodyMemory(),
     close,
   };
 };

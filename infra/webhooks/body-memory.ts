@@ -1,0 +1,205 @@
+import type { BodyMemory, BodyOwner } from '../../commands/webhooks/webhook-ports.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import { canTakeChunk, type MemoryLimits } from './memory-limits.ts';
+import { retryLater } from './record-delivery.ts';
+
+/** The most memory that large bodies may use in one process. Five bodies of the largest size fit. */
+const MAX_BUFFERED_BYTES = 128 * 1024 * 1024;
+const MAX_CHUNKS = Math.floor(MAX_BUFFERED_BYTES / CHUNK_BYTES);
+/** No tenant gets more than half of the memory, and no integration more than two bodies of the largest size need. */
+const LIMITS: MemoryLimits = {
+  total: MAX_CHUNKS,
+  tenant: Math.floor(MAX_CHUNKS / 2),
+  integration: 2 * Math.ceil(MAX_BODY_BYTES / CHUNK_BYTES),
+};
+
+/** The speed of each body is measured once per interval. */
+const INTERVAL_MS = 2_000;
+/** A body that arrives more slowly, in bytes per second, is refused. */
+const MIN_SPEED = 64 * 1024;
+/** A body that arrives more slowly, in bytes per second, is refused if another body needs its memory. */
+const MIN_SPEED_WHILE_OTHERS_WAIT = 1024 * 1024;
+/** A body waits at most this long for memory. Providers wait ten seconds for the response. */
+const MAX_WAIT_MS = 7_000;
+
+export type BodyMemoryOptions = {
+  readonly limits?: MemoryLimits;
+  readonly chunkBytes?: number;
+  readonly intervalMs?: number;
+  readonly maxWaitMs?: number;
+};
+
+/** A large body that is being received, verified or recorded. */
+type Body = {
+  readonly owner: BodyOwner;
+  /** The most chunks that this body can need. */
+  readonly maxChunks: number;
+  readonly chunks: Uint8Array[];
+  /** Rejects when the body is given up. */
+  readonly failure: PromiseWithResolvers<never>;
+  /** The chunk that the body waits for; null if it does not wait. */
+  awaited: PromiseWithResolvers<Uint8Array> | null;
+  /** The bytes that have arrived since the last measurement. */
+  arrived: number;
+  /** Whether the speed since the last measurement can be judged: the body must have been receiving all that time. */
+  isMeasurable: boolean;
+  isComplete: boolean;
+};
+
+type Pool = Required<BodyMemoryOptions> & {
+  /** The bodies in the order in which their requests arrived. */
+  readonly bodies: Set<Body>;
+  /** Chunks that are not in use. */
+  readonly free: Uint8Array[];
+  /** Allocated with the first large body. */
+  memory: SharedArrayBuffer | null;
+  timer: NodeJS.Timeout | null;
+  measuredAt: number;
+};
+
+/**
+ * Allocates memory for large bodies, which is shared with the worker thread. A body gets it in chunks, as its bytes
+ * arrive: what a request declares takes no memory. All chunks are parts of one buffer, which is reused. With one
+ * SharedArrayBuffer per body, memory could grow without limit: each buffer is freed only after the garbage collectors of
+ * both threads have run.
+ *
+ * The signature of a body can be checked only when all of it has arrived. So that unsigned bodies cannot keep others
+ * out, the memory of a tenant and of an integration is limited, and bodies that arrive too slowly are given up.
+ */
+export const createBodyMemory = (options: BodyMemoryOptions = {}): ((owner: BodyOwner, maxBytes: number) => BodyMemory) => {
+  const pool: Pool = {
+    limits: LIMITS,
+    chunkBytes: CHUNK_BYTES,
+    intervalMs: INTERVAL_MS,
+    maxWaitMs: MAX_WAIT_MS,
+    ...options,
+    bodies: new Set(),
+    free: [],
+    memory: null,
+    timer: null,
+    measuredAt: 0,
+  };
+  return (owner, maxBytes) => {
+    const body = addBody(pool, owner, maxBytes);
+    return {
+      nextChunk: () => nextChunk(pool, body),
+      countBytes: (count) => {
+        body.arrived += count;
+      },
+      failed: body.failure.promise,
+      complete: () => {
+        body.isComplete = true;
+      },
+      release: () => release(pool, body),
+    };
+  };
+};
+
+const addBody = (pool: Pool, owner: BodyOwner, maxBytes: number): Body => {
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => {});
+  const maxChunks = Math.ceil(maxBytes / pool.chunkBytes);
+  const body: Body = { owner, maxChunks, chunks: [], failure, awaited: null, arrived: 0, isMeasurable: false, isComplete: false };
+  pool.bodies.add(body);
+  if (!pool.timer) {
+    pool.measuredAt = performance.now();
+    // Bytes that have arrived while this process was busy are read before the speed is judged.
+    pool.timer = setInterval(() => setImmediate(() => measure(pool)), pool.intervalMs).unref();
+  }
+  return body;
+};
+
+const release = (pool: Pool, body: Body): void => {
+  if (!pool.bodies.delete(body)) return;
+  pool.free.push(...body.chunks.splice(0));
+  if (pool.bodies.size === 0 && pool.timer) {
+    clearInterval(pool.timer);
+    pool.timer = null;
+  }
+  grantWaiting(pool);
+};
+
+/** Ends the reception of a body. Its memory is free at once. */
+const giveUp = (pool: Pool, body: Body, refusal: Refusal): void => {
+  body.failure.reject(refusal);
+  body.awaited?.reject(refusal);
+  body.awaited = null;
+  release(pool, body);
+};
+
+const takeChunk = (pool: Pool, body: Body): Uint8Array => {
+  if (!pool.memory) {
+    const { total } = pool.limits;
+    const memory = new SharedArrayBuffer(total * pool.chunkBytes);
+    pool.memory = memory;
+    pool.free.push(...Array.from({ length: total }, (_, index) => new Uint8Array(memory, index * pool.chunkBytes, pool.chunkBytes)));
+  }
+  const chunk = pool.free.pop()!;
+  body.chunks.push(chunk);
+  return chunk;
+};
+
+/** Gives memory to the bodies that wait, in the order of their requests. */
+const grantWaiting = (pool: Pool): void => {
+  for (const body of pool.bodies) {
+    if (!body.awaited || !canTakeChunk(pool.limits, pool.bodies, body)) continue;
+    body.awaited.resolve(takeChunk(pool, body));
+    body.awaited = null;
+  }
+};
+
+const nextChunk = async (pool: Pool, body: Body): Promise<Uint8Array> => {
+  if (!pool.bodies.has(body)) return body.failure.promise;
+  if (canTakeChunk(pool.limits, pool.bodies, body)) return takeChunk(pool, body);
+  body.awaited = Promise.withResolvers();
+  body.isMeasurable = false;
+  const timer = setTimeout(() => giveUp(pool, body, retryLater()), pool.maxWaitMs);
+  return body.awaited.promise.finally(() => clearTimeout(timer));
+};
+
+const isReceiving = ({ awaited, isComplete }: Body): boolean => !awaited && !isComplete;
+
+const tooSlow = (): Refusal => new Refusal('too_slow', `A large body must arrive with at least ${MIN_SPEED} bytes per second`);
+
+/** Measures the speed of each body since the last measurement, and gives up those that are too slow. */
+const measure = (pool: Pool): void => {
+  const seconds = (performance.now() - pool.measuredAt) / 1_000;
+  pool.measuredAt = performance.now();
+  // After a pause of this process, the speed says nothing about the sender.
+  const wasPaused = seconds * 1_000 > 2 * pool.intervalMs;
+  const measurable = wasPaused ? [] : [...pool.bodies].filter((body) => isReceiving(body) && body.isMeasurable);
+  const slow = measurable.filter(({ arrived }) => arrived < MIN_SPEED_WHILE_OTHERS_WAIT * seconds).sort((a, b) => a.arrived - b.arrived);
+  for (const body of slow) if (body.arrived < MIN_SPEED * seconds) giveUp(pool, body, tooSlow());
+  for (const body of pool.bodies) if (body.awaited) makeRoom(pool, body, slow);
+  for (const body of pool.bodies) {
+    body.arrived = 0;
+    body.isMeasurable = isReceiving(body);
+  }
+};
+
+/** How far two bodies are apart: 0 in the same integration, 1 in the same tenant, 2 otherwise. */
+const distance = (a: BodyOwner, b: BodyOwner): number => {
+  if (a.tenant !== b.tenant) return 2;
+  return a.integration === b.integration ? 0 : 1;
+};
+
+/**
+ * Gives up slow bodies until a body that waits gets memory; none if that would not help. Those of the same integration
+ * come first, then those of the same tenant. Other tenants lose memory only if they use more of it.
+ */
+const makeRoom = (pool: Pool, body: Body, slow: readonly Body[]): void => {
+  const { owner } = body;
+  const usedBy = (tenant: string): number =>
+    [...pool.bodies].reduce((sum, other) => sum + (other.owner.tenant === tenant ? other.chunks.length : 0), 0);
+  const own = usedBy(owner.tenant);
+  const candidates = slow
+    .filter((other) => pool.bodies.has(other) && other.chunks.length > 0)
+    .filter((other) => distance(owner, other.owner) < 2 || usedBy(other.owner.tenant) > own)
+    .sort((a, b) => distance(owner, a.owner) - distance(owner, b.owner));
+  if (!canTakeChunk(pool.limits, new Set(pool.bodies).difference(new Set(candidates)), body)) return;
+  for (const other of candidates) {
+    if (!body.awaited) return;
+    giveUp(pool, other, retryLater());
+  }
+};

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as assert from 'uvu/assert';
+import { openLog } from '../../infra/eventstore/client.ts';
+import { listen } from '../../infra/http/listen.ts';
+import { startStore } from '../fixtures/store-process.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { sendUnsignedBodies, silentBodies, slowBodies, type UnsignedBody, unfinishedBodies } from '../fixtures/unsigned-sockets.ts';
+import { createWebhookPlatformOver, sign } from '../fixtures/webhook-platform.ts';
+
+const ATTACK_MS = 6_000;
+const DELIVERY_INTERVAL_MS = 300;
+const SIZES = [920_000, 2_000_000];
+
+/** Starts a platform that listens on a port, over a real event store. It has integrations in two tenants. */
+const startPlatform = async () => {
+  const store = await startStore();
+  const log = openLog(store.url);
+  afterTest(log.close);
+  const platform = await createWebhookPlatformOver(log);
+  afterTest(platform.close);
+  const { port, close } = await listen(platform.app, { host: '127.0.0.1', port: 0 });
+  afterTest(close);
+  return { ...platform, port, foreignHook: await platform.connectInOtherTenant() };
+};
+
+type Platform = Awaited<ReturnType<typeof startPlatform>>;
+
+/** Sends a signed body of `size` bytes. Returns the status of the response; 0 if the connection broke. */
+const deliver = async ({ port, hook }: Platform, id: string, size: number): Promise<number> => {
+  const body = `"${'x'.repeat(size - 2)}"`;
+  const headers = {
+    'content-type': 'application/json',
+    'x-github-event': 'push',
+    'x-github-delivery': id,
+    'x-hub-signature-256': sign(body),
+  };
+  const sent = fetch(`http://127.0.0.1:${port}/hooks/inbound/${hook}`, { method: 'POST', headers, body });
+  return sent.then(
+    ({ status }) => status,
+    () => 0,
+  );
+};
+
+const deliverDuring = async (platform: Platform, bodies: readonly UnsignedBody[], hook: string): Promise<number[]> => {
+  const attack = sendUnsignedBodies(platform.port, `/hooks/inbound/${hook}`, bodies);
+  afterTest(attack.close);
+  await sleep(500);
+  const statuses: Promise<number>[] = [];
+  for (const end = Date.now() + ATTACK_MS; Date.now() < end; await sleep(DELIVERY_INTERVAL_MS))
+    statuses.push(deliver(platform, `d-${statuses.length}`, SIZES[statuses.length % SIZES.length]!));
+  const all = await Promise.all(statuses);
+  attack.close();
+  return all;
+};
+
+const attacks = { 'send nearly nothing': silentBodies, 'lack their last byte': unfinishedBodies, 'become slow': slowBodies };
+
+for (const [what, bodies] of Object.entries(attacks))
+  test(`while a tenant gets unsigned large bodies that ${what}, every signed large delivery of another tenant is accepted`, async () => {
+    const platform = await startPlatform();
+    const statuses = await deliverDuring(platform, bodies, platform.foreignHook);
+    assert.ok(statuses.length >= 10);
+    assert.equal(
+      statuses.filter((status) => status !== 202),
+      [],
+    );
+  });
+
+test('unsigned large bodies of which nearly nothing arrives do not shut out signed ones, even of the same integration', async () => {
+  const platform = await startPlatform();
+  const statuses = await deliverDuring(platform, silentBodies, platform.hook);
+  assert.equal(
+    statuses.filter((status) => status !== 202),
+    [],
+  );
+});
+
+test('a large body that arrives too slowly gets 408 within a few seconds, and its connection is closed', async () => {
+  const { port, hook } = await startPlatform();
+  const socket = connect(port, '127.0.0.1');
+  afterTest(() => socket.destroy());
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    answer += text;
+  });
+  const startedAt = Date.now();
+  socket.write(`POST /hooks/inbound/${hook} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n\r\n{`);
+  await once(socket, 'close');
+  assert.match(answer, /^HTTP\/1\.1 408 .*\r\n/);
+  assert.match(answer, /"code":"too_slow"/);
+  assert.ok(Date.now() - startedAt < 6_000, `${Date.now() - startedAt} ms`);
+});
+
+test.run();
