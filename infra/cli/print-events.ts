@@ -46,7 +46,7 @@ const matchesTenant = (event: Recorded, tenant: string | undefined): boolean =>
   !tenant || event.tenant === tenant || event.meta.tenant === tenant;
 
 /** Yields the events of one stream, or of the whole log, from `from` to `to` (both inclusive), oldest first. */
-export async function* eventsBetween(log: Log, { stream, tenant, from, to }: ReplayOptions): AsyncGenerator<Recorded> {
+async function* eventsBetween(log: Log, { stream, tenant, from, to }: ReplayOptions): AsyncGenerator<Recorded> {
   const [start, end] = [boundOf('from', from), boundOf('to', to)];
   for await (const event of stream ? log.read(stream) : log.readAll()) {
     if (isBefore(event, start)) continue;

@@ -99,8 +99,6 @@ export const apiClient = ({ url, key }: { url: string; key: string }) => {
   };
 };
 
-export type Service = ReturnType<typeof apiClient>;
-
 const isTransient = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
 
 /**

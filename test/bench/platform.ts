@@ -27,7 +27,7 @@ export type RunningPlatform = {
 
 const randomText = (count: number): string => Array.from({ length: count }, () => BASE62[randomInt(BASE62.length)]).join('');
 
-export const newKey = (): string => buildKey(randomText(8), randomText(32));
+const newKey = (): string => buildKey(randomText(8), randomText(32));
 
 const programs = new Set<Program>();
 

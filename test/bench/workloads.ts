@@ -89,7 +89,7 @@ const runDeliveries =
   ({ platform: { port }, dataset, warmup, seconds }: Bench): Promise<LoadFigures> =>
     runLoadProcess({ port, warmup, seconds, connections: CONNECTIONS, requests: deliveryRequests(dataset, naming) });
 
-export const connectBroker = (annals: RunningPlatform): Promise<NatsConnection> =>
+const connectBroker = (annals: RunningPlatform): Promise<NatsConnection> =>
   connect({ servers: annals.natsUrl(), authenticator: credsAuthenticator(annals.natsCredentials()) });
 
 const DELIVERY_ID = /"delivery_id":"([^"]+)"/;

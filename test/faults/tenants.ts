@@ -25,7 +25,7 @@ const createAgent = async ({ call }: Platform, tenant: Tenant, slug: string): Pr
   return { tenant, id, slug, runnerKey: key };
 };
 
-export const connectGitHub = async ({ call }: Platform, agent: Agent, label: string): Promise<Hook> => {
+const connectGitHub = async ({ call }: Platform, agent: Agent, label: string): Promise<Hook> => {
   const secret = `github-${randomBytes(24).toString('base64url')}`;
   const fields = { provider: 'github', agent_id: agent.id, label, secret };
   const { id } = await expectReply<Created>(call('POST', `/tenant/${agent.tenant.id}/webhook-integrations`, fields, agent.tenant));

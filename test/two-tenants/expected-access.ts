@@ -2,7 +2,7 @@
  * The principals with a role in the tenant `home`. `role` is their tenant role. `labels` lists what they may do on the
  * tenant's agent: `*` means everything. Otherwise it is a key of LABELS.
  */
-export const HOLDERS = {
+const HOLDERS = {
   owner: { role: 'OWNER', labels: '*' },
   admin: { role: 'ADMIN', labels: '*' },
   member: { role: 'MEMBER', labels: '' },

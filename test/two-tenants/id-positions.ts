@@ -118,7 +118,7 @@ export const callsOf = (document: Document): Call[] =>
 let createdCount = 0;
 
 /** A minimal value that is valid for a schema. `ids` has the values of the fields with these names. */
-export const exampleOf = (document: Document, unresolved: Schema, ids: Readonly<Record<string, string>>): unknown => {
+const exampleOf = (document: Document, unresolved: Schema, ids: Readonly<Record<string, string>>): unknown => {
   const schema = resolved(document, unresolved);
   const [type] = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
   if (schema.const !== undefined) return schema.const;
