@@ -3,7 +3,9 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { withDeadline } from '../eventstore/deadline.ts';
 import { type Labels, registerMetric, type Value } from './series.ts';
 
-/** A scrape waits this long for values that are read elsewhere. Metrics without an answer then have no series. */
+/**
+ * How long a scrape waits for values from other services. Metrics whose values have not arrived by then have no series.
+ */
 const READ_TIMEOUT_MS = 2_000;
 
 /** The values of one series of each metric in a group, by the metric's name. A missing value adds no series. */
@@ -12,7 +14,10 @@ export type Reading<Name extends string> = { readonly labels: Labels; readonly v
 /** Metrics whose values are read together. `help` has the help text of each metric, by its name. */
 export type MetricGroup<Name extends string> = {
   readonly help: Readonly<Record<Name, string>>;
-  /** Is called at every scrape. If it fails or takes longer than 2 s, the metrics have no series in that scrape. */
+  /**
+   * Reads the values at every scrape. If it fails or takes longer than 2 s, the group's metrics have no series in that
+   * scrape.
+   */
   readonly read: () => Promise<readonly Reading<Name>[]> | readonly Reading<Name>[];
 };
 
@@ -30,7 +35,9 @@ const addBuildInfo = (registry: Registry, process: string): void => {
   registerMetric(registry, 'gauge', description, () => [{ labels, value: 1 }]);
 };
 
-/** Creates the Prometheus metrics of a process. At first they are those of Node, and the versions in use. */
+/**
+ * Creates the Prometheus metrics of a process. Until groups are added, they are Node's metrics and the versions in use.
+ */
 export const createProcessMetrics = (process: 'serve' | 'work'): ProcessMetrics => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

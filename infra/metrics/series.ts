@@ -1,7 +1,8 @@
 import type { Metric, Registry } from 'prom-client';
 
-// The counters and histograms of prom-client look up their series by labels at every call, which takes about half a
-// microsecond. Here, a caller looks up its series once and keeps it. prom-client only renders the values.
+// These metrics replace the counters and histograms of prom-client, which look up their series by labels at every call.
+// That takes about half a microsecond. Here, a caller looks up its series once and stores it. prom-client only renders
+// the values.
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -24,7 +25,7 @@ export const registerMetric = (
   { name, help }: Pick<Description<string>, 'name' | 'help'>,
   values: () => readonly Value[],
 ): void => {
-  // prom-client renders any object that has this method. Its types demand an instance of its own classes.
+  // prom-client renders any object that has the method `get`. Only its types require an instance of its own classes.
   const metric = { name, help, type, get: async () => ({ name, help, type, values: values() }) };
   registry.registerMetric(metric as unknown as Metric);
 };
@@ -40,7 +41,10 @@ const rememberSeries = <Label extends string, Series>(create: (labels: Labels) =
   };
 };
 
-/** Registers a counter. The result returns the series with these labels; its value is 0 before the first `add`. */
+/**
+ * Registers a counter. Returns a function that finds or creates the series with these labels. Its value is 0 before the
+ * first `add`.
+ */
 export const createCounter = <Label extends string = never>(registry: Registry, description: Description<Label>) => {
   const all: { labels: Labels; value: number }[] = [];
   registerMetric(registry, 'counter', description, () => all);
@@ -67,7 +71,10 @@ const valuesOf = (name: string, bounds: readonly number[], { labels, counts, sum
   return [...buckets, { metricName: `${name}_sum`, labels, value: sum }, { metricName: `${name}_count`, labels, value: total }];
 };
 
-/** Registers a histogram with these upper bounds of its buckets, in ascending order. The result returns a series. */
+/**
+ * Registers a histogram. `bounds` are the upper bounds of its buckets, in ascending order. Returns a function that
+ * finds or creates the series with these labels.
+ */
 export const createHistogram = <Label extends string = never>(
   registry: Registry,
   description: Description<Label>,

@@ -217,7 +217,7 @@ test('every operation on a deleted agent gets 404, and lists and counts do not i
   await at.close();
 });
 
-test('if 50 requests create an agent with the same slug at once, one succeeds; another tenant can use the same slug', async () => {
+test('if 50 requests create an agent with the same slug at once, exactly one succeeds; another tenant can use the same slug', async () => {
   const slug = 'contested';
   const statuses = (await Promise.all(Array.from({ length: 50 }, () => create({ slug })))).map(({ status }) => status);
   assert.equal([statuses.filter((status) => status === 201).length, statuses.filter((status) => status === 409).length], [1, 49]);

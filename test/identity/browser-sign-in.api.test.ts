@@ -40,30 +40,33 @@ const byCookie = (
 
 const OWN_PAGE = { origin: 'http://annals.test', 'sec-fetch-site': 'same-origin' };
 
-signInTest('a browser can sign in by the authorization-code flow, read, make a change from our own page, and sign out', async (stage) => {
-  const { p } = stage;
-  await allowAccount(stage);
-  const started = await startSignIn(p, '?return_to=/docs%23agents');
-  assert.is(new URL(started.location).searchParams.get('code_challenge_method'), 'S256');
-  const back = await signInAtIssuer(started.location, 'somebody');
-  const answer = await finishSignIn(p, back, started.cookie);
-  assert.is(answer.status, 303, answer.text);
-  assert.is(answer.headers.get('location'), '/docs#agents');
-  const set = answer.headers.getSetCookie().find((cookie) => cookie.startsWith('annals_session='))!;
-  assert.match(set, /; HttpOnly/);
-  assert.match(set, /; SameSite=Lax/);
-  const cookie = set.split(';')[0]!;
-  const { user } = (await byCookie(p, cookie)).body as { user: { email: string; name: string } };
-  assert.equal([user.email, user.name], [SOMEBODY, 'Name of somebody']);
-  assert.is(p.eventsOf('UserSeen').length, 1);
-  assert.is((await byCookie(p, cookie, 'POST', '/auth/logout', OWN_PAGE)).status, 204);
-  assert.is((await byCookie(p, cookie)).status, 401);
-  assert.equal(
-    p.eventsOf('SignedIn', 'SignedOut').map(({ type }) => type),
-    ['SignedIn', 'SignedOut'],
-  );
-  assert.not.ok(JSON.stringify(p.log.events.map(({ data }) => data)).includes(cookie.split('.')[1]!));
-});
+signInTest(
+  'a browser can sign in by the authorization code flow, read data, make a change from a page of PUBLIC_URL, and sign out',
+  async (stage) => {
+    const { p } = stage;
+    await allowAccount(stage);
+    const started = await startSignIn(p, '?return_to=/docs%23agents');
+    assert.is(new URL(started.location).searchParams.get('code_challenge_method'), 'S256');
+    const back = await signInAtIssuer(started.location, 'somebody');
+    const answer = await finishSignIn(p, back, started.cookie);
+    assert.is(answer.status, 303, answer.text);
+    assert.is(answer.headers.get('location'), '/docs#agents');
+    const set = answer.headers.getSetCookie().find((cookie) => cookie.startsWith('annals_session='))!;
+    assert.match(set, /; HttpOnly/);
+    assert.match(set, /; SameSite=Lax/);
+    const cookie = set.split(';')[0]!;
+    const { user } = (await byCookie(p, cookie)).body as { user: { email: string; name: string } };
+    assert.equal([user.email, user.name], [SOMEBODY, 'Name of somebody']);
+    assert.is(p.eventsOf('UserSeen').length, 1);
+    assert.is((await byCookie(p, cookie, 'POST', '/auth/logout', OWN_PAGE)).status, 204);
+    assert.is((await byCookie(p, cookie)).status, 401);
+    assert.equal(
+      p.eventsOf('SignedIn', 'SignedOut').map(({ type }) => type),
+      ['SignedIn', 'SignedOut'],
+    );
+    assert.not.ok(JSON.stringify(p.log.events.map(({ data }) => data)).includes(cookie.split('.')[1]!));
+  },
+);
 
 signInTest('a sign-in is refused if the issuer says that it took place in the future', async (stage) => {
   const { p } = stage;
@@ -189,7 +192,7 @@ signInTest('a sign-in gets 422 if its parameter return_to is not a path on this 
     assert.is((await p.send('GET', `/auth/login?return_to=${encodeURIComponent(to)}`, { key: '' })).status, 422, to);
 });
 
-signInTest('a session cookie does not allow any change if the request does not come from our own page', async (stage) => {
+signInTest('with a session cookie, a change is refused if its request does not come from a page of PUBLIC_URL', async (stage) => {
   const { p } = stage;
   await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'OWNER' } });
   await p.waitForProjections();

@@ -10,7 +10,7 @@ import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 const policy = { name: 'test', quota: 10, seconds: 60 };
 
-test('a bucket allows its whole quota at once, then one request for each refilled token, and says when to retry', () => {
+test('a bucket allows its full quota at once, then one request for each refilled token; a refusal contains the time to wait', () => {
   const { take, peek } = createTokenBuckets(policy);
   const start = 1_000_000;
   const takeAt = (now: number) => take('key', now);
