@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { comparePositions, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
+import { Instant } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
 import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import { takeUpToPageSize } from '../../projections/read-model.ts';
@@ -136,6 +137,28 @@ const fieldsAt = async (ctx: Ctx, agent_id: string, until: Position): Promise<Fi
   return visibleFields(state);
 };
 
+/** How far the clock of a client may be ahead of ours, in milliseconds. */
+const MAX_CLOCK_SKEW_MS = 60_000;
+
+const timeOf = (text: string): number => Date.parse(Instant.safeParse(text).data ?? '');
+
+/**
+ * The positions of the query parameters `from` and `to`. Without `to`, the range ends with the agent's last event, whose
+ * position is `latest`.
+ * @throws Refusal invalid if one of them lies in the future, or `from` is after `to`
+ */
+const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, latest: Position): Promise<[Position, Position]> => {
+  for (const [name, text] of Object.entries({ from, to }))
+    if (text !== undefined && timeOf(text) > Date.parse(ctx.at()) + MAX_CLOCK_SKEW_MS)
+      throw invalid(`/query/${name}`, 'must not be a time in the future', 'in_future');
+  const first = await resolvePosition(ctx, from, 'from');
+  if (to === undefined) return [first, comparePositions(first, latest) > 0 ? first : latest];
+  const last = await resolvePosition(ctx, to, 'to');
+  // Two times may stand for the same position.
+  if (comparePositions(first, last) > 0 || timeOf(from) > timeOf(to)) throw invalid('/query/from', 'must not be after `to`', 'after_to');
+  return [first, last];
+};
+
 export const historyOperations = {
   readAgentHistory: operation({
     method: 'get',
@@ -158,8 +181,7 @@ export const historyOperations = {
     run: async (ctx, { agent_id, from, to }) => {
       const loaded = await ctx.load(Agent, agent_id);
       if (!loaded.position) throw agentNotFound();
-      const first = await resolvePosition(ctx, from, 'from');
-      const last = to === undefined ? loaded.position : await resolvePosition(ctx, to, 'to');
+      const [first, last] = await positionsBetween(ctx, from, to, loaded.position);
       const [before, after] = await Promise.all([fieldsAt(ctx, agent_id, first), fieldsAt(ctx, agent_id, last)]);
       const state = { id: agent_id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(before, after) };
       // No ETag: `from` and `to` can be times. The same time can resolve to another position later, although the

@@ -130,13 +130,14 @@ export const agentRoleOperations = {
     summary: 'Grant access to an agent; the role null revokes it',
     permit: 'tenant:read',
     permissionNote: 'Requires the permission `agent:roles:write` on the agent.',
+    preauthorize: async (ctx, _, readBody) => {
+      const agent = z.object({ agent_id: Id25 }).safeParse(await readBody());
+      if (agent.success) await ctx.require('agent:roles:write', agent.data.agent_id);
+    },
     body: AgentGrantRequest,
     reply: AgentUserGrantRead,
     alternateStatus: 204,
-    run: async (ctx, input) => {
-      await ctx.require('agent:roles:write', input.agent_id);
-      return requestGrant(ctx, input);
-    },
+    run: requestGrant,
   }),
   transferOwnership: operation({
     method: 'post',

@@ -86,7 +86,11 @@ const compressResponse: MiddlewareHandler = async (c, next) => {
   // The Content-Length of a HEAD response must be that of the GET response. The GET response would be compressed, so
   // its length is not known here.
   if (c.req.method === 'HEAD') c.res.headers.delete('content-length');
+  const etag = c.res.headers.get('etag');
   await compressBody(c, async () => {});
+  // Hono makes the ETag weak. Ours names the revision of the resource, and clients send it in If-Match, which compares
+  // strongly.
+  if (etag !== null) c.res.headers.set('etag', etag);
 };
 
 /** Creates the HTTP application: common headers, compression, CORS, all routes, and problem documents for errors. */

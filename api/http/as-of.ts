@@ -31,13 +31,14 @@ export const assertWithinLog = async (ctx: Ctx, token: string): Promise<void> =>
 
 /**
  * Converts `text`, the value of the query parameter `name`, to a log position. A Consistency-Token stands for its own
- * position, or for the end of the log if that is earlier. A time stands for the position of the tenant's last event up
- * to that time.
- * @throws Refusal invalid
+ * position. A time stands for the position of the tenant's last event up to that time.
+ * @throws Refusal invalid if the text is neither, or the position lies beyond the end of the log
  */
 export const resolvePosition = async (ctx: Ctx, text: string, name = 'as_of'): Promise<Position> => {
   const token = parseToken(text);
-  if (token) return (await logEndBefore(ctx, token)) ?? token;
+  if (token && (await logEndBefore(ctx, token)))
+    throw invalid(`/query/${name}`, 'must not be a position beyond the end of the event log', 'beyond_log');
+  if (token) return token;
   const time = Instant.safeParse(text);
   if (!time.success) throw invalid(`/query/${name}`, 'must be an RFC 3339 date-time or a Consistency-Token', 'bad_as_of');
   const found = await positionAt(ctx.reads, ctx.tenant, time.data);

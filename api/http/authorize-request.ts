@@ -25,7 +25,8 @@ const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
   if (header === undefined) return null;
   if (header.trim() === '*') return '*';
   const revisions = revisionsIn(header.trim());
-  if (revisions.length === 0) throw new Refusal('precondition_failed', 'If-Match must contain the ETag of an earlier response');
+  if (revisions.length === 0)
+    throw new Refusal('precondition_failed', 'If-Match must contain the strong ETag of an earlier response; a weak one (W/) never matches');
   return revisions;
 };
 

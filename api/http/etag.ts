@@ -6,14 +6,13 @@ const ETAG_LIST = /^(?:(?:W\/)?"[^"]*"\s*)?(?:,\s*(?:(?:W\/)?"[^"]*"\s*)?)*$/;
  */
 export const etagOf = (revision: number): string => `"${revision}"`;
 
-/**
- * Returns the ETags in a header (a list as in RFC 9110, 5.6.1 and 8.8.3), with their quotes but without the prefix
- * `W/`. The ETag of a compressed response has this prefix, because compression makes ETags weak. Returns an empty list
- * if the header is malformed.
- */
-const etagsIn = (header: string): readonly string[] => (ETAG_LIST.test(header) ? (header.match(/"[^"]*"/g) ?? []) : []);
+/** Returns the ETags in a header (a list as in RFC 9110, 5.6.1 and 8.8.3). The list is empty if the header is malformed. */
+const etagsIn = (header: string): readonly string[] => (ETAG_LIST.test(header) ? (header.match(/(?:W\/)?"[^"]*"/g) ?? []) : []);
 
-/** Returns the revisions in a list of ETags. Ignores ETags that this platform did not create. */
+/**
+ * Returns the revisions in a list of ETags. Ignores weak ETags, because If-Match compares strongly (RFC 9110, 13.1.1),
+ * and ETags that this platform did not create.
+ */
 export const revisionsIn = (header: string): readonly number[] =>
   etagsIn(header).flatMap((tag) => (/^"(?:0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
 
@@ -22,4 +21,6 @@ export const revisionsIn = (header: string): readonly number[] =>
  * 13.1.2).
  */
 export const matchesIfNoneMatch = (header: string | undefined, etag: string | undefined): boolean =>
-  header !== undefined && etag !== undefined && (header.trim() === '*' || etagsIn(header.trim()).includes(etag));
+  header !== undefined &&
+  etag !== undefined &&
+  (header.trim() === '*' || etagsIn(header.trim()).some((tag) => tag.replace(/^W\//, '') === etag));

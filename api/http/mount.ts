@@ -55,10 +55,20 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
  * Returns the validated fields of a mutation, and the raw bytes of its body. The body of a DELETE that accepts no
  * fields is not read.
  */
-const readFields = async (c: Context, row: Operation): Promise<{ fields: object; bytes: Uint8Array }> => {
-  const { method, body = NoFields } = row;
+const readFields = async (
+  row: Operation,
+  runtime: Runtime,
+  { c, info, params }: AuthorizedRequest,
+): Promise<{ fields: object; bytes: Uint8Array }> => {
+  const { method, body = NoFields, preauthorize } = row;
   if (method === 'delete' && !row.body) return { fields: {}, bytes: new Uint8Array() };
-  const { value, bytes } = await readJsonBody(c.req.raw, () => needsBody(row));
+  let reading: ReturnType<typeof readJsonBody> | undefined;
+  const read = () => {
+    reading ??= readJsonBody(c.req.raw, () => needsBody(row));
+    return reading;
+  };
+  if (preauthorize) await preauthorize(runtime.context(info), params, async () => (await read()).value);
+  const { value, bytes } = await read();
   return { fields: parseOrRefuse(body, value) as object, bytes };
 };
 
@@ -66,7 +76,7 @@ const runMutation = async (row: Operation, runtime: Runtime, request: Authorized
   const { c, info, params } = request;
   if (row.noETag && Array.isArray(info.ifMatch))
     throw new Refusal('precondition_failed', 'This resource has no ETag: send the request without If-Match');
-  const { fields, bytes } = await readFields(c, row);
+  const { fields, bytes } = await readFields(row, runtime, request);
   const input = { ...query, ...fields, ...params };
   const run = async (ctx: Ctx) => (await row.run(ctx, input as never)) as Loaded<unknown>;
   const respondWith = (loaded: Loaded<unknown>): Response => {

@@ -42,6 +42,12 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    * `permit`.
    */
   readonly permissionNote?: string;
+  /**
+   * Checks permissions that `permit` cannot express, before the query and the body are validated. So validation errors
+   * tell an unauthorized caller nothing. `readBody` returns the JSON of the body, which may have any shape.
+   * @throws Refusal
+   */
+  readonly preauthorize?: (ctx: Ctx, params: Readonly<Record<string, string>>, readBody: () => Promise<unknown>) => Promise<void>;
   readonly query?: Query;
   readonly body?: Body;
   /** The schema of the response body. Without a schema, the response has no body and the status 204. */

@@ -21,12 +21,11 @@ const SORTS = ['received_at'];
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
 /**
- * Checks that the caller may read the deliveries to an agent: the caller needs `agent:chat:read` on the agent, or
- * `tenant:integrations:read`.
- * @throws Refusal not_found
+ * Lets a caller read deliveries of an agent if they may read the agent's chats, or all integrations of the tenant.
+ * @throws Refusal not_found if the caller may not see the agent, otherwise forbidden
  */
 const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
-  if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw notFound();
+  if (!(await ctx.may('tenant:integrations:read'))) await ctx.require('agent:chat:read', agent_id);
 };
 
 const integrationOf = async (ctx: Ctx, integration_id: string): Promise<IntegrationRef & { agent_id: string }> => {

@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { tenantRoleOf } from '../../domain/access/permission.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { displayText, Instant } from '../../domain/fields.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
+import { assertMayRevokeKeyOf } from '../../domain/tenants/member.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 
@@ -56,12 +59,16 @@ export const createRunnerKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate
   return issueKey(ctx, { kind: 'runner', tenant_id: ctx.tenant, agent_id: input.agent_id, owner_id: ownerOf(ctx) }, input);
 };
 
-export const revokeTenantKey = (ctx: Ctx, { id }: { id: string }) =>
-  ctx.transact(
-    ApiKey,
-    id,
-    ApiKey.revoke((key) => key.kind === 'tenant' && key.tenant_id === ctx.tenant),
-  );
+/** Revokes an API key of the tenant. @throws Refusal not_found, forbidden if only an OWNER may revoke it */
+export const revokeTenantKey = async (ctx: Ctx, { id }: { id: string }) => {
+  const { state: tenant } = await ctx.load(Tenant, ctx.tenant);
+  const revoke = ApiKey.revoke((key) => key.kind === 'tenant' && key.tenant_id === ctx.tenant);
+  return ctx.transact(ApiKey, id, (key) => {
+    const events = revoke(key);
+    assertMayRevokeKeyOf(tenant, tenantRoleOf(tenant, ctx.principal), key.owner_id);
+    return events;
+  });
+};
 
 export const revokePlatformKey = (ctx: Ctx, { id }: { id: string }) =>
   ctx.transact(

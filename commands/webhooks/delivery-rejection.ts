@@ -8,14 +8,16 @@ import { type AddressedRequest, userAgentOf, type WebhookRequestHead } from './w
 export type RejectionCause = Exclude<RejectionReason, 'rate_limited'>;
 
 /**
- * Returns why a request with a valid signature is rejected: because of its content type or its delivery id. Returns
- * null if both are valid.
+ * Returns why a request with a valid signature is rejected: because of its content type, its delivery id or its
+ * event name. Returns null if all are valid.
  */
 export const rejectionCauseOf = ({ header }: WebhookRequestHead, headers: ProviderHeaders): RejectionCause | null => {
   if (!mediaOf(header('content-type') ?? '')) return 'unsupported_media_type';
   const id = header(headers.delivery);
   if (!id) return 'delivery_id_missing';
-  return isDeliveryId(id) ? null : 'delivery_id_malformed';
+  if (!isDeliveryId(id)) return 'delivery_id_malformed';
+  const event = header(headers.event);
+  return event && eventName(event) === null ? 'event_malformed' : null;
 };
 
 /** Returns what is recorded about a rejected request. `size_bytes` is the received or announced size of the body. */
@@ -47,6 +49,7 @@ const refusals: Readonly<Record<RejectionCause, () => Refusal>> = {
   delivery_id_missing: () => new Refusal('malformed', 'The header with the delivery id is missing'),
   delivery_id_malformed: () =>
     new Refusal('malformed', 'The delivery id must be one value of at most 255 bytes without control characters'),
+  event_malformed: () => new Refusal('malformed', 'The event name must be one value of at most 255 bytes without control characters'),
   too_large: () => new Refusal('too_large', `The body must not exceed ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } }),
 };
 

@@ -19,6 +19,12 @@ export const assertMayChangeOwners = (callerRole: TenantRole, ...roles: TenantRo
   if (callerRole !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'Only an OWNER may add, change or remove an OWNER');
 };
 
+/** Checks that the caller may revoke an API key of this user: only an OWNER may revoke one of an OWNER. @throws Refusal forbidden */
+export const assertMayRevokeKeyOf = ({ members }: Tenant, callerRole: TenantRole | null, owner_id: string): void => {
+  if (callerRole !== 'OWNER' && members[owner_id]?.role === 'OWNER')
+    throw new Refusal('forbidden', 'Only an OWNER may revoke the API key of an OWNER');
+};
+
 const assertNotLastOwner = (tenant: Tenant, user_id: string): void => {
   const others = Object.entries(tenant.members).some(([id, { role }]) => id !== user_id && role === 'OWNER');
   if (!others) throw new Refusal('conflict', 'A tenant must have an OWNER: make another member OWNER first');

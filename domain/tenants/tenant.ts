@@ -108,7 +108,8 @@ const applyEvent = (
     case 'TenantPlanChanged':
       return { plan_id: data.plan_id };
     case 'TenantSettingsChanged':
-      return data;
+      // Access that was open when the tenant disallowed it does not come back when the tenant allows it again.
+      return data.allow_superadmin_access === false ? { ...data, super_admin_access: {} } : data;
     case 'TenantSuspended':
       return { status: tenant.status === 'active' ? 'suspended' : tenant.status, is_suspended: true };
     case 'TenantResumed':

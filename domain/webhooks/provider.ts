@@ -51,14 +51,20 @@ const MAX_NAME_BYTES = 255;
 /** The HTTP server joins the values of a repeated header with this separator. */
 const VALUE_SEPARATOR = ', ';
 
-/** Whether a provider's delivery id is valid: one header value of 1 to 255 bytes without control characters. */
-export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id) && !id.includes(VALUE_SEPARATOR);
+/** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
 
-/** Returns the event name to store; null if the header is absent, too long or contains control characters. */
+/** Whether a provider's delivery id is valid: one header value of 1 to 255 bytes without control characters. */
+export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id);
+
+/** Returns the event name to store; null if the header is absent, or is not one value like a delivery id. */
 export const eventName = (header: string | undefined): string | null => (header && isPlain(header) ? header : null);
 
+const hasMoreBytes = (text: string, max: number): boolean =>
+  text.length > max || (text.length * MAX_BYTES_PER_UNIT > max && new TextEncoder().encode(text).length > max);
+
 const isPlain = (text: string): boolean => {
-  if (text.length > MAX_NAME_BYTES || new TextEncoder().encode(text).length > MAX_NAME_BYTES) return false;
+  if (hasMoreBytes(text, MAX_NAME_BYTES) || text.includes(VALUE_SEPARATOR)) return false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;

@@ -8,6 +8,7 @@ export type RejectionReason =
   | 'unsupported_media_type'
   | 'delivery_id_missing'
   | 'delivery_id_malformed'
+  | 'event_malformed'
   /**
    * The body is larger than the limit. `size_bytes` is the announced size or, if none was announced, the number of
    * bytes received before the call was rejected.

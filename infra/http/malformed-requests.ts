@@ -18,6 +18,10 @@ const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 /** Whether this entry of `rawHeaders` is the header name Host. Names and values alternate in that array. */
 const isHostName = (text: string, index: number): boolean => index % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
 
+/** Whether the header occurs more than once. Node joins its values with a comma, so a value without one is not counted. */
+const isRepeated = (name: string, value: string | string[] | undefined, rawHeaders: readonly string[]): boolean =>
+  value?.includes(',') === true && rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1;
+
 const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
 
 /**
@@ -31,6 +35,8 @@ export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, heade
   if (httpVersionMinor > 0 && !headers.host) return malformed('The header Host is missing');
   if (headers.host && !URL.canParse(`http://${headers.host}`)) return malformed('The header Host does not contain a valid host');
   if (rawHeaders.filter(isHostName).length > 1) return malformed('The request has more than one header Host');
+  if (isRepeated('idempotency-key', headers['idempotency-key'], rawHeaders))
+    return malformed('The request has more than one header Idempotency-Key');
   if (!TRANSFER_ENCODING.test(headers['transfer-encoding'] ?? '')) return malformed('The only supported Transfer-Encoding is chunked');
   if (!TARGET.test(url)) return malformed('The request target is not a valid path');
   return DOT_SEGMENT.test(url) ? malformed('The path must not contain the segments . and ..') : null;

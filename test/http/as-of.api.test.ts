@@ -72,20 +72,51 @@ test('a list as of a time contains the agents that existed then, including those
   await p.close();
 });
 
-test('for as-of reads and diffs, a position beyond the end of the log means the end of the log', async () => {
+test('as-of reads and diffs refuse a position beyond the end of the log, but not one that the projection has yet to reach', async () => {
   const p = await createInMemoryPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}`;
   await p.waitForProjections();
   p.projectionDelay.ms = 300;
   const end = tokenOf(await p.send('PATCH', path, { body: { name: 'Better' } }));
-  const beyond = '99999999999:99999999999';
   for (const one of [path, p.tenant, `${p.tenant}/agents`, `${p.tenant}/members`]) {
-    const answer = await p.send('GET', `${one}?as_of=${beyond}`);
+    const answer = await p.send('GET', `${one}?as_of=${end}`);
     assert.equal([answer.status, answer.headers.get('projection-position')], [200, end], one);
+    for (const beyond of ['99999999999:99999999999', '9223372036854775807:9223372036854775807', '9223372036854775808:0']) {
+      const { status, body } = await p.send('GET', `${one}?as_of=${beyond}`);
+      const [error] = (body as { errors: { pointer: string; code: string }[] }).errors;
+      assert.equal([status, error!.pointer, error!.code], [422, '/query/as_of', 'beyond_log'], one);
+    }
   }
-  const { to, from } = bodyOf(await p.send('GET', `${path}/diff?from=${beyond}&to=${beyond}`));
-  assert.equal([from, to], [end, end]);
+  assert.is((await p.send('GET', `${path}/diff?from=0:0&to=99999999999:0`)).status, 422);
+  await p.close();
+});
+
+test('a diff refuses a time in the future, and a start after its end', async () => {
+  const p = await createInMemoryPlatform();
+  const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
+  const path = `${p.tenant}/agents/${bodyOf(created).id}/diff`;
+  const changed = tokenOf(await p.send('PATCH', `${p.tenant}/agents/${bodyOf(created).id}`, { body: { name: 'Better' } }));
+  await p.waitForProjections();
+  const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
+  const refused: [string, string, string][] = [
+    [`from=${ago(-3_600)}`, '/query/from', 'in_future'],
+    [`from=${ago(10)}&to=${ago(-3_600)}`, '/query/to', 'in_future'],
+    [`from=${ago(10)}&to=${ago(20)}`, '/query/from', 'after_to'],
+    [`from=${changed}&to=${tokenOf(created)}`, '/query/from', 'after_to'],
+    [`from=${changed}&to=${ago(3_600)}`, '/query/from', 'after_to'],
+  ];
+  for (const [query, pointer, code] of refused) {
+    const { status, body } = await p.send('GET', `${path}?${query}`);
+    const [error] = (body as { errors: { pointer: string; code: string }[] }).errors;
+    assert.equal([status, error!.pointer, error!.code], [422, pointer, code], query);
+  }
+  await p.send('PATCH', p.tenant, { body: { name: 'Changed after the agent' } });
+  await p.waitForProjections();
+  for (const query of [`from=${ago(0)}`, `from=${ago(-1)}`, `from=${ago(20)}&to=${ago(20)}`, `from=${changed}&to=${changed}`]) {
+    const { status, body } = await p.send('GET', `${path}?${query}`);
+    assert.equal([status, (body as { changes?: unknown }).changes], [200, []], query);
+  }
   await p.close();
 });
 

@@ -84,12 +84,13 @@ test('ambiguous body lengths, malformed chunks, a missing Host or bytes that are
   assert.is(created(), before);
 });
 
-test('an invalid or duplicate Host gets 400 with a problem document; every valid Host is accepted', async () => {
+test('an invalid or duplicate Host, or a duplicate Idempotency-Key, gets 400; every valid Host is accepted', async () => {
   const get = (...hosts: string[]) =>
     raw(request(`GET ${AGENTS}?limit=1 HTTP/1.1`, [...hosts.map((host) => `Host: ${host}`), `Authorization: Bearer ${p.key}`]));
   const none = ['', '[::1', 'a b/c', 'x:99999', 'x:', 'a/b', 'user@host', '%41', '999.999.999.999', 'a\\b', 'a?b'];
   for (const host of none) checkProblem(await get(host), 400);
   checkProblem(await get('annals.test', 'annals.test'), 400);
+  checkProblem(await raw(request(`POST ${AGENTS} HTTP/1.1`, [...HEAD, 'Idempotency-Key: a', 'Idempotency-Key: b'])), 400);
   checkProblem(await raw(request('GET http://[::1/livez HTTP/1.1', HEAD)), 400);
   for (const host of ['annals.test', 'EXAMPLE.com:80', '[::1]', '[::1]:4100', '127.0.0.1:4100', 'localhost'])
     assert.is((await get(host)).status, 200, host);

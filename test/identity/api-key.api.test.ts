@@ -72,6 +72,24 @@ test('after an API key of any kind is revoked, it is refused at once and no long
   }
 });
 
+test('only an OWNER may revoke the API key of an OWNER', async () => {
+  const path = KEY_PATHS[0]!;
+  const [owner, other] = [
+    await addMember(p, 'OWNER', p.tenant_id, 'one@example.com'),
+    await addMember(p, 'OWNER', p.tenant_id, 'other@example.com'),
+  ];
+  const [admin, second] = [
+    await addMember(p, 'ADMIN', p.tenant_id, 'first@example.com'),
+    await addMember(p, 'ADMIN', p.tenant_id, 'second@example.com'),
+  ];
+  const revoke = async (key_id: string, key: string) => (await p.send('DELETE', `${path}/${key_id}`, { key })).status;
+  assert.is(await revoke(owner.key_id, admin.key), 403);
+  assert.is((await me(owner.key)).status, 200, 'the key is still valid');
+  assert.is(await revoke(second.key_id, admin.key), 204);
+  assert.is(await revoke(other.key_id, owner.key), 204);
+  assert.is(await revoke(owner.key_id, owner.key), 204);
+});
+
 test('an API key expires at expires_at, which must be in the future and before the year 10000', async () => {
   const soon = new Date(Date.now() + 60_000).toISOString();
   const { key, expires_at } = (await createKey(undefined, { name: 'x', expires_at: soon.replace('Z', '+00:00') })) as CreatedKey & Json;

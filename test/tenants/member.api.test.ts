@@ -180,7 +180,7 @@ test('restoring a deleted agent needs agent:delete; restoring an earlier revisio
   assert.is((await mayOnly('View', 'Delete agent')).found[0], 403);
   assert.equal(await mayOnly('View', 'Edit settings'), { found: [200, 403], changed: true });
   await p.send('DELETE', path, { key: owner });
-  assert.equal(await mayOnly('View', 'Edit settings'), { found: [404, 403], changed: false });
+  assert.equal(await mayOnly('View', 'Edit settings'), { found: [403, 403], changed: false });
   assert.equal((await mayOnly('View', 'Delete agent')).found[1], 200);
   await p.close();
 });

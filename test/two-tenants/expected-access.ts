@@ -236,9 +236,10 @@ const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonl
   if (rule.runner && who === 'runner' && target.tenant === 'own' && (rule.onDelivery || target.agent === 'own')) return [200];
   const required = rule.inBody ? ['tenant:read', ...rule.all] : rule.all;
   const refusedStatus = required.map((permission) => statusInTenant(who, permission, target)).find((status) => status !== 200);
-  // The specification does not say which status members without access to a delivery get: 403 or 404.
-  if (rule.onDelivery) return refusedStatus ? [refusedStatus, 404] : mayReadDelivery(who) ? [200] : [403, 404];
-  return [refusedStatus ?? 200];
+  if (!rule.onDelivery) return [refusedStatus ?? 200];
+  if (refusedStatus) return [refusedStatus, 404];
+  if (mayReadDelivery(who)) return [200];
+  return [seesNoAgent(who) || target.path.some((state) => state !== 'own') ? 404 : 403];
 };
 
 /**
@@ -255,8 +256,8 @@ export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): rea
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
   const allowed = statusesByRule(who, rule, target);
-  // If the agent's id is in the body, the platform validates the body before it checks the permission.
-  const unread = rule.inBody && target.body.includes('malformed') && statusInTenant(who, 'tenant:read', target) === 200;
+  // If the agent's id is in the body, the platform cannot check the permission before that id is valid.
+  const unread = rule.inBody && target.agent === 'malformed' && statusInTenant(who, 'tenant:read', target) === 200;
   if (unread && (target.read || who !== 'guest')) return [422];
   if (!allowed.includes(200)) return allowed;
   if (target.path.some((state) => state !== 'own')) return [404];

@@ -1,4 +1,4 @@
-import type { ResourceType } from './dataset.ts';
+import type { ResourceType } from './seed-tenant.ts';
 
 export type Schema = {
   readonly $ref?: string;

@@ -1,6 +1,6 @@
 import { tokenOf } from '../../domain/event.ts';
 import type { Answer } from '../fixtures/in-memory-platform.ts';
-import type { Dataset, ResourceType } from './dataset.ts';
+import type { Dataset } from './dataset.ts';
 import {
   hasOnlyAgentRoles,
   OTHER_TENANT_PRINCIPALS,
@@ -13,6 +13,7 @@ import {
   type Target,
 } from './expected-access.ts';
 import { bodyFor, type Call, type Document, type IdPosition } from './id-positions.ts';
+import type { ResourceType } from './seed-tenant.ts';
 
 /**
  * A choice of the ids that a probe sends. `states` has the state of the resource for each place of an id in the

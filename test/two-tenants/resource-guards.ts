@@ -106,12 +106,13 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     "visibility.all || (await ctx.may('agent:read', id))",
     'true',
   ),
-  mutant(
-    'agents: every member may restore them',
-    'commands/agents/agent.ts',
-    "await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);",
-    '',
-  ),
+  {
+    name: 'agents: every member may restore them',
+    edits: [
+      ['commands/agents/agent.ts', "await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);", ''],
+      ['api/agents/agent.ts', "if (!(await ctx.may('agent:settings:write', agent_id))) await ctx.require('agent:delete', agent_id);", ''],
+    ],
+  },
   mutantSeenBy(
     'tenants/member.api.test.ts',
     'agents: read access allows restoring a revision',
@@ -181,7 +182,7 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     'deliveries: every member may read them',
     'api/webhooks/delivery.ts',
-    "if (!(await ctx.may('tenant:integrations:read')) && !(await ctx.may('agent:chat:read', agent_id))) throw notFound();",
+    "if (!(await ctx.may('tenant:integrations:read'))) await ctx.require('agent:chat:read', agent_id);",
     '',
   ),
   {
@@ -233,10 +234,17 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     "if (!members[user_id]) throw invalid('/user_id', 'is not a member of this tenant', 'not_a_member');",
     '',
   ),
+  mutantSeenBy(
+    'identity/api-key.api.test.ts',
+    'keys: an ADMIN can revoke those of an OWNER',
+    'commands/identity/api-key.ts',
+    'assertMayRevokeKeyOf(tenant, tenantRoleOf(tenant, ctx.principal), key.owner_id);',
+    '',
+  ),
   mutant(
     'grants: every member may grant access',
     'api/agents/agent-roles.ts',
-    "await ctx.require('agent:roles:write', input.agent_id);",
+    "if (agent.success) await ctx.require('agent:roles:write', agent.data.agent_id);",
     '',
   ),
   mutant(

@@ -75,6 +75,20 @@ test('a request with a missing or malformed signature gets 401, and its body is 
   assert.not.match(JSON.stringify(rejected.map(({ data, meta }) => [data, meta])), /canary/);
 });
 
+test('an event name that is too long or was sent twice gets 400 and is recorded without that name', async () => {
+  const given = await createWebhookPlatform();
+  for (const name of ['x'.repeat(5_000), 'x'.repeat(256), 'é'.repeat(128), 'push, ping', 'a\tb']) {
+    const answer = await given.deliver('{}', { 'x-github-event': name });
+    assert.is(answer.status, 400, `${name.slice(0, 20)}: ${answer.text}`);
+  }
+  for (const [id, name] of Object.entries({ long: 'x'.repeat(255), plain: 'push', none: null }))
+    assert.is((await given.deliver(`{"id":"${id}"}`, { 'x-github-event': name, 'x-github-delivery': id })).status, 202, id);
+  await given.close();
+  const rejected = given.ofType('WebhookRejected').map(({ data }) => data as { reason: string; event: unknown });
+  assert.is(rejected.length, 5);
+  assert.ok(rejected.every(({ reason, event }) => reason === 'event_malformed' && event === null));
+});
+
 test('a body that differs from the signed one gets 401', async () => {
   const given = await createWebhookPlatform();
   const signature = sign('{"a":1}');

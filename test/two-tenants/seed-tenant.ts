@@ -1,0 +1,126 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
+import type { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createSecondTenant } from '../fixtures/users.ts';
+
+export type Platform = Awaited<ReturnType<typeof createInMemoryPlatform>>;
+export type Created = { id: string; user_id: string; key: string; secret: string; url: string };
+
+/**
+ * The types of resources in the dataset. Each tenant has one resource of each type, except of the platform-wide types,
+ * of which the platform has one.
+ */
+export type ResourceType =
+  | 'tenant'
+  | 'agent'
+  | 'member'
+  | 'role holder'
+  | 'grantee'
+  | 'heir'
+  | 'api key'
+  | 'runner key'
+  | 'integration'
+  | 'delivery'
+  | 'runner credential'
+  | 'user'
+  | 'model'
+  | 'plan'
+  | 'allowed account'
+  | 'platform key'
+  | 'projection'
+  | 'rebuild'
+  | 'parked event';
+
+export type Resources = Partial<Record<ResourceType, string>>;
+
+export const request = async (p: Platform, method: string, path: string, key: string, body?: unknown): Promise<Created> => {
+  const answer = await p.send(method, path, { key, ...(body === undefined ? {} : { body }) });
+  if (answer.status >= 300)
+    throw new Error(`the request to create the dataset was refused: ${method} ${path} ${answer.status} ${answer.text}`);
+  return answer.body as Created;
+};
+
+const MEMBERS = [
+  'admin',
+  'member',
+  'auditor',
+  'viewer',
+  'manager',
+  'agent owner',
+  'granted viewer',
+  'granted editor',
+  'returned',
+  'suspended',
+  'removed',
+] as const;
+type MemberName = (typeof MEMBERS)[number];
+const TENANT_ROLE: Partial<Record<MemberName, string>> = { admin: 'ADMIN', auditor: 'AUDITOR' };
+
+const sendDelivery = async (p: Platform, { url, secret }: Created): Promise<string> => {
+  const raw = '{"zen":"speak like a human"}';
+  const headers = {
+    'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`,
+    'x-github-delivery': randomUUID(),
+    'x-github-event': 'ping',
+  };
+  const answer = await p.send('POST', new URL(url).pathname, { key: '', raw, headers });
+  if (answer.status !== 202) throw new Error(`the delivery of the dataset was refused: ${answer.text}`);
+  return (answer.body as Created).id;
+};
+
+const issueCredential = (p: Platform, tenant: string, agent_id: string): Promise<{ id: string }> => {
+  const ctx = p.systemContext(tenant);
+  const fields = { public_key: 'U', subject: 's', stream: 's', consumer: 'c', expires_at: new Date(Date.now() + 600_000).toISOString() };
+  return ctx.transact(RunnerCredential, ctx.newId(), RunnerCredential.issue({ ...fields, agent_id }), { expectNew: true });
+};
+
+/** Creates a tenant with one resource of every type, and with one member for every role. */
+export const seedTenant = async (p: Platform, slug: string) => {
+  const { id, tenant, key: owner } = await createSecondTenant(p, slug);
+  const post = (path: string, body?: unknown) => request(p, 'POST', `${tenant}${path}`, owner, body);
+  const ids = {} as Record<MemberName, string>;
+  const keys = {} as Record<MemberName, string>;
+  for (const member of MEMBERS) {
+    const email = `${member.replace(' ', '.')}@${slug}.test`;
+    ids[member] = (await post('/members', { email, role: TENANT_ROLE[member] ?? 'MEMBER' })).user_id;
+    keys[member] = await p.createKey(id, ids[member]);
+  }
+  const agent = (await post('/agents', { name: 'One', slug: 'one' })).id;
+  const second = (await post('/agents', { name: 'Two', slug: 'two' })).id;
+  const roles = { viewer: 'VIEWER', manager: 'MANAGER', 'agent owner': 'OWNER' } as const;
+  for (const [member, role] of Object.entries(roles))
+    await request(p, 'PUT', `${tenant}/agents/${agent}/roles/${ids[member as MemberName]}`, owner, { role });
+  await request(p, 'PUT', `${tenant}/agents/${second}/roles/${ids['agent owner']}`, owner, { role: 'OWNER' });
+  await request(p, 'PATCH', `${tenant}/agents/${second}`, owner, { is_admin_only: true });
+  await request(p, 'PUT', `${tenant}/agents/${agent}/roles/${ids.returned}`, owner, { role: 'MANAGER' });
+  await post(`/agents/${agent}/grants`, { user_id: ids.returned });
+  await request(p, 'DELETE', `${tenant}/members/${ids.returned}`, owner);
+  await sleep(2);
+  await post('/members', { email: `returned@${slug}.test`, role: 'MEMBER' });
+  await post(`/agents/${agent}/grants`, { user_id: ids['granted viewer'] });
+  await post(`/agents/${agent}/grants`, { user_id: ids['granted editor'], role: 'EDITOR' });
+  const runnerKey = await post(`/agents/${agent}/runner-keys`, { name: 'runner' });
+  const otherRunner = await post(`/agents/${second}/runner-keys`, { name: 'other runner' });
+  // A key of an ADMIN, because an ADMIN may not revoke the keys of an OWNER.
+  const apiKey = await request(p, 'POST', `${tenant}/api-keys`, keys.admin, { name: 'spare' });
+  const integration = await post('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'Repo' });
+  const resources: Resources = {
+    tenant: id,
+    agent,
+    member: ids.member,
+    user: ids.member,
+    'role holder': ids.viewer,
+    grantee: ids['granted viewer'],
+    heir: ids.manager,
+    'api key': apiKey.id,
+    'runner key': runnerKey.id,
+    integration: integration.id,
+    delivery: await sendDelivery(p, integration),
+    'runner credential': (await issueCredential(p, id, agent)).id,
+  };
+  const sibling: Resources = { 'runner key': otherRunner.id, 'runner credential': (await issueCredential(p, id, second)).id };
+  return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, second, sibling, resources };
+};
+
+export type SeededTenant = Awaited<ReturnType<typeof seedTenant>>;
