@@ -94,6 +94,8 @@ const variables = z.object({
   OIDC_CLIENT_SECRET: anyText,
   LOG_LEVEL: z.enum(levels, `must be one of ${levels.join(', ')}`).default('info'),
   METRICS_TOKEN: anyText,
+  METRICS_PORT: checkedText('must be a port number from 1 to 65535', isPort).transform(Number).optional(),
+  METRICS_HOST: checkedText('must be a host name or an IP address', isHost).default('127.0.0.1'),
   STRIPE_SECRET_KEY: anyText,
   STRIPE_WEBHOOK_SECRET: anyText,
   TRUSTED_PROXIES: list('must be IP addresses or CIDR ranges, separated by commas', isRange),

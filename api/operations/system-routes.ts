@@ -43,6 +43,16 @@ const PROBLEM_TYPE = content('application/json', {
 const SCRIPT = 'text/javascript; charset=utf-8';
 const SCRIPT_CONTENT = content('text/javascript');
 
+/** Handles a request for the metrics. @throws Refusal unauthorized */
+export const readMetrics =
+  ({ metrics, mayReadMetrics }: Pick<SystemDeps, 'metrics' | 'mayReadMetrics'>) =>
+  async (c: Context): Promise<Response> => {
+    if (!mayReadMetrics(c))
+      throw new Refusal('unauthorized', 'Metrics can be read from the same machine, or with METRICS_TOKEN as bearer token');
+    const { contentType, text } = await metrics();
+    return new Response(text, { headers: { 'content-type': contentType } });
+  };
+
 type SystemRow = Pick<PlainRoute<SystemDeps>, 'path' | 'operationId' | 'summary' | 'responses' | 'handler'>;
 
 const systemRoute = ({ summary, responses, ...row }: SystemRow) =>
@@ -82,12 +92,7 @@ const routes = [
     operationId: 'readMetrics',
     summary: 'Prometheus metrics, for callers on the same machine or with METRICS_TOKEN as bearer token',
     responses: { 200: content('text/plain'), ...PROBLEM_RESPONSE },
-    handler: (deps) => async (c) => {
-      if (!deps.mayReadMetrics(c))
-        throw new Refusal('unauthorized', 'Metrics can be read from the same machine, or with METRICS_TOKEN as bearer token');
-      const { contentType, text } = await deps.metrics();
-      return new Response(text, { headers: { 'content-type': contentType } });
-    },
+    handler: readMetrics,
   }),
   systemRoute({
     path: '/problems/:type',

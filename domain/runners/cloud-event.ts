@@ -137,3 +137,14 @@ export const encodeCloudEvent = (event: Recorded, type: string, message: Message
   const [text, body] = bodyFields(message, inlineLimit);
   return concatenate(head.slice(0, -1) + text, body);
 };
+
+/** Enough bytes for the attributes before `time`, none of which contains text of a provider. */
+const MAX_TIME_OFFSET = 4_096;
+const TIME = /"time":"([^"]+)"/;
+
+/**
+ * Returns the attribute `time` of a message that `encodeCloudEvent` has made: when the delivery was received. Null if
+ * the message has none.
+ */
+export const timeOf = (message: Uint8Array): string | null =>
+  TIME.exec(Buffer.from(message.buffer, message.byteOffset, Math.min(message.length, MAX_TIME_OFFSET)).toString('latin1'))?.[1] ?? null;

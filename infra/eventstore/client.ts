@@ -79,11 +79,20 @@ const appendWithRetries = async (connection: Connection, append: Append, deadlin
   }
 };
 
+export type AppendOutcome = 'ok' | 'conflict' | 'failed';
+
+export type LogOptions = {
+  /** Is called with the error message each time a call meets a damaged record. */
+  readonly onDamage?: (message: string) => void;
+  /** Is called after every append with its duration, including retries. */
+  readonly onAppend?: (outcome: AppendOutcome, milliseconds: number) => void;
+};
+
 /**
  * Opens the log at a connection string (esdb://…) through the unmodified EventStoreDB client. Nothing is sent until the
- * first call. `onDamage` is called with the error message each time a call meets a damaged record.
+ * first call.
  */
-export const openLog = (url: string, { onDamage = () => {} }: { readonly onDamage?: (message: string) => void } = {}): Log => {
+export const openLog = (url: string, { onDamage = () => {}, onAppend = () => {} }: LogOptions = {}): Log => {
   const client = EventStoreDBClient.connectionString(url as never);
   const toLogError = (error: unknown): LogError => {
     const logError = classify(error);
@@ -94,8 +103,20 @@ export const openLog = (url: string, { onDamage = () => {} }: { readonly onDamag
   const lastOf = (events: Parameters<typeof readEvents>[0]) => firstEvent(readEvents(events, toLogError));
 
   return {
-    append: async (stream, expected, events, { deadline = DEFAULT_DEADLINE_MS } = {}) =>
-      appendWithRetries(connection, { stream, expected, events, data: encodeEvents(events) }, deadline),
+    append: async (stream, expected, events, { deadline = DEFAULT_DEADLINE_MS } = {}) => {
+      const startedAt = performance.now();
+      let outcome: AppendOutcome = 'failed';
+      try {
+        const appended = await appendWithRetries(connection, { stream, expected, events, data: encodeEvents(events) }, deadline);
+        outcome = 'ok';
+        return appended;
+      } catch (error) {
+        if (error instanceof LogError && error.kind === 'conflict') outcome = 'conflict';
+        throw error;
+      } finally {
+        onAppend(outcome, performance.now() - startedAt);
+      }
+    },
     read: (stream, options) => readStream(connection, stream, options),
     last: (stream) => lastOf(client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })),
     readAll: async function* ({ from, backwards = false, limit } = {}) {

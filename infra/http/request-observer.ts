@@ -13,15 +13,6 @@ type Observed = { readonly duration: Histogram; readonly log: LogRequest };
 
 const routeOf = (c: Context): string => matchedRoutes(c).findLast(({ path }) => path !== '*' && path !== '/*')?.path ?? NO_ROUTE;
 
-/** Returns the value at a key; if there is none, creates it. */
-const getOrCreate = <K, V>(map: Map<K, V>, key: K, create: () => V): V => {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const created = create();
-  map.set(key, created);
-  return created;
-};
-
 /**
  * Creates the function that is called for every response. It measures the duration by method, route and status, and
  * logs the request with the function that `logOf` returns for its kind.
@@ -43,9 +34,9 @@ export const createRequestObserver = (registry: Registry, logOf: (kind: RequestK
   return (c: Context, status: number, milliseconds: number): void => {
     const path = routeOf(c);
     const { method } = c.req;
-    const byMethod = getOrCreate(byRoute, path, () => new Map<string, Map<number, Observed>>());
-    const byStatus = getOrCreate(byMethod, method, () => new Map<number, Observed>());
-    const { duration, log } = getOrCreate(byStatus, status, () => observe(method, path, status));
+    const byMethod = byRoute.getOrInsertComputed(path, () => new Map());
+    const byStatus = byMethod.getOrInsertComputed(method, () => new Map());
+    const { duration, log } = byStatus.getOrInsertComputed(status, () => observe(method, path, status));
     duration.observe(milliseconds / 1_000);
     log(c, milliseconds);
   };

@@ -2,6 +2,7 @@ import { AckPolicy, DeliverPolicy, type JsMsg, type NatsConnection, nanos } from
 import { z } from 'zod';
 import type { AddressedAdvisory } from '../../commands/runners/record-acknowledgements.reactor.ts';
 import type { Advisory } from '../../domain/runners/acknowledgement.ts';
+import { timeOf } from '../../domain/runners/cloud-event.ts';
 import { ADVISORY_STREAM, manager, STREAM } from './jetstream.ts';
 import { isMissingMessage } from './jetstream-errors.ts';
 
@@ -36,7 +37,16 @@ const parsePayload = (message: JsMsg): AdvisoryPayload | null => {
   }
 };
 
-type DescribedMessage = { readonly tenant: string; readonly agent: string; readonly eventId: string; readonly delivery: string };
+type DescribedMessage = {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly eventId: string;
+  readonly delivery: string;
+  readonly receivedAt: string | null;
+};
+
+/** An advisory, and when the delivery that it is about was received (null if the message does not say it). */
+export type ReceivedAdvisory = AddressedAdvisory & { readonly receivedAt: string | null };
 
 /**
  * Returns the message of the runners' stream that an advisory is about; null if the stream no longer contains that
@@ -51,30 +61,31 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
   const [, tenant, agent] = found?.subject.split('.') ?? [];
   const eventId = found?.header.get('Nats-Msg-Id');
   const delivery = found?.header.get('Annals-Delivery');
-  return tenant && agent && eventId && delivery ? { tenant, agent, eventId, delivery } : null;
+  if (!found || !tenant || !agent || !eventId || !delivery) return null;
+  return { tenant, agent, eventId, delivery, receivedAt: timeOf(found.data) };
 };
 
 /**
  * Reads an advisory from a message and finds the agent that it concerns. Returns null if the advisory is of another
  * kind, or if the message that it is about no longer exists.
  */
-const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: JsMsg): Promise<AddressedAdvisory | null> => {
+const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: JsMsg): Promise<ReceivedAdvisory | null> => {
   const payload = parsePayload(message);
   const outcome = payload && outcomeOf(payload);
   // If the stream was created again after the advisory, the sequence in the advisory belongs to another message now.
   if (!payload || !outcome || Date.parse(payload.timestamp) < Date.parse(streamCreatedAt)) return null;
   const found = await findMessage(nats, payload.stream_seq);
   if (!found) return null;
-  const { tenant, agent, eventId, delivery } = found;
+  const { tenant, agent, eventId, delivery, receivedAt } = found;
   const at = new Date(payload.timestamp).toISOString();
   const advisory = { delivery_id: delivery, event_id: eventId, at, attempts: payload.deliveries, sequence: message.seq, outcome };
-  return { tenant, agent, advisory };
+  return { tenant, agent, advisory, receivedAt };
 };
 
-const readAdvisories = async (nats: NatsConnection, messages: readonly JsMsg[]): Promise<AddressedAdvisory[]> => {
+const readAdvisories = async (nats: NatsConnection, messages: readonly JsMsg[]): Promise<ReceivedAdvisory[]> => {
   const { streams } = await manager(nats);
   const { created } = await streams.info(STREAM);
-  const advisories: AddressedAdvisory[] = [];
+  const advisories: ReceivedAdvisory[] = [];
   for (let at = 0; at < messages.length; at += MAX_PARALLEL_LOOKUPS) {
     const chunk = messages.slice(at, at + MAX_PARALLEL_LOOKUPS);
     const found = await Promise.all(chunk.map((message) => readAdvisory(nats, created, message)));
@@ -83,7 +94,7 @@ const readAdvisories = async (nats: NatsConnection, messages: readonly JsMsg[]):
   return advisories;
 };
 
-export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories: readonly AddressedAdvisory[] };
+export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories: readonly ReceivedAdvisory[] };
 
 /**
  * Opens a reader of the advisory stream, which reads in stream order from the oldest message on. Several readers can

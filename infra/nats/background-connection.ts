@@ -82,6 +82,8 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
     },
     /** Waits without a time limit for the connection. @returns undefined if `close` was called before */
     whenConnected: (): Promise<NatsConnection | undefined> => connecting,
+    /** The connection, also while it is lost for a moment; undefined if there has never been one. */
+    current: (): NatsConnection | undefined => connected,
     isHealthy: (): boolean => connected !== undefined && !isLost && !connected.isClosed(),
     close: async (): Promise<void> => {
       closing.abort();

@@ -15,15 +15,13 @@ import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createBackoff } from '../backoff.ts';
 import type { Config } from '../config.ts';
-import { openLog } from '../eventstore/client.ts';
+import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { LogError } from '../eventstore/event-log.ts';
-import { clientAddress, isLocalRequest } from '../http/client-address.ts';
+import { clientAddress } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
-import { createRequestLog } from '../http/request-log.ts';
-import { createRequestObserver } from '../http/request-observer.ts';
-import { createCorruptionReporter, createLogger, createRequestLogger } from '../logging/logger.ts';
-import { createProcessMetrics } from '../metrics/process-metrics.ts';
+import { metricsAccess } from '../http/metrics-server.ts';
+import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { brokerUserFactory } from '../nats/runner-users.ts';
 import { openSignInMethods } from '../oidc/sign-in.ts';
@@ -33,12 +31,14 @@ import { openQuotaTable } from '../ratelimit/quota-table.ts';
 import { createQuotaSync } from '../ratelimit/shared-quota.ts';
 import { createReads } from '../readmodel/postgres-read-model.ts';
 import { openVault } from '../vault/vault.ts';
+import { countDeliveries } from '../webhooks/count-deliveries.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
 import { seed } from './seed.ts';
+import { createServeMetrics } from './serve-metrics.ts';
 
 /** How long /readyz waits for the database when it asks which workers have reported. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
@@ -68,9 +68,9 @@ const deliverFirstKey = (first: FirstKey): void => {
 };
 
 /** Opens the connections of this process to the log, the database and NATS. */
-const openConnections = async (config: Config, logger: Logger) => {
+const openConnections = async (config: Config, logger: Logger, onAppend: LogOptions['onAppend'] & {}) => {
   const corruption = createCorruptionReporter(logger);
-  const log = openLog(config.eventstoreUrl!, { onDamage: corruption.report });
+  const log = openLog(config.eventstoreUrl!, { onDamage: corruption.report, onAppend });
   const vault = await retryUntilAvailable(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
   const cache = openApplicationCache(log);
   await retryUntilAvailable(cache.start, logger, 'the cache');
@@ -116,22 +116,25 @@ const degradedParts = ({ corruption, reads, broker, projectionAdmin }: Connectio
 
 /** Starts the HTTP service. Resolves when it listens. From then on, /readyz reports whether deliveries are accepted. */
 export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
-  const { publicUrl, corsOrigins, metricsToken } = config;
+  const { publicUrl, corsOrigins } = config;
   const logger = createLogger(config, 'serve');
-  const connections = await openConnections(config, logger);
+  const metrics = createServeMetrics(config);
+  const connections = await openConnections(config, logger, metrics.onAppend);
   const { log, vault, cache, reads, quotas, broker, projectionAdmin } = connections;
-  const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas));
+  await metrics.addServices({ event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy });
+  const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
   const storedDelivery = readDelivery(log);
   const operations = operationsOf({
-    createBrokerUser: (request) => broker.connection().then((nats) => brokerUserFactory(nats, config)(request)),
+    createBrokerUser: async (request) => {
+      const user = await brokerUserFactory(await broker.connection(), config)(request);
+      metrics.onCredentialIssued();
+      return user;
+    },
     storedDelivery,
     projectionAdmin,
   });
-  const metrics = createProcessMetrics('serve');
-  const requestLog = createRequestLog(createRequestLogger(config, 'serve'));
   const address = clientAddress(config.trustedProxies);
-  const isLocal = isLocalRequest(address);
-  const ports = webhookPorts({ log, vault, cache, logger, limits });
+  const ports = countDeliveries(webhookPorts({ log, vault, cache, logger, limits }), metrics.countWebhook);
   let document: unknown;
 
   const plainRoutes = (app: Hono, runtime: Runtime): void => {
@@ -141,7 +144,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountSystemRoutes(app, {
       readiness: createReadiness(log, ports.isFailing, degradedParts(connections)),
       metrics: metrics.text,
-      mayReadMetrics: (c) => isLocal(c) || (metricsToken !== undefined && c.req.header('authorization') === `Bearer ${metricsToken}`),
+      mayReadMetrics: metricsAccess(config),
       openapi: () => {
         document ??= openapi(operations, plainPaths, publicUrl);
         return document;
@@ -164,7 +167,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     corsOrigins,
     limits,
     signIn: await openSignInMethods(config, { publicUrl, vault, logger }),
-    onResponse: createRequestObserver(metrics.registry, requestLog),
+    onResponse: metrics.onResponse,
   });
   await retryUntilAvailable(() => seed(log, systemContext(), config.annalsAdminKey, deliverFirstKey), logger, 'the first start');
   const server = await listen(app, config);

@@ -24,7 +24,12 @@ const statusOf = (relay: Relay): ReactorStatus => {
  */
 export const work = async (config: Config): Promise<Closable> => {
   const logger = createLogger(config, 'work');
-  const log = openLog(config.eventstoreUrl!, { onDamage: createCorruptionReporter(logger).report });
+  // Without a port for metrics, the module is not loaded, which saves memory.
+  const metrics = config.metricsPort === undefined ? null : (await import('./work-metrics.ts')).createWorkMetrics(config);
+  const log = openLog(config.eventstoreUrl!, {
+    onDamage: createCorruptionReporter(logger).report,
+    ...(metrics && { onAppend: metrics.onAppend }),
+  });
   const broker = connectInBackground(config, logger);
   let relay: Relay | undefined;
   const reactorStatuses = () => (relay ? [statusOf(relay)] : []);
@@ -33,11 +38,17 @@ export const work = async (config: Config): Promise<Closable> => {
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
     relay = await startRelay({ log, nats, logger, publicUrl: config.publicUrl });
-    return [relay, startAcknowledgementRecorder({ log, nats, logger }), startCredentialRevoker({ ...config, log, logger })];
+    return [
+      relay,
+      startAcknowledgementRecorder({ log, nats, logger, ...(metrics && { onSettled: metrics.onSettled }) }),
+      startCredentialRevoker({ ...config, log, logger }),
+    ];
   });
+  const measuring = metrics?.start({ log, logger, broker, projector, relay: () => relay });
   logger.info('working');
   return {
     close: async () => {
+      await measuring?.close();
       if (!broker.isHealthy()) await broker.close();
       await Promise.all((await reactorsOfBroker).map((reactor) => reactor.close()));
       await broker.close();

@@ -20,6 +20,8 @@ export type ProjectionStatus = {
   readonly lag_events: number;
   readonly lag_seconds: number;
   readonly rate: number;
+  /** The number of events that the writer has processed since it was opened. */
+  readonly events: number;
   readonly parked_streams: number;
   readonly last_error: string | null;
   /** Whether the process that reports this status writes the projection. */
@@ -99,6 +101,7 @@ export const statusOf = (
     lag_events: processor ? estimateLag(processor, end) : 0,
     lag_seconds: isBehind && lastEventAt ? Math.max(0, (Date.now() - Date.parse(lastEventAt)) / 1_000) : 0,
     rate: processor?.eventsPerSecond() ?? 0,
+    events: writer?.eventCount() ?? 0,
     parked_streams: writer?.blockedStreams.size ?? 0,
     last_error: error,
     writer: state === 'reading',

@@ -39,16 +39,21 @@ const IDENTIFIER_LENGTH = 19;
 const identifierOf = (credential: string): string =>
   credential.includes('.') ? credential.slice(-2 * IDENTIFIER_LENGTH) : credential.slice(0, IDENTIFIER_LENGTH);
 
-const tooManyFailures = (retryAfter: number): Refusal =>
-  new Refusal('rate_limited', 'This address sent too many invalid credentials: wait before you try again', { retryAfter });
-
 /**
  * Limits how many invalid credentials each client IP address can send. Beyond the limit, requests from the address are
  * refused before their credentials are looked up. A credential that was valid in this process before is exempt.
  * Otherwise one careless client would lock out all other clients behind the same address.
  */
-export const createFailedCredentialLimit = (policy: RateLimitPolicy, sync?: QuotaSync) => {
+export const createFailedCredentialLimit = (
+  policy: RateLimitPolicy,
+  sync: QuotaSync | undefined,
+  onRefused: (policy: RateLimitPolicy) => void,
+) => {
   const buckets = createTokenBuckets(policy, { sync });
+  const tooManyFailures = (retryAfter: number): Refusal => {
+    onRefused(policy);
+    return new Refusal('rate_limited', 'This address sent too many invalid credentials: wait before you try again', { retryAfter });
+  };
   const valid = createLruMap<string, true>({ capacity: MAX_VALID_CREDENTIALS / 2 });
   return {
     /**

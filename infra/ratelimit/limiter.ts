@@ -19,6 +19,8 @@ type Report = (headers: RateLimitHeaders) => void;
 
 /** The charges of one request, and the value of the RateLimit-Policy header in its response. */
 type Charges = { readonly charges: readonly RateLimitCharge[]; readonly policyText: string };
+/** Is called for every request that a limit refuses, with that limit. */
+export type OnRefused = (policy: RateLimitPolicy) => void;
 type Refused = { readonly charge: RateLimitCharge; readonly result: TakeResult };
 
 const policyText = ({ name, quota, seconds }: RateLimitPolicy): string => `"${name}";q=${quota};w=${seconds}`;
@@ -48,7 +50,7 @@ const createBucketsByPolicy = (sync: QuotaSync | undefined) => {
 };
 
 /** Creates the function that takes the tokens for a request, or refuses the request. */
-const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, sync: QuotaSync | undefined) => {
+const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, sync: QuotaSync | undefined, onRefused: OnRefused) => {
   /**
    * Takes one token from the bucket of each charge, in order. After the first empty bucket, takes no more tokens. Calls
    * `report` with the headers of the response.
@@ -72,6 +74,7 @@ const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, syn
    * quota table, so that Retry-After includes the tokens that other processes have taken.
    */
   const refuseWith = ({ charge: { policy, key }, result }: Refused, now: number): Promise<void> => {
+    onRefused(policy);
     if (!sync) throw tooManyRequests(policy, result.retry);
     const buckets = bucketsOf(policy);
     return buckets.refresh(key).then(() => {
@@ -94,11 +97,11 @@ const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, syn
  * Limits requests by credential and tenant, deliveries by the tenant's plan, and invalid credentials by the client's IP
  * address. With `sync`, the processes share their counts. Each process can then let through at most one lease of
  * requests before the other processes know of them (see `leaseOf`). Without `sync`, each process counts only its own
- * requests.
+ * requests. `onRefused` is called for every refused request.
  */
-export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLICIES, sync?: QuotaSync) => {
-  const charge = createCharger(createBucketsByPolicy(sync), sync);
-  const { checkAddress, countFailedCredential, rememberValid } = createFailedCredentialLimit(policies.badCredentials, sync);
+export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLICIES, sync?: QuotaSync, onRefused: OnRefused = () => {}) => {
+  const charge = createCharger(createBucketsByPolicy(sync), sync, onRefused);
+  const { checkAddress, countFailedCredential, rememberValid } = createFailedCredentialLimit(policies.badCredentials, sync, onRefused);
   const credentialText = policyText(policies.credential);
   const tenantText = `${credentialText}, ${policyText(policies.tenant)}`;
   const platformText = policyText(policies.platform);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import {
@@ -10,11 +11,21 @@ import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import { derivedId } from '../aggregates/transact.ts';
 import { createBackoff } from '../backoff.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
-import { openAdvisories } from '../nats/advisories.ts';
+import { openAdvisories, type ReceivedAdvisory } from '../nats/advisories.ts';
 import { ensureInbound } from '../nats/jetstream.ts';
 import { errorReason } from '../nats/jetstream-errors.ts';
 
-export type RecorderParts = { log: Log; nats: NatsConnection; logger: Logger; intervalMs?: number };
+/** A message that was acknowledged or given up, and how long after its receipt (null: unknown) that happened. */
+export type SettledMessage = Pick<Acknowledgement.Advisory, 'outcome' | 'attempts'> & { readonly seconds: number | null };
+
+export type RecorderParts = {
+  log: Log;
+  nats: NatsConnection;
+  logger: Logger;
+  intervalMs?: number;
+  /** Is called once for each message that this process has recorded as settled, after that. */
+  onSettled?: (settled: SettledMessage) => void;
+};
 
 const INTERVAL_MS = 2_000;
 const RETRY = { minMs: 500, maxMs: 10_000 };
@@ -31,23 +42,46 @@ const loadStream = async (log: Log, stream: string): Promise<AcknowledgementStre
   return { state: Acknowledgement.evolve(Acknowledgement.initial, last), revision: last.revision };
 };
 
-const ignoreConflict = (error: unknown): void => {
-  if (!(error instanceof LogError && error.kind === 'conflict')) throw error;
-};
+const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
-const acknowledgementLog = (log: Log): AcknowledgementLog => ({
+type Events = readonly Acknowledgement.AcknowledgementEvent[];
+
+/**
+ * The acknowledgement streams in the log. `onAppended` is called for events that this process has appended. The ids of
+ * events contain `writer`, a value of this process: with the same ids, the second of two processes that append the same
+ * events would be told that it has appended them, and would count them again.
+ */
+const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Events) => void): AcknowledgementLog => ({
   load: (tenant, agent) => loadStream(log, streamOf(tenant, agent)),
   append: async (tenant, agent, revision, events) => {
     const stream = streamOf(tenant, agent);
     const meta: Metadata = { tenant, actor: { kind: 'system', id: 'acknowledgements' }, at: new Date().toISOString(), v: 1 };
     const newEvents = events.map(({ type, data }, index) => ({
-      id: derivedId(stream, data.capture.epoch, data.capture.sequence, revision + 1 + index),
+      id: derivedId(stream, writer, data.capture.epoch, data.capture.sequence, revision + 1 + index),
       type,
       data,
       meta,
     }));
-    await log.append(stream, revision < 0 ? 'none' : revision, newEvents).catch(ignoreConflict);
+    try {
+      await log.append(stream, revision < 0 ? 'none' : revision, newEvents);
+    } catch (error) {
+      if (isConflict(error)) return;
+      throw error;
+    }
+    onAppended(events);
   },
+});
+
+/** The ids of the messages that these events settle. */
+const settledIds = (events: Events): string[] =>
+  events.flatMap(({ type, data }) =>
+    type === 'DeliveriesAcknowledged' ? data.deliveries.map(({ event_id }) => event_id) : [data.event_id],
+  );
+
+const settledMessage = ({ advisory: { outcome, attempts, at }, receivedAt }: ReceivedAdvisory): SettledMessage => ({
+  outcome,
+  attempts,
+  seconds: receivedAt === null ? null : Math.max(0, Date.parse(at) - Date.parse(receivedAt)) / 1_000,
 });
 
 /**
@@ -55,13 +89,21 @@ const acknowledgementLog = (log: Log): AcknowledgementLog => ({
  * messages are combined: every few seconds, it appends one event per agent. Any number of processes can run this
  * recorder.
  */
-export const startAcknowledgementRecorder = ({ log, nats, logger, intervalMs = INTERVAL_MS }: RecorderParts) => {
+export const startAcknowledgementRecorder = (parts: RecorderParts) => {
+  const { log, nats, logger, intervalMs = INTERVAL_MS, onSettled = () => {} } = parts;
   const closing = new AbortController();
   const { signal } = closing;
-  const streams = acknowledgementLog(log);
+  const writer = randomUUID();
   const retry = createBackoff(RETRY);
   /** Whether the current failure has already been logged as a warning. */
   let hasWarned = false;
+
+  const streamsFor = (advisories: readonly ReceivedAdvisory[]): AcknowledgementLog => {
+    const byId = new Map(advisories.map((received) => [received.advisory.event_id, received]));
+    return acknowledgementLog(log, writer, (events) => {
+      for (const id of settledIds(events)) onSettled(settledMessage(byId.get(id)!));
+    });
+  };
 
   const recordUntilFailure = async (): Promise<void> => {
     await ensureInbound(nats);
@@ -72,7 +114,7 @@ export const startAcknowledgementRecorder = ({ log, nats, logger, intervalMs = I
         retry.reset();
         hasWarned = false;
         if (!batch) continue;
-        await recordAcknowledgements(streams, reader.epoch, batch.advisories);
+        await recordAcknowledgements(streamsFor(batch.advisories), reader.epoch, batch.advisories);
         await reader.purge(batch.lastSequence);
       }
     } finally {

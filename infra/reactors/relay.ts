@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
 import { inlineLimit, type OutgoingMessage, outgoingMessage, relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
-import type { Recorded } from '../../domain/event.ts';
+import { comparePositions, type Position, parseToken, type Recorded } from '../../domain/event.ts';
 import { type Backoff, createBackoff } from '../backoff.ts';
-import type { Log } from '../eventstore/event-log.ts';
+import type { Log, Subscription } from '../eventstore/event-log.ts';
 import { type ChainedPublisher, createChainedPublisher, SequenceConflict } from '../nats/chained-publisher.ts';
 import { ensureInbound, readTip } from '../nats/jetstream.ts';
 import { errorReason, isWrongSequence } from '../nats/jetstream-errors.ts';
@@ -23,7 +23,15 @@ export type RelayStatus = {
   readonly last_error: string | null;
 };
 
-export type Relay = { close: () => Promise<void>; status: () => RelayStatus };
+export type Relay = {
+  close: () => Promise<void>;
+  status: () => RelayStatus;
+  /**
+   * The position up to which this relay has published every event. Null if it does not relay now, because then another
+   * process may have published more.
+   */
+  publishedThrough: () => Position | null;
+};
 
 export type RelayParts = { log: Log; nats: NatsConnection; logger: Logger; publicUrl: string };
 
@@ -39,6 +47,7 @@ type RunningRelay = RelayParts & {
   position: string | null;
   published: number;
   publisher: ChainedPublisher | null;
+  subscription: Subscription | null;
   lastError: string | null;
   /** Whether the current failure has been logged as a warning. Reset when a message is published. */
   hasWarned: boolean;
@@ -108,6 +117,7 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
     filter: { eventTypes: relayedEventTypes },
     event: publishEvents(relay, publisher, acknowledged),
   });
+  relay.subscription = subscription;
   relay.state = 'relaying';
   try {
     const subscriptionFailed = subscription.failure.then((error) => {
@@ -118,6 +128,7 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
     await subscription.stop();
     await publisher.idle();
     relay.publisher = null;
+    relay.subscription = null;
   }
 };
 
@@ -135,6 +146,14 @@ const backOff = async (relay: RunningRelay, error: unknown, signal: AbortSignal)
   );
   relay.hasWarned ||= !isConflict;
   await relay.retry.wait(signal);
+};
+
+const publishedThrough = ({ state, position, publisher, subscription }: RunningRelay): Position | null => {
+  if (state !== 'relaying' || !publisher) return null;
+  const published = position === null ? null : parseToken(position);
+  const handled = publisher.waiting() === 0 ? (subscription?.position() ?? null) : null;
+  if (!published || !handled) return published ?? handled;
+  return comparePositions(published, handled) > 0 ? published : handled;
 };
 
 const run = async (relay: RunningRelay, closing: AbortSignal): Promise<void> => {
@@ -165,6 +184,7 @@ export const startRelay = async (parts: RelayParts): Promise<Relay> => {
     position: null,
     published: 0,
     publisher: null,
+    subscription: null,
     lastError: null,
     hasWarned: false,
   };
@@ -178,5 +198,6 @@ export const startRelay = async (parts: RelayParts): Promise<Relay> => {
       const { state, position, published, publisher, lastError } = relay;
       return { state, position, published, waiting: publisher?.waiting() ?? 0, last_error: lastError };
     },
+    publishedThrough: () => publishedThrough(relay),
   };
 };

@@ -50,12 +50,21 @@ const sendRequest = async (base: string, method: string, path: string, key: stri
   return { status: response.status, headers: response.headers, text: await response.text() };
 };
 
-/** The real platform, as `annals start` runs it, on a data directory of its own. */
-const openPlatform = async (dir: string) => {
+/**
+ * The real platform, as `annals start` runs it, on a data directory of its own. `variables` are added to its environment.
+ */
+const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {}) => {
   const data = join(dir, 'data');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const env = { ...unconfiguredEnvironment(), ANNALS_DATA: data, PORT: String(port), ANNALS_ADMIN_KEY: ADMIN_KEY, NO_COLOR: '1' };
+  const env = {
+    ...unconfiguredEnvironment(),
+    ANNALS_DATA: data,
+    PORT: String(port),
+    ANNALS_ADMIN_KEY: ADMIN_KEY,
+    NO_COLOR: '1',
+    ...variables,
+  };
   const otherPrograms: Program[] = [];
   let running: Program | undefined;
 
@@ -101,6 +110,14 @@ const openPlatform = async (dir: string) => {
     throw new Error(`no process has replaced ${name}, process ${killed.pid}`);
   };
 
+  /** Starts another worker on the same services. Resolves when its output matches `ready`. */
+  const startWorkProcess = async (ready: RegExp, more: NodeJS.ProcessEnv = {}): Promise<Program> => {
+    const program = startProgram(process.execPath, [mainFile, 'work'], { env: { ...env, ...serviceVariables(data), ...more } });
+    otherPrograms.push(program);
+    await program.waitForOutput(ready);
+    return program;
+  };
+
   /** Starts another API process on the same services. Resolves with its base URL when it listens. */
   const startServeProcess = async (): Promise<string> => {
     const PORT = String(await freePort());
@@ -132,6 +149,7 @@ const openPlatform = async (dir: string) => {
     endRemainingProcesses,
     kill,
     startServeProcess,
+    startWorkProcess,
     call,
     /** Registers a program that `close` also stops. */
     stopOnClose: (program: Program): void => void otherPrograms.push(program),
@@ -159,9 +177,9 @@ export const expectReply = async <T>(reply: Promise<Reply>, status = 201): Promi
 };
 
 /** Runs a test with a platform. Stops the platform in any case, also when this process gets SIGTERM or SIGINT. */
-export const withPlatform = (use: (platform: Platform) => Promise<void>): Promise<void> =>
+export const withPlatform = (use: (platform: Platform) => Promise<void>, variables: NodeJS.ProcessEnv = {}): Promise<void> =>
   withTempDirectory(async (dir) => {
-    const platform = await openPlatform(dir);
+    const platform = await openPlatform(dir, variables);
     const closeAndExit = (): void => void platform.close().finally(() => process.exit(1));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, closeAndExit);
     try {

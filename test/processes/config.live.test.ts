@@ -16,6 +16,8 @@ const refusals: Record<string, string[]> = {
   EVENTSTORE_URL: ['http://a', 'esdb://'],
   DATABASE_URL: ['mysql://a/b', 'localhost'],
   NATS_URL: ['http://a', 'nats://a,b'],
+  METRICS_PORT: ['abc', '0', '65536'],
+  METRICS_HOST: ['a b'],
   LOG_LEVEL: ['loud'],
   TRUSTED_PROXIES: ['10.0.0.0/33', 'a', '::1/129', '10.0.0.0/8/8'],
   CORS_ORIGINS: ['https://a.example/path', 'a'],

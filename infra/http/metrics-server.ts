@@ -1,0 +1,72 @@
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { type Context, Hono } from 'hono';
+import type { Logger } from 'pino';
+import { problemResponse } from '../../api/http/problem.ts';
+import { readMetrics, type SystemDeps } from '../../api/operations/system-routes.ts';
+import { notFound, Refusal } from '../../domain/refusal.ts';
+import { createBackoff } from '../backoff.ts';
+import type { Config } from '../config.ts';
+import { clientAddress, isLocalRequest } from './client-address.ts';
+import { listen } from './listen.ts';
+
+const RETRY = { minMs: 1_000, maxMs: 30_000 };
+
+const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Creates the function that says who may read metrics: a caller on this machine, or one with METRICS_TOKEN. */
+export const metricsAccess = ({ trustedProxies, metricsToken }: Pick<Config, 'trustedProxies' | 'metricsToken'>) => {
+  const isLocal = isLocalRequest(clientAddress(trustedProxies));
+  const expected = metricsToken === undefined ? null : digestOf(`Bearer ${metricsToken}`);
+  return (c: Context): boolean =>
+    isLocal(c) || (expected !== null && timingSafeEqual(digestOf(c.req.header('authorization') ?? ''), expected));
+};
+
+const createMetricsApp = (deps: Pick<SystemDeps, 'metrics' | 'mayReadMetrics'>, logger: Logger): Hono => {
+  const app = new Hono();
+  const refuse = (c: Context, refusal: Refusal): Response => problemResponse(refusal, c.req.path, randomUUID());
+  app.get('/metrics', readMetrics(deps));
+  app.notFound((c) => refuse(c, notFound()));
+  app.onError((error, c) => {
+    if (error instanceof Refusal) return refuse(c, error);
+    logger.error({ err: error }, 'the metrics cannot be read');
+    return refuse(c, new Refusal('internal', 'The metrics cannot be read; the log says why'));
+  });
+  return app;
+};
+
+/**
+ * Serves /metrics, and nothing else, on METRICS_HOST and METRICS_PORT. If the port is taken, it logs that once and tries
+ * again in the background: the process does its work also without metrics.
+ */
+export const serveMetrics = (config: Config, metrics: SystemDeps['metrics'], logger: Logger): { close: () => Promise<void> } => {
+  const address = { host: config.metricsHost, port: config.metricsPort! };
+  const app = createMetricsApp({ metrics, mayReadMetrics: metricsAccess(config) }, logger);
+  const closing = new AbortController();
+  const bind = async (): ReturnType<typeof listen> => {
+    const backoff = createBackoff(RETRY);
+    for (let tries = 1; ; tries++) {
+      try {
+        return await listen(app, address);
+      } catch (error) {
+        closing.signal.throwIfAborted();
+        const fields = { ...address, reason: (error as Error).message };
+        logger[tries === 1 ? 'warn' : 'debug'](fields, 'METRICS_PORT cannot be listened on; trying again');
+        await backoff.wait(closing.signal);
+      }
+    }
+  };
+  const bound = bind();
+  bound.then(
+    ({ port }) => logger.info({ port }, 'serving metrics'),
+    () => {},
+  );
+  return {
+    close: async () => {
+      closing.abort();
+      await bound.then(
+        (server) => server.close(),
+        () => {},
+      );
+    },
+  };
+};

@@ -1,0 +1,76 @@
+import { readdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { readText } from '../durable-files.ts';
+import type { AppendOutcome } from '../eventstore/client.ts';
+import { withDeadline } from '../eventstore/deadline.ts';
+import type { ProcessMetrics, Reading } from './process-metrics.ts';
+import { createHistogram } from './series.ts';
+
+const APPEND_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const CHECK_TIMEOUT_MS = 1_500;
+const BLOCK_BYTES = 512;
+
+/** For each service, a function that says whether it answers this process. A rejection means that it does not. */
+export type DependencyChecks = Readonly<Record<'event_store' | 'postgres' | 'nats', () => boolean | Promise<boolean>>>;
+
+/** Adds the histogram of the appends to the log, and returns the function that observes one. */
+export const measureAppends = ({ registry }: Pick<ProcessMetrics, 'registry'>) => {
+  const durations = createHistogram<'outcome'>(
+    registry,
+    { name: 'annals_store_append_seconds', help: 'Time that an append to the event store took, with its retries, in seconds' },
+    APPEND_BUCKETS,
+  );
+  const series = {
+    ok: durations({ outcome: 'ok' }),
+    conflict: durations({ outcome: 'conflict' }),
+    failed: durations({ outcome: 'failed' }),
+  };
+  return (outcome: AppendOutcome, milliseconds: number): void => series[outcome].observe(milliseconds / 1_000);
+};
+
+/** Adds gauges that say which services answer this process. */
+export const addDependencyMetrics = (metrics: ProcessMetrics, checks: DependencyChecks): void =>
+  metrics.addGroup({
+    help: { annals_dependency_up: 'Whether the service answers this process (1) or not (0)' },
+    read: () =>
+      Promise.all(
+        Object.entries(checks).map(async ([name, check]): Promise<Reading<'annals_dependency_up'>> => {
+          const isUp = await withDeadline(CHECK_TIMEOUT_MS, Promise.resolve().then(check)).catch(() => false);
+          return { labels: { name }, values: { annals_dependency_up: isUp ? 1 : 0 } };
+        }),
+      ),
+  });
+
+/** Whether the event store in use is the embedded one in this data directory: only its URL contains its secret. */
+const isStoreOf = (dir: string, eventstoreUrl: string): boolean => {
+  const secret = readText(join(dir, 'secret'));
+  return secret !== undefined && eventstoreUrl.includes(`connectionName=${encodeURIComponent(secret)}`);
+};
+
+/** The bytes that the files of a directory occupy on the disk. */
+const occupiedBytes = async (dir: string): Promise<number> => {
+  let bytes = 0;
+  for (const entry of await readdir(dir, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile()) continue;
+    const { blocks } = await stat(join(entry.parentPath, entry.name)).catch(() => ({ blocks: 0 }));
+    bytes += blocks * BLOCK_BYTES;
+  }
+  return bytes;
+};
+
+/** The bytes that may still be written to the file system of a directory; null if there is no such directory. */
+const freeBytes = (dir: string): Promise<number | null> =>
+  statfs(dir).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => null,
+  );
+
+/** The size of the embedded event store (null if it is not on this machine), and the free space of the data directory. */
+export const readStorage = async ({ annalsData, eventstoreUrl = '' }: Pick<Config, 'annalsData' | 'eventstoreUrl'>) => {
+  const dir = join(annalsData, 'store');
+  return {
+    annals_store_size_bytes: isStoreOf(dir, eventstoreUrl) ? await occupiedBytes(dir) : null,
+    annals_disk_free_bytes: await freeBytes(annalsData),
+  };
+};

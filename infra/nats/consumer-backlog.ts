@@ -1,0 +1,65 @@
+import type { ConsumerInfo, MsgRequest, NatsConnection } from 'nats';
+import { manager, STREAM } from './jetstream.ts';
+
+/** Only these consumers are described one by one: those whose oldest unacknowledged messages are the oldest. */
+const MAX_CONSUMERS = 100;
+const LOOKUPS_AT_ONCE = 20;
+
+/** The messages to one agent that no runner has acknowledged yet. `oldestSeconds` is null if it cannot be found. */
+export type ConsumerBacklog = {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly unacknowledged: number;
+  /** Those of the unacknowledged messages that were sent to a runner more than once. */
+  readonly redelivered: number;
+  readonly oldestSeconds: number | null;
+};
+
+export type Backlog = {
+  /** The number of agents for which runners have ever connected. */
+  readonly consumers: number;
+  readonly unacknowledged: number;
+  /** The requests of runners that wait for a message. */
+  readonly waitingRunners: number;
+  /** The consumers with unacknowledged messages, at most 100 of them. */
+  readonly behind: readonly ConsumerBacklog[];
+};
+
+const unacknowledgedOf = ({ num_pending, num_ack_pending }: ConsumerInfo): number => num_pending + num_ack_pending;
+
+/**
+ * The age in seconds of the first message that the consumer's runners have not acknowledged. Messages after it may be
+ * acknowledged already.
+ */
+const oldestSecondsOf = async (nats: NatsConnection, { ack_floor, config }: ConsumerInfo): Promise<number | null> => {
+  const { streams } = await manager(nats);
+  const query = { seq: ack_floor.stream_seq + 1, next_by_subj: config.filter_subject! };
+  // The server knows this query, but the client's type of it does not.
+  const message = await streams.getMessage(STREAM, query as MsgRequest).catch(() => null);
+  return message && Math.max(0, Date.now() - message.time.getTime()) / 1_000;
+};
+
+const backlogOf = async (nats: NatsConnection, info: ConsumerInfo): Promise<ConsumerBacklog> => {
+  const [, tenant = '', agent = ''] = info.config.filter_subject!.split('.');
+  const oldestSeconds = await oldestSecondsOf(nats, info);
+  return { tenant, agent, unacknowledged: unacknowledgedOf(info), redelivered: info.num_redelivered, oldestSeconds };
+};
+
+/** Reads which messages the runners have not acknowledged yet. @throws NatsError */
+export const readBacklog = async (nats: NatsConnection): Promise<Backlog> => {
+  const { consumers } = await manager(nats);
+  const infos: ConsumerInfo[] = [];
+  for await (const info of consumers.list(STREAM)) if (info.config.filter_subject) infos.push(info);
+  const behind = infos.filter((info) => unacknowledgedOf(info) > 0).sort((a, b) => a.ack_floor.stream_seq - b.ack_floor.stream_seq);
+  const described: ConsumerBacklog[] = [];
+  for (let at = 0; at < Math.min(behind.length, MAX_CONSUMERS); at += LOOKUPS_AT_ONCE)
+    described.push(
+      ...(await Promise.all(behind.slice(at, Math.min(at + LOOKUPS_AT_ONCE, MAX_CONSUMERS)).map((info) => backlogOf(nats, info)))),
+    );
+  return {
+    consumers: infos.length,
+    unacknowledged: infos.reduce((sum, info) => sum + unacknowledgedOf(info), 0),
+    waitingRunners: infos.reduce((sum, { num_waiting }) => sum + num_waiting, 0),
+    behind: described,
+  };
+};

@@ -1,0 +1,55 @@
+import type { Config } from '../config.ts';
+import { createRequestLog } from '../http/request-log.ts';
+import { createRequestObserver } from '../http/request-observer.ts';
+import { createRequestLogger } from '../logging/logger.ts';
+import { countWebhooks } from '../metrics/delivery-metrics.ts';
+import { createProcessMetrics } from '../metrics/process-metrics.ts';
+import { createCounter } from '../metrics/series.ts';
+import { addDependencyMetrics, type DependencyChecks, measureAppends } from '../metrics/service-metrics.ts';
+import type { OnRefused } from '../ratelimit/limiter.ts';
+import { loadMasterKey } from '../vault/master-key.ts';
+import { memoizeFor } from './readiness.ts';
+
+const MASTER_KEY_TTL_MS = 30_000;
+
+/** Whether the file still holds the key with this id. */
+const holdsKey = (file: string, id: string): Promise<boolean> =>
+  loadMasterKey(file, false).then(
+    ({ kid }) => kid === id,
+    () => false,
+  );
+
+/**
+ * Creates the metrics of the process `serve`, with the functions that its parts call to be measured. `addServices` adds
+ * those that need open connections; it is called when the vault has loaded the master key.
+ */
+export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyFile'>) => {
+  const metrics = createProcessMetrics('serve');
+  const { registry } = metrics;
+  const refusals = createCounter<'policy'>(registry, {
+    name: 'annals_rate_limit_refusals_total',
+    help: 'Requests that were refused with 429, by the limit: credential, tenant, platform, webhooks (of the plan), bad-credentials',
+  });
+  const credentials = createCounter(registry, {
+    name: 'annals_runner_credentials_issued_total',
+    help: 'NATS credentials that were issued to runners; each is valid for at most an hour',
+  })({});
+  const onRefused: OnRefused = ({ name }) => refusals({ policy: name }).add();
+  return {
+    text: metrics.text,
+    onAppend: measureAppends(metrics),
+    onResponse: createRequestObserver(registry, createRequestLog(createRequestLogger(config, 'serve'))),
+    onRateLimited: onRefused,
+    onCredentialIssued: (): void => credentials.add(),
+    countWebhook: countWebhooks(metrics),
+    addServices: async (checks: DependencyChecks): Promise<void> => {
+      addDependencyMetrics(metrics, checks);
+      const { kid } = await loadMasterKey(config.masterKeyFile, false);
+      const isReadable = memoizeFor(MASTER_KEY_TTL_MS, () => holdsKey(config.masterKeyFile, kid));
+      metrics.addGroup({
+        help: { annals_master_key_readable: 'Whether MASTER_KEY_FILE still holds the key that this process uses (1) or not (0)' },
+        read: async () => [{ labels: {}, values: { annals_master_key_readable: (await isReadable()) ? 1 : 0 } }],
+      });
+    },
+  };
+};

@@ -1,0 +1,92 @@
+import type { Logger } from 'pino';
+import { deliveries } from '../../projections/webhooks/delivery.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { serveMetrics } from '../http/metrics-server.ts';
+import { addBrokerMetrics } from '../metrics/broker-metrics.ts';
+import { measureSettledMessages } from '../metrics/delivery-metrics.ts';
+import { createProcessMetrics } from '../metrics/process-metrics.ts';
+import { addProjectionMetrics } from '../metrics/projection-metrics.ts';
+import { addDependencyMetrics, measureAppends, readStorage } from '../metrics/service-metrics.ts';
+import type { connectInBackground } from '../nats/background-connection.ts';
+import { readBacklog } from '../nats/consumer-backlog.ts';
+import { openPool } from '../postgres/pool.ts';
+import type { Projections } from '../projector/projector.ts';
+import type { Relay } from '../reactors/relay.ts';
+import { createRelayLag } from '../reactors/relay-lag.ts';
+import { memoizeFor } from './readiness.ts';
+
+/** Values that take longer to read are reused for this long. */
+const SLOW_TTL_MS = 10_000;
+const QUERY_TIMEOUT_MS = 1_500;
+
+export type WorkParts = {
+  readonly log: Log;
+  readonly logger: Logger;
+  readonly broker: ReturnType<typeof connectInBackground>;
+  readonly projector: Projections;
+  readonly relay: () => Relay | undefined;
+};
+
+/**
+ * Returns the function that says whether this process exports the values that describe the whole platform. Of several
+ * workers only one does: the writer of the deliveries. While the database is down, that is the last one that was.
+ */
+const exporterCheck = (projector: Projections, isDatabaseUp: () => Promise<boolean>): (() => Promise<boolean>) => {
+  let isExporter = false;
+  return async () => {
+    const isWriter = projector.status().some(({ name, writer }) => name === deliveries.name && writer);
+    if (isWriter || (await isDatabaseUp())) isExporter = isWriter;
+    return isExporter;
+  };
+};
+
+/** Creates the metrics of the process `work`, with the functions that its parts call to be measured. */
+export const createWorkMetrics = (config: Config) => {
+  const metrics = createProcessMetrics('work');
+
+  const start = ({ log, logger, broker, projector, relay }: WorkParts): { close: () => Promise<void> } => {
+    const pool = openPool(config.databaseUrl!, logger, 'metrics', { max: 1, queryTimeoutMs: QUERY_TIMEOUT_MS });
+    const isDatabaseUp = (): Promise<boolean> =>
+      pool.query('select 1').then(
+        () => true,
+        () => false,
+      );
+    const isExporter = exporterCheck(projector, isDatabaseUp);
+    const ifExporter =
+      <T>(read: () => Promise<T>) =>
+      async (): Promise<T | null> =>
+        (await isExporter()) ? read() : null;
+
+    addDependencyMetrics(metrics, {
+      event_store: () => log.ping().then(() => true),
+      postgres: isDatabaseUp,
+      nats: broker.isHealthy,
+    });
+    addProjectionMetrics(metrics, projector.status);
+    addBrokerMetrics(metrics, {
+      relayLag: ifExporter(createRelayLag({ log, nats: broker.current, relay })),
+      backlog: ifExporter(memoizeFor(SLOW_TTL_MS, async () => readBacklog(await broker.connection()))),
+    });
+    const storage = ifExporter(memoizeFor(SLOW_TTL_MS, () => readStorage(config)));
+    metrics.addGroup({
+      help: {
+        annals_store_size_bytes: 'Bytes that the files of the embedded event store occupy',
+        annals_disk_free_bytes: 'Bytes that are free on the disk of the data directory',
+      },
+      read: async () => {
+        const values = await storage();
+        return values ? [{ labels: {}, values }] : [];
+      },
+    });
+    const server = serveMetrics(config, metrics.text, logger);
+    return {
+      close: async () => {
+        await server.close();
+        await pool.end();
+      },
+    };
+  };
+
+  return { onAppend: measureAppends(metrics), onSettled: measureSettledMessages(metrics), start };
+};

@@ -1,0 +1,55 @@
+import type { NewDelivery, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
+
+/** What a webhook call led to. `unavailable` means that it could not be recorded, so the sender has to repeat it. */
+export type WebhookOutcome = 'accepted' | 'blocked' | 'duplicate' | 'rejected' | 'unavailable';
+
+/** Is called once for every webhook call. `reason` and `provider` are empty if there is none, or if it is not known. */
+export type CountWebhook = (outcome: WebhookOutcome, reason: string, provider: string) => void;
+
+const outcomeOf = (type: NewDelivery['type']): WebhookOutcome => (type === 'WebhookAccepted' ? 'accepted' : 'blocked');
+
+/** Returns ports that count every webhook call when its outcome is known. */
+export const countDeliveries = <P extends WebhookPorts>(ports: P, count: CountWebhook): P => {
+  const { eligibility, recording } = ports;
+
+  const countUnknown = <T>(integration: T): T => {
+    if (integration === null) count('rejected', 'unknown_address', '');
+    return integration;
+  };
+  const failLookup = (error: unknown): never => {
+    count('unavailable', '', '');
+    throw error;
+  };
+
+  const record: typeof recording.record = async (delivery) => {
+    const { provider, reason } = delivery.facts;
+    try {
+      const recorded = await recording.record(delivery);
+      if (recorded.token === null) count('duplicate', '', provider);
+      else count(outcomeOf(delivery.type), reason ?? '', provider);
+      return recorded;
+    } catch (error) {
+      count('unavailable', '', provider);
+      throw error;
+    }
+  };
+
+  return {
+    ...ports,
+    eligibility: {
+      ...eligibility,
+      integration: (id) => {
+        const found = eligibility.integration(id);
+        return found instanceof Promise ? found.then(countUnknown, failLookup) : countUnknown(found);
+      },
+    },
+    recording: {
+      ...recording,
+      record,
+      recordRejection: (integration, rejection, at) => {
+        count('rejected', rejection.reason, integration.provider);
+        recording.recordRejection(integration, rejection, at);
+      },
+    },
+  };
+};
