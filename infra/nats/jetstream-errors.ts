@@ -19,6 +19,12 @@ export const errorReason = (error: unknown): string => {
 
 export const isWrongSequence = (error: unknown): boolean => WRONG_LAST_SEQUENCE.has(errorCode(error));
 
+/**
+ * Whether an error can mean that JetStream has stopped a stream after a write error: JetStream refuses requests or does
+ * not run any more. Errors of the connection, timeouts and refused permissions do not count.
+ */
+export const mayBeStoppedStream = (error: unknown): boolean => error instanceof NatsError && (errorCode(error) > 0 || error.code === '503');
+
 export const isMissingMessage = (error: unknown): boolean => errorCode(error) === MESSAGE_NOT_FOUND;
 
 /** Waits for a request. Returns null if the server answers with this error code. @throws any other error */

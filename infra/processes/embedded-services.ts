@@ -54,7 +54,7 @@ export type StartServicesOptions = {
  * the services are up. So the processes that use the services can start at the same time as the services.
  */
 export const startEmbeddedServices = async ({ config, lastPorts, run, onStarting }: StartServicesOptions): Promise<EmbeddedServices> => {
-  const ports: ServicePorts = { ...lastPorts };
+  const ports: ServicePorts = {};
 
   const startOne = async <P extends ManagedProcess>(
     name: keyof ServicePorts,

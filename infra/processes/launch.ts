@@ -8,6 +8,7 @@ import { serveProcess, workProcess } from '../supervision/child-processes.ts';
 import { killHelpers } from '../supervision/helper-programs.ts';
 import { type ManagedProcess, type ProcessDirs, replaceProcess } from '../supervision/managed-process.ts';
 import { isPortFree } from '../supervision/ports.ts';
+import { createStreamRecovery, type StreamReport } from '../supervision/stream-recovery.ts';
 import { type Supervised, supervise } from '../supervision/supervisor.ts';
 import { lockDataDirectory } from './data-directory.ts';
 import { type ServiceConfig, type ServicePorts, type ServiceUrls, startEmbeddedServices } from './embedded-services.ts';
@@ -79,10 +80,22 @@ const run = async ({ dirs, closing, running }: Launching, spec: ManagedProcess):
   return supervised;
 };
 
-const receive = (launching: Launching, message: unknown): void => {
-  if ((message as FirstKey | null)?.kind !== 'first-key') return;
-  launching.firstKey = message as FirstKey;
-  launching.onFirstKey(launching.firstKey);
+type Message = FirstKey | StreamReport;
+
+/** Creates the function that handles the messages of the processes `serve` and `work`. */
+const messageHandler = (launching: Launching): ((message: unknown) => void) => {
+  const { config, running } = launching;
+  const onStreamReport = createStreamRecovery({
+    dir: config.annalsData,
+    restart: () => running.get('nats')?.restart('its stream stopped at a write error, and the disk has free space again'),
+  });
+  return (message) => {
+    const known = message as Message | null;
+    if (known?.kind === 'stream' && running.has('nats')) onStreamReport(known);
+    if (known?.kind !== 'first-key') return;
+    launching.firstKey = known;
+    launching.onFirstKey(known);
+  };
 };
 
 const begin = async (launching: Launching): Promise<Launched> => {
@@ -91,12 +104,12 @@ const begin = async (launching: Launching): Promise<Launched> => {
   const url = listenUrl(config);
   const stateFile = join(annalsData, 'state.json');
   const baseEnv = { ...process.env, ANNALS_DATA: annalsData, PORT: String(config.port), HOST: config.host };
-  const serve = (env: NodeJS.ProcessEnv): ManagedProcess =>
-    serveProcess({ env, base: loopback(url), report: dirs.report, onMessage: (message) => receive(launching, message) });
+  const onMessage = messageHandler(launching);
+  const serve = (env: NodeJS.ProcessEnv): ManagedProcess => serveProcess({ env, base: loopback(url), report: dirs.report, onMessage });
 
   launching.lock = lockDataDirectory(annalsData);
   // First end processes that an earlier start has left running, because they may still listen on the port.
-  await Promise.all([serve(baseEnv), workProcess(baseEnv)].map((spec) => replaceProcess(spec, dirs)));
+  await Promise.all([serve(baseEnv), workProcess(baseEnv, onMessage)].map((spec) => replaceProcess(spec, dirs)));
   await requirePort(config);
   const { urls, ports, ready } = await startEmbeddedServices({
     config,
@@ -106,7 +119,7 @@ const begin = async (launching: Launching): Promise<Launched> => {
   });
   writeFileSync(stateFile, JSON.stringify({ ports }), { mode: 0o600 });
   const env = { ...baseEnv, ...urls };
-  const processes = await Promise.all([run(launching, serve(env)), run(launching, workProcess(env))]);
+  const processes = await Promise.all([run(launching, serve(env)), run(launching, workProcess(env, onMessage))]);
   await Promise.all([ready, ...processes.map((each) => each.ready)]);
   return { url, urls, ports, firstKey: () => launching.firstKey, pid: (name) => running.get(name)?.pid() };
 };

@@ -9,14 +9,27 @@ import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { type Relay, startRelay } from '../reactors/relay.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
+import type { StreamReport } from '../supervision/stream-recovery.ts';
 
 type Closable = { readonly close: () => Promise<void> };
 
+const STOPPED_STREAM_REMEDY =
+  'free disk space for nats-server; if that does not help, restart nats-server: its stream stopped at a write error';
+const REPORT_INTERVAL_MS = 1_000;
+
 const statusOf = (relay: Relay): ReactorStatus => {
-  const { state, last_error } = relay.status();
+  const { state, last_error, is_stream_stopped } = relay.status();
   const works = state !== 'waiting';
-  return { name: 'delivery to runners', works, reason: works ? null : last_error };
+  if (works) return { name: 'delivery to runners', works, reason: null };
+  return { name: 'delivery to runners', works, reason: last_error, remedy: is_stream_stopped ? STOPPED_STREAM_REMEDY : null };
 };
+
+/** Tells the supervisor, if there is one, every second whether the stream is stopped, so that it can restart nats-server. */
+const reportStream = (relay: Relay): NodeJS.Timeout =>
+  setInterval(() => {
+    const message: StreamReport = { kind: 'stream', isStopped: relay.status().is_stream_stopped };
+    if (process.connected) process.send?.(message, undefined, undefined, () => {});
+  }, REPORT_INTERVAL_MS);
 
 /**
  * Runs the projections and the reactors until `close` is called. Each waits for the services that it needs, without a
@@ -32,12 +45,14 @@ export const work = async (config: Config): Promise<Closable> => {
   });
   const broker = connectInBackground(config, logger);
   let relay: Relay | undefined;
+  let streamReports: NodeJS.Timeout | undefined;
   const reactorStatuses = () => (relay ? [statusOf(relay)] : []);
   const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: reactorStatuses });
   const tenantCloser = startTenantCloser({ log, databaseUrl: config.databaseUrl!, logger });
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
     relay = await startRelay({ log, nats, logger, publicUrl: config.publicUrl });
+    streamReports = reportStream(relay);
     return [
       relay,
       startAcknowledgementRecorder({ log, nats, logger, ...(metrics && { onSettled: metrics.onSettled }) }),
@@ -48,6 +63,7 @@ export const work = async (config: Config): Promise<Closable> => {
   logger.info('working');
   return {
     close: async () => {
+      clearInterval(streamReports);
       await measuring?.close();
       if (!broker.isHealthy()) await broker.close();
       await Promise.all((await reactorsOfBroker).map((reactor) => reactor.close()));

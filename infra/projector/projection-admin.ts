@@ -74,7 +74,10 @@ const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
   // Just after this process has started, the workers may be starting too. So a worker does not count as silent for
   // longer than this process has run.
   const silentSeconds = Math.min(process.uptime(), ...statuses.map(({ silent_seconds }) => silent_seconds));
-  return [...(silentSeconds > WORKER_SILENT_SECONDS ? ['worker'] : []), ...waiting.map(({ name }) => name)];
+  return [
+    ...(silentSeconds > WORKER_SILENT_SECONDS ? ['worker'] : []),
+    ...waiting.map(({ name, remedy }) => (remedy ? `${name} (${remedy})` : name)),
+  ];
 };
 
 /** Throws Refusal unavailable if the error means that the database is down. Throws any other error unchanged. */

@@ -1,24 +1,36 @@
 import type { ClientBase, Pool } from 'pg';
 
-/** The status of a reactor in one worker. `reason` says why it is not working; null while it works. */
-export type ReactorStatus = { readonly name: string; readonly works: boolean; readonly reason: string | null };
+/**
+ * The status of a reactor in one worker. `reason` says why it is not working; null while it works. `remedy` says what an
+ * operator has to do; absent if the reactor needs nobody. /readyz shows it, so it must contain no secret.
+ */
+export type ReactorStatus = {
+  readonly name: string;
+  readonly works: boolean;
+  readonly reason: string | null;
+  readonly remedy?: string | null;
+};
+
+export type WaitingReactor = { readonly name: string; readonly reason: string; readonly remedy: string | null };
 
 /** Stores the statuses of a worker's reactors, and deletes all statuses that are older than an hour. */
 export const publishReactors = async (db: ClientBase | Pool, writer: string, reactors: readonly ReactorStatus[]): Promise<void> => {
   if (reactors.length === 0) return;
   await db.query(
     `with forgotten as (delete from annals.reactors where seen_at < now() - interval '1 hour')
-     insert into annals.reactors (name, writer, works, reason)
-     select name, $1, works, reason from jsonb_to_recordset($2::jsonb) as reported (name text, works boolean, reason text)
-     on conflict (name, writer) do update set works = excluded.works, reason = excluded.reason, seen_at = now()`,
+     insert into annals.reactors (name, writer, works, reason, remedy)
+     select name, $1, works, reason, remedy
+     from jsonb_to_recordset($2::jsonb) as reported (name text, works boolean, reason text, remedy text)
+     on conflict (name, writer)
+     do update set works = excluded.works, reason = excluded.reason, remedy = excluded.remedy, seen_at = now()`,
     [writer, JSON.stringify(reactors)],
   );
 };
 
 /** The reactors that have not worked in any process during the last ten seconds, each with the reason. */
-export const waitingReactors = async (db: ClientBase | Pool): Promise<{ readonly name: string; readonly reason: string }[]> => {
-  const { rows } = await db.query<{ name: string; reason: string }>(
-    `select name, coalesce(min(reason), 'it waits') as reason from annals.reactors
+export const waitingReactors = async (db: ClientBase | Pool): Promise<WaitingReactor[]> => {
+  const { rows } = await db.query<WaitingReactor>(
+    `select name, coalesce(min(reason), 'it waits') as reason, min(remedy) as remedy from annals.reactors
      where seen_at > now() - interval '10 seconds' group by name having not bool_or(works) order by name`,
   );
   return rows;

@@ -31,6 +31,7 @@ create table if not exists annals.reactors (
   name text collate "C" not null, writer text collate "C" not null, works boolean not null, reason text,
   seen_at timestamptz not null default now(), primary key (name, writer)
 );
+alter table annals.reactors add column if not exists remedy text;
 create table if not exists annals.requests (
   id bigint generated always as identity primary key, kind text not null, projection text not null, stream text,
   asked_at timestamptz not null default now(), taken_at timestamptz, done_at timestamptz, outcome jsonb

@@ -7,7 +7,7 @@ import { type Backoff, createBackoff } from '../backoff.ts';
 import type { Log, Subscription } from '../eventstore/event-log.ts';
 import { type ChainedPublisher, createChainedPublisher, SequenceConflict } from '../nats/chained-publisher.ts';
 import { ensureInbound, readTip } from '../nats/jetstream.ts';
-import { errorReason, isWrongSequence } from '../nats/jetstream-errors.ts';
+import { errorReason, isWrongSequence, mayBeStoppedStream } from '../nats/jetstream-errors.ts';
 import { acknowledgedIdsSince, type IdSet } from './acknowledged-ids.ts';
 import { resumePosition } from './resume-position.ts';
 
@@ -21,6 +21,11 @@ export type RelayStatus = {
   readonly published: number;
   readonly waiting: number;
   readonly last_error: string | null;
+  /**
+   * Whether JetStream has refused all messages since the last failure although no other relay publishes. After a write
+   * error, for example on a full disk, nats-server may keep a stream stopped until it is restarted.
+   */
+  readonly is_stream_stopped: boolean;
 };
 
 export type Relay = {
@@ -49,6 +54,11 @@ type RunningRelay = RelayParts & {
   publisher: ChainedPublisher | null;
   subscription: Subscription | null;
   lastError: string | null;
+  /** The stream's last sequence, as read at the last attempt; null if it could not be read. */
+  tipSequence: number | null;
+  /** `tipSequence` at the last failure. Reset when a message is published. */
+  failedAtSequence: number | null;
+  isStreamStopped: boolean;
   /** Whether the current failure has been logged as a warning. Reset when a message is published. */
   hasWarned: boolean;
 };
@@ -59,6 +69,8 @@ const recordPublished = (relay: RunningRelay, batch: readonly OutgoingMessage[])
   relay.retry.reset();
   relay.hasWarned = false;
   relay.lastError = null;
+  relay.isStreamStopped = false;
+  relay.failedAtSequence = null;
 };
 
 const whenAborted = (signal: AbortSignal): Promise<void> =>
@@ -105,6 +117,8 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   const { log, nats } = relay;
   await ensureInbound(nats);
   const tip = await readTip(nats);
+  if (tip.sequence !== relay.tipSequence) relay.isStreamStopped = false;
+  relay.tipSequence = tip.sequence;
   const from = await resumePosition(log, tip, signal);
   const acknowledged = await acknowledgedIdsSince(log, from, signal);
   relay.position = tip.token ?? relay.position;
@@ -133,6 +147,13 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
 };
 
 /**
+ * Whether a failure shows that the stream is stopped. If the message's expected sequence was wrong, another relay may
+ * have published first. So that error counts only if the failed attempt before it had found the same end of the stream.
+ */
+const isStopped = ({ tipSequence, failedAtSequence }: RunningRelay, error: unknown): boolean =>
+  error instanceof SequenceConflict || isWrongSequence(error) ? tipSequence === failedAtSequence : mayBeStoppedStream(error);
+
+/**
  * Logs a failure and waits before the next attempt. Only the first failure since the last published message is logged
  * as a warning. A conflict with another relay is never logged as a warning.
  */
@@ -140,6 +161,8 @@ const backOff = async (relay: RunningRelay, error: unknown, signal: AbortSignal)
   relay.state = 'waiting';
   relay.lastError = errorReason(error);
   const isConflict = error instanceof SequenceConflict || isWrongSequence(error);
+  relay.isStreamStopped = isStopped(relay, error);
+  relay.failedAtSequence = relay.tipSequence;
   relay.logger[isConflict || relay.hasWarned ? 'debug' : 'warn'](
     { error: relay.lastError },
     isConflict ? 'another process wrote to the stream; the relay reads its end again' : 'the relay failed and will try again',
@@ -187,6 +210,9 @@ export const startRelay = async (parts: RelayParts): Promise<Relay> => {
     subscription: null,
     lastError: null,
     hasWarned: false,
+    tipSequence: null,
+    failedAtSequence: null,
+    isStreamStopped: false,
   };
   const running = run(relay, closing.signal);
   return {
@@ -195,8 +221,8 @@ export const startRelay = async (parts: RelayParts): Promise<Relay> => {
       await running;
     },
     status: () => {
-      const { state, position, published, publisher, lastError } = relay;
-      return { state, position, published, waiting: publisher?.waiting() ?? 0, last_error: lastError };
+      const { state, position, published, publisher, lastError, isStreamStopped } = relay;
+      return { state, position, published, waiting: publisher?.waiting() ?? 0, last_error: lastError, is_stream_stopped: isStreamStopped };
     },
     publishedThrough: () => publishedThrough(relay),
   };

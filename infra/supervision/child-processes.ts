@@ -55,8 +55,9 @@ export const serveProcess = ({ env, base, report, onMessage }: ServeOptions): Ma
 });
 
 /** The process that runs the projections and the reactors. */
-export const workProcess = (env: NodeJS.ProcessEnv): ManagedProcess => ({
+export const workProcess = (env: NodeJS.ProcessEnv, onMessage: (message: unknown) => void): ManagedProcess => ({
   ...annalsCommand('work', ['work'], env),
+  onMessage,
   graceMs: 15_000,
   isLowPriority: true,
 });

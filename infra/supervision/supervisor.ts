@@ -27,17 +27,21 @@ export type Supervised = {
   /** Ends the process and does not restart it. Resolves when it has ended. */
   readonly stop: () => Promise<void>;
   readonly kill: (signal: NodeJS.Signals) => void;
+  /** Kills the process, so that it is started again, and reports `reason` to the operator. */
+  readonly restart: (reason: string) => void;
   /** Lets this process exit although the supervised one is still running. */
   readonly unref: () => void;
 };
 
 const MAX_START_ATTEMPTS = 5;
-const RESTART_DELAY = { minMs: 50, maxMs: 2_000 };
+/** Before a process has served for the first time, the operator waits for the start, so attempts follow each other quickly. */
+const START_DELAY = { minMs: 50, maxMs: 2_000 };
+const RESTART_DELAY = { minMs: 50, maxMs: 30_000 };
 /**
  * If a process was up for at least this long, its end does not count as a failed start, and it is restarted after the
  * minimum delay.
  */
-const STABLE_AFTER_MS = 1_000;
+const STABLE_AFTER_MS = 3_000;
 const LOG_CHECK_INTERVAL_MS = 60_000;
 /** How long a process may take to come up. After a crash, PostgreSQL and the event store may have much to repair. */
 const READY_TIMEOUT_MS = 600_000;
@@ -53,6 +57,10 @@ type Supervision = {
   readonly ready: PromiseWithResolvers<void>;
   child: ChildProcess | undefined;
   hasServed: boolean;
+  /** Why the supervisor itself has killed the process; null if it has not. */
+  restartReason: string | null;
+  /** What was reported last about the end of the process, without numbers; null if it has run stably since. */
+  reported: string | null;
   isUnreferenced: boolean;
 };
 
@@ -141,20 +149,41 @@ const runOnce = async (supervision: Supervision): Promise<Run> => {
   const how = await ended;
   await startup;
   removePidFile(supervision.pidFile);
-  return { how: supervision.hasServed ? how : `${how}: ${reasonIn(readLog())}`, servedMs: Date.now() - servedAt };
+  const mayExplain = !supervision.hasServed || (how.startsWith('code ') && how !== 'code 0');
+  const reason = mayExplain ? reasonIn(readLog()) : '';
+  return { how: reason ? `${how}: ${reason}` : how, servedMs: Date.now() - servedAt };
+};
+
+/**
+ * Reports the end of the process, unless the same was already reported since it last ran stably. Numbers are not
+ * compared: they may be times or process ids.
+ */
+const reportEnd = (supervision: Supervision, how: string): void => {
+  const { spec, dirs, logFile, restartReason, hasServed } = supervision;
+  const verb = hasServed ? 'ended' : 'did not start';
+  const line = restartReason
+    ? `${spec.name} is restarted: ${restartReason}`
+    : `${spec.name} ${verb} (${how}) and is started again; its log is ${logFile}`;
+  supervision.restartReason = null;
+  const repeated = line.replace(/\d+/g, '');
+  if (repeated !== supervision.reported) dirs.report(line);
+  supervision.reported = repeated;
 };
 
 /** Starts the process again whenever it ends, until it is stopped or has failed to start too often. */
 const keepRunning = async (supervision: Supervision): Promise<void> => {
-  const { spec, dirs, logFile, stopping, ready } = supervision;
+  const { spec, logFile, stopping, ready } = supervision;
   for (let failures = 0; !stopping.signal.aborted; ) {
     const { how, servedMs } = await runOnce(supervision).catch((error): Run => ({ how: messageOf(error), servedMs: 0 }));
     if (stopping.signal.aborted) return;
     failures = servedMs > STABLE_AFTER_MS ? 0 : failures + 1;
+    if (failures === 0) supervision.reported = null;
     if (!supervision.hasServed && failures >= MAX_START_ATTEMPTS)
       return ready.reject(new Error(`${spec.name} does not start (${how}); its log is ${logFile}`));
-    if (supervision.hasServed) dirs.report(`${spec.name} ended (${how}) and is started again; its log is ${logFile}`);
-    await sleep(retryDelay(RESTART_DELAY, failures), undefined, { signal: stopping.signal }).catch(() => {});
+    reportEnd(supervision, how);
+    await sleep(retryDelay(supervision.hasServed ? RESTART_DELAY : START_DELAY, failures), undefined, { signal: stopping.signal }).catch(
+      () => {},
+    );
   }
 };
 
@@ -171,6 +200,8 @@ export const supervise = (spec: ManagedProcess, dirs: ProcessDirs): Supervised =
     ready: Promise.withResolvers(),
     child: undefined,
     hasServed: false,
+    restartReason: null,
+    reported: null,
     isUnreferenced: false,
   };
   const { ready, stopping } = supervision;
@@ -189,6 +220,10 @@ export const supervise = (spec: ManagedProcess, dirs: ProcessDirs): Supervised =
       clearTimeout(kill);
     },
     kill: (signal) => void supervision.child?.kill(signal),
+    restart: (reason) => {
+      supervision.restartReason = reason;
+      supervision.child?.kill('SIGKILL');
+    },
     unref: () => {
       supervision.isUnreferenced = true;
       if (supervision.child) unrefChild(supervision.child);

@@ -53,7 +53,7 @@ const sendRequest = async (base: string, method: string, path: string, key: stri
 /**
  * The real platform, as `annals start` runs it, on a data directory of its own. `variables` are added to its environment.
  */
-const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {}) => {
+export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {}) => {
   const data = join(dir, 'data');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;

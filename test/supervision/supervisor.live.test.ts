@@ -1,8 +1,12 @@
+// limit: 60
 import { openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { truncateLog } from '../../infra/supervision/process-log.ts';
+import { createStreamRecovery } from '../../infra/supervision/stream-recovery.ts';
+import { supervise } from '../../infra/supervision/supervisor.ts';
+import { eventually } from '../fixtures/child-process.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const MIB = 1024 * 1024;
@@ -19,6 +23,82 @@ test('a log above 10 MiB is copied to a second file and truncated while its proc
   assert.equal([statSync(file).size, statSync(`${file}.1`).size], [0, 10 * MIB + 1]);
   write('c', 3);
   assert.is(readFileSync(file, 'utf8'), 'ccc');
+});
+
+/** Supervises a shell script that counts as up when it prints "up". */
+const superviseScript = (script: string) => {
+  const { dir } = createTempDirectory();
+  const lines: string[] = [];
+  const dirs = { logs: join(dir, 'logs'), run: join(dir, 'run'), report: (line: string) => void lines.push(line) };
+  const supervised = supervise(
+    {
+      name: 'child',
+      command: '/bin/sh',
+      args: ['-c', script],
+      env: { DIR: dir },
+      stopSignal: 'SIGTERM',
+      graceMs: 1_000,
+      readyPattern: /up/,
+    },
+    dirs,
+  );
+  const starts = (): number => readFileSync(join(dir, 'logs/child.log'), 'utf8').split('up').length - 1;
+  return { supervised, lines, starts };
+};
+
+test('a process that ends again and again is started more and more rarely, and its fatal line is reported only once', async () => {
+  const { supervised, lines, starts } = superviseScript(
+    'echo up; sleep 0.1; echo "[$$] FATAL: the directory is open" >&2; echo bye; exit 1',
+  );
+  await supervised.ready;
+  await new Promise((resolve) => setTimeout(resolve, 9_000));
+  await supervised.stop();
+  assert.is(lines.length, 1, lines.join());
+  assert.match(lines[0]!, /^child ended \(code 1: \[\d+\] FATAL: the directory is open\) and is started again; its log is .*child\.log$/);
+  assert.ok(starts() >= 5 && starts() <= 8, `${starts()} starts`);
+});
+
+test('a process that does not start is reported with its fatal line at its first failed start', async () => {
+  const { supervised, lines } = superviseScript('echo "FATAL: no permission" >&2; exit 1');
+  await eventually('the report', () => lines.length > 0);
+  assert.match(lines[0]!, /^child did not start \(code 1: FATAL: no permission\) and is started again/);
+  await supervised.stop();
+});
+
+test('a process that the supervisor restarts is reported with the reason', async () => {
+  const { supervised, lines } = superviseScript('echo up; exec sleep 60');
+  await supervised.ready;
+  const before = supervised.pid();
+  supervised.restart('it hangs');
+  await eventually('another process', () => supervised.pid() !== before);
+  assert.equal(lines, ['child is restarted: it hangs']);
+  await supervised.stop();
+});
+
+test('nats-server is restarted if its stream stays stopped although there is space, and more and more rarely', () => {
+  const restarts: number[] = [];
+  let [seconds, free] = [0, 0];
+  const report = createStreamRecovery({
+    dir: '/',
+    restart: () => void restarts.push(seconds),
+    now: () => seconds * 1_000,
+    free: () => free,
+  });
+  const wait = (duration: number, isStopped: boolean): void => {
+    for (const end = seconds + duration; seconds < end; seconds++) report({ kind: 'stream', isStopped });
+  };
+  wait(100, true);
+  assert.equal(restarts, [], 'the disk is full');
+  free = 1024 ** 3;
+  wait(7, true);
+  wait(100, false);
+  assert.equal(restarts, [], 'the stream continued by itself');
+  wait(150, true);
+  assert.equal(restarts, [215, 245, 305]);
+  wait(1, false);
+  free = 0;
+  wait(1_000, true);
+  assert.is(restarts.length, 3);
 });
 
 test.run();

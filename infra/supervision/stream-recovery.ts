@@ -1,0 +1,43 @@
+import { statfsSync } from 'node:fs';
+import { createBackoff } from '../backoff.ts';
+
+/** The message with which the process `work` tells its supervisor whether JetStream has stopped the stream of messages. */
+export type StreamReport = { readonly kind: 'stream'; readonly isStopped: boolean };
+
+/** With less free space than this, a restarted server would stop at once again. */
+const MIN_FREE_BYTES = 32 * 1024 ** 2;
+/** The stream gets this long to continue by itself once there is free space: longer than the relay waits between attempts. */
+const SELF_RECOVERY_MS = 8_000;
+const RESTART_DELAY = { minMs: 30_000, maxMs: 600_000 };
+
+const freeBytes = (dir: string): number => {
+  const { bavail, bsize } = statfsSync(dir);
+  return bavail * bsize;
+};
+
+export type StreamRecoveryOptions = {
+  /** The directory in which nats-server stores its streams. */
+  readonly dir: string;
+  readonly restart: () => void;
+  readonly now?: () => number;
+  readonly free?: (dir: string) => number;
+};
+
+/**
+ * Creates the function that receives every StreamReport. It restarts nats-server if the stream stays stopped although the
+ * disk has free space: after a write error, nats-server may keep a stream stopped until it is restarted. If restarts do
+ * not help, they become rarer.
+ */
+export const createStreamRecovery = ({ dir, restart, now = Date.now, free = freeBytes }: StreamRecoveryOptions) => {
+  const backoff = createBackoff(RESTART_DELAY);
+  let hasSpaceSince: number | null = null;
+  let nextRestartAt = 0;
+  return ({ isStopped }: StreamReport): void => {
+    if (!isStopped) backoff.reset();
+    hasSpaceSince = isStopped && free(dir) >= MIN_FREE_BYTES ? (hasSpaceSince ?? now()) : null;
+    if (hasSpaceSince === null || now() - hasSpaceSince < SELF_RECOVERY_MS || now() < nextRestartAt) return;
+    nextRestartAt = now() + backoff.next();
+    hasSpaceSince = null;
+    restart();
+  };
+};
