@@ -11,8 +11,12 @@ export type Principal =
       /** The only tenant that the caller may access; null if there is no such limit. */
       readonly bound_to: string | null;
       readonly super_admin: boolean;
+      /** The caller's role in the tenant, if the API key limits it to less than that of its owner. */
+      readonly max_role?: 'OWNER' | 'ADMIN' | 'MEMBER' | 'AUDITOR';
+      /** If true, the API key allows only reads. */
+      readonly read_only?: true;
     }
-  | { readonly kind: 'runner'; readonly agent_id: string; readonly tenant_id: string; readonly key_id: string }
+  | { readonly kind: 'runner'; readonly agent_id: string; readonly tenant_id: string; readonly key_id: string; readonly read_only?: true }
   | { readonly kind: 'system'; readonly name: string };
 
 /** Returns the id of the calling user or agent or, if the caller is the platform itself, the name of its component. */

@@ -65,6 +65,8 @@ export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permi
     assertParameters(names, params);
     const as = await runtime.authorize(principal, row.permit, params);
     if (as === 'guest' && !isRead(row)) throw new Refusal('forbidden', 'A super-admin can read in this tenant, but not change anything');
+    if (principal.kind !== 'system' && principal.read_only && !isRead(row))
+      throw new Refusal('forbidden', 'This API key is read-only: it allows only GET and HEAD');
     const read = requestInfoOf(c, runtime, principal, params.tenant_id);
     if (as === 'guest') await runtime.recordSuperAdminRead(read, `${c.req.method} ${c.req.path}`);
     const info = isRead(row) ? read : { ...read, ifMatch: ifMatchOf(c.req.header('if-match')) };

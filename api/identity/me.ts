@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TENANT_PERMISSIONS, tenantRoleAllows } from '../../domain/access/permission.ts';
+import { TENANT_PERMISSIONS, tenantRoleAllows, tenantRoleOf } from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import { Id25 } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
@@ -35,9 +35,10 @@ type MyTenant = z.output<typeof MeRead>['tenants'][number];
  * Returns one of the caller's tenants, with the caller's role in it. Returns null if the tenant is closed or the caller
  * is no longer a member.
  */
-const tenantOf = async (ctx: Ctx, id: string, user_id: string | null): Promise<MyTenant | null> => {
+const tenantOf = async (ctx: Ctx, id: string): Promise<MyTenant | null> => {
   const { state } = await ctx.load(Tenant, id);
-  const role = user_id === null ? null : (state.members[user_id]?.role ?? null);
+  const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
+  const role = tenantRoleOf(state, ctx.principal);
   if (Tenant.isClosed(state) || (user_id !== null && role === null)) return null;
   const permissions = TENANT_PERMISSIONS.filter((permission) => role !== null && tenantRoleAllows(role, permission));
   return { id, name: state.name, slug: state.slug, role, is_suspended: state.is_suspended, permissions };
@@ -70,7 +71,7 @@ const readMe = async (ctx: Ctx) => {
   const user = principal.kind === 'user' ? (await ctx.load(User, principal.user_id)).state : null;
   const agent = principal.kind === 'runner' ? (await ctx.load(Agent, principal.agent_id, { tenant: principal.tenant_id })).state : null;
   const ids = await tenantIds(ctx, principal);
-  const tenants = (await Promise.all(ids.map((id) => tenantOf(ctx, id, user?.id ?? null)))).filter((tenant) => tenant !== null);
+  const tenants = (await Promise.all(ids.map((id) => tenantOf(ctx, id)))).filter((tenant) => tenant !== null);
   const permissions = permissionsOf(principal, tenants);
   return { id: actor.id, revision: -1, position: null, state: { user, tenants, agent, actor, permissions } };
 };

@@ -6,6 +6,7 @@ import {
   type Permit,
   tenantRoleAllows,
   tenantRoleOf,
+  withLimitedRole,
 } from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -109,7 +110,7 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
     const role = tenantRoleOf(tenant, principal)!;
     if (role === 'OWNER' || role === 'ADMIN') return;
     const agent = agent_id ? (await cache.loadCached(Agent, tenant.id, agent_id)).state : Agent.initial;
-    checkAgentPermission(tenant, principal, agent, permission);
+    checkAgentPermission(withLimitedRole(tenant, principal.user_id, role), principal, agent, permission);
   };
 
   const authorizeOne = async (principal: Principal, permission: Permission, { tenant_id, agent_id }: Scope): ReturnType<Authorize> => {

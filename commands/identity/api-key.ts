@@ -11,8 +11,15 @@ import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 
 export const ApiKeyCreate = z
-  .strictObject({ name: displayText(1, 255), expires_at: Instant.nullable().default(null) })
+  .strictObject({
+    name: displayText(1, 255),
+    expires_at: Instant.nullable().default(null),
+    read_only: z.boolean().default(false),
+    role: z.enum(Tenant.TENANT_ROLES).nullable().default(null),
+  })
   .meta({ id: 'ApiKeyCreate' });
+
+type NewKey = Pick<ApiKey.ApiKeyFields, 'name' | 'expires_at'> & Partial<Pick<ApiKey.ApiKeyFields, 'read_only' | 'role'>>;
 
 type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
 
@@ -26,7 +33,7 @@ export const apiKeyIdOf = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string
 export const issueKey = async (
   ctx: Ctx,
   scope: KeyScope,
-  { name, expires_at }: z.output<typeof ApiKeyCreate>,
+  { name, expires_at, read_only = false, role = null }: NewKey,
 ): Promise<Loaded<ApiKey.ApiKey & { key: string }>> => {
   if (expires_at !== null && Date.parse(expires_at) <= Date.parse(ctx.at())) throw invalid('/expires_at', 'must be in the future');
   const publicId = ctx.random(8);
@@ -34,7 +41,7 @@ export const issueKey = async (
   const created = await ctx.transact(
     ApiKey,
     apiKeyIdOf(ctx, publicId),
-    ApiKey.create({ ...scope, name, expires_at, digest: ctx.digest(key) }),
+    ApiKey.create({ ...scope, name, expires_at, read_only, role, digest: ctx.digest(key) }),
     {
       expectNew: true,
       ...(scope.tenant_id === null ? {} : { tenant: scope.tenant_id }),
@@ -48,13 +55,35 @@ const ownerOf = ({ principal }: Ctx): string => {
   throw new Refusal('forbidden', 'Only a user can create an API key');
 };
 
-export const createTenantKey = (ctx: Ctx, input: Input<typeof ApiKeyCreate, 'tenant_id'>) =>
-  issueKey(ctx, { kind: 'tenant', tenant_id: ctx.tenant, agent_id: null, owner_id: ownerOf(ctx) }, input);
+/**
+ * The role of a new API key: `role`, or that to which the caller's own key is limited, or null.
+ * @throws Refusal forbidden if `role` is above that of the caller
+ */
+const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: Tenant.TenantRole | null): Promise<Tenant.TenantRole | null> => {
+  if (role === null) return (principal.kind === 'user' && principal.max_role) || null;
+  const own = tenantRoleOf((await load(Tenant, tenant)).state, principal);
+  if (!own || !Tenant.includesRole(own, role)) throw new Refusal('forbidden', `You may not create an API key with the role ${role}`);
+  return role;
+};
 
-export const createPlatformKey = (ctx: Ctx, input: Input<typeof ApiKeyCreate>) =>
-  issueKey(ctx, { kind: 'platform', tenant_id: null, agent_id: null, owner_id: ownerOf(ctx) }, input);
+/** Creates an API key that acts as the caller in the tenant. @throws Refusal forbidden, invalid */
+export const createTenantKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate, 'tenant_id'>) => {
+  const role = await roleOfNewKey(ctx, input.role);
+  return issueKey(ctx, { kind: 'tenant', tenant_id: ctx.tenant, agent_id: null, owner_id: ownerOf(ctx) }, { ...input, role });
+};
+
+/** @throws Refusal invalid if a role is given for a key that does not act as a member of a tenant */
+const assertNoRole = ({ role }: z.output<typeof ApiKeyCreate>): void => {
+  if (role !== null) throw invalid('/role', 'must be null or absent: only API keys of a tenant have a role', 'no_role');
+};
+
+export const createPlatformKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate>) => {
+  assertNoRole(input);
+  return issueKey(ctx, { kind: 'platform', tenant_id: null, agent_id: null, owner_id: ownerOf(ctx) }, input);
+};
 
 export const createRunnerKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate, 'tenant_id' | 'agent_id'>) => {
+  assertNoRole(input);
   await loadAgent(ctx, input.agent_id);
   return issueKey(ctx, { kind: 'runner', tenant_id: ctx.tenant, agent_id: input.agent_id, owner_id: ownerOf(ctx) }, input);
 };

@@ -68,14 +68,23 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
 
   const identify = async (key: ApiKey.ApiKey): Promise<Principal> => {
     const user = await loadOwner(key);
-    if (key.kind === 'platform') return { ...User.principalOf(user), key_id: key.id };
+    const limits = { ...(key.read_only ? { read_only: true as const } : {}), ...(key.role ? { max_role: key.role } : {}) };
+    if (key.kind === 'platform') return { ...User.principalOf(user), ...limits, key_id: key.id };
     const { state: tenant } = await cache.loadCached(Tenant, key.tenant_id!, key.tenant_id!);
     if (Tenant.isClosed(tenant)) throw unauthorized('The API key is not valid');
     if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'The owner of this API key is no longer a member of the tenant');
     if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');
+    if (key.role && !Tenant.lesserRole(tenant.members[user.id]!.role, key.role))
+      throw new Refusal('key_owner_inactive', `The owner of this API key may no longer act as ${key.role}`);
     return key.kind === 'tenant'
-      ? { kind: 'user', user_id: user.id, key_id: key.id, bound_to: key.tenant_id, super_admin: false }
-      : { kind: 'runner', agent_id: key.agent_id!, tenant_id: key.tenant_id!, key_id: key.id };
+      ? { kind: 'user', user_id: user.id, key_id: key.id, bound_to: key.tenant_id, super_admin: false, ...limits }
+      : {
+          kind: 'runner',
+          agent_id: key.agent_id!,
+          tenant_id: key.tenant_id!,
+          key_id: key.id,
+          ...(key.read_only ? { read_only: true } : {}),
+        };
   };
 
   return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { tenantRoleOf } from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import type { Decision } from '../../domain/aggregate.ts';
 import { checkLimit } from '../../domain/billing/plan.ts';
@@ -17,8 +18,7 @@ export const MemberUpdate = z.strictObject({ role: z.enum(Tenant.TENANT_ROLES) }
 
 export type MemberView = { user_id: string; email: string; name: string | null; role: Tenant.TenantRole; created_at: string };
 
-const callerRoleIn = ({ principal }: Ctx, { members }: Tenant.Tenant): Tenant.TenantRole =>
-  (principal.kind === 'user' && members[principal.user_id]?.role) || 'MEMBER';
+const callerRoleIn = ({ principal }: Ctx, tenant: Tenant.Tenant): Tenant.TenantRole => tenantRoleOf(tenant, principal) ?? 'MEMBER';
 
 /**
  * Returns a decision that also gets the caller's role in the tenant, because only an OWNER may change OWNERs. The role

@@ -12,7 +12,7 @@ import { changedFields } from '../aggregate.ts';
 import type { EventRef } from '../event.ts';
 import type { Principal } from '../principal.ts';
 import { invalid } from '../refusal.ts';
-import { assertExists, type Tenant, type TenantEvent, type TenantRole } from '../tenants/tenant.ts';
+import { assertExists, lesserRole, type Tenant, type TenantEvent, type TenantRole } from '../tenants/tenant.ts';
 
 export const TENANT_PERMISSIONS = [
   'tenant:read',
@@ -74,9 +74,20 @@ export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permi
   return labels.some((label) => PERMISSION_OF_LABEL[label] === permission);
 };
 
-/** The caller's role in the tenant; null if the caller is not a member. */
-export const tenantRoleOf = (tenant: Tenant, principal: Principal): TenantRole | null =>
-  principal.kind === 'user' ? (tenant.members[principal.user_id]?.role ?? null) : null;
+/**
+ * Returns the caller's role in the tenant, or a lesser one to which their API key limits them; null if the caller is
+ * not a member.
+ */
+export const tenantRoleOf = (tenant: Tenant, principal: Principal): TenantRole | null => {
+  const member = principal.kind === 'user' ? tenant.members[principal.user_id] : undefined;
+  return member && principal.kind === 'user' ? lesserRole(member.role, principal.max_role ?? 'OWNER') : null;
+};
+
+/** The tenant with the user as its only member, in the role to which their API key limits them. */
+export const withLimitedRole = (tenant: Tenant, user_id: string, role: TenantRole): Tenant => {
+  const member = tenant.members[user_id];
+  return !member || member.role === role ? tenant : { ...tenant, members: { [user_id]: { ...member, role } } };
+};
 
 export const isAgentPermission = (permission: Permission): permission is AgentPermission => permission.startsWith('agent:');
 export const isTenantPermission = (permission: Permission): permission is TenantPermission => permission.startsWith('tenant:');

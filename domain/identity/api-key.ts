@@ -1,6 +1,7 @@
 import { isSameDigest, NO_DIGEST } from '../digest.ts';
 import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
+import type { TenantRole } from '../tenants/tenant.ts';
 import { isUsageDue } from './usage.ts';
 
 export const category = 'apikey';
@@ -16,9 +17,15 @@ export type ApiKeyFields = {
   agent_id: string | null;
   owner_id: string;
   expires_at: string | null;
+  /** If true, the key allows only reads. */
+  read_only: boolean;
+  /** The highest tenant role with which the key acts; null: that of its owner. */
+  role: TenantRole | null;
 };
+/** What the event of a new key contains. The first keys of a platform, and older ones, have no limits. */
+type NewApiKey = Omit<ApiKeyFields, 'read_only' | 'role'> & Partial<Pick<ApiKeyFields, 'read_only' | 'role'>>;
 export type ApiKeyEvent =
-  | { type: 'ApiKeyCreated'; data: ApiKeyFields }
+  | { type: 'ApiKeyCreated'; data: NewApiKey }
   | { type: 'ApiKeyRevoked'; data: object }
   | { type: 'ApiKeyUsed'; data: object };
 export type ApiKey = ApiKeyFields & {
@@ -38,6 +45,8 @@ export const initial: ApiKey = {
   agent_id: null,
   owner_id: '',
   expires_at: null,
+  read_only: false,
+  role: null,
   created_at: '',
   last_used_at: null,
 };
@@ -54,7 +63,7 @@ export const evolve = (key: ApiKey, event: Recorded<ApiKeyEvent>): ApiKey => {
 };
 
 export const create =
-  (fields: ApiKeyFields) =>
+  (fields: NewApiKey) =>
   (key: ApiKey): ApiKeyEvent[] =>
     key.status === 'absent' ? [{ type: 'ApiKeyCreated', data: fields }] : [];
 

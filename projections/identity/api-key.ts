@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id25 } from '../../domain/id.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
+import { TENANT_ROLES } from '../../domain/tenants/tenant.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Condition, Page, PageWindow, Reads } from '../read-model.ts';
 import { sortFields, type Table } from '../table.ts';
@@ -12,6 +13,8 @@ export const ApiKeyRead = z
     created_at: z.string(),
     last_used_at: z.string().nullable(),
     expires_at: z.string().nullable(),
+    read_only: z.boolean(),
+    role: z.enum(TENANT_ROLES).nullable(),
   })
   .meta({ id: 'ApiKeyRead' });
 
@@ -30,6 +33,8 @@ export const table: Table = {
     created_at: 'timestamptz',
     last_used_at: 'timestamptz',
     expires_at: 'timestamptz',
+    read_only: 'boolean',
+    role: 'text',
   },
   docs: { doc: ApiKeyRead },
   indexes: [{ columns: ['tenant_id', 'kind', 'created_at', 'id'] }],
@@ -38,7 +43,7 @@ export const table: Table = {
 /** All API keys, including runner keys, without their secrets and digests. */
 export const apikeys: Projection<ApiKey.ApiKeyEvent> = {
   name: 'apikeys',
-  version: 2,
+  version: 3,
   categories: ['apikey'],
   tables: [table],
   on: {

@@ -27,12 +27,21 @@ test('an API key is shown only in the response to its creation; no list, audit l
     const answer = await postKey(path);
     const { key, id } = answer.body as CreatedKey;
     assert.equal([answer.status, answer.headers.get('location')], [201, `${path}/${id}`]);
-    assert.equal(Object.keys(answer.body as Json).sort(), ['created_at', 'expires_at', 'id', 'key', 'last_used_at', 'name']);
+    assert.equal(Object.keys(answer.body as Json).sort(), [
+      'created_at',
+      'expires_at',
+      'id',
+      'key',
+      'last_used_at',
+      'name',
+      'read_only',
+      'role',
+    ]);
     assert.match(key, /^ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/);
     await p.waitForProjections();
     const listed = await p.send('GET', path);
     const [item] = listed.body as Json[];
-    assert.equal(Object.keys(item!).sort(), ['created_at', 'expires_at', 'id', 'last_used_at', 'name']);
+    assert.equal(Object.keys(item!).sort(), ['created_at', 'expires_at', 'id', 'last_used_at', 'name', 'read_only', 'role']);
     const audits = [
       (await p.send('GET', `${p.tenant}/audit-logs?limit=200`)).text,
       (await p.send('GET', '/admin/audit-logs?limit=200')).text,

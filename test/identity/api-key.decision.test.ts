@@ -12,6 +12,8 @@ const fields: ApiKey.ApiKeyFields = {
   agent_id: null,
   owner_id: 'cowner',
   expires_at: null,
+  read_only: false,
+  role: null,
 };
 const created = { type: 'ApiKeyCreated', data: fields } as const;
 const revoked = { type: 'ApiKeyRevoked', data: {} } as const;

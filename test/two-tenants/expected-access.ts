@@ -12,6 +12,11 @@ const HOLDERS = {
   'agent owner': { role: 'MEMBER', labels: '*' },
   'granted viewer': { role: 'MEMBER', labels: 'VIEWER' },
   'granted editor': { role: 'MEMBER', labels: 'MANAGER' },
+  // An OWNER who uses an API key that allows only reads.
+  'read-only owner': { role: 'OWNER', labels: '*' },
+  // An ADMIN who uses an API key with the role AUDITOR, and the OWNER who created the agents with the role MEMBER.
+  'limited admin': { role: 'AUDITOR', labels: 'agent:read' },
+  'limited owner': { role: 'MEMBER', labels: '*' },
   // A super-admin who uses an API key of the tenant, in which they are a MEMBER.
   'bound super-admin': { role: 'MEMBER', labels: '' },
   // A member who was MANAGER of the agent, left the tenant and has joined it again.
@@ -255,6 +260,7 @@ export const seesNoAgent = (who: PrincipalName): boolean => hasOnlyAgentRoles(wh
 export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
+  if (who === 'read-only owner' && !target.read && target.tenant === 'own') return [403];
   const allowed = statusesByRule(who, rule, target);
   // If the agent's id is in the body, the platform cannot check the permission before that id is valid.
   const unread = rule.inBody && target.agent === 'malformed' && statusInTenant(who, 'tenant:read', target) === 200;
