@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino';
+import { type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config.ts';
 import { escapeControls } from './escape-controls.ts';
 import { nonblockingStdout } from './nonblocking-stdout.ts';
@@ -6,11 +6,38 @@ import { nonblockingStdout } from './nonblocking-stdout.ts';
 const MAX_REPORTED_POSITIONS = 10;
 
 /**
+ * Returns the function that renders the current time as the field of a log line, for example
+ * `,"time":"2026-11-22T10:00:00.123Z"`. It renders the date only once a second, because every request is logged.
+ */
+const timeField = (): (() => string) => {
+  let second = -1;
+  let upToSecond = '';
+  return () => {
+    const now = Date.now();
+    const milliseconds = now % 1_000;
+    if (now - milliseconds !== second) {
+      second = now - milliseconds;
+      upToSecond = `,"time":"${new Date(second).toISOString().slice(0, -4)}`;
+    }
+    return `${upToSecond}${String(milliseconds).padStart(3, '0')}Z"`;
+  };
+};
+
+/** Lines contain the level as a word and the time in ISO 8601, so that people can read them without a tool. */
+const readable = (): LoggerOptions => ({ formatters: { level: (level) => ({ level }) }, timestamp: timeField() });
+
+/**
  * Creates the logger of a process. It writes JSON lines to standard output, without characters that control a terminal.
  */
 export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
   pino(
-    { level: logLevel, name, redact: ['req.headers.authorization', '*.authorization'], hooks: { streamWrite: escapeControls } },
+    {
+      ...readable(),
+      level: logLevel,
+      name,
+      redact: ['req.headers.authorization', '*.authorization'],
+      hooks: { streamWrite: escapeControls },
+    },
     nonblockingStdout(),
   );
 
@@ -20,7 +47,7 @@ export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: strin
  * It writes the lines of 100 ms at once.
  */
 export const createRequestLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
-  pino({ level: logLevel, name }, { write: nonblockingStdout().writeLater });
+  pino({ ...readable(), level: logLevel, name }, { write: nonblockingStdout().writeLater });
 
 /**
  * Creates a reporter of damage in the event log. `report` logs each damaged position once. `degradedParts` lists

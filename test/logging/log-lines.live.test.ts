@@ -86,12 +86,31 @@ test('a text from a caller is logged as one line of JSON that contains no termin
   const lines = output.trimEnd().split('\n');
   assert.is(lines.length, HOSTILE_TEXTS.length);
   for (const [index, line] of lines.entries()) {
-    const { msg, path, deep, level } = JSON.parse(line) as { msg: string; path: string; deep: { text: string }; level: number };
+    const { msg, path, deep, level } = JSON.parse(line) as { msg: string; path: string; deep: { text: string }; level: string };
     const text = HOSTILE_TEXTS[index]!;
-    assert.is(level, 50);
+    assert.is(level, 'error');
     // UTF-8 cannot encode a lone surrogate, so the replacement character is accepted, too.
     for (const found of [msg, path, deep.text])
       assert.ok(found === text || found === text.toWellFormed(), JSON.stringify(text.slice(0, 40)));
+  }
+});
+
+test('every log line contains its level as a word, and its time in ISO 8601', async () => {
+  const code = `${CREATE_LOGGER}
+    const { createRequestLogger } = await import('./infra/logging/logger.ts');
+    for (const log of [logger, createRequestLogger({ logLevel: 'info' }, 'test')])
+      for (let n = 0; n < 3; n++) {
+        log.warn({ expected: new Date().toISOString() }, 'a line');
+        await new Promise((resolve) => setTimeout(resolve, 334));
+      }`;
+  const { stdout } = await promisify(execFile)(...script(code));
+  const lines = stdout.trimEnd().split('\n');
+  assert.is(lines.length, 6);
+  for (const line of lines) {
+    const { level, time, expected } = JSON.parse(line) as { level: string; time: string; expected: string };
+    assert.is(level, 'warn');
+    assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.ok(Math.abs(Date.parse(time) - Date.parse(expected)) < 50, `${time} instead of ${expected}`);
   }
 });
 
